@@ -20,7 +20,7 @@ Gets Node >= 24 if the machine's own is older, installs the packages, builds, an
   --help             this text
 
 GOV_NODE names another Node to run with. GOV_HOME is where a fetched Node is kept (~/.local/share/gov).
-docs/install.md tells more: services, machines without a network, other systems.
+docs/how-to/install.md tells more: services, machines without a network, other systems.
 END
 }
 

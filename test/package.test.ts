@@ -56,7 +56,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
       'dist/gov.cjs',
       'dist/main.cjs',
       'dist/NOTICE',
-      'docs/install.md',
+      'docs/how-to/install.md',
       'install.sh',
     ];
     expect(files).toEqual(expect.arrayContaining(expected));

@@ -1,7 +1,7 @@
 /**
  * What the authors of the tasks say about a call. They wrote down the calls that change something and have to be made,
  * and no others; they did not write down which rule a wrong call breaks. So this is evidence about the outcome, and
- * breaking a rule is something else: see docs/airline.md.
+ * breaking a rule is something else: see docs/tutorials/airline-rules.md.
  */
 import { objectOf } from './call.ts';
 import type { Action, Values } from './recording.ts';

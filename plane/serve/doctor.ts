@@ -145,7 +145,7 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
 
 /** The outbox opens, and the log has what was reported of it. */
 async function lookAtTelemetry(dataDir: string): Promise<Found> {
-  const advice = 'each reason is explained in docs/telemetry.md, "When the service is away"';
+  const advice = 'each reason is explained in docs/reference/health.md, "Data plane: reporting to a service"';
   const { reasons, enrolled } = telemetryStatus(dataDir);
   if (existsSync(outboxFile(dataDir))) await holdToReported(dataDir, { remember: false });
   if (reasons.length > 0) return warn(reasons.join('; '), advice);

@@ -44,7 +44,7 @@ const behindOf = (mode: TelemetryMode): string =>
   mode === 'auto'
     ? `${behind}; it is asked for the newest one, and the plane goes on behind it`
     : `${behind}, or in an older copy of this directory, which signs a second history as long as nobody tells it; in mode ` +
-      `${mode} nobody asks: take in the receipts that gov usage import writes of it, or enrol again by file (docs/telemetry.md)`;
+      `${mode} nobody asks: take in the receipts that gov usage import writes of it, or enrol again by file (docs/how-to/report-to-a-service.md)`;
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 

@@ -1,4 +1,4 @@
-/** Erasure (contract I11; docs/erasure.md): values go, hashes and proofs stay. */
+/** Erasure (contract I11; docs/explanation/how-erasure-works.md): values go, hashes and proofs stay. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

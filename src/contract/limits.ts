@@ -326,7 +326,7 @@ export const limits = {
   /** How long `gov plane keys` waits for the process that serves to change them. */
   keyOrderSeconds: 30,
 
-  // witnesses of checkpoints (C2SP tlog-witness; docs/witness.md)
+  // witnesses of checkpoints (C2SP tlog-witness; docs/how-to/use-witnesses.md)
   witnessProofLines: 63,
   witnessBodyBytes: 64 * KiB,
   witnessAnswerBytes: 64 * KiB,

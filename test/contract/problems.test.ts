@@ -28,8 +28,8 @@ describe('the error register', () => {
     for (const code of codes) expect(problemHelp[code]).toMatch(/^[A-Z].{8,}\.$/);
   });
 
-  it('is what docs/problems.md shows', () => {
-    expect(readFileSync(join(projectRoot, 'docs/problems.md'), 'utf8')).toBe(problemsPage());
+  it('is what docs/reference/problems.md shows', () => {
+    expect(readFileSync(join(projectRoot, 'docs/reference/problems.md'), 'utf8')).toBe(problemsPage());
   });
 
   it('is the only source of codes: whatever the sources throw is in it', () => {

@@ -1,4 +1,4 @@
-/** docs/cli.md is followed line by line against a service with a real identity provider. */
+/** docs/how-to/use-several-services.md is followed line by line against a service with a real identity provider. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,13 +44,15 @@ async function follow(line: string): Promise<Result> {
   return ended(child);
 }
 
-it('docs/cli.md is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+const of = page('docs/how-to/use-several-services.md');
+
+it(`${of.name} is followed line by line, with the exit codes it says`, { timeout: 300_000 }, async () => {
   fill.set('https://gov.example.com', service.origin);
   const write = (name: string, text: string): void =>
     writeFileSync(join(account.folder, name), `${text}\n`, { mode: 0o600 });
   write('id-token.jwt', await provider.idToken('ada'));
   write('run.ndjson', JSON.stringify(event()));
-  const lines = blocks(page('docs/cli.md'), 'sh').flatMap((block) => block.trimEnd().split('\n'));
+  const lines = blocks(of, 'sh').flatMap((block) => block.trimEnd().split('\n'));
   expect(lines.length).toBeGreaterThan(15);
   for (const line of lines) {
     const { code, stdout, stderr } = await follow(line);

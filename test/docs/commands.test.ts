@@ -1,31 +1,20 @@
 /**
  * The documentation does what it says: every command in it exists with its flags, every link and name leads
- * somewhere, and README, docs/plane.md, docs/proofs.md and the pages on deciding are followed line by line against
- * planes of their own.
- * "Checking without our software" is followed by `test/interop/shell.test.ts`.
+ * somewhere, and README and the pages that run on a plane alone are followed line by line against planes of
+ * their own. Other tests follow the rest, such as `test/interop/shell.test.ts` the commands without our software.
  */
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../../src/cli/commands/commands/run.ts';
+import { streams } from '../../src/contract/events.ts';
 import { problems } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
 import { verdictCodes } from '../../src/core/proof/verdict.ts';
-import { cleanEnv, emptyDirectory, ended, gov, type Result, runner, shell } from '../cli/support/tool.ts';
-import {
-  blocks,
-  type Command,
-  commandsOf,
-  faultOf,
-  filesIn,
-  type Page,
-  page,
-  pages,
-  promisedExit,
-  withoutComment,
-} from './pages.ts';
-import { servePlane } from '../real/support/plane.ts';
+import { cleanEnv, ended, gov, shell } from '../cli/support/tool.ts';
+import { Reader } from './reader.ts';
+import { anchorsOf, blocks, type Command, commandsOf, faultOf, page, pages } from './pages.ts';
 import { projectRoot } from '../paths.ts';
 
 describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
@@ -38,13 +27,18 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   });
 
   it('has no link that leads nowhere', () => {
-    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
-    const folder = dirname(join(projectRoot, name));
-    expect(links.filter((target) => !existsSync(join(folder, target)))).toEqual([]);
+    const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
+    const broken = links.filter(([, target = '', anchor = '']) => {
+      const file = target === '' ? join(projectRoot, name) : join(projectRoot, dirname(name), target);
+      if (!existsSync(file)) return true;
+      return anchor !== '' && !anchorsOf(readFileSync(file, 'utf8')).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it('names no operation, code or variable that does not exist', () => {
-    const rows = Object.values(table).map(({ method, path }) => `${method} ${path}`);
+  // design documents also name what was decided against
+  it.skipIf(name.startsWith('docs/design/'))('names no operation, code or variable that is missing', () => {
+    const rows = Object.values({ ...table, ...streams }).map(({ method, path }) => `${method} ${path}`);
     const isServed = (text: string): boolean =>
       text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
     const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
@@ -85,6 +79,15 @@ const otherVariables = [
   'NODE_EXTRA_CA_CERTS',
 ];
 
+it('has every page in the index, docs/README.md', () => {
+  const index = page('docs/README.md').text;
+  const links = [...index.matchAll(/\]\(([^)#]+)\)/g)];
+  const linked = new Set(links.map(([, target = '']) => `docs/${target}`));
+  // design documents have an index of their own
+  const names = pages.map(({ name }) => name).filter((name) => /^docs\/(?!design\/)/.test(name));
+  expect(names.filter((name) => name !== 'docs/README.md' && !linked.has(name))).toEqual([]);
+});
+
 it('knows a wrong command when it sees one', () => {
   const fault = (text: string, complete = true): string | null =>
     faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
@@ -97,102 +100,6 @@ it('knows a wrong command when it sees one', () => {
   expect(fault('proofs verify')).toBe('expected 1 arguments, got 0');
   expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
 });
-
-/** Follows blocks of commands in a folder: the lines as they stand, with what a reader has to fill in. */
-class Reader {
-  readonly folder = emptyDirectory();
-  readonly env = { GOV_CONFIG_DIR: join(this.folder, 'config'), XDG_STATE_HOME: join(this.folder, 'state') };
-  readonly fill = new Map<string | RegExp, string>();
-  #stop: (() => Promise<void>) | undefined;
-
-  async follow(block: string): Promise<Result[]> {
-    const results: Result[] = [];
-    for (const line of block.split('\n')) {
-      if (withoutComment(line) !== '')
-        results.push(await this.#line(withoutComment(line), promisedExit(line)));
-    }
-    return results;
-  }
-
-  async #line(line: string, code: number): Promise<Result> {
-    const filled = [...this.fill].reduce((text, [gap, value]) => text.replaceAll(gap, value), line);
-    const words = filled.split(' ').slice(1);
-    if (words.join(' ').startsWith('plane serve')) {
-      const dataDir = words[3] ?? '';
-      const { stop } = await servePlane(join(this.folder, dataDir), { env: this.env, cwd: this.folder });
-      this.#stop = stop;
-      return { code: 0, signal: null, stdout: '', stderr: '' };
-    }
-    // other planes may run on this machine
-    const ports = words.join(' ').startsWith('plane init')
-      ? ' --listen 127.0.0.1:0 --metrics-listen off'
-      : '';
-    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
-    expect(result, filled).toMatchObject({ code, signal: null });
-    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers|exp)_[0-9a-z]{26}\b/g)) {
-      this.fill.set(`${id.slice(0, 4)}…`, id);
-    }
-    return result;
-  }
-
-  #shell = (line: string): Promise<Result> => shell(line, { env: this.env, cwd: this.folder });
-
-  /** Follows until an event comes, then Ctrl-C. */
-  async #tail(): Promise<Result> {
-    const tail = spawn(process.execPath, [runner, 'events', 'tail'], {
-      env: cleanEnv(this.env),
-      cwd: this.folder,
-    });
-    const end = ended(tail);
-    const seen = new Promise<boolean>((resolve) => tail.stdout.once('data', () => resolve(true)));
-    // a tail shows what is recorded from its beginning on, and does not say when that is
-    for (let n = 0; !(await Promise.race([seen, Promise.resolve(false)])); n++) {
-      await this.#shell(`gov events push again.ndjson --idempotency-key tail-${n}`);
-    }
-    tail.kill('SIGINT');
-    return { ...(await end), code: 0, signal: null };
-  }
-
-  /** Writes the files that the page shows. */
-  write(of: Page): void {
-    for (const { name, content } of filesIn(of)) {
-      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
-      writeFileSync(join(this.folder, name), content);
-    }
-  }
-
-  /** Writes a program that talks to the plane of this reader; its path. */
-  writeProgram(program: string): string {
-    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'plane/run.json'), 'utf8')) as {
-      baseUrl: string;
-    };
-    const text = program
-      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
-      .replace('http://127.0.0.1:7460/api/v1', baseUrl);
-    const file = join(this.folder, 'program.ts');
-    writeFileSync(file, text);
-    writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
-    return file;
-  }
-
-  /** Runs a program with the operator's key. */
-  program(program: string): Promise<Result> {
-    const apiKey = readFileSync(join(this.folder, 'plane/local.key'), 'utf8').trim();
-    const env = cleanEnv({ GOV_API_KEY: apiKey });
-    return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
-  }
-
-  /** Stops the plane. */
-  async stop(): Promise<void> {
-    await this.#stop?.();
-    this.#stop = undefined;
-  }
-
-  async end(): Promise<void> {
-    await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
 
 const event = (runId: string): string =>
   JSON.stringify({
@@ -256,8 +163,8 @@ describe('README, ten minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it('goes on in docs/proofs.md, "Checking offline"', { timeout: 300_000 }, async () => {
-    const [block = ''] = blocks(page('docs/proofs.md'), 'sh', 'Checking offline');
+  it('goes on in docs/how-to/verify-a-proof.md, "Verify offline"', { timeout: 300_000 }, async () => {
+    const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
     const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
     reader.fill.set('gov.local/…+…+…', vkey);
     const results = await reader.follow(block);
@@ -266,28 +173,64 @@ describe('README, ten minutes', () => {
   });
 });
 
-describe('docs/plane.md', () => {
+describe('docs/tutorials/first-proof.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it(
-    'is followed line by line, and the directory holds what its table says',
-    { timeout: 300_000 },
-    async () => {
-      reader.fill.set('/var/lib/gov', './gov');
-      for (const block of blocks(page('docs/plane.md'), 'sh')) await reader.follow(block);
-      const [, directory = ''] = page('docs/plane.md').text.split('## What is in the directory');
-      const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
-      const files = rows.flatMap(([, cell = '']) =>
-        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-      );
-      expect(files.length).toBeGreaterThan(8);
-      expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
-    },
-  );
+  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
+    const of = page('docs/tutorials/first-proof.md');
+    const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
+    writeFileSync(join(reader.folder, 'run.ndjson'), events);
+    const said: string[] = [];
+    for (const block of blocks(of, 'sh')) {
+      for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+    }
+    expect(said.join('\n')).toContain('3 events accepted in 1 run');
+    expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+  });
 });
 
-describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
+describe('pages on running a plane', () => {
+  const reader = new Reader();
+  reader.fill.set('/var/lib/gov', './gov');
+  afterAll(() => reader.end());
+  const follow = async (name: string): Promise<void> => {
+    for (const block of blocks(page(name), 'sh')) await reader.follow(block);
+  };
+
+  it('docs/tutorials/plane-in-production.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/tutorials/plane-in-production.md'),
+  );
+
+  it('docs/reference/files.md names what is in the directory', () => {
+    const [, directory = ''] = page('docs/reference/files.md').text.split('## Directory of a data plane');
+    const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
+    const files = rows.flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
+  });
+
+  it('docs/how-to/check-a-log.md is followed line by line', { timeout: 300_000 }, () =>
+    follow('docs/how-to/check-a-log.md'),
+  );
+
+  it('docs/how-to/back-up-and-restore.md is followed line by line', { timeout: 300_000 }, async () => {
+    // the tutorial made folders of the same names
+    for (const name of ['backup-1', 'restored']) rmSync(join(reader.folder, name), { recursive: true });
+    await follow('docs/how-to/back-up-and-restore.md');
+  });
+});
+
+describe.each([
+  'how-to/write-policies',
+  'how-to/gate-ci-on-a-policy',
+  'how-to/find-out-why-a-call-was-denied',
+  'tutorials/govern-an-agent',
+  'how-to/score-risk',
+  'how-to/replay-a-run',
+])('docs/%s.md', (name) => {
   const reader = new Reader();
   const of = page(`docs/${name}.md`);
   afterAll(() => reader.end());
@@ -303,34 +246,34 @@ describe.each(['policies', 'tools', 'risk', 'replay'])('docs/%s.md', (name) => {
   });
 });
 
-describe('docs/erasure.md', () => {
+describe('docs/how-to/erase-a-person.md', () => {
   const reader = new Reader();
-  const of = page('docs/erasure.md');
+  const of = page('docs/how-to/erase-a-person.md');
   afterAll(() => reader.end());
 
   it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
     reader.write(of);
     await reader.follow('gov plane init --data ./plane');
     const file = join(reader.folder, 'plane/plane.json');
-    const [, subjects = ''] = blocks(of, 'json');
+    const [subjects = ''] = blocks(of, 'json');
     const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
     writeFileSync(file, JSON.stringify(set));
     await reader.follow('gov plane serve --data ./plane');
-    const [erasing = ''] = blocks(of, 'sh', 'Erasing');
+    const [erasing = ''] = blocks(of, 'sh', 'Erase');
     const results = await reader.follow(erasing);
     const said = results.map(({ stdout }) => stdout);
     expect(said[3]).toContain('evt_');
     expect(said[6]).not.toContain('4111');
     expect(said[7]).toContain('leaves\t1');
     await reader.stop();
-    const [pruning = ''] = blocks(of, 'sh', 'Pruning');
+    const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
     await reader.follow(pruning);
   });
 });
 
-describe('docs/exports.md', () => {
+describe('docs/how-to/export-data.md', () => {
   const reader = new Reader();
-  const of = page('docs/exports.md');
+  const of = page('docs/how-to/export-data.md');
   afterAll(() => reader.end());
 
   it(
@@ -338,7 +281,7 @@ describe('docs/exports.md', () => {
     { timeout: 300_000 },
     async () => {
       reader.write(of);
-      copyFileSync(join(projectRoot, 'docs/checkexport.py'), join(reader.folder, 'checkexport.py'));
+      copyFileSync(join(projectRoot, 'docs/how-to/check-export.py'), join(reader.folder, 'check-export.py'));
       await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
       const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
       const asked = await reader.follow(asking);
@@ -350,7 +293,7 @@ describe('docs/exports.md', () => {
       const [checked] = await reader.follow(byProgram);
       expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
       for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
-        const refused = await shell(`python3 checkexport.py ${name} plane/trust`, { cwd: reader.folder });
+        const refused = await shell(`python3 check-export.py ${name} plane/trust`, { cwd: reader.folder });
         expect([name, refused.code]).toEqual([name, 1]);
       }
     },

@@ -1,5 +1,5 @@
 /**
- * docs/story.md, followed line by line: two processes on a real PostgreSQL, two organizations that sign up at a real
+ * docs/tutorials/two-organizations.md, followed line by line: two processes on a real PostgreSQL, two organizations that sign up at a real
  * OpenID provider, recorded runs, a quota, keys that end, kill -9 under load. GOV_STORY=all takes every run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { Answer } from '../support/answer.ts';
 import { data, hasData } from '../paths.ts';
 import { missing, server } from '../store/postgres/support/described.ts';
 
-const text = page('docs/story.md');
+const text = page('docs/tutorials/two-organizations.md');
 const takesAll = process.env['GOV_STORY'] === 'all';
 /** Lines of the blocks below a heading. */
 const linesOf = (heading: string): string => blocks(text, 'sh', heading).join('');
@@ -23,7 +23,7 @@ const loadEvents = 8000;
 const writers = 8;
 const slow = { timeout: takesAll ? 600_000 : 120_000 };
 
-describe.skipIf(missing !== null || !hasData)('docs/story.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the recorded runs)`, () => {
   const database = `gov_story_${process.pid}`;
   let provider: TestProvider;
   let story: Story;
@@ -158,7 +158,7 @@ describe.skipIf(missing !== null || !hasData)('docs/story.md (skipped without th
   });
 
   it('leaves logs that are whole', slow, async () => {
-    const lines = linesOf('What is left behind');
+    const lines = linesOf('Check every log');
     await story.follow(lines.replace('--deep', '--deep -o json > whole.json'));
     const report = JSON.parse(readFileSync(join(story.folder, 'whole.json'), 'utf8'));
     expect(report).toMatchObject({ found: 0, problems: [] });

@@ -1,5 +1,5 @@
 /**
- * Follows docs/story.md as its reader does: every command is the tool in a process of its own, services are processes,
+ * Follows docs/tutorials/two-organizations.md as its reader does: every command is the tool in a process of its own, services are processes,
  * people sign in at the provider that their tool names. What the reader has to fill in is filled in here.
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * `docs/service.md` is followed line by line: the quick start with the development issuer, and two processes on a real
+ * `docs/tutorials/hosted-service.md` is followed line by line: the quick start with the development issuer, and two processes on a real
  * PostgreSQL. What a reader types stands there; addresses are free ones, passwords and roles those of the test.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -107,9 +107,9 @@ class Reader {
   }
 }
 
-const service = page('docs/service.md');
+const service = page('docs/tutorials/hosted-service.md');
 
-describe('docs/service.md', () => {
+describe('docs/tutorials/hosted-service.md', () => {
   it('has a quick start that is followed line by line', async () => {
     const reader = new Reader();
     reader.fill.set('RUN', 'r1');

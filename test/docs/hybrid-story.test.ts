@@ -1,5 +1,5 @@
 /**
- * docs/hybrid.md, followed line by line: a service on a real PostgreSQL, planes that report to it, kill -9 and revocation.
+ * docs/tutorials/planes-that-report.md, followed line by line: a service on a real PostgreSQL, planes that report to it, kill -9 and revocation.
  * A proxy between planes and service keeps every byte, in which nothing stands but counts. GOV_STORY=all takes every run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import type { Answer } from '../support/answer.ts';
 import { data, hasData } from '../paths.ts';
 import { missing, server } from '../store/postgres/support/described.ts';
 
-const text = page('docs/hybrid.md');
+const text = page('docs/tutorials/planes-that-report.md');
 const takesAll = process.env['GOV_STORY'] === 'all';
 const blocksOf = (heading: string): string[] => blocks(text, 'sh', heading);
 const fewRuns = 6;
@@ -28,7 +28,7 @@ const canary = 'Mrs-Canary-Penicillin-4711';
 
 type Ward = 'ward-7' | 'ward-8' | 'ward-9';
 
-describe.skipIf(missing !== null || !hasData)('docs/hybrid.md (skipped without the recorded runs)', () => {
+describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the recorded runs)`, () => {
   const database = `gov_hybrid_${process.pid}`;
   let provider: TestProvider;
   let story: Story;
@@ -290,8 +290,6 @@ describe.skipIf(missing !== null || !hasData)('docs/hybrid.md (skipped without t
   });
 
   it('leaves logs that are whole', slow, async () => {
-    await Promise.all(
-      (blocksOf('What is left behind')[0] ?? '').trim().split('\n').map(story.line.bind(story)),
-    );
+    await Promise.all((blocksOf('Check every log')[0] ?? '').trim().split('\n').map(story.line.bind(story)));
   });
 });

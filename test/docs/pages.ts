@@ -12,9 +12,10 @@ export interface Page {
 
 export const pages: readonly Page[] = [
   'README.md',
-  ...readdirSync(join(projectRoot, 'docs'))
+  ...readdirSync(join(projectRoot, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+    .map((name) => `docs/${name}`)
+    .toSorted(),
 ].map((name) => ({ name, text: readFileSync(join(projectRoot, name), 'utf8') }));
 
 export const page = (name: string): Page => {
@@ -22,6 +23,15 @@ export const page = (name: string): Page => {
   if (found === undefined) throw new Error(`expected the page ${name}`);
   return found;
 };
+
+/** Anchors of the headings of a page, as GitHub makes them. */
+export const anchorsOf = (text: string): string[] =>
+  [...text.replace(/^```[^]*?^```$/gm, '').matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 
 /** The fenced blocks of a language, below a heading where one is given. */
 export function blocks({ text }: Page, language: string, heading?: string): string[] {
@@ -42,7 +52,7 @@ export const filesIn = ({ text }: Page): { readonly name: string; readonly conte
 
 /** The exit code that a comment of the line promises first; 0 where it promises none. */
 export const promisedExit = (line: string): number =>
-  Number(/#.*?\bexit (\d+)(?! where)/.exec(line)?.[1] ?? 0);
+  Number(/#.*?\bexit (\d+)(?! (?:where|if))/.exec(line)?.[1] ?? 0);
 
 /** A line of a block without its comment. */
 export const withoutComment = (line: string): string => line.replace(/(^|\s)#.*$/, '').trimEnd();
@@ -78,6 +88,8 @@ const wordsOf = (text: string): string[] =>
 const { commands, globalFlags } = manifest();
 type Flag = (typeof globalFlags)[number];
 const always = new Set(['--help', '--version', '-h', '-V']);
+/** Flags whose value may be left out. */
+const valueIsOptional = new Set(['--spool']);
 
 /** What is wrong with a command, or null. */
 export function faultOf({ words, complete }: Command): string | null {
@@ -109,6 +121,7 @@ export function faultOf({ words, complete }: Command): string | null {
     if (flag === undefined && always.has(name)) continue;
     if (flag === undefined) return `there is no flag ${name}`;
     given.push(flag.name);
+    if (inline === undefined && valueIsOptional.has(flag.name)) continue;
     const value = flag.type === 'boolean' ? undefined : (inline ?? rest[++at]);
     if (flag.type !== 'boolean' && value === undefined && complete) return `${name} has no value`;
     const values = flag.type === 'strings' ? value?.split(',') : [value];

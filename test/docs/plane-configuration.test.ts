@@ -1,4 +1,4 @@
-/** `docs/bundles.md` is followed line by line, with a service on loopback in place of the reader's. */
+/** `docs/how-to/take-configuration-from-a-service.md` is followed line by line, with a service on loopback in place of the reader's. */
 import { writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,9 +7,10 @@ import { emptyDirectory, shell } from '../cli/support/tool.ts';
 import { blocks, page, promisedExit, withoutComment } from './pages.ts';
 import { startService, type Tenant, type TestService } from '../support/hosted.ts';
 
-const of = page('docs/bundles.md');
+const of = page('docs/how-to/take-configuration-from-a-service.md');
+const format = page('docs/reference/plane-configuration.md');
 
-describe('docs/bundles.md', () => {
+describe('docs/how-to/take-configuration-from-a-service.md', () => {
   const folder = emptyDirectory();
   let service: TestService;
   let tenant: Tenant;
@@ -59,9 +60,9 @@ describe('docs/bundles.md', () => {
     expect(said.at(-1)).toContain(held.bundleHash.replace('sha256:', ''));
   });
 
-  it('names every reason of a refusal', () => {
+  it('has every reason of a refusal in docs/reference/plane-configuration.md', () => {
     const missing = bundleFaults.filter(
-      (reason) => !of.text.includes(`\`${reason}\``) && reason !== 'switched_off',
+      (reason) => !format.text.includes(`\`${reason}\``) && reason !== 'switched_off',
     );
     expect(missing).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** docs/witness.md is followed line by line: two planes, two witnesses, a quorum, and other keys. */
+/** docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md are followed line by line: two planes, two witnesses, a quorum, and other keys. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { blocks, page, withoutComment } from './pages.ts';
 import { has } from '../interop/support/exported.ts';
 import { event } from '../support/serving.ts';
 
-const of = page('docs/witness.md');
+const of = page('docs/how-to/use-witnesses.md');
 const folder = emptyDirectory();
 const env = { GOV_CONFIG_DIR: join(folder, 'config'), XDG_STATE_HOME: join(folder, 'state') };
 const at = { env, cwd: folder };
@@ -59,7 +59,7 @@ async function follow(block: string): Promise<string> {
   return said;
 }
 
-describe('docs/witness.md', { timeout: 300_000 }, () => {
+describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeout: 300_000 }, () => {
   it('makes two planes witness each other, and a proof that needs a cosignature', async () => {
     const [init = '', one = '', other = ''] = blocks(of, 'sh', 'Two planes that witness each other');
     await follow(init);
@@ -75,7 +75,7 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
     writeFileSync(join(folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
     expect(await gov(['events', 'push', 'run.ndjson', '-C', 'a'], at)).toMatchObject({ code: 0 });
 
-    const [insist = '', ask = '', restore = ''] = blocks(of, 'sh', 'Insisting on it');
+    const [insist = '', ask = '', restore = ''] = blocks(of, 'sh', 'Insist on a cosignature');
     expect(await follow(insist)).toContain('verified');
     const { stdout: shown } = await shell(filled(ask), at); // lines of one shell
     expect(shown).toMatch(/^gov\.local\/prj_\w+\/audit\n\d+\n/);
@@ -96,7 +96,7 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
     expect(refused.stdout + refused.stderr).toContain('WITNESS_QUORUM_NOT_MET');
 
     if (!has('openssl')) return;
-    const [openssl = ''] = blocks(of, 'sh', 'Checking a cosignature without our software');
+    const [openssl = ''] = blocks(of, 'sh', 'Check a cosignature without our software');
     const checked = await shell(filled(`${origin}\n${openssl}`), at);
     expect(checked).toMatchObject({ code: 0, stdout: 'Signature Verified Successfully\n' });
     const spoiled = `printf x >> message\n${openssl.trim().split('\n').at(-1)}`;
@@ -105,7 +105,7 @@ describe('docs/witness.md', { timeout: 300_000 }, () => {
 
   it('rotates the keys of a log', async () => {
     await follow('gov plane init --data ./c');
-    const [block = ''] = blocks(of, 'sh', 'Other keys for a log');
+    const [block = ''] = blocks(page('docs/how-to/rotate-keys.md'), 'sh', 'Rotate the signing keys of a log');
     for (const line of block.split('\n')) {
       if (line.startsWith('gov plane keys retire')) await running.get('./c')?.stop();
       await follow(line);

@@ -1,4 +1,4 @@
-/** An export is checked by docs/checkexport.py, which has no code of this project: what it takes, and what it refuses. */
+/** An export is checked by docs/how-to/check-export.py, which has no code of this project: what it takes, and what it refuses. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ writeFileSync(join(folder, 'trust'), formatTrust(trust));
 
 function check(artifact: string): { readonly code: number | null; readonly said: string } {
   writeFileSync(join(folder, 'export.json'), artifact);
-  const words = [join(projectRoot, 'docs/checkexport.py'), 'export.json', 'trust'];
+  const words = [join(projectRoot, 'docs/how-to/check-export.py'), 'export.json', 'trust'];
   const { status, stdout, stderr } = spawnSync('python3', words, { cwd: folder, encoding: 'utf8' });
   return { code: status, said: stdout + stderr };
 }

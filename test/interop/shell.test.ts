@@ -1,5 +1,5 @@
 /**
- * docs/proofs.md, "Checking without our software", run word for word on an exported bundle: with jq and without,
+ * docs/how-to/verify-without-us.md, "Check a proof bundle", run word for word on an exported bundle: with jq and without,
  * on the genuine bundle and on copies with one byte changed. Only coreutils, grep, sed, awk, jq and openssl.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,8 +17,8 @@ import {
   withSpoiledNote,
 } from './support/exported.ts';
 
-const section = readFileSync(join(projectRoot, 'docs/proofs.md'), 'utf8')
-  .split('\n## Checking without our software\n')[1]
+const section = readFileSync(join(projectRoot, 'docs/how-to/verify-without-us.md'), 'utf8')
+  .split('\n## Check a proof bundle\n')[1]
   ?.split('\n## ')[0];
 const blocks = [...(section ?? '').matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text = '']) => text);
 const [hashes = '', textWithoutJq = '', signatures = '', place = ''] = blocks;
@@ -128,7 +128,7 @@ attested.run(attested.title, () => {
     envelope = readFileSync(file, 'utf8');
   });
 
-  const page = readFileSync(join(projectRoot, 'docs/proofs.md'), 'utf8');
+  const page = readFileSync(join(projectRoot, 'docs/how-to/verify-without-us.md'), 'utf8');
   const [, commands = ''] = /know no transparency log\n[^]*?```sh\n([^]*?)```/.exec(page) ?? [];
   const follow = (text: string): string[] => {
     writeFileSync(join(exported.plane.folder, 'proof.dsse.json'), text);

@@ -1,6 +1,6 @@
 /**
  * Usage reports and answers to challenges, as a plane sent them to a real service, checked without our software: by the
- * commands of docs/checkreport.md, by docs/checktelemetry.py (Python's standard library and openssl) and by Go programs, one
+ * commands of docs/how-to/check-a-usage-report.md, by docs/how-to/check-telemetry.py (Python's standard library and openssl) and by Go programs, one
  * of them with golang.org/x/mod/sumdb. Every change of them is refused.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -39,10 +39,10 @@ interface Checker {
 }
 
 const python: Checker = {
-  name: 'docs/checktelemetry.py',
+  name: 'docs/how-to/check-telemetry.py',
   skip: has('python3') && has('openssl') ? null : 'no python3 or openssl',
   check: (file) => {
-    const script = join(projectRoot, 'docs/checktelemetry.py');
+    const script = join(projectRoot, 'docs/how-to/check-telemetry.py');
     const words = [script, join(reported.dataDir, 'trust'), file, reported.serviceKey];
     const { stdout, stderr } = spawnSync('python3', words, { encoding: 'utf8' });
     expect(stderr).toBe('');
@@ -95,8 +95,8 @@ for (const { name, skip, prepare, check } of [python, ...go]) {
 
 const needed = ['jq', 'openssl', 'basenc', 'sha256sum', 'awk', 'sed', 'grep'].filter((name) => !has(name));
 const told = needed.length === 0 ? '' : ` (skipped: no ${needed.join(', ')})`;
-describe.skipIf(needed.length > 0)(`docs/checkreport.md${told}`, () => {
-  const [, ...commands] = blocks(page('docs/checkreport.md'), 'sh');
+describe.skipIf(needed.length > 0)(`docs/how-to/check-a-usage-report.md${told}`, () => {
+  const [, ...commands] = blocks(page('docs/how-to/check-a-usage-report.md'), 'sh');
   const byPython = commands.pop() ?? '';
   const follow = (script: string, lines: readonly string[]) => {
     const folder = dirname(reported.dataDir); // the plane is in `plane` below it

@@ -1,7 +1,7 @@
 /**
  * The whole life of a plane that never has a route: made, enrolled by file, written to, reported by file, asked and answered
  * by file, in a network namespace of its own, with every connect(2) watched. What is carried between it and a real service
- * are files; an operator at the service takes them in with the command line, as docs/telemetry.md says.
+ * are files; an operator at the service takes them in with the command line, as docs/how-to/report-to-a-service.md says.
  */
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * docs/airline.md is followed line by line on the recorded runs, against a plane of its own: every table on the page
+ * docs/tutorials/airline-rules.md is followed line by line on the recorded runs, against a plane of its own: every table on the page
  * is what the program prints, every policy on it is a file, and the numbers in its sentences are those of the tables.
  */
 import { readFileSync, symlinkSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { data, hasData, projectRoot } from '../paths.ts';
 import { type PlaneProcess, startPlaneProcess } from './support/plane.ts';
 
 const recording = hasData ? data('tau-bench/gpt-4o-airline.json') : '';
-const doc = page('docs/airline.md');
+const doc = page('docs/tutorials/airline-rules.md');
 
 /** Blocks without a language: policies, and what commands say. */
 const fences = (): string[] =>
@@ -29,7 +29,7 @@ function tablesOf(text: string): Map<string, readonly string[][]> {
   return new Map(tables);
 }
 
-describe('docs/airline.md', () => {
+describe('docs/tutorials/airline-rules.md', () => {
   it('shows policies as they stand in their files', () => {
     const shown = fences().filter((text) => text.startsWith('//'));
     expect(shown.length).toBe(3);

@@ -1,4 +1,4 @@
-/** What a cell of an export held before it was written, by the rule of docs/exports.md; shares nothing with who writes. */
+/** What a cell of an export held before it was written, by the rule of docs/reference/export-format.md; shares nothing with who writes. */
 
 const passed = /^(?:['"]|(?![;\t|\r\n\0])[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800])*/u;
 

@@ -1,5 +1,5 @@
 /**
- * The leaf of a decided approval, `gov.approval/1` (docs/proofs.md, contract O9): in clear who decided what, and
+ * The leaf of a decided approval, `gov.approval/1` (docs/reference/proof-format.md, contract O9): in clear who decided what, and
  * when; committed the reason.
  * Proven by `test/core/decided/approval.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * The leaf of an erasure, `gov.erasure/1` (docs/erasure.md): which digests of which leaves lost their salts and values,
+ * The leaf of an erasure, `gov.erasure/1` (docs/explanation/how-erasure-works.md): which digests of which leaves lost their salts and values,
  * why and when. It has digests alone, never a pointer or a name: what was erased is not told by what remembers it.
  * Proven by `test/core/decided/erasure.test.ts`.
  */

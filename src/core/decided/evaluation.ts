@@ -1,5 +1,5 @@
 /**
- * The leaf of a policy evaluation, `gov.evaluation/1` (docs/proofs.md, contract O5): in clear which policy set
+ * The leaf of a policy evaluation, `gov.evaluation/1` (docs/reference/proof-format.md, contract O5): in clear which policy set
  * decided, what came out, and the approval that an escalation opened; committed the checkpoint, what of it the
  * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.

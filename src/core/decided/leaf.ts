@@ -1,5 +1,5 @@
 /**
- * What the leaves of decisions share (docs/proofs.md): lists by count and root, and reading a leaf back from
+ * What the leaves of decisions share (docs/reference/proof-format.md): lists by count and root, and reading a leaf back from
  * record and stored disclosures. The store checked both against the log when it read them.
  */
 import { hash } from 'node:crypto';

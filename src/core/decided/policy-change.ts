@@ -1,5 +1,5 @@
 /**
- * The leaf of a policy's life cycle, `gov.policy/1` (docs/proofs.md): which version came into force or left it.
+ * The leaf of a policy's life cycle, `gov.policy/1` (docs/reference/proof-format.md): which version came into force or left it.
  * From these leaves alone follows the policy set in force at every index of the log.
  * Proven by `test/core/policy/set/timeline.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * The leaf of a pruning, `gov.prune/1` (docs/erasure.md): events below `minIndex` stand in an archive from here on, and
+ * The leaf of a pruning, `gov.prune/1` (docs/how-to/keep-and-prune.md): events below `minIndex` stand in an archive from here on, and
  * no longer in the store; the root of the tree at that size says which. Hash tiles stay, so every proof verifies as before.
  * Proven by `test/core/decided/prune.test.ts`.
  */

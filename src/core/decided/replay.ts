@@ -1,5 +1,5 @@
 /**
- * The leaf of a replay, `gov.replay/1` (docs/proofs.md): how many steps were compared, how many of them were
+ * The leaf of a replay, `gov.replay/1` (docs/reference/proof-format.md): how many steps were compared, how many of them were
  * decisions that were made again, which did not match, and against which snapshot; and the result. Proven by `test/core/proof/determinism.test.ts`.
  */
 import type { Json } from '../json/parse.ts';

@@ -1,5 +1,5 @@
 /**
- * The leaf of the risk router's configuration, `gov.config/1` (docs/proofs.md): in clear the hash of what is in force
+ * The leaf of the risk router's configuration, `gov.config/1` (docs/reference/proof-format.md): in clear the hash of what is in force
  * from there on, committed the configuration and who put it. Before the first one the default is in force.
  * Proven by `test/core/decided/risk-config.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * The leaf of a risk decision, `gov.decision/1` (docs/proofs.md): in clear the action, score and hashes,
+ * The leaf of a risk decision, `gov.decision/1` (docs/reference/proof-format.md): in clear the action, score and hashes,
  * committed what they were computed from, so that the decision recomputes from its record.
  * Proven by `test/core/proof/decision-lineage.test.ts`.
  */

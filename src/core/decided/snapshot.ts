@@ -1,5 +1,5 @@
 /**
- * The leaf of a run's governance snapshot, `gov.snapshot/1` (docs/proofs.md, contract G10): what the run was
+ * The leaf of a run's governance snapshot, `gov.snapshot/1` (docs/reference/proof-format.md, contract G10): what the run was
  * made with. The first one of a run stays. Proven by `test/service/policies/snapshots.engines.test.ts`.
  */
 import { draftLeaf, type OtherDraft } from '../event/record.ts';

@@ -1,5 +1,5 @@
 /**
- * A row of an export out of the leaf that it shows (docs/exports.md): the text that is written is the text that a
+ * A row of an export out of the leaf that it shows (docs/reference/export-format.md): the text that is written is the text that a
  * verifier makes again. Resources whose rows stand beside the log are held against the hash that their leaf has of them.
  * Proven by `test/core/export/artifact.test.ts`.
  */

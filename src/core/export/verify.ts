@@ -1,5 +1,5 @@
 /**
- * The verifier of exports (docs/exports.md): reads an artifact once, in memory of one row. It needs no network and no
+ * The verifier of exports (docs/reference/export-format.md): reads an artifact once, in memory of one row. It needs no network and no
  * store, fails closed, and never throws on what a file holds, all of which may be an attacker's. Trust comes from the
  * caller only. The steps: 1 each line is the one that is written of what it says; 2 each row is what its leaf and the
  * disclosed values give; 3 the leaves, with the hashes of those between them, have the root of the manifest; 4 that tree

@@ -1,6 +1,6 @@
 /**
  * Derives the causal graph of a run from its events, one at a time in the order of recording (contract F14,
- * docs/graphs.md). Actors only get outgoing edges and resources only incoming ones, so a party that everything
+ * docs/reference/causal-graphs.md). Actors only get outgoing edges and resources only incoming ones, so a party that everything
  * touches does not join everything with everything.
  *
  * Edges of one event, in this order: `contains` from its parent or the run; `causes` from causedBy, then from

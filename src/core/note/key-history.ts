@@ -1,6 +1,6 @@
 /**
  * The keys that sign a log, as the log itself says: its first leaf (`gov.genesis/1`) pins the keys that it began with,
- * and `gov.key/1` leaves add keys and retire them (docs/witness.md). A leaf carries a note over what it changes, signed
+ * and `gov.key/1` leaves add keys and retire them (docs/how-to/rotate-keys.md). A leaf carries a note over what it changes, signed
  * by an Ed25519 key that was in force before and, where keys are added, by each added Ed25519 key, so neither whoever
  * writes to the database nor whoever holds only a new key can bring one in. A checkpoint of n leaves is signed by keys
  * that the leaves below n put in force. Nothing is ever taken out of the history: old proofs need old keys.

@@ -1,5 +1,5 @@
 /**
- * The signed configuration of a data plane, `gov.bundle/1` (docs/bundles.md):
+ * The signed configuration of a data plane, `gov.bundle/1` (docs/reference/plane-configuration.md):
  *
  *   bundleHash = SHA-256("gov.bundle/v1" "\n" JCS(bundle))
  *   signature  = C2SP signed-note over "gov.bundle/v1" "\n" projectId "\n" bundleVersion "\n" bundleHash "\n"

@@ -1,5 +1,5 @@
 /**
- * Enrolment by file (contract B9; docs/telemetry.md "Without a network"): what a data plane that reaches no service asks,
+ * Enrolment by file (contract B9; docs/how-to/report-to-a-service.md "Without a network"): what a data plane that reaches no service asks,
  * and what it is answered. Neither carries the one-time token, and nobody on the way can use or change either:
  *
  * - the request has an HMAC-SHA-256, by SHA-256 of the token, over `gov.enrolrequest/1` "\n" JCS of all that it says, in

@@ -1,5 +1,5 @@
 /**
- * The layer `policy_compliance` (docs/proofs.md): every governed event was decided by the policies in force, and
+ * The layer `policy_compliance` (docs/reference/proof-format.md): every governed event was decided by the policies in force, and
  * what happened is what was decided. It is fed in three rounds: the evaluations of the run in log order, its
  * approvals, its governed events. Claims and checks follow from clear members of leaves below the tree size, but
  * for two things: which evaluation an event names, and what an evaluation decided from.

@@ -1,5 +1,5 @@
 /**
- * The layer `decision_lineage` (docs/proofs.md): each risk decision of the run follows from the inputs and the
+ * The layer `decision_lineage` (docs/reference/proof-format.md): each risk decision of the run follows from the inputs and the
  * configuration that were recorded with it, and the configuration was the one in force. Proven by `test/core/proof/decision-lineage.test.ts`.
  */
 import type { RiskRecord } from '../decided/risk-decision.ts';

@@ -1,5 +1,5 @@
 /**
- * The layer `replay_determinism` (docs/proofs.md): the newest replay of the run's recorded decisions came out as
+ * The layer `replay_determinism` (docs/reference/proof-format.md): the newest replay of the run's recorded decisions came out as
  * recorded. Replays of graphs and of runs against others say nothing about it. That nothing could be replayed is
  * no success: it passes only where some decision was, or where the run has none, vacuously.
  * Proven by `test/core/proof/determinism.test.ts`.

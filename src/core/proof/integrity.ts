@@ -1,5 +1,5 @@
 /**
- * The layer `event_integrity` (docs/proofs.md): the run's leaves are in the tree, numbered without a gap, ids
+ * The layer `event_integrity` (docs/reference/proof-format.md): the run's leaves are in the tree, numbered without a gap, ids
  * unique, server time never backwards. Judged event by event in memory that grows with log n, from records
  * alone, so it comes out the same whatever was erased. Proven by `test/core/proof/layers.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * The layers of a compliance proof (docs/proofs.md): which can be asked for, and what each states. A layer is a
+ * The layers of a compliance proof (docs/reference/proof-format.md): which can be asked for, and what each states. A layer is a
  * function of the leaves below a tree size, so it can be computed again whatever happened since.
  * `event_integrity` is in `integrity.ts`. Proven by `test/core/proof/layers.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Layer statements: the texts whose hashes a proof carries (docs/proofs.md).
+ * Layer statements: the texts whose hashes a proof carries (docs/reference/proof-format.md).
  *
  *   statement = "gov.layer/v1\n" || JCS({ layer, nonce, evidence, claims, checks: [{ id, pass }], verdict })
  *

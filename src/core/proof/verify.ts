@@ -1,5 +1,5 @@
 /**
- * The verifier of proof bundles (docs/proofs.md). Service, client and command line call it. It needs no network
+ * The verifier of proof bundles (docs/reference/proof-format.md). Service, client and command line call it. It needs no network
  * and no store, imports nothing but core and node:crypto, fails closed, and never throws on what a file holds,
  * all of which may be an attacker's. Trust comes from the caller only.
  *

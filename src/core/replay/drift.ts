@@ -1,5 +1,5 @@
 /**
- * Drift: what a run was recorded under against what is now in force (docs/replay.md). Another hash is as grave as
+ * Drift: what a run was recorded under against what is now in force (docs/how-to/replay-a-run.md). Another hash is as grave as
  * what it did to decisions, so the policy and the configuration are judged by what evaluating again found.
  *
  *   policyHash         critical  a replayed decision became less restrictive

@@ -1,5 +1,5 @@
 /**
- * The steps of a replay (contract F12; docs/replay.md): what was recorded is held against what comes out when it
+ * The steps of a replay (contract F12; docs/how-to/replay-a-run.md): what was recorded is held against what comes out when it
  * is evaluated again. Steps have no state, so a replay goes on after a mismatch. Nothing here evaluates: the
  * caller does, with the policies and the configuration that it wants to know about, and hands in both sides.
  * Proven by `test/core/replay/steps.test.ts`.

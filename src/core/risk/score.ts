@@ -1,5 +1,5 @@
 /**
- * The risk score, gov.risk/1 (docs/risk.md). Each fact becomes a factor with a value v and a cap c. From the
+ * The risk score, gov.risk/1 (docs/reference/risk-score.md). Each fact becomes a factor with a value v and a cap c. From the
  * greatest v·c down (ties by name) a factor takes its part of the headroom h that is left, which starts at 1:
  *
  *   weight = c·h      contribution = weight·v      h = h − contribution      score = 1 − h = 1 − Π(1 − c·v)

@@ -12,7 +12,7 @@ export function compactLog(
 ): Promise<Compacted & { readonly dataDir: string }> {
   const path = resolve(dataDir);
   if (!existsSync(storeFiles(path).main) && existsSync(join(path, 'service.json'))) {
-    const detail = `expected a service on SQLite in ${path}; on PostgreSQL VACUUM FULL does it (docs/erasure.md)`;
+    const detail = `expected a service on SQLite in ${path}; on PostgreSQL VACUUM FULL does it (docs/explanation/how-erasure-works.md)`;
     throw new GovError('NOT_FOUND', detail);
   }
   return compactStore(path, onProgress).then((compacted) => ({ dataDir: path, ...compacted }));

@@ -1,5 +1,5 @@
 /**
- * The first leaf of a project's log (`docs/proofs.md`): what it is the log of, and the keys that sign it, so that
+ * The first leaf of a project's log (`docs/reference/proof-format.md`): what it is the log of, and the keys that sign it, so that
  * a checkpoint can be held to the keys that the log itself began with. Proven by `test/plane/data/init.test.ts`.
  */
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';

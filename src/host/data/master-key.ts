@@ -1,5 +1,5 @@
 /**
- * The master key of a data directory, which seals bodies at rest (docs/erasure.md): a file that only its owner reads, the
+ * The master key of a data directory, which seals bodies at rest (docs/how-to/encrypt-bodies.md): a file that only its owner reads, the
  * environment, or a systemd credential. `keys/master.check` remembers which key it is, so that a directory is never
  * served without it, or with another one; where that file is missing, the log itself tells. Proven by `test/host/data/master-key.test.ts`.
  */

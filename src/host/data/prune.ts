@@ -1,5 +1,5 @@
 /**
- * `gov log prune` (docs/erasure.md): the events of a project below a time go into an archive, which is read back and
+ * `gov log prune` (docs/how-to/keep-and-prune.md): the events of a project below a time go into an archive, which is read back and
  * checked, then a `gov.prune/1` leaf says so, and only then are they dropped, some thousands at a time. Hash tiles, the
  * events of the service itself and everything that is no event stay. A crash before the leaf leaves an archive and nothing
  * else; one after it leaves events that the next pruning drops. Proven by `test/host/data/prune.test.ts`.

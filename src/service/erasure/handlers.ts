@@ -1,5 +1,5 @@
 /**
- * Handlers of erasure (contract I11; docs/erasure.md): delete salts and values of an event or decision, or
+ * Handlers of erasure (contract I11; docs/explanation/how-erasure-works.md): delete salts and values of an event or decision, or
  * everything about a subject. Digests, leaves and proofs stay. The `gov.erasure/1` leaf, the audit event and
  * the changed bodies are one append; a crash before the store answers leaves all of it or none. Proven by
  * `test/service/erasure/handlers.test.ts`.

@@ -1,5 +1,5 @@
 /**
- * Retention (contract I11; docs/erasure.md): erases bodies past the project's retention time in bounded
+ * Retention (contract I11; docs/how-to/keep-and-prune.md): erases bodies past the project's retention time in bounded
  * batches, each by a `gov.erasure/1` leaf with reason `retention`. Records, hashes and proofs stay; a legal
  * hold stops it. Several processes may sweep at once: the store refuses a target that another one erased, and
  * the sweep continues after it. A crash between batches leaves the rest to the next sweep. Proven by

@@ -1,6 +1,6 @@
 /**
  * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends the `gov.graph/1` leaf
- * on condition that the run did not grow in the meantime (docs/proofs.md). A second attempt holds back the
+ * on condition that the run did not grow in the meantime (docs/explanation/what-a-proof-says.md). A second attempt holds back the
  * run's events during the last step. A crash leaves only staged rows that no leaf names. Proven by
  * `test/service/graphs/handlers.engines.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Signs the heads of both trees of a project (docs/proofs.md): when a proof needs one, and otherwise at most
+ * Signs the heads of both trees of a project (docs/explanation/what-a-proof-says.md): when a proof needs one, and otherwise at most
  * every second while the log grows. Signing is serialized for each tree, so heads are never out of order, and
  * the store keeps a head durably before it is signed. At the start and once a minute, the service looks for
  * logs that an ended process left unsigned. Two processes may sign the same head: the store keeps the first

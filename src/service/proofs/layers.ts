@@ -1,5 +1,5 @@
 /**
- * Task: computes the layers of a run at tree size S from the leaves below it (docs/proofs.md). Proving and
+ * Task: computes the layers of a run at tree size S from the leaves below it (docs/explanation/what-a-proof-says.md). Proving and
  * checking call the same function: with the same nonces it returns the same texts. Proven by
  * `test/service/proofs/handlers.engines.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Makes a compliance proof (docs/proofs.md). The order makes it sound: log the run's graph, sign checkpoint
+ * Makes a compliance proof (docs/explanation/what-a-proof-says.md). The order makes it sound: log the run's graph, sign checkpoint
  * S, compute the layers at S, append the `gov.proof/1` leaf at an index ≥ S, sign checkpoint S′ that covers
  * it. No statement refers to its own leaf.
  *

@@ -1,5 +1,5 @@
 /**
- * `POST /proofs/verify` (contract F6, docs/proofs.md): checks an artifact, or a stored proof by its id,
+ * `POST /proofs/verify` (contract F6, docs/explanation/what-a-proof-says.md): checks an artifact, or a stored proof by its id,
  * against the current log. Recomputes every layer at the recorded tree size, opens checkpoint S with the
  * log's own keys, and looks up the proof's leaf in the tree. Proven by
  * `test/service/proofs/handlers.engines.test.ts`.

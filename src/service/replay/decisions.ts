@@ -1,5 +1,5 @@
 /**
- * Replays the recorded decisions of a run (docs/replay.md). Checks each event against its leaf hash,
+ * Replays the recorded decisions of a run (docs/how-to/replay-a-run.md). Checks each event against its leaf hash,
  * evaluates each evaluation again with the policies in force at its time, and each risk decision with its
  * recorded configuration. Where a snapshot names other policies, every evaluation also runs with them, which
  * only grades the drift. Proven by `test/service/replay/handlers.engines.test.ts`.

@@ -1,5 +1,5 @@
 /**
- * Task: replays a run at the current size of the log (contract F10-F16; docs/replay.md). Without side effects
+ * Task: replays a run at the current size of the log (contract F10-F16; docs/how-to/replay-a-run.md). Without side effects
  * and without models: it compares recorded values with values that are computed again. Proven by
  * `test/service/replay/handlers.engines.test.ts`.
  */

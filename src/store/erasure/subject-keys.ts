@@ -1,5 +1,5 @@
 /**
- * Keys of subjects (docs/erasure.md): each subject of a project has one, of 32 random bytes under a random id, from the
+ * Keys of subjects (docs/how-to/encrypt-bodies.md): each subject of a project has one, of 32 random bytes under a random id, from the
  * first body about it on that is sealed. Bodies name the ids and cannot be opened without the secrets (`body-seal.ts`), so
  * destroying a secret takes every copy of those bodies with it, wherever it is. They are kept apart from the log: on
  * SQLite in a file of their own, on PostgreSQL in a table of its own. A destroyed key stays as a row of zeros, which tells

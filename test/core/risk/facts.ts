@@ -1,4 +1,4 @@
-/** Random risk inputs, and an oracle of the score in BigInt: the rules of docs/risk.md, written once more. */
+/** Random risk inputs, and an oracle of the score in BigInt: the rules of docs/reference/risk-score.md, written once more. */
 import * as fc from 'fast-check';
 import { riskRouter, type RiskSettings } from '../../../src/core/risk/config.ts';
 import type { RiskInputs } from '../../../src/core/risk/inputs.ts';

@@ -1,4 +1,4 @@
-/** Scores worked by hand from the table of docs/risk.md, properties, and the oracle of `facts.ts`. */
+/** Scores worked by hand from the table of docs/reference/risk-score.md, properties, and the oracle of `facts.ts`. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';

@@ -234,7 +234,7 @@ func checkEvidence(b *bundle, first tree) error {
 	return nil
 }
 
-// sharedPath is the one path of many leaves that docs/proofs.md describes; what was used is taken off.
+// sharedPath is the one path of many leaves that docs/reference/proof-format.md describes; what was used is taken off.
 type sharedPath struct {
 	events []leaf
 	leaves []hash

@@ -1,4 +1,4 @@
-// Checks what a data plane reported (docs/telemetry.md): usage reports against their leaves and against each other, and
+// Checks what a data plane reported (docs/reference/telemetry-protocol.md): usage reports against their leaves and against each other, and
 // answers to challenges. The metering log is signed by the key of the audit log, under the metering log's name.
 package main
 

@@ -1,5 +1,5 @@
 /**
- * From the truth of a condition to a decision, and from many decisions to one (docs/policies.md; contract G5-G8).
+ * From the truth of a condition to a decision, and from many decisions to one (docs/reference/policy-language.md; contract G5-G8).
  * Fails closed: a condition that cannot be decided acts as if it held, and an `allow` that cannot be decided
  * escalates. Deny stands above escalate, because an approval must not undo a deny. Severity never changes a
  * decision. Proven by `test/core/policy/evaluate/decision.test.ts`.

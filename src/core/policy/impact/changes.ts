@@ -1,5 +1,5 @@
 /**
- * What a proposed version of a policy would change (contract G8; docs/policies.md): on sample checkpoints, or on
+ * What a proposed version of a policy would change (contract G8; docs/how-to/gate-ci-on-a-policy.md): on sample checkpoints, or on
  * recorded ones, of which only what conditions read was retained. Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';

@@ -1,5 +1,5 @@
 /**
- * What fixes a policy, and a set of policies in force (docs/policies.md).
+ * What fixes a policy, and a set of policies in force (docs/reference/policy-language.md).
  *
  *   policyHash    = SHA-256("gov.policyhash/v1" "\n" JCS({id, version, condition, action, severity, engine}))
  *   policySetHash = the RFC 6962 root whose leaves are the raw 32-byte policyHashes, sorted by the bytes of the

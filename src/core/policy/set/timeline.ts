@@ -1,5 +1,5 @@
 /**
- * Which policies were in force at each index of the log, from its `gov.policy/1` leaves alone (docs/proofs.md).
+ * Which policies were in force at each index of the log, from its `gov.policy/1` leaves alone (docs/reference/proof-format.md).
  * Proven by `test/core/policy/set/timeline.test.ts` (a naive list of all leaves as oracle).
  */
 import { applyPolicyChange, type InForce, type PolicyChange } from '../../decided/policy-change.ts';
