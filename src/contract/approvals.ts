@@ -1,4 +1,4 @@
-/** Approvals: what an escalation leads to (decision O9). */
+/** Approvals: what an escalation leads to (contract O9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

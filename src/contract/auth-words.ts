@@ -1,9 +1,9 @@
-/** The words of accounts (decisions A15, A17, B14), apart from their schemas, which a client need not load. */
+/** The words of accounts (contract A15, A17, B14), apart from their schemas, which a client need not load. */
 
-/** By which a person names the project of a call (decision A15). */
+/** The header by which a person names the project of a call (contract A15). */
 export const projectHeader = 'gov-project';
 export const sessionCookie = '__Host-gov_session';
-/** By which messages of data planes are signed (decisions B10-B12): required where a row is `signed`. */
+/** The headers that sign messages of data planes (contract B10-B12); required where a row is `signed`. */
 export const telemetryHeaders = {
   signature: 'x-telemetry-signature',
   timestamp: 'x-telemetry-timestamp',

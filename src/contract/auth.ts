@@ -1,4 +1,4 @@
-/** Auth: sign-up, sessions, tokens of the command line (interface §4.8; decisions A15, B14-B16, I1, I2). */
+/** Auth: sign-up, sessions, tokens of the command line (contract A15, B14-B16, I1, I2). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { environments } from './auth-words.ts';

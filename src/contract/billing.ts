@@ -1,4 +1,4 @@
-/** Billing (interface §4.9; decisions I6, I10, I11, Z11). */
+/** Billing (contract I6, I10, I11, Z11). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

@@ -1,4 +1,4 @@
-/** Data planes of a project: how they are registered, enrolled, listed, rotated and revoked (decision B9). */
+/** Data planes of a project: how they are registered, enrolled, listed, rotated and revoked (contract B9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName } from './auth.ts';

@@ -1,4 +1,4 @@
-/** Audit Events (interface §2.1, §4.1; decisions E1-E16, O1, O7). */
+/** Audit events (contract E1-E16, O1, O7). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -75,7 +75,7 @@ export const EventInput = exact({
   clientEventId: Type.Optional(clientId('Client’s own id; a repeat with equal content is the same event')),
 });
 export type EventInput = Static<typeof EventInput>;
-/** Members of an event that only the service sets (decision E7). */
+/** Members of an event that only the service sets (contract E7). */
 export const eventReadOnly = ['eventId', 'serverTimestamp', 'sequence', 'leafHash'] as const;
 
 export const AuditEvent = Type.Object({
@@ -236,7 +236,7 @@ export const events = {
   }),
 } as const;
 
-/** WebSockets (decision O7): beside the table, since no handler answers them with a body. */
+/** WebSockets (contract O7). They are outside the table, since no handler answers them with a body. */
 export const streams = {
   streamEvents: operation({
     method: 'GET',

@@ -1,4 +1,4 @@
-/** Exports: files that leave the system and stay verifiable (interface §3.3, 4.12; decisions K1-K12). */
+/** Exports: files that leave the system and stay verifiable (contract K1-K12). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

@@ -1,5 +1,5 @@
 /**
- * Governance: evaluation, simulation, impact, snapshots (interface §2.6, §4.6; decisions G5-G10, O5). The
+ * Governance: evaluation, simulation, impact, snapshots (contract G5-G10, O5). The
  * semantics are in `core/policy/`.
  */
 import { Type } from 'typebox';

@@ -1,4 +1,4 @@
-/** Causal Graphs (interface §2.5, §4.5; decisions F13-F16). */
+/** Causal graphs (contract F13-F16). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -30,7 +30,7 @@ export const CausalGraph = Type.Object({
 });
 export type CausalGraph = Static<typeof CausalGraph>;
 
-/** What the service sets: may be sent as it was answered, so that what GET gives can be PUT (decision A4). */
+/** Set by the service. Accepted as it was answered, so that a client can PUT the result of a GET (contract A4). */
 const answered = {
   id: Type.Optional(Type.String()),
   runId: Type.Optional(Type.String()),

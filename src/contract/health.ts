@@ -1,4 +1,4 @@
-/** Health (interface §1 rule 5; decisions N8, N9). */
+/** Health probes (contract N8, N9). */
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { timestamp } from './shapes.ts';

@@ -1,4 +1,4 @@
-/** Jobs (interface §2.7, §3.2, §4.7; decisions H1-H7). */
+/** Jobs (contract H1-H7). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

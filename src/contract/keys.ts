@@ -1,4 +1,4 @@
-/** Project API keys (interface §4.14; decisions B3-B8, M1-M8). */
+/** Project API keys (contract B3-B8, M1-M8). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
@@ -45,7 +45,7 @@ const expiresAt = nullable(timestamp('When it ends, at most ten years from now')
 const description = Type.String({ maxLength: limits.keyDescriptionChars });
 const params = exact({ keyId: serviceId('key') });
 const specified = { tag: 'Projects', stability: 'stable', origin: 'specification' } as const;
-/** Decision M8. */
+/** The documented statuses of all key operations (contract M8). */
 const statuses = [400, 401, 403, 404, 429, 500];
 
 export const keys = {

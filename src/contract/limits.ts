@@ -1,6 +1,6 @@
 /**
  * Every limit of the interface, named once, with its unit in the name. Each is tested at n and n + 1
- * (`test/contract/limits.test.ts`). Sources: contract decisions A7, D2, D6, E1-E10, F1-F16, H1-H5.
+ * (`test/contract/limits.test.ts`). Sources: contract A7, D2, D6, E1-E10, F1-F16, H1-H5.
  */
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -82,7 +82,7 @@ export const limits = {
   jobRequestDays: 30,
   jobRequestBytes: 1 * MiB,
 
-  // conditions, gov.cond/1 (design of policies, section 1)
+  // conditions, gov.cond/1 (docs/policies.md)
   conditionBytes: 64 * KiB,
   conditionNodes: 512,
   conditionDepth: 32,
@@ -209,7 +209,7 @@ export const limits = {
   /** Of a database that is written anew at a stop because of an erasure: some seconds. */
   rewriteBytes: 512 * MiB,
 
-  // serving (contract A7, A12, B3, D10; reliability S19, S42)
+  // serving (contract A7, A12, B3, D10, S19, S42)
   headersTimeoutSeconds: 10,
   requestTimeoutSeconds: 30,
   socketIdleSeconds: 60,

@@ -1,4 +1,4 @@
-/** The log itself, as C2SP tlog-checkpoint and tlog-tiles texts (decision O10). */
+/** The log itself, as C2SP tlog-checkpoint and tlog-tiles texts (contract O10). */
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { exact } from './shapes.ts';

@@ -1,4 +1,4 @@
-/** Metering and quotas (interface §1 rule 2, §8; decisions I7-I10, C6). Extensions. */
+/** Metering and quotas (contract I7-I10, C6). Extensions. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

@@ -109,7 +109,7 @@ export interface Operation {
   readonly scope: Scope | null;
   /** Where absent: `project` with a scope, `anyone` without. */
   readonly access?: Access;
-  /** Whether `telemetryHeaders` (`auth-words.ts`) are required, and the body is authenticated by them (B10-B12). */
+  /** Whether `telemetryHeaders` (`auth-words.ts`) are required and authenticate the body (contract B10-B12). */
   readonly signed?: true;
   readonly deprecation?: Deprecation;
   readonly meters?: MeteredType;

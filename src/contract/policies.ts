@@ -1,5 +1,5 @@
 /**
- * Policies and their life cycle (interface §3.1, §4.6; decisions G1-G4, G9). The semantics are in
+ * Policies and their life cycle (contract G1-G4, G9). The semantics are in
  * `src/core/policy/set/lifecycle.ts`.
  */
 import { Type } from 'typebox';

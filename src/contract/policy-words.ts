@@ -1,4 +1,4 @@
-/** The words of policies (interface §2.6, §3.1; contract G5), shared by the contract and the core. */
+/** The words of policies (contract G5), shared by the contract and the core. */
 
 /** From the least restrictive to the most. */
 export const policyActions = ['allow', 'warn', 'escalate', 'deny'] as const;

@@ -1,4 +1,4 @@
-/** Projects and their settings (interface §4.10; decisions I3-I5, O11, G11, Z11). */
+/** Projects and their settings (contract I3-I5, O11, G11, Z11). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
@@ -78,7 +78,7 @@ const ProjectDetail = Type.Object({ ...ListedProject.properties, settings: Proje
 export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
-/** Decision A4. */
+/** Accepted only if it equals the stored value (contract A4). */
 const readOnly = Type.Optional(Type.Unknown({ description: 'As it was answered; it cannot be set' }));
 const params = exact({ projectId: serviceId('prj') });
 const specified = {

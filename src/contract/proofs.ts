@@ -1,4 +1,4 @@
-/** Compliance Proofs (interface §2.2, §4.2; decisions F1-F6, O10). The hashing is in `src/core/proof/binding.ts`. */
+/** Compliance proofs (contract F1-F6, O10). The hashing is in `src/core/proof/binding.ts`. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

@@ -1,4 +1,4 @@
-/** Replay (interface §2.4, §4.4; decisions F10-F12, F14, F16, G10, O4). The comparison is in `core/replay/`. */
+/** Replay (contract F10-F12, F14, F16, G10, O4). The comparison is in `core/replay/`. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { SnapshotInput } from './governance.ts';

@@ -1,4 +1,4 @@
-/** The words of risk routing (interface §2.3; contract F7, F8), shared by the contract and the core. */
+/** The words of risk routing (contract F7, F8), shared by the contract and the core. */
 
 /** From the least restrictive to the most. */
 export const riskActions = ['allow', 'flag', 'escalate', 'block'] as const;

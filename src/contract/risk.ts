@@ -1,4 +1,4 @@
-/** Risk Routing (interface §2.3, §4.3; decisions F7-F9, O3). The scoring is in `core/risk/`. */
+/** Risk routing (contract F7-F9, O3). The scoring is in `core/risk/`. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

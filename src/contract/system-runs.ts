@@ -1,4 +1,4 @@
-/** Runs of the service itself: nobody else writes to them, everybody may read and prove them (O8). */
+/** Runs of the service itself: nobody else writes to them, everybody may read and prove them (contract O8). */
 
 /** How their ids begin. */
 const systemRuns = 'gov.';

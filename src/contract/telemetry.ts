@@ -1,5 +1,5 @@
 /**
- * Hybrid telemetry (interface §4.11, 5; decisions B9-B13, J1-J8): a customer-hosted data plane enrols, reports counts
+ * Hybrid telemetry (contract B9-B13, J1-J8): a customer-hosted data plane enrols, reports counts
  * that can be verified, and answers challenges about them. No schema here has a member for content.
  */
 import { Type } from 'typebox';
@@ -141,7 +141,7 @@ export const AttestationProof = exact({
 });
 export type AttestationProof = Static<typeof AttestationProof>;
 
-/** Why an attestation or a report does not verify (decision J7). */
+/** Why an attestation or a report does not verify (contract J7). */
 export const telemetryFaults = [
   'challenge_expired',
   'already_answered',

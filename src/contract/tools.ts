@@ -1,5 +1,5 @@
 /**
- * Tool governance (interface §4.15; decisions M9-M12). Policies see the call as the context
+ * Tool governance (contract M9-M12). Policies see the call as the context
  * `{…context, tool: {name, server, version, schemaHash, annotations}, arguments, actor, runId}`.
  */
 import { Type } from 'typebox';

@@ -1,4 +1,4 @@
-/** What nobody should send to the operations that only a hosted service has (reliability S15, S17, S35). */
+/** Hostile requests to the operations that only a hosted service has (contract S15, S17, S35). */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeOperations } from '../../plane/serve/operations.ts';

@@ -161,7 +161,7 @@ function checkProblem({ status, headers, text, body }: Answer): void {
   if (told !== undefined) throw new Error(`tells what runs here (${told})`);
 }
 
-/** What no error may tell (contract C7; reliability S35): stack, path, SQL, and which software in which version. */
+/** What no error may show (contract C7, S35): stack, path, SQL, and which software in which version. */
 const insides: readonly RegExp[] = [
   /\n\s*at |\\n\s*at |:\d+:\d+\)|[\w-]+\.[cm]?[jt]s:\d+|node:internal/,
   /node_modules|file:\/\/|(?<![\w.:/])\/(?:work|tmp|root|home|usr|var|etc|opt|proc|Users)\/|[A-Z]:\\\\/,

@@ -70,7 +70,7 @@ export type LeafDraft = EventDraft | OtherDraft;
 /** The run of the service's own events; nobody else writes to it (contract O8). */
 export const systemRun = 'gov.system';
 
-/** Why an event cannot be recorded; codes of contract decision E10. */
+/** Why an event cannot be recorded; codes of contract E10. */
 export interface Refusal {
   readonly code: 'event_too_large' | 'unsafe_json';
   readonly pointer: string;

@@ -1,4 +1,4 @@
-/** ID tokens against a provider on loopback: reliability S12, contract B16. */
+/** ID tokens against a provider on loopback: contract B16, S12. */
 import { createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { exportJWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

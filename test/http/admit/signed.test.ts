@@ -1,5 +1,5 @@
 /**
- * Signatures of data planes (contract B10-B12; reliability S11): what is signed is the body as RFC 8785 writes it, so
+ * Signatures of data planes (contract B10-B12, S11): what is signed is the body as RFC 8785 writes it, so
  * every spelling of it verifies, and no other body does; the time is within 300 s, to the second.
  */
 import { createHmac } from 'node:crypto';

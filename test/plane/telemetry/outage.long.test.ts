@@ -1,5 +1,5 @@
 /**
- * Ninety days without the service (reliability P5): two planes record and report to nobody; once the service is back
+ * Ninety days without the service (contract R5): two planes record and report to nobody; once the service is back
  * everything arrives, totals equal to the last unit, every challenge answered, and no rush of connections.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Reliability S7 and S8 for accounts: no secret that people are shown, or show, stands in clear in a file, a table, a log
+ * Contract S7 and S8 for accounts: no secret that people are shown, or show, is stored in clear in a file, a table, a log
  * line, a metric or an error. What is looked for are the secrets as they are and pieces of them.
  */
 import { readdirSync, readFileSync } from 'node:fs';

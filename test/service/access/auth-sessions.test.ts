@@ -1,5 +1,5 @@
 /**
- * Sessions and tokens of the command line over real sockets on both engines: contract B14, I2, O8; reliability S13, S41.
+ * Sessions and tokens of the command line over real sockets on both engines: contract B14, I2, O8, S13, S41.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Sign-up and identity over real sockets on both engines, with tokens of a provider on loopback: contract C8, D6, I1,
- * O8; reliability S41. The same against a real OpenID provider: `auth-provider.test.ts`.
+ * O8, S41. The same against a real OpenID provider: `auth-provider.test.ts`.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';

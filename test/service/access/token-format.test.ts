@@ -63,7 +63,7 @@ describe('a token', () => {
       }),
       { numRuns: 2000 },
     );
-    // reliability S9; a string of these passes by chance once in 57 thousand million
+    // contract S9; a string of these passes by chance once in 57 thousand million
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
     let accepted = 0;
     for (let at = 0; at < 1_000_000; at += 1) {

@@ -1,5 +1,5 @@
 /**
- * Messages that come by file (interface §4.11): each is judged as on the wire, whatever its time, and gets the receipt that
+ * Messages that come by file (contract J1-J7): each is judged as on the wire, whatever its time, and gets the receipt that
  * the wire would have given; the same file again changes nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -172,7 +172,7 @@ describe('every change of a policy', () => {
   });
 });
 
-/** Interface §3.1 with contract G2, row by row. */
+/** The listed moves of the life cycle, row by row (contract G2). */
 const allowed: Readonly<Record<PolicyStatus, readonly PolicyStatus[]>> = {
   draft: ['review', 'active', 'archived'],
   review: ['draft', 'active', 'archived'],

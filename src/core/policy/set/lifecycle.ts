@@ -1,5 +1,5 @@
 /**
- * The life of a policy: interface §3.1 to the letter, with contract G1-G3, Z4 and Z5. A policy has the active
+ * The life cycle of a policy, move by move (contract G1-G3, Z4, Z5). A policy has the active
  * version that is in force while its status is `active`; `disabled` remembers it; in every other status there
  * is none. Nothing here writes: the caller stores what comes back, with its audit event, in one transaction.
  * Proven by `test/core/policy/set/lifecycle.test.ts`.
@@ -13,7 +13,7 @@ const moves: Readonly<Record<PolicyStatus, readonly PolicyStatus[]>> = {
   review: ['draft', 'active', 'archived'],
   active: ['disabled', 'archived'],
   disabled: ['active', 'archived'],
-  // "any state -> archived" holds for archived as well (Z4): the one move that leads nowhere and is listed
+  // "any state → archived" includes archived (contract Z4): the one move that changes nothing and is listed
   archived: ['draft', 'archived'],
 };
 
@@ -77,7 +77,7 @@ export function publish(policy: PolicyLife, version: number = policy.newestVersi
 }
 
 /**
- * Back to a version that was in force before, from any status, archived and draft too (Z5). NOT_FOUND with
+ * Back to a version that was in force before, from any status, archived and draft too (contract Z5). NOT_FOUND with
  * `targetVersion` for a version that does not exist, VALIDATION_ERROR for one that was never published.
  */
 export function rollback(policy: PolicyLife, targetVersion: number): Move {

@@ -29,7 +29,7 @@ function refusal(act: () => unknown): GovError {
   throw new Error('expected a refusal');
 }
 
-/** Interface §3.1, row by row; "any state" written out. */
+/** The listed moves of the life cycle, row by row (contract G1-G3); "any state" is written out. */
 const listed: readonly (readonly [PolicyStatus, PolicyStatus, activeVersion: number | null])[] = [
   ['draft', 'review', null],
   ['draft', 'active', 5],
