@@ -1,8 +1,8 @@
 /**
- * The law of the source tree: which folder may import what, and how long files and functions may be. An edge
- * that is missing here is a decision: add it in a commit of its own, with the reason.
+ * The rules of the source tree: which folder may import which, how long files and functions may be, how folders and
+ * files are named. An edge that is missing here is a decision: add it in a commit of its own, with the reason.
  */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type ESTree, parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, it } from 'vitest';
@@ -119,18 +119,150 @@ function faults(path: string, source: string): string[] {
   return found;
 }
 
+/** Subject folders inside a layer → the sibling folders that they may import; files at the layer's root are open to all. */
+const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'src/core/': {
+    json: [],
+    merkle: [],
+    note: ['json', 'merkle'],
+    event: ['json', 'merkle'],
+    graph: ['json', 'merkle', 'event'],
+    decided: ['json', 'merkle', 'event', 'policy'],
+    policy: ['json', 'merkle', 'decided'],
+    risk: ['json', 'graph'],
+    replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
+    proof: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'risk'],
+    export: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'replay', 'proof'],
+    plane: ['json', 'merkle', 'note', 'policy', 'risk'],
+  },
+  // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
+  'src/store/': {
+    port: [],
+    erasure: ['port'],
+    rules: ['port', 'append'],
+    append: ['port', 'erasure', 'rules'],
+    file: ['port', 'append', 'erasure'],
+    fsck: ['port', 'append', 'erasure', 'rules', 'file'],
+    sqlite: ['port', 'append', 'erasure', 'rules', 'file'],
+    postgres: ['port', 'append', 'erasure', 'rules', 'file', 'fsck'],
+  },
+};
+
+const MAX_FOLDER_FILES = 25;
+/** Its files are one for each tag of the interface. */
+const largeFolders = new Set(['src/contract']);
+
+const engineOf = (path: string): string | undefined => /^src\/store\/(sqlite|postgres)\//.exec(path)?.[1];
+
+/** Edges inside a layer that `innerLaw` does not have, and imports that reach into an engine past its `store.ts`. */
+function innerFaults(path: string, target: string): string[] {
+  const found: string[] = [];
+  const layer = Object.keys(innerLaw).find((each) => path.startsWith(each) && target.startsWith(each));
+  if (layer !== undefined) {
+    const [from, to] = [path, target].map((each) => each.slice(layer.length).split('/'));
+    const crosses = from!.length > 1 && to!.length > 1 && from![0] !== to![0];
+    if (crosses && !innerLaw[layer]![from![0]!]?.includes(to![0]!))
+      found.push(`${path}: ${layer}${from![0]} may not import ${layer}${to![0]}`);
+  }
+  const engine = engineOf(target);
+  const isOutside = !path.startsWith('src/store/') && !path.startsWith('test/');
+  if (engine !== undefined && isOutside && target !== `src/store/${engine}/store.ts`)
+    found.push(`${path}: reaches into the ${engine} engine past its store.ts, to ${target}`);
+  return found;
+}
+
+/** The imports of a file that name another one, type-only and lazy ones included, as paths from the project's root. */
+const importsOf = (path: string, source: string): string[] =>
+  [...source.matchAll(/(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g)].map(([, specifier = '']) =>
+    posix.join(posix.dirname(path), specifier),
+  );
+
+/** Rings of imports, each as the files that it runs through (Tarjan's strongly connected components). */
+function rings(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const found: string[][] = [];
+  const visit = (file: string): void => {
+    order.set(file, order.size);
+    lowest.set(file, order.get(file)!);
+    stack.push(file);
+    for (const next of imports.get(file) ?? []) {
+      if (!imports.has(next)) continue;
+      if (!order.has(next)) visit(next);
+      if (stack.includes(next)) lowest.set(file, Math.min(lowest.get(file)!, lowest.get(next)!));
+    }
+    if (lowest.get(file) !== order.get(file)) return;
+    const ring = stack.splice(stack.indexOf(file));
+    if (ring.length > 1) found.push(ring);
+  };
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return found;
+}
+
+const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
+
+/** Whether a word of the file's name is the name of its folder, in either number. */
+function repeatsFolder(path: string): boolean {
+  const folder = singular(posix.basename(posix.dirname(path)));
+  const words = posix.basename(path).split('.')[0]!.split('-');
+  return words.some((word) => singular(word) === folder);
+}
+
 describe('the source tree', () => {
   const files = globSync(['src/**/*.ts', '{plane,test,scripts,bench,examples}/**/*.ts'], {
     cwd: projectRoot,
-  });
+  }).map((path) => path.replaceAll('\\', '/'));
+  const sources = new Map(files.map((path) => [path, readFileSync(`${projectRoot}/${path}`, 'utf8')]));
+  const imports = new Map([...sources].map(([path, source]) => [path, importsOf(path, source)]));
 
   it('keeps the edges between folders and the caps on length', () => {
     expect(files.length).toBeGreaterThan(40);
-    expect(
-      files.flatMap((path) =>
-        faults(path.replaceAll('\\', '/'), readFileSync(`${projectRoot}/${path}`, 'utf8')),
+    expect([...sources].flatMap(([path, source]) => faults(path, source))).toEqual([]);
+  });
+
+  it('keeps the edges inside a layer, and reaches an engine through its store.ts alone', () => {
+    const found = [...imports].flatMap(([path, targets]) =>
+      targets.flatMap((target) => innerFaults(path, target)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('has no ring of imports', () => {
+    expect(rings(imports)).toEqual([]);
+  });
+
+  it('has at most 25 files in a folder', () => {
+    const counts = Map.groupBy(files, (path) => posix.dirname(path));
+    const full = [...counts].filter(
+      ([folder, { length }]) => length > MAX_FOLDER_FILES && !largeFolders.has(folder),
+    );
+    expect(full.map(([folder, { length }]) => `${folder}: ${length} files`)).toEqual([]);
+  });
+
+  it('has no file whose name repeats its folder', () => {
+    expect(files.filter(repeatsFolder)).toEqual([]);
+  });
+
+  it('names only tests, documents and contract rows that exist', () => {
+    const rows = new Set(
+      [...readFileSync(`${projectRoot}/docs/design/contract.md`, 'utf8').matchAll(/^\| ([A-Z]\d+) \|/gm)].map(
+        ([, row]) => row,
       ),
-    ).toEqual([]);
+    );
+    expect(rows.size).toBeGreaterThan(100);
+    const missing = [...sources].flatMap(([path, source]) => {
+      const comments = (source.match(/\/\*\*[^]*?\*\/|\/\/.*/g) ?? []).join('\n');
+      const named = comments.match(/\b(?:test|docs)\/[\w./-]+\.(?:ts|md|py)\b/g) ?? [];
+      const cited = [...comments.matchAll(/\bcontract ((?:[A-Z]\d+(?:-[A-Z]?\d+)?(?:, | and )?)+)/g)].flatMap(
+        ([, list = '']) => list.match(/[A-Z]\d+/g) ?? [],
+      );
+      return [
+        ...named.filter((each) => !existsSync(`${projectRoot}/${each}`)).map((each) => `${path}: ${each}`),
+        ...cited.filter((row) => !rows.has(row)).map((row) => `${path}: contract ${row}`),
+      ];
+    });
+    expect(missing).toEqual([]);
   });
 });
 
@@ -159,6 +291,32 @@ describe('the law itself', () => {
     ['a long method', 'test/a.ts', `class A {\n  b() {${lines(MAX_FUNCTION_LINES)}}\n}`],
   ])('refuses %s', (_, path, source) => {
     expect(faults(path, source)).toHaveLength(1);
+  });
+
+  it.each([
+    ['an engine from the plane', 'plane/data/a.ts', 'src/store/sqlite/open.ts'],
+    ['one engine from the other', 'src/store/postgres/a.ts', 'src/store/sqlite/store.ts'],
+    ['proofs from the tree', 'src/core/merkle/a.ts', 'src/core/proof/verify.ts'],
+  ])('refuses %s', (_, path, target) => {
+    expect(innerFaults(path, target)).toHaveLength(1);
+  });
+
+  it('finds a ring of imports, and no file that only leads to it', () => {
+    const imports = new Map([
+      ['a', ['b']],
+      ['b', ['c']],
+      ['c', ['b']],
+    ]);
+    expect(rings(imports)).toEqual([['b', 'c']]);
+  });
+
+  it.each([
+    ['src/core/merkle/merkle-tree.ts', true],
+    ['src/service/exports/export-job.ts', true],
+    ['src/core/merkle/tree.ts', false],
+    ['test/store/file/filesystem.test.ts', false],
+  ])('judges whether the name of %s repeats its folder', (path, repeats) => {
+    expect(repeatsFolder(path)).toBe(repeats);
   });
 
   it.each([

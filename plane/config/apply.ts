@@ -8,7 +8,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import { BundleRefused, hashOfText, type BundleTrust, type OpenBundle } from '../../src/core/plane/config.ts';
 import { systemRun } from '../../src/core/event/record.ts';
 import { append, unmetered } from '../../src/service/events/append.ts';
-import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/plane-config.ts';
+import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/applied-config.ts';
 import type { Caller } from '../../src/service/call/caller.ts';
 import type { DraftedChange } from '../../src/service/policies/drafted-change.ts';
 import type { Services } from '../../src/service/dependencies.ts';

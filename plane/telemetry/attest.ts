@@ -1,5 +1,5 @@
 /**
- * Answers of a plane to challenges about its reports (contract J4-J7; docs/telemetry.md): hashes, counts and times, never
+ * Answers of a plane to challenges about its reports (contract J4-J7; docs/reference/telemetry-protocol.md): hashes, counts and times, never
  * content. A challenge is answered once: the bytes of the answer are durable before they are sent, and are sent again as
  * they are. One that is not about a head that this plane reported is refused, so that nobody can make the key sign for
  * another tree. Proven by `test/plane/telemetry/attest.test.ts`.

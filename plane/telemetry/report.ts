@@ -1,5 +1,5 @@
 /**
- * Makes the usage reports of a plane (contract J1; docs/telemetry.md) and puts them into its outbox: one up to now, and one
+ * Makes the usage reports of a plane (contract J1; docs/reference/telemetry-protocol.md) and puts them into its outbox: one up to now, and one
  * for each month of UTC with leaves that ended since the report before. A period without operations is reported too: it
  * is the heartbeat. What is reported follows from the log and from the report before alone; a crash before the insert leaves
  * nothing. Proven by `test/plane/telemetry/report.test.ts`.

@@ -82,7 +82,7 @@ export const limits = {
   jobRequestDays: 30,
   jobRequestBytes: 1 * MiB,
 
-  // conditions, gov.cond/1 (docs/policies.md)
+  // conditions, gov.cond/1 (docs/reference/policy-language.md)
   conditionBytes: 64 * KiB,
   conditionNodes: 512,
   conditionDepth: 32,

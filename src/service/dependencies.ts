@@ -3,7 +3,7 @@ import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
 import type { ExportHolding, Store } from '../store/port/store.ts';
-import type { PlaneConfig } from './planes/plane-config.ts';
+import type { PlaneConfig } from './planes/applied-config.ts';
 import type { Artifacts } from './exports/artifacts.ts';
 import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';

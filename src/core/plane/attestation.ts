@@ -1,5 +1,5 @@
 /**
- * Answers of data planes to challenges about their reports (contract J4-J7; docs/telemetry.md). Each asked unit is shown as
+ * Answers of data planes to challenges about their reports (contract J4-J7; docs/reference/telemetry-protocol.md). Each asked unit is shown as
  * the leaf whose totals first reach it, with the leaf before, so its label and what it added are seen; earlier reports are
  * shown to be of the same log; and audit leaves are shown to be counted, by hashes alone. A note by the plane's own key
  * covers the answer, so that who holds the signing secret cannot answer for it.

@@ -1,5 +1,5 @@
 /**
- * What makes a usage report of a data plane true (contract J1; docs/telemetry.md): its counts are those of the last leaf of
+ * What makes a usage report of a data plane true (contract J1; docs/reference/telemetry-protocol.md): its counts are those of the last leaf of
  * the metering log, which is in the tree that the plane signed, and that tree extends the one reported before. A report is
  * held against itself and the plane's keys when it comes, and against its predecessor as soon as both are held.
  *

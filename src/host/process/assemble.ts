@@ -4,7 +4,7 @@
  */
 import { version } from '../../client/version.ts';
 import { saltPool } from '../../core/event/disclosure.ts';
-import type { PlaneConfig } from '../../service/planes/plane-config.ts';
+import type { PlaneConfig } from '../../service/planes/applied-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/access/credentials.ts';
 import { Cursors } from '../../service/call/cursors.ts';

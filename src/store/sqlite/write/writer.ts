@@ -5,7 +5,7 @@
  * Errors are told apart: a request that is refused is refused alone; a full disk fails the commit, and writing
  * goes on once space returns; any other storage error stops the writer for good, because after a failed fsync
  * nobody knows what the disk holds, and SQLite itself would go on as if nothing had happened.
- * Proven by `test/store/sqlite/file/faults.long.test.ts`.
+ * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
