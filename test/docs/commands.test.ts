@@ -4,7 +4,7 @@
  * their own. Other tests follow the rest, such as `test/interop/shell.test.ts` the commands without our software.
  */
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../../src/cli/commands/commands/run.ts';
@@ -101,47 +101,28 @@ it('knows a wrong command when it sees one', () => {
   expect(fault('events push --from nowhere x')).toBe('--from has no choice nowhere');
 });
 
-const event = (runId: string): string =>
-  JSON.stringify({
-    runId,
-    eventType: 'tool.call',
-    actor: { name: 'planner', role: 'agent' },
-    resource: { name: 'ledger.pay', type: 'tool' },
-    action: 'execute',
-    timestamp: '2026-01-05T09:00:00Z',
-  });
-
-describe('README, ten minutes', () => {
+describe('README, five minutes', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it('is followed line by line, and everything in it ends with 0', { timeout: 300_000 }, async () => {
-    const [start = '', work = '', ...rest] = blocks(page('README.md'), 'sh', 'Ten minutes');
-    expect(rest).toEqual([]);
-    reader.fill.set('RUN', 'r1');
-    writeFileSync(join(reader.folder, 'run.ndjson'), `${event('r1')}\n${event('r1')}\n`);
-    writeFileSync(join(reader.folder, 'again.ndjson'), event('again'));
-    const chat = [
-      { role: 'user', content: 'pay 12' },
-      { role: 'assistant', content: 'paid' },
-    ];
-    writeFileSync(join(reader.folder, 'chat.json'), JSON.stringify(chat));
-    await reader.follow(start);
-    const results = await reader.follow(work);
-    const said = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
-    expect(said).toContain('2 events accepted in 1 run');
-    expect(said).toMatch(/^chat\t/m);
-    expect(said).toMatch(/\tverified\t/);
-    expect(said).toContain('NO POLICY WAS ACTIVE');
-  });
-
-  it('tells the truth about exit codes: a changed bundle is answered with 3', async () => {
-    const file = join(reader.folder, 'run.govproof.json');
-    const changed = readFileSync(file, 'utf8').replace('tool.call', 'tool.cell');
-    writeFileSync(join(reader.folder, 'changed.json'), changed);
-    const { code } = await gov(['proofs', 'verify', 'changed.json'], { env: reader.env, cwd: reader.folder });
-    expect(code).toBe(3);
-  });
+  it(
+    'is followed line by line on the sample file, with the exit codes it says',
+    { timeout: 300_000 },
+    async () => {
+      mkdirSync(join(reader.folder, 'examples'));
+      const sample = 'examples/first-run.ndjson';
+      copyFileSync(join(projectRoot, sample), join(reader.folder, sample));
+      const said: string[] = [];
+      const steps = blocks(page('README.md'), 'sh', 'Five minutes');
+      expect(steps.length).toBe(4);
+      for (const block of steps) {
+        for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+      }
+      expect(said.join('\n')).toContain('7 events accepted in 1 run');
+      expect(said.join('\n')).toMatch(/\tverified\t/);
+      expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+    },
+  );
 
   it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
     const [program = ''] = blocks(page('README.md'), 'ts');
