@@ -1,5 +1,6 @@
 /** Prints what the verification of an export found, and what it cannot say. `test/cli/commands/export/verify.test.ts`. */
-import type { ExportCheckId, ExportVerdict } from '../../core/export/verify.ts';
+import type { ExportCheckId } from '../../core/export/checks.ts';
+import type { ExportVerdict } from '../../core/export/verify.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';

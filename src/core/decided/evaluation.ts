@@ -7,24 +7,14 @@
 import { isSystemRun } from '../../contract/system-runs.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
-import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policy-words.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
 import { labelled } from '../hash.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import { counts } from '../policy/evaluate/decision.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
 import { spellingOf } from './outcome-cache.ts';
-
-/** What one policy decided, as it is answered and committed. */
-export type RecordedDecision = {
-  readonly policyId: string;
-  readonly version: number | null;
-  readonly policyHash: string | null;
-  readonly decision: PolicyAction;
-  readonly outcome: PolicyOutcome;
-  readonly severity: PolicySeverity | null;
-  readonly reasoning: string;
-};
+import type { RecordedDecision } from './recorded-decision.ts';
 
 export const policySources = ['requested', 'active', 'tool'] as const;
 export type PolicySource = (typeof policySources)[number];

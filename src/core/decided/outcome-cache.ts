@@ -6,8 +6,8 @@
  */
 import { canonicalize } from '../json/parse.ts';
 import type { Member, PolicyDecision } from '../policy/set/member.ts';
-import type { RecordedDecision } from './evaluation.ts';
 import { itemHash } from './leaf.ts';
+import type { RecordedDecision } from './recorded-decision.ts';
 
 /** Decisions that are kept, about 1 KB each; beyond it all are forgotten. */
 export const keptDecisions = 4096;

@@ -8,7 +8,7 @@ import { storedDigests } from '../event/disclosure.ts';
 import { unkeptOf } from '../event/erased.ts';
 import { digestsOf, erasedText, type ExportHead, type ReadRow } from './artifact.ts';
 import { leafTypes, rowBounds, rowOfLeaf, type ExportLeaf, type LoggedResource } from './row.ts';
-import type { ExportChecks } from './verify.ts';
+import type { ExportChecks } from './checks.ts';
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { MultiproofRoot } from '../merkle/multi-proof.ts';

@@ -10,7 +10,7 @@ import { readPrune } from '../decided/prune.ts';
 import { storedDigests } from '../event/disclosure.ts';
 import type { ExportHead, ExportProof, ManifestOfRows, ProvedLeaf } from './artifact.ts';
 import type { ErasedField, RowCheck, Withdrawal } from './check-rows.ts';
-import type { ExportChecks } from './verify.ts';
+import type { ExportChecks } from './checks.ts';
 import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';

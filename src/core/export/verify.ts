@@ -10,25 +10,12 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Trust } from '../note/checkpoint.ts';
 import { exportRowText, readRow, type ManifestOfRows } from './artifact.ts';
+import { exportCheckIds, type ExportCheckId, type ExportChecks } from './checks.ts';
 import { checkProof, type ProvedExport } from './proof.ts';
 import { readHead, readTail, type ReadTail } from './read.ts';
 import { RowCheck } from './check-rows.ts';
 import { textLines } from '../json/text-lines.ts';
 import { CheckList, type CheckResult, type DigestCounts, type VerdictCode } from '../proof/verdict.ts';
-
-/** The checks of an export, in the order in which they are told. */
-export const exportCheckIds = [
-  'format',
-  'rows',
-  'manifest',
-  'checkpoint_signatures',
-  'consistency',
-  'witnesses',
-  'request',
-  'disclosures',
-] as const;
-export type ExportCheckId = (typeof exportCheckIds)[number];
-export type ExportChecks = CheckList<ExportCheckId>;
 
 export interface ExportVerdict {
   /** Nothing failed, and a trusted signature was checked. */

@@ -2,7 +2,7 @@
 import type { Json } from '../../../core/json/parse.ts';
 import type { Checkpoint } from '../../../core/policy/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
-import type { Finding } from '../../../core/policy/lint/check.ts';
+import type { Finding } from '../../../core/policy/lint/finding.ts';
 import { printText } from '../../../core/policy/language/text.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';

@@ -6,7 +6,7 @@
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { printText } from '../language/text-print.ts';
 
 /** One finding for each text that is written out and asked for in a path; which of the two was meant is not known. */

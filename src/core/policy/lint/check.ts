@@ -7,6 +7,7 @@
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import { canonicalize } from '../../json/parse.ts';
 import { ambiguousIns } from './ambiguity.ts';
+import type { Finding } from './finding.ts';
 import type { Node } from '../language/ast.ts';
 import { canonicalCondition } from '../language/canonical.ts';
 import { allOf, clausesOf, isConnective, leavesOf, replaced } from '../evaluate/clause.ts';
@@ -18,26 +19,6 @@ import { pathText, printText } from '../language/text-print.ts';
 import { typeConflicts } from './type-conflict.ts';
 
 export { seenPaths } from './seen.ts';
-
-export const findingCodes = [
-  'never_matches',
-  'always_matches',
-  'missing_guard',
-  'unseen_path',
-  'type_conflict',
-  'ambiguous_in',
-  'duplicate_clause',
-] as const;
-
-export interface Finding {
-  readonly code: (typeof findingCodes)[number];
-  readonly severity: 'error' | 'warning' | 'info';
-  /** Of the clause in the canonical JSON, such as `$.and[0].===`. */
-  readonly path: string;
-  readonly detail: string;
-  /** The whole condition, repaired. */
-  readonly fix?: Node;
-}
 
 export interface LintOptions {
   readonly action: PolicyAction;

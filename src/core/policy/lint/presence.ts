@@ -8,7 +8,7 @@ import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import type { Clause, Path } from '../evaluate/clause.ts';
 import { decide } from '../evaluate/decision.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { factsOf } from './satisfiable.ts';
 import { pathText } from '../language/text-print.ts';
 

@@ -6,7 +6,7 @@ import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { withValue } from '../explain/nearest.ts';
 import { neededType } from '../evaluate/operand.ts';
 import { pathText, printText } from '../language/text-print.ts';
