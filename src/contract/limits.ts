@@ -94,7 +94,7 @@ export const limits = {
   nearestEvaluations: 256,
   nearestUnits: 100_000,
   reasoningUnits: 40_000,
-  turnUnits: 50_000,
+  timeSliceUnits: 50_000,
 
   // governance, risk, replay, tools, approvals (contract F9, G4, G6, M9, O5, O9)
   policyIds: 1000,
@@ -306,13 +306,13 @@ export const limits = {
   reportIntervalSeconds: 3600,
   reportIntervalLeastSeconds: 60,
   // the signed configuration that a plane takes from its service
-  configBundleBytes: 8 * MiB,
-  configBundleValues: 2_000_000,
-  configBundleDepth: 96,
-  configBundlePartChars: 64 * KiB,
-  configBundleParts: 256,
-  configBundleBodyBytes: 17 * MiB,
-  configBundleCacheBytes: 64 * MiB,
+  planeConfigBytes: 8 * MiB,
+  planeConfigValues: 2_000_000,
+  planeConfigDepth: 96,
+  planeConfigPartChars: 64 * KiB,
+  planeConfigParts: 256,
+  planeConfigBodyBytes: 17 * MiB,
+  planeConfigCacheBytes: 64 * MiB,
   configIntervalSeconds: 300,
   configIntervalLeastSeconds: 10,
   /** Of a plane that sends: waits between attempts, the longest Retry-After that is kept to, of one exchange. */

@@ -13,9 +13,9 @@ import { redactionKeys } from './projects.ts';
 import { RiskConfigInput, riskSignal } from './risk.ts';
 import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
-export const bundleSchema = 'gov.bundle/1';
+export const planeConfigSchema = 'gov.bundle/1';
 
-const BundledPolicy = exact({
+const ConfiguredPolicy = exact({
   policyId,
   version,
   name: Type.String({ minLength: 1, maxLength: limits.policyNameChars }),
@@ -25,12 +25,12 @@ const BundledPolicy = exact({
   severity: nullable(severity),
   policyHash: sha256Hash,
 });
-export type BundledPolicy = Static<typeof BundledPolicy>;
+export type ConfiguredPolicy = Static<typeof ConfiguredPolicy>;
 
 const { mode, thresholds, defaultAction } = RiskConfigInput.properties;
 
-export const ConfigBundle = exact({
-  schemaVersion: Type.Literal(bundleSchema),
+export const PlaneConfigDocument = exact({
+  schemaVersion: Type.Literal(planeConfigSchema),
   bundleVersion: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
@@ -43,7 +43,7 @@ export const ConfigBundle = exact({
     maxLength: limits.identifierChars,
     description: 'What the conditions are written in',
   }),
-  policies: Type.Array(BundledPolicy, {
+  policies: Type.Array(ConfiguredPolicy, {
     maxItems: limits.policiesActive,
     description: 'Those in force, in the order of their ids',
   }),
@@ -61,14 +61,14 @@ export const ConfigBundle = exact({
   ),
   settings: exact({ redactionKeys }),
 });
-export type ConfigBundle = Static<typeof ConfigBundle>;
+export type PlaneConfigDocument = Static<typeof PlaneConfigDocument>;
 
 const signature = Type.String({
   maxLength: limits.checkpointNoteChars,
   description: 'C2SP signed note over project, version and hash, signed by the service',
 });
-export const SignedBundle = exact({ bundle: ConfigBundle, signature });
-export type SignedBundle = Static<typeof SignedBundle>;
+export const SignedPlaneConfig = exact({ bundle: PlaneConfigDocument, signature });
+export type SignedPlaneConfig = Static<typeof SignedPlaneConfig>;
 
 /** Whether the versions of a plane and of the service go together: the service takes this minor and the two before. */
 export const planeSupports = ['supported', 'old', 'newer', 'unknown'] as const;
@@ -77,7 +77,7 @@ export type PlaneSupport = (typeof planeSupports)[number];
 const TelemetryConfig = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
-  signed: nullable(SignedBundle),
+  signed: nullable(SignedPlaneConfig),
   serviceVersion: Type.String(),
   planeSupport: oneOf(planeSupports),
   oldestPlane: Type.String({
@@ -88,7 +88,7 @@ const TelemetryConfig = Type.Object({
 export type TelemetryConfig = Static<typeof TelemetryConfig>;
 
 /** Why a plane refuses a bundle: nothing of it is applied, and what is in force stays. */
-export const bundleFaults = [
+export const planeConfigFaults = [
   'malformed',
   'over_limit',
   'untrusted',
@@ -103,25 +103,25 @@ export const bundleFaults = [
   'risk_config_invalid',
   'switched_off',
 ] as const;
-export type BundleFault = (typeof bundleFaults)[number];
+export type PlaneConfigFault = (typeof planeConfigFaults)[number];
 
 const bundleSources = ['service', 'file'] as const;
-export type BundleSource = (typeof bundleSources)[number];
+export type PlaneConfigSource = (typeof bundleSources)[number];
 
 export const policyModes = ['beside', 'service', 'off'] as const;
 export type PolicyMode = (typeof policyModes)[number];
 
 const Refusal = Type.Object({
-  reason: oneOf(bundleFaults),
+  reason: oneOf(planeConfigFaults),
   detail: Type.String(),
   bundleHash: sha256Hash,
   since: timestamp('Since when it is refused'),
 });
 
-const HeldBundle = Type.Object({
+const HeldPlaneConfig = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
-  signed: nullable(SignedBundle),
+  signed: nullable(SignedPlaneConfig),
   verifierKey: nullable(
     Type.String({ description: 'Of a service: by which its configurations are checked' }),
   ),
@@ -135,9 +135,9 @@ const HeldBundle = Type.Object({
     }),
   ),
 });
-export type HeldBundle = Static<typeof HeldBundle>;
+export type HeldPlaneConfig = Static<typeof HeldPlaneConfig>;
 
-const BundleApplied = Type.Object({
+const PlaneConfigApplied = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
   applied: Type.Boolean({ description: 'False where it is in force already' }),
@@ -148,11 +148,11 @@ const BundleApplied = Type.Object({
   riskConfig: Type.Boolean({ description: 'Whether the configuration of the risk router changed' }),
   findings: Type.Integer({ minimum: 0, description: 'Certain faults that lint finds in its conditions' }),
 });
-export type BundleApplied = Static<typeof BundleApplied>;
+export type PlaneConfigApplied = Static<typeof PlaneConfigApplied>;
 
 const beta = { stability: 'beta', origin: 'extension' } as const;
 
-export const bundle = {
+export const planeConfig = {
   getTelemetryConfig: operation({
     ...beta,
     tag: 'Hybrid Telemetry',
@@ -177,7 +177,7 @@ export const bundle = {
     method: 'GET',
     path: '/governance/bundle',
     summary: 'Get the signed configuration: of the project at a service, in force at a plane',
-    success: { 200: HeldBundle },
+    success: { 200: HeldPlaneConfig },
     statuses: [401, 404, 409, 500],
   }),
   applyConfigBundle: operation({
@@ -188,9 +188,9 @@ export const bundle = {
     path: '/governance/bundle',
     summary: 'Put a signed configuration that came by file in force at a data plane',
     body: exact({
-      parts: Type.Array(Type.String({ maxLength: limits.configBundlePartChars }), {
+      parts: Type.Array(Type.String({ maxLength: limits.planeConfigPartChars }), {
         minItems: 1,
-        maxItems: limits.configBundleParts,
+        maxItems: limits.planeConfigParts,
         description: 'The text of the file, in parts; so its numbers stay as they were signed',
       }),
       older: Type.Optional(
@@ -200,8 +200,8 @@ export const bundle = {
         }),
       ),
     }),
-    bodyBytes: limits.configBundleBodyBytes,
-    success: { 200: BundleApplied },
+    bodyBytes: limits.planeConfigBodyBytes,
+    success: { 200: PlaneConfigApplied },
     statuses: [400, 401, 403, 409, 500],
   }),
 } as const;

@@ -5,7 +5,7 @@
  * Proven by `test/core/fair-queue.test.ts`.
  */
 
-export class Turns<Item> {
+export class FairQueue<Item> {
   /** By owner, in the order in which their turns come; none is empty. */
   readonly #queues = new Map<string, Item[]>();
   #size = 0;

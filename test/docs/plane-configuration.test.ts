@@ -2,7 +2,7 @@
 import { writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleFaults } from '../../src/contract/plane-config.ts';
+import { planeConfigFaults } from '../../src/contract/plane-config.ts';
 import { emptyDirectory, shell } from '../cli/support/tool.ts';
 import { blocks, page, promisedExit, withoutComment } from './pages.ts';
 import { startService, type Tenant, type TestService } from '../support/hosted.ts';
@@ -60,7 +60,7 @@ describe('docs/bundles.md', () => {
   });
 
   it('names every reason of a refusal', () => {
-    const missing = bundleFaults.filter(
+    const missing = planeConfigFaults.filter(
       (reason) => !of.text.includes(`\`${reason}\``) && reason !== 'switched_off',
     );
     expect(missing).toEqual([]);

@@ -1,15 +1,15 @@
 /** Checkpoints in files: `{step?, context}`, or without the member context the context itself (contract O5). */
 import type { Json, JsonObject } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
 import { isObject, objectOf, readInput } from '../program/input.ts';
 import type { Place } from '../program/input.ts';
 
-export const readCheckpoint = async (file: string, place: Place): Promise<Checkpoint> =>
+export const readCheckpoint = async (file: string, place: Place): Promise<PolicyInput> =>
   checkpointOf(objectOf(await readInput(file, place)), file);
 
 /** Errors: exit 2; `where` names the file or case. */
-export function checkpointOf(value: Json | undefined, where: string): Checkpoint {
+export function checkpointOf(value: Json | undefined, where: string): PolicyInput {
   if (!isObject(value)) throw usage(`${where}: expected a checkpoint, an object such as {"context": {…}}`);
   if (!Object.hasOwn(value, 'context')) return { context: value };
   const other = Object.keys(value).find((name) => name !== 'context' && name !== 'step');
@@ -23,5 +23,5 @@ export function checkpointOf(value: Json | undefined, where: string): Checkpoint
 }
 
 /** As the service takes it. */
-export const wireCheckpoint = ({ step, context }: Checkpoint): { step?: number; context: JsonObject } =>
+export const wireCheckpoint = ({ step, context }: PolicyInput): { step?: number; context: JsonObject } =>
   step === undefined ? { context } : { step, context };

@@ -1,7 +1,7 @@
 /** Prints what a verification found: loudly where nothing was governed, plainly what was not re-derived. */
 import type { Explanation } from '../../core/proof/bundle.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
-import type { CheckResult, VacuousCode, Verdict } from '../../core/proof/verdict.ts';
+import type { CheckResult, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
@@ -17,7 +17,7 @@ interface Layer {
 }
 
 /** A verdict of this machine, or the service's answer, which has fewer members. */
-export interface Told extends Partial<Omit<Verdict, 'layers' | 'code'>> {
+export interface Told extends Partial<Omit<ProofVerdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
   readonly verified: boolean;
   readonly proofId: string | null;

@@ -155,7 +155,7 @@ function recordHead(input: EventInput): string {
 }
 
 /** What the sequencer adds to a draft. `random` are 26 bits. */
-export interface Place {
+export interface AssignedPosition {
   readonly index: number;
   readonly runSeq: number;
   readonly serverMs: number;
@@ -180,7 +180,7 @@ export function serverTime(ms: number): string {
  * Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. Cost: three SHA-256, and one for
  * each committed field.
  */
-export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
+export function sealEvent(draft: EventDraft, place: AssignedPosition): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const digests = sortedDigests(draft.disclosures).join('","');
   const record =

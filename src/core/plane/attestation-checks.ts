@@ -180,13 +180,13 @@ function checkCovered(cross: Cross, heads: Heads, pointer: string): Fault | null
   return faultAt('totals_sum_mismatch', `${pointer}/meterRecord`, detail);
 }
 
-interface Place {
+interface ClaimedLeaf {
   readonly index: number;
   readonly leaf: Uint8Array;
   readonly head: Checkpoint;
 }
 
-function isIncluded(inclusion: readonly string[], { index, leaf, head }: Place): boolean {
+function isIncluded(inclusion: readonly string[], { index, leaf, head }: ClaimedLeaf): boolean {
   const path = decodePath(inclusion);
   return path !== null && verifyInclusion({ index, size: head.size, leaf, path, root: head.root });
 }

@@ -8,7 +8,12 @@
  * begins with its origin, so that neither can be taken for the other. What follows from content alone is not believed:
  * the hashes of policies and of their set are computed anew. Proven by `test/core/plane/config.test.ts`.
  */
-import type { BundledPolicy, BundleFault, ConfigBundle, SignedBundle } from '../../contract/plane-config.ts';
+import type {
+  ConfiguredPolicy,
+  PlaneConfigFault,
+  PlaneConfigDocument,
+  SignedPlaneConfig,
+} from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { labelled } from '../hash.ts';
@@ -26,7 +31,7 @@ import { canonicalCondition } from '../policy/language/canonical.ts';
 import { lint } from '../policy/lint/check.ts';
 import { parseCondition } from '../policy/language/parse.ts';
 import { policyHash, policySetHash } from '../policy/language/hash.ts';
-import { atOnce, type InTurns } from '../policy/evaluate/time-slice.ts';
+import { atOnce, type TimeSliced } from '../policy/evaluate/time-slice.ts';
 import { checkRiskConfig, riskAlgorithm, riskRouter, type RiskSettings } from '../risk/config.ts';
 
 const label = 'gov.bundle/v1';
@@ -35,17 +40,17 @@ const label = 'gov.bundle/v1';
 export const configKeyName = (logName: string): string => `${logName}/config`;
 
 /** VALIDATION_ERROR for what is no bundle, CONFLICT for one that does not fit here; both with `reason`. */
-export class BundleRefused extends GovError {
-  readonly reason: BundleFault;
+export class PlaneConfigRefused extends GovError {
+  readonly reason: PlaneConfigFault;
 
-  constructor(reason: BundleFault, detail: string, cause?: unknown) {
+  constructor(reason: PlaneConfigFault, detail: string, cause?: unknown) {
     const code = misfits.has(reason) ? 'CONFLICT' : 'VALIDATION_ERROR';
     super(code, detail, { cause, extensions: { reason } });
     this.reason = reason;
   }
 }
 
-const misfits: ReadonlySet<BundleFault> = new Set([
+const misfits: ReadonlySet<PlaneConfigFault> = new Set([
   'other_project',
   'outdated',
   'rewritten',
@@ -56,33 +61,33 @@ const misfits: ReadonlySet<BundleFault> = new Set([
 ] as const);
 
 /** `sha256:…` of a bundle. A bundle is JSON by its type. Cost: linear, 100 ms for 8 MiB. */
-export const bundleHash = (bundle: unknown): string => labelled(label, bundle as Json).hash;
+export const planeConfigHash = (bundle: unknown): string => labelled(label, bundle as Json).hash;
 
 const signedText = (projectId: string, bundleVersion: number, hash: string): string =>
   `${label}\n${projectId}\n${bundleVersion}\n${hash}\n`;
 
 /** Ed25519 signs alike each time, so equal bundles have equal texts. */
-export function signBundle(
-  bundle: ConfigBundle,
+export function signPlaneConfig(
+  bundle: PlaneConfigDocument,
   signer: NoteSigner,
-): { readonly hash: string; readonly signed: SignedBundle } {
-  const hash = bundleHash(bundle);
+): { readonly hash: string; readonly signed: SignedPlaneConfig } {
+  const hash = planeConfigHash(bundle);
   const signature = signNote(signedText(bundle.projectId, bundle.bundleVersion, hash), [signer]);
   return { hash, signed: { bundle, signature } };
 }
 
-export interface BundleTrust {
+export interface PlaneConfigTrust {
   readonly keys: readonly VerifierKey[];
   /** Whose configuration is taken. */
   readonly projectId: string;
-  readonly environment: ConfigBundle['environment'];
+  readonly environment: PlaneConfigDocument['environment'];
 }
 
 /** A bundle that a trusted key signed for this project, and that holds together. */
-export interface OpenBundle {
-  readonly bundle: ConfigBundle;
+export interface OpenPlaneConfig {
+  readonly bundle: PlaneConfigDocument;
   readonly hash: string;
-  readonly signed: SignedBundle;
+  readonly signed: SignedPlaneConfig;
   /** Name of the key that signed. */
   readonly signedBy: string;
   /** Certain faults of conditions, such as one that can never match: told, not refused. */
@@ -90,38 +95,38 @@ export interface OpenBundle {
 }
 
 const bounds: JsonBounds = {
-  depth: limits.configBundleDepth,
-  values: limits.configBundleValues,
+  depth: limits.planeConfigDepth,
+  values: limits.planeConfigValues,
   nameChars: limits.memberNameChars,
   stringBytes: limits.stringBytes,
 };
 
 /**
  * Opens the text of a signed bundle. The bytes are an attacker's until the signature was checked, which comes before
- * anything of the content is looked at. `fits`: null where a value is a `SignedBundle`, else what is wrong with it.
- * BundleRefused; nothing else is thrown. Cost: parsing, hashing, and 50 µs a policy.
+ * anything of the content is looked at. `fits`: null where a value is a `SignedPlaneConfig`, else what is wrong with it.
+ * PlaneConfigRefused; nothing else is thrown. Cost: parsing, hashing, and 50 µs a policy.
  */
-export const openBundle = (
+export const openPlaneConfig = (
   bytes: Uint8Array,
-  trust: BundleTrust,
+  trust: PlaneConfigTrust,
   fits: (value: unknown) => string | null,
-): OpenBundle => atOnce(openingBundle(bytes, trust, fits));
+): OpenPlaneConfig => atOnce(openingPlaneConfig(bytes, trust, fits));
 
 /** As above, in turns of 5 ms once the signature was checked. */
-export function* openingBundle(
+export function* openingPlaneConfig(
   bytes: Uint8Array,
-  trust: BundleTrust,
+  trust: PlaneConfigTrust,
   fits: (value: unknown) => string | null,
-): InTurns<OpenBundle> {
+): TimeSliced<OpenPlaneConfig> {
   const { bundle: content, signature } = readSigned(bytes);
   const { projectId, bundleVersion } = content;
-  const hash = bundleHash(content);
+  const hash = planeConfigHash(content);
   const signedBy = signerOf(signature, trust.keys, signedText(`${projectId}`, Number(bundleVersion), hash));
   const fault = fits({ bundle: content, signature });
   if (fault !== null) {
-    throw new BundleRefused('unsupported', `expected a bundle that this release reads, got ${fault}`);
+    throw new PlaneConfigRefused('unsupported', `expected a bundle that this release reads, got ${fault}`);
   }
-  const bundle = content as unknown as ConfigBundle; // it fits
+  const bundle = content as unknown as PlaneConfigDocument; // it fits
   requireOurs(bundle, trust);
   const findings = yield* checkPolicies(bundle);
   checkRisk(bundle);
@@ -131,17 +136,20 @@ export function* openingBundle(
 /** The hash of what came, to tell it from others: of the bundle in it where there is one, else of the bytes. */
 export function hashOfText(bytes: Uint8Array): string {
   try {
-    return bundleHash(readSigned(bytes).bundle);
+    return planeConfigHash(readSigned(bytes).bundle);
   } catch (error) {
-    if (!(error instanceof BundleRefused)) throw error;
+    if (!(error instanceof PlaneConfigRefused)) throw error;
     return labelled(label, Buffer.from(bytes).toString('base64')).hash;
   }
 }
 
 function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly signature: string } {
-  if (bytes.length > limits.configBundleBytes) {
-    const limit = limits.configBundleBytes;
-    throw new BundleRefused('over_limit', `expected a bundle of at most ${limit} bytes, got ${bytes.length}`);
+  if (bytes.length > limits.planeConfigBytes) {
+    const limit = limits.planeConfigBytes;
+    throw new PlaneConfigRefused(
+      'over_limit',
+      `expected a bundle of at most ${limit} bytes, got ${bytes.length}`,
+    );
   }
   let value: Json;
   try {
@@ -149,12 +157,19 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
     const reason = cause.code === 'JSON_TOO_COMPLEX' ? 'over_limit' : 'malformed';
-    throw new BundleRefused(reason, `expected a signed bundle, got other bytes: ${cause.message}`, cause);
+    throw new PlaneConfigRefused(
+      reason,
+      `expected a signed bundle, got other bytes: ${cause.message}`,
+      cause,
+    );
   }
   const { bundle, signature } = isObject(value) ? value : {};
   const members = isObject(value) ? Object.keys(value).length : 0;
   if (members !== 2 || bundle === undefined || !isObject(bundle) || typeof signature !== 'string') {
-    throw new BundleRefused('malformed', 'expected {"bundle": {…}, "signature": "…"}, got another value');
+    throw new PlaneConfigRefused(
+      'malformed',
+      'expected {"bundle": {…}, "signature": "…"}, got another value',
+    );
   }
   return { bundle, signature };
 }
@@ -171,21 +186,27 @@ function signerOf(signature: string, keys: readonly VerifierKey[], text: string)
   } catch (cause) {
     if (!(cause instanceof NoteError)) throw cause;
     const detail = `expected a signature of the service that this plane trusts, got ${cause.message}`;
-    throw new BundleRefused('untrusted', detail, cause);
+    throw new PlaneConfigRefused('untrusted', detail, cause);
   }
   const detail =
     'expected a signature over this bundle, got one over another: project, version or content differ';
-  throw new BundleRefused('untrusted', detail);
+  throw new PlaneConfigRefused('untrusted', detail);
 }
 
-function requireOurs(bundle: ConfigBundle, trust: BundleTrust): void {
+function requireOurs(bundle: PlaneConfigDocument, trust: PlaneConfigTrust): void {
   if (bundle.projectId !== trust.projectId || bundle.environment !== trust.environment) {
     const want = `${trust.projectId} (${trust.environment})`;
     const got = `${bundle.projectId} (${bundle.environment})`;
-    throw new BundleRefused('other_project', `expected the bundle of project ${want}, got that of ${got}`);
+    throw new PlaneConfigRefused(
+      'other_project',
+      `expected the bundle of project ${want}, got that of ${got}`,
+    );
   }
   if (bundle.engine !== engine) {
-    throw new BundleRefused('unsupported', `expected conditions of ${engine}, got ${bundle.engine}; upgrade`);
+    throw new PlaneConfigRefused(
+      'unsupported',
+      `expected conditions of ${engine}, got ${bundle.engine}; upgrade`,
+    );
   }
 }
 
@@ -193,7 +214,7 @@ function requireOurs(bundle: ConfigBundle, trust: BundleTrust): void {
 const checkedAtOnce = 100;
 
 /** That each policy compiles to what its hash says, that ids ascend, and the hash of the set. Counts lint's errors. */
-function* checkPolicies({ policies, policySetHash: claimed }: ConfigBundle): InTurns<number> {
+function* checkPolicies({ policies, policySetHash: claimed }: PlaneConfigDocument): TimeSliced<number> {
   let before = '';
   let findings = 0;
   for (const [at, policy] of policies.entries()) {
@@ -201,14 +222,14 @@ function* checkPolicies({ policies, policySetHash: claimed }: ConfigBundle): InT
     if (at % checkedAtOnce === checkedAtOnce - 1) yield;
     if (policyId <= before) {
       const detail = `expected policies in the order of their ids, each once, got ${policyId} after ${before}`;
-      throw new BundleRefused('policy_invalid', detail);
+      throw new PlaneConfigRefused('policy_invalid', detail);
     }
     before = policyId;
     const node = compiled(policy);
     findings += lint(node, { action }).filter(({ severity }) => severity === 'error').length;
   }
   if (policySetHash(policies) !== claimed) {
-    throw new BundleRefused(
+    throw new PlaneConfigRefused(
       'policy_invalid',
       'expected the policySetHash of these policies, got another one',
     );
@@ -216,7 +237,7 @@ function* checkPolicies({ policies, policySetHash: claimed }: ConfigBundle): InT
   return findings;
 }
 
-function compiled(policy: BundledPolicy): Node {
+function compiled(policy: ConfiguredPolicy): Node {
   const { policyId, version } = policy;
   let node: Node;
   let hash: string;
@@ -230,26 +251,29 @@ function compiled(policy: BundledPolicy): Node {
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
     const detail = `expected policy ${policyId} version ${version} to compile, but ${cause.message}`;
-    throw new BundleRefused('policy_invalid', detail, cause);
+    throw new PlaneConfigRefused('policy_invalid', detail, cause);
   }
   if (hash === policy.policyHash) return node;
   const detail = `expected policyHash ${hash} of policy ${policyId} version ${version}, got ${policy.policyHash}`;
-  throw new BundleRefused('policy_invalid', detail);
+  throw new PlaneConfigRefused('policy_invalid', detail);
 }
 
-function checkRisk({ riskConfig }: ConfigBundle): void {
+function checkRisk({ riskConfig }: PlaneConfigDocument): void {
   if (riskConfig === null) return;
   const { algorithm, config } = riskConfig;
   if (algorithm !== riskAlgorithm) {
-    throw new BundleRefused('unsupported', `expected risk rules ${riskAlgorithm}, got ${algorithm}; upgrade`);
+    throw new PlaneConfigRefused(
+      'unsupported',
+      `expected risk rules ${riskAlgorithm}, got ${algorithm}; upgrade`,
+    );
   }
   const settings = config as RiskSettings;
   try {
     checkRiskConfig(settings);
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
-    throw new BundleRefused('risk_config_invalid', cause.message, cause);
+    throw new PlaneConfigRefused('risk_config_invalid', cause.message, cause);
   }
   if (riskRouter(settings).text === canonicalText(config)) return;
-  throw new BundleRefused('risk_config_invalid', 'expected a risk configuration with nothing left out');
+  throw new PlaneConfigRefused('risk_config_invalid', 'expected a risk configuration with nothing left out');
 }

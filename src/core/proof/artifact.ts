@@ -18,7 +18,7 @@ import {
   vacuousCodes,
   type DigestCounts,
   type LayerVerification,
-  type Verdict,
+  type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
 
@@ -38,7 +38,7 @@ export function verifyArtifact(
   artifact: Json,
   kept: KeptProof,
   recomputed: Readonly<Record<string, string>> = {},
-): Verdict {
+): ProofVerdict {
   const checks = new CheckList();
   const proof = readArtifact(artifact, checks);
   if (proof === null) return conclude({ checks, proof, statements: new Map() });
@@ -185,7 +185,7 @@ export interface Examined {
 export function conclude(
   examined: Examined,
   { requireLayers }: { readonly requireLayers?: readonly string[] } = {},
-): Verdict {
+): ProofVerdict {
   const { checks, proof, kept = false } = examined;
   const anchored = kept || anchors.every((id) => checks.passed(id));
   const layers = (proof?.layers ?? []).map((layer) => judgeLayer(layer, examined, anchored));

@@ -9,7 +9,7 @@ import { eventIndex } from '../id.ts';
 import type { JsonObject } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import type { RunEvent } from '../event/run-entry.ts';
-import { type Check, type LayerResult, type RunEvidence, verdictOf } from './statement.ts';
+import { type LayerCheck, type LayerResult, type RunEvidence, verdictOf } from './statement.ts';
 import { parseTimestamp } from '../time.ts';
 
 /** Events by what their `metadata.timestampSource` says; events whose bodies were not read are in none. */
@@ -17,7 +17,7 @@ export type TimestampSources = Readonly<Record<string, number>>;
 
 export interface IntegrityFacts {
   readonly run: RunEvidence;
-  readonly checks: readonly Check[];
+  readonly checks: readonly LayerCheck[];
   readonly largestClockSkewMs: number;
   readonly timestampSources: TimestampSources;
 }

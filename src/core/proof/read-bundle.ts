@@ -72,7 +72,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
       `expected a bundle of at most ${limits.bundleBytes} bytes, got ${bytes.length}`,
     );
   }
-  const root: Place = null;
+  const root: Location = null;
   const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
   const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
@@ -99,9 +99,9 @@ export function readBundle(bytes: Uint8Array): Bundle {
 }
 
 /** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. Attacker controlled. */
-export function readProof(value: Json | undefined, at: Place = null): ComplianceProof {
+export function readProof(value: Json | undefined, at: Location = null): ComplianceProof {
   const proof = object(value, at, proofShape);
-  const place: Place = { up: at, name: 'commitment' };
+  const place: Location = { up: at, name: 'commitment' };
   const commitment = object(proof['commitment'], place, commitmentShape);
   return {
     proofId: text(proof, 'proofId', at),
@@ -118,14 +118,14 @@ export function readProof(value: Json | undefined, at: Place = null): Compliance
   };
 }
 
-function readLayer(value: Json, at: Place): ComplianceProof['layers'][number] {
+function readLayer(value: Json, at: Location): ComplianceProof['layers'][number] {
   const layer = object(value, at, layerShape);
   const { verified } = layer;
   if (typeof verified !== 'boolean') refuse({ up: at, name: 'verified' }, 'true or false', verified);
   return { name: text(layer, 'name', at), hash: text(layer, 'hash', at, hashForm), verified };
 }
 
-function readStatements(value: Json | undefined, at: Place): Record<string, string> {
+function readStatements(value: Json | undefined, at: Location): Record<string, string> {
   const statements = anyObject(value, at);
   const names = Object.keys(statements);
   if (names.length > limits.layers) refuse(at, `at most ${limits.layers} statements`, names.length);
@@ -135,7 +135,7 @@ function readStatements(value: Json | undefined, at: Place): Record<string, stri
   return texts;
 }
 
-function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
+function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
   const leaf = object(value, at, includedShape);
   return {
     index: count(leaf, 'index', at),
@@ -144,7 +144,7 @@ function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
   };
 }
 
-function readEvent(value: Json, at: Place): BundleEvent {
+function readEvent(value: Json, at: Location): BundleEvent {
   const event = object(value, at, eventShape);
   const { inclusion, disclosures, withheld } = event;
   return {
@@ -156,7 +156,7 @@ function readEvent(value: Json, at: Place): BundleEvent {
   };
 }
 
-function readErasures(value: Json, at: Place): BundleErasures {
+function readErasures(value: Json, at: Location): BundleErasures {
   const erasures = object(value, at, erasuresShape);
   return {
     checkpoint: text(erasures, 'checkpoint', at),
@@ -165,7 +165,7 @@ function readErasures(value: Json, at: Place): BundleErasures {
   };
 }
 
-function readGraph(value: Json, at: Place): BundleGraph {
+function readGraph(value: Json, at: Location): BundleGraph {
   const graph = object(value, at, graphShape);
   const types = new Set<string>();
   return {
@@ -178,7 +178,7 @@ function readGraph(value: Json, at: Place): BundleGraph {
   };
 }
 
-function readNode(value: Json, at: Place): NodeItem {
+function readNode(value: Json, at: Location): NodeItem {
   const node = object(value, at, nodeShape);
   return {
     id: text(node, 'id', at, nodeIdForm),
@@ -189,7 +189,7 @@ function readNode(value: Json, at: Place): NodeItem {
 }
 
 /** `types`: those that were found to be well-formed, which are few. */
-function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
+function readEdge(value: Json, at: Location, types: Set<string>): BundleEdge {
   if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
   // not by destructuring, which goes through an iterator
   const source = value[0];
@@ -204,7 +204,7 @@ function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
   return [source, target, type];
 }
 
-function readDsse(value: Json, at: Place): DsseEnvelope {
+function readDsse(value: Json, at: Location): DsseEnvelope {
   const envelope = object(value, at, dsseShape);
   return {
     payload: text(envelope, 'payload', at),
@@ -213,7 +213,7 @@ function readDsse(value: Json, at: Place): DsseEnvelope {
   };
 }
 
-function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][number] {
+function readSignature(value: Json, at: Location): DsseEnvelope['signatures'][number] {
   const signature = object(value, at, signatureShape);
   return {
     ...(signature['keyid'] === undefined ? {} : { keyid: text(signature, 'keyid', at) }),
@@ -222,14 +222,14 @@ function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][numbe
 }
 
 /** Where a value stands, as a list up to the root: a pointer is only spelled when something is refused. */
-type Place = { readonly up: Place; readonly name: string | number } | null;
+type Location = { readonly up: Location; readonly name: string | number } | null;
 
-function anyObject(value: Json | undefined, at: Place): JsonObject {
+function anyObject(value: Json | undefined, at: Location): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, 'an object', value);
   return value;
 }
 
-function object(value: Json | undefined, at: Place, { required, optional = [] }: Shape): JsonObject {
+function object(value: Json | undefined, at: Location, { required, optional = [] }: Shape): JsonObject {
   const read = anyObject(value, at);
   const names = Object.keys(read);
   // as JCS orders them; most objects of a bundle are so
@@ -249,12 +249,12 @@ function object(value: Json | undefined, at: Place, { required, optional = [] }:
 
 interface Items<Item> {
   readonly max: number;
-  readonly read: (item: Json, at: Place) => Item;
+  readonly read: (item: Json, at: Location) => Item;
 }
 
-function list<Item>(parent: JsonObject, name: string, up: Place, { max, read }: Items<Item>): Item[] {
+function list<Item>(parent: JsonObject, name: string, up: Location, { max, read }: Items<Item>): Item[] {
   const value = parent[name];
-  const at: Place = { up, name };
+  const at: Location = { up, name };
   if (!Array.isArray(value)) refuse(at, 'an array', value);
   if (value.length > max) refuse(at, `at most ${max} items`, value.length);
   return value.map((item, position) => read(item, { up: at, name: position }));
@@ -270,14 +270,14 @@ const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: an
 const nodeIdForm: Form = { pattern: nodeIdPattern, expected: 'a node id' };
 const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or edge type' };
 
-function text(parent: JsonObject, name: string, up: Place, form?: Form): string {
+function text(parent: JsonObject, name: string, up: Location, form?: Form): string {
   const value = parent[name];
   if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
   if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
   return value;
 }
 
-function count(parent: JsonObject, name: string, up: Place): number {
+function count(parent: JsonObject, name: string, up: Location): number {
   const value = parent[name];
   if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
   return value;
@@ -286,12 +286,12 @@ function count(parent: JsonObject, name: string, up: Place): number {
 const isCount = (value: Json | undefined): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-function hash(value: Json, at: Place): string {
+function hash(value: Json, at: Location): string {
   if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);
   return value;
 }
 
-function plainText(value: Json, at: Place): string {
+function plainText(value: Json, at: Location): string {
   if (typeof value !== 'string') refuse(at, 'text', value);
   return value;
 }
@@ -301,12 +301,12 @@ const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
 const textItems: Items<string> = { max: limits.committedFields, read: plainText };
 const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };
 
-function refuse(at: Place, expected: string, value: Json | undefined): never {
+function refuse(at: Location, expected: string, value: Json | undefined): never {
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, limits.echoChars)) : kind(value);
   throw new GovError('VALIDATION_ERROR', `bundle ${pointer(at) || '/'}: expected ${expected}, got ${got}`);
 }
 
-const pointer = (at: Place): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
+const pointer = (at: Location): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
 
 function kind(value: Json | undefined): string {
   if (value === undefined) return 'nothing';

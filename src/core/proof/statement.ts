@@ -30,7 +30,7 @@ export interface Evidence extends RunEvidence {
   readonly treeRoot: string;
 }
 
-export interface Check {
+export interface LayerCheck {
   readonly id: string;
   readonly pass: boolean;
 }
@@ -40,7 +40,7 @@ export type LayerVerdict = 'pass' | 'fail' | 'not_run';
 export interface LayerResult {
   readonly layer: string;
   readonly claims: JsonObject;
-  readonly checks: readonly Check[];
+  readonly checks: readonly LayerCheck[];
   readonly verdict: LayerVerdict;
 }
 
@@ -50,7 +50,7 @@ export interface Statement extends LayerResult {
 }
 
 /** pass where there are checks and all passed. */
-export const verdictOf = (checks: readonly Check[]): LayerVerdict =>
+export const verdictOf = (checks: readonly LayerCheck[]): LayerVerdict =>
   checks.length > 0 && checks.every(({ pass }) => pass) ? 'pass' : 'fail';
 
 /** The statement text of a layer, and its hash. `nonce`: 16 random bytes, drawn for this statement. */
@@ -107,7 +107,7 @@ function isEvidence(value: Json | undefined): value is JsonObject & Evidence {
   );
 }
 
-function isChecks(value: Json | undefined): value is (JsonObject & Check)[] {
+function isChecks(value: Json | undefined): value is (JsonObject & LayerCheck)[] {
   return (
     Array.isArray(value) &&
     value.length <= limits.layers &&

@@ -97,7 +97,7 @@ export interface DigestCounts {
   readonly missing: number;
 }
 
-export interface Verdict {
+export interface ProofVerdict {
   /** Nothing failed, every required layer passed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Why not: of the first check that failed. Null where verified. */

@@ -22,7 +22,7 @@ import { openErasures } from './erasures.ts';
 import { recompute } from './recompute.ts';
 import { strictObject } from '../event/run-entry.ts';
 import type { Evidence } from './statement.ts';
-import { CheckList, type Verdict } from './verdict.ts';
+import { CheckList, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
   /** Layers that must be part of the proof and hold; all layers of the proof where not given. */
@@ -33,7 +33,11 @@ export interface VerifyOptions {
  * Verifies the bundle in these bytes under the caller's trust; without trust nothing is verified, but every
  * hash is still checked. Cost: about 25 µs for an event with its path, linear in the bytes.
  */
-export function verifyBundle(bytes: Uint8Array, trust: Trust | null, options: VerifyOptions = {}): Verdict {
+export function verifyBundle(
+  bytes: Uint8Array,
+  trust: Trust | null,
+  options: VerifyOptions = {},
+): ProofVerdict {
   const checks = new CheckList();
   const bundle = parse(bytes, checks);
   if (bundle === null) return conclude({ checks, proof: null, statements: new Map() }, options);

@@ -6,7 +6,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
 import { engine } from '../policy/language/ast.ts';
-import type { Checkpoint } from '../policy/evaluate/compile.ts';
+import type { PolicyInput } from '../policy/evaluate/compile.ts';
 import type { ReadSet } from '../policy/language/read-set.ts';
 import type { PolicySet, SetDecision } from '../policy/set/in-force.ts';
 import type { ListCommitment } from '../graph/rows.ts';
@@ -56,9 +56,9 @@ export function decideAgain(recorded: RecordedEvaluation, set: PolicySet): SetDe
 }
 
 /** What was recorded was committed as a checkpoint. Where nothing is read, nothing is needed. */
-function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSet): Checkpoint | null {
-  if (checkpoint !== null) return checkpoint as unknown as Checkpoint;
-  if (readSet !== null) return readSet as unknown as Checkpoint;
+function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSet): PolicyInput | null {
+  if (checkpoint !== null) return checkpoint as unknown as PolicyInput;
+  if (readSet !== null) return readSet as unknown as PolicyInput;
   return reads.paths.length === 0 ? { context: {} } : null;
 }
 

@@ -3,7 +3,7 @@
  * those of projects in turn. However many batches one project sends at a time, what else comes is read after one slice,
  * and a batch of another project waits for one slice of each. Proven by `test/service/call/slices.test.ts`.
  */
-import { Turns } from '../../core/fair-queue.ts';
+import { FairQueue } from '../../core/fair-queue.ts';
 
 const sliceMs = 10;
 
@@ -16,7 +16,7 @@ export interface Slice {
 }
 
 export class Slices {
-  readonly #waiting = new Turns<() => void>();
+  readonly #waiting = new FairQueue<() => void>();
   #scheduled = false;
 
   /** Slices for a call that works for a project. */

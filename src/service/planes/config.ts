@@ -3,7 +3,7 @@
  * does with it is in `plane/config/apply.ts`. Proven by `test/service/planes/project-config.test.ts` and
  * `test/plane/config/apply.test.ts`.
  */
-import type { BundleApplied, HeldBundle } from '../../contract/plane-config.ts';
+import type { PlaneConfigApplied, HeldPlaneConfig } from '../../contract/plane-config.ts';
 import { GovError } from '../../contract/problems.ts';
 import { oldestPlane, planeSupport } from '../../core/plane/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -21,9 +21,9 @@ export interface ApplyOptions {
 /** The configuration that a plane took from its service. Absent at a service. */
 export interface PlaneConfig {
   /** NOT_FOUND where it holds none. */
-  held(): Promise<HeldBundle>;
-  /** By a person, from a file. BundleRefused; then nothing changed. */
-  apply(text: Uint8Array, caller: Caller, options?: ApplyOptions): Promise<BundleApplied>;
+  held(): Promise<HeldPlaneConfig>;
+  /** By a person, from a file. PlaneConfigRefused; then nothing changed. */
+  apply(text: Uint8Array, caller: Caller, options?: ApplyOptions): Promise<PlaneConfigApplied>;
   /** FORBIDDEN where a change of a policy is for the service alone to make. */
   refusePolicyChange(policy: StoredPolicy, change: Change): void;
   /** FORBIDDEN where the risk router is configured by the service. */

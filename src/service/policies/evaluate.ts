@@ -21,7 +21,7 @@ import { openLeaf } from '../../core/decided/leaf.ts';
 import { recordedDecision } from '../../core/decided/outcome-cache.ts';
 import { typeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import type { SetSummary } from '../../core/policy/set/in-force.ts';
 import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -54,7 +54,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
       caller,
       runId,
       // it came out of a body
-      checkpoint: checkpoint as Checkpoint,
+      checkpoint: checkpoint as PolicyInput,
       policyIds: policies,
       pointer: '/policies',
       contextPointer: (below) => `/checkpoint/context${below}`,
@@ -93,7 +93,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
 export interface Asked {
   readonly caller: Caller;
   readonly runId: string;
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: PolicyInput;
   /** None for all that are active. */
   readonly policyIds: readonly string[];
   /** Of the policy ids in the body. */

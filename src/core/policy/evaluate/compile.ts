@@ -32,7 +32,7 @@ export type { Reason, Value } from './indeterminate.ts';
 type Call = Extract<Node, { kind: 'call' }>;
 
 /** What a condition is asked about, exactly as it was sent. */
-export interface Checkpoint {
+export interface PolicyInput {
   readonly step?: number;
   readonly context: JsonObject;
 }
@@ -42,9 +42,9 @@ export type Truth = 'true' | 'false' | 'indeterminate';
 export interface Condition {
   readonly node: Node;
   /** Cost: linear in the nodes and in what is asked of the items of lists, which a budget bounds (`budget.ts`). */
-  evaluate(checkpoint: Checkpoint): Truth;
+  evaluate(input: PolicyInput): Truth;
   /** Why a condition is indeterminate; null where it is true or false. */
-  why(checkpoint: Checkpoint): Indeterminate | null;
+  why(input: PolicyInput): Indeterminate | null;
 }
 
 /**
@@ -53,15 +53,15 @@ export interface Condition {
  */
 export function compile(node: Node): Condition {
   const value = compileValue(node);
-  const truth = (checkpoint: Checkpoint): boolean | Indeterminate => truthOf(value(checkpoint));
+  const truth = (input: PolicyInput): boolean | Indeterminate => truthOf(value(input));
   return {
     node,
-    evaluate: (checkpoint) => {
-      const answer = truth(checkpoint);
+    evaluate: (input) => {
+      const answer = truth(input);
       return answer === true ? 'true' : answer === false ? 'false' : 'indeterminate';
     },
-    why: (checkpoint) => {
-      const answer = truth(checkpoint);
+    why: (input) => {
+      const answer = truth(input);
       return typeof answer === 'boolean' ? null : answer;
     },
   };
@@ -71,23 +71,23 @@ export function compile(node: Node): Condition {
  * The value of a node, with a budget of its own. For a node inside `some`, `all` or `none`, `item` is the element
  * that it is asked about. Evaluation allocates only what is a new value: a list with expressions, a text.
  */
-export function compileValue(node: Node): (checkpoint: Checkpoint, item?: Json) => Value {
+export function compileValue(node: Node): (input: PolicyInput, item?: Json) => Value {
   const evaluate = compileNode(node, { asTruth: true, items: '' });
-  return (checkpoint, item) => {
+  return (input, item) => {
     resetBudget();
-    return evaluate(checkpoint, item);
+    return evaluate(input, item);
   };
 }
 
 /** Where a node stands. */
-interface Place {
+interface CompileScope {
   /** Whether only its truth counts; elsewhere two different false values must not stand in for each other. */
   readonly asTruth: boolean;
   /** How the items of the innermost list are named in messages. */
   readonly items: string;
 }
 
-function compileNode(node: Node, place: Place): Evaluate {
+function compileNode(node: Node, place: CompileScope): Evaluate {
   switch (node.kind) {
     case 'literal': {
       const value = node.value ?? new Indeterminate('absent', null, node);
@@ -102,7 +102,7 @@ function compileNode(node: Node, place: Place): Evaluate {
   }
 }
 
-function compileList(nodes: readonly Node[], place: Place): Evaluate {
+function compileList(nodes: readonly Node[], place: CompileScope): Evaluate {
   const literals = nodes.map((item) => (item.kind === 'literal' ? item.value : undefined));
   if (literals.every((item) => item !== undefined)) return () => literals;
   const items = nodes.map((item) => compileNode(item, { ...place, asTruth: false }));
@@ -113,7 +113,7 @@ function compileList(nodes: readonly Node[], place: Place): Evaluate {
     });
 }
 
-function compilePath(node: Path, place: Place): Evaluate {
+function compilePath(node: Path, place: CompileScope): Evaluate {
   const absent = new Indeterminate('absent', readOf(node, place), node);
   const lookup = lookupOf(node);
   if (node.fallback === undefined) return (root, item) => lookup(root, item) ?? absent;
@@ -122,12 +122,12 @@ function compilePath(node: Path, place: Place): Evaluate {
 }
 
 /** The name of the path that a node reads, null for other nodes. */
-function readOf(node: Node, { items }: Place): string | null {
+function readOf(node: Node, { items }: CompileScope): string | null {
   if (node.kind !== 'path') return null;
   return spellPath(node.scope === 'root' ? '' : items, node.path);
 }
 
-function compileCall(node: Call, place: Place): Evaluate {
+function compileCall(node: Call, place: CompileScope): Evaluate {
   const { op, args } = node;
   const site = siteOf(node);
   switch (op) {
@@ -168,7 +168,7 @@ function compileCall(node: Call, place: Place): Evaluate {
 
 type Logic = 'exists' | 'missing' | 'and' | 'or' | '!' | '!!' | 'if';
 
-function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
+function compileLogic(node: Call, op: Logic, place: CompileScope): Evaluate {
   const { args } = node;
   const compileArg = (arg: Node, asTruth: boolean): Evaluate => compileNode(arg, { ...place, asTruth });
   switch (op) {
@@ -237,6 +237,6 @@ function compileOperation(
 }
 
 /** What an operator takes a value from. */
-function operandOf(node: Node, place: Place): Operand {
+function operandOf(node: Node, place: CompileScope): Operand {
   return { node, evaluate: compileNode(node, { ...place, asTruth: false }), read: readOf(node, place) };
 }

@@ -7,14 +7,14 @@ import { limits } from '../../../contract/limits.ts';
 import { workDone } from './budget.ts';
 
 /** Work that yields between its turns, and comes to a result. */
-export type InTurns<Result> = Generator<undefined, Result, undefined>;
+export type TimeSliced<Result> = Generator<undefined, Result, undefined>;
 
-export class Turn {
+export class TimeSlice {
   private since = workDone();
 
   /** Whether a turn's work, about 5 ms, was done since it began. */
   get isOver(): boolean {
-    return workDone() - this.since >= limits.turnUnits;
+    return workDone() - this.since >= limits.timeSliceUnits;
   }
 
   begin(): void {
@@ -23,7 +23,7 @@ export class Turn {
 }
 
 /** All turns at once, for a thread of its own and for what is known to be short. */
-export function atOnce<Result>(steps: InTurns<Result>): Result {
+export function atOnce<Result>(steps: TimeSliced<Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

@@ -9,7 +9,7 @@ import type { Node } from '../language/ast.ts';
 import { workDone } from '../evaluate/budget.ts';
 import { clausesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 
 /** What all clauses of a condition may cost together: each has a budget of its own, and there may be hundreds. */
 interface Allowance {
@@ -23,26 +23,22 @@ interface Allowance {
 export class Judged {
   readonly clause: Clause;
   readonly truth: Truth;
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private readonly allowance: Allowance;
   private below: readonly Judged[] | undefined;
   private found: readonly Judged[] | undefined;
 
-  constructor(
-    clause: Clause,
-    checkpoint: Checkpoint,
-    allowance: Allowance = { units: limits.reasoningUnits },
-  ) {
+  constructor(clause: Clause, input: PolicyInput, allowance: Allowance = { units: limits.reasoningUnits }) {
     const before = workDone();
     this.clause = clause;
-    this.truth = allowance.units > 0 ? clause.condition.evaluate(checkpoint) : 'indeterminate';
-    this.checkpoint = checkpoint;
+    this.truth = allowance.units > 0 ? clause.condition.evaluate(input) : 'indeterminate';
+    this.input = input;
     this.allowance = allowance;
     allowance.units -= workDone() - before;
   }
 
   get parts(): readonly Judged[] {
-    this.below ??= this.clause.parts.map((part) => new Judged(part, this.checkpoint, this.allowance));
+    this.below ??= this.clause.parts.map((part) => new Judged(part, this.input, this.allowance));
     return this.below;
   }
 
@@ -62,7 +58,7 @@ export class Judged {
 }
 
 /** What each clause of a condition answers. Cost: evaluates each clause that is asked about once more. */
-export const judge = (node: Node, checkpoint: Checkpoint): Judged => new Judged(clausesOf(node), checkpoint);
+export const judge = (node: Node, input: PolicyInput): Judged => new Judged(clausesOf(node), input);
 
 function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly Judged[] {
   switch (op) {

@@ -7,7 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import { echoJson, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { nearest } from './nearest.ts';
@@ -32,7 +32,7 @@ export interface Explanation {
   /** In the order of the condition, at most `limits.traceClauses`: those that decided go before others. */
   readonly trace: readonly TraceEntry[];
   /** The paths that decided, sorted: with these alone, a condition that was true or false is so still. */
-  readonly witness: readonly string[];
+  readonly decisivePaths: readonly string[];
   readonly nearest: readonly Change[];
 }
 
@@ -41,20 +41,14 @@ export interface ExplainOptions {
 }
 
 /** Cost: one evaluation of each clause, and `limits.nearestEvaluations` of the whole condition. */
-export function explain(
-  node: Node,
-  checkpoint: Checkpoint,
-  { masked = [] }: ExplainOptions = {},
-): Explanation {
-  const root = judge(node, checkpoint);
+export function explain(node: Node, input: PolicyInput, { masked = [] }: ExplainOptions = {}): Explanation {
+  const root = judge(node, input);
   const decisive = new Set(root.deciders);
   return {
     truth: root.truth,
-    trace: traced(root, decisive).map((judged) =>
-      entry(judged, decisive.has(judged), { checkpoint, masked }),
-    ),
-    witness: [...pathsOf(root.deciders)].sort(),
-    nearest: nearest(root, checkpoint, masked),
+    trace: traced(root, decisive).map((judged) => entry(judged, decisive.has(judged), { input, masked })),
+    decisivePaths: [...pathsOf(root.deciders)].sort(),
+    nearest: nearest(root, input, masked),
   };
 }
 
@@ -71,7 +65,7 @@ function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] 
 }
 
 interface Given {
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
@@ -83,10 +77,10 @@ const entry = ({ clause, truth }: Judged, decisive: boolean, given: Given): Trac
   decisive,
 });
 
-function readsAt(clause: Clause, { checkpoint, masked }: Given): Record<string, Json> {
+function readsAt(clause: Clause, { input, masked }: Given): Record<string, Json> {
   const reads = Object.create(null) as Record<string, Json>; // names are the author's
   for (const { path } of clause.reads) {
-    reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, checkpoint));
+    reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, input));
   }
   return reads;
 }

@@ -7,7 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
 import { compileValue, Indeterminate } from '../evaluate/compile.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { spelled } from '../language/lexer.ts';
 
 /** Paths whose values must not be shown, from the root: `['context', 'user', 'email']`; all below is covered. */
@@ -24,8 +24,8 @@ export const isMasked = (path: readonly Segment[], masks: Masks): boolean =>
   });
 
 /** What a path of the checkpoint holds; null where it is absent. */
-export function valueAt(path: readonly Segment[], checkpoint: Checkpoint): Json {
-  const value = compileValue({ kind: 'path', scope: 'root', path })(checkpoint);
+export function valueAt(path: readonly Segment[], input: PolicyInput): Json {
+  const value = compileValue({ kind: 'path', scope: 'root', path })(input);
   return value instanceof Indeterminate ? null : value;
 }
 

@@ -8,7 +8,7 @@ import type { Node, Segment } from '../language/ast.ts';
 import { readsOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
 import { compileValue, Indeterminate } from '../evaluate/compile.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import { echoJson, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { mirrored, opposite } from '../evaluate/operand.ts';
@@ -31,7 +31,7 @@ export interface Move {
 }
 
 interface Given {
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
@@ -76,9 +76,9 @@ interface Side {
   readonly isRight: boolean;
 }
 
-function sidesOf(call: Call, path: Node, other: Node, { checkpoint, masked }: Given): readonly Side[] {
+function sidesOf(call: Call, path: Node, other: Node, { input, masked }: Given): readonly Side[] {
   if (path.kind !== 'path' || path.scope !== 'root' || isIterator(call)) return [];
-  const value = compileValue(other)(checkpoint);
+  const value = compileValue(other)(input);
   if (value instanceof Indeterminate) return [];
   const reads = readsOf(other);
   const isHidden = reads.some((read) => isMasked(read.path, masked));
@@ -120,7 +120,7 @@ function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[]
           path,
           want ? op : `not ${op}`,
           value,
-          want ? value : otherThan(valueAt(path.path, given.checkpoint), value),
+          want ? value : otherThan(valueAt(path.path, given.input), value),
         ),
       ];
     default:
@@ -157,7 +157,7 @@ function membership(path: Path, value: Json, want: boolean): readonly Move[] {
 
 /** A list or text of the checkpoint that is to hold a value, or not. */
 function holding(path: Path, value: Json, { want, given }: Aim): readonly Move[] {
-  const now = valueAt(path.path, given.checkpoint);
+  const now = valueAt(path.path, given.input);
   const op = want ? 'contains' : 'not contains';
   if (typeof now === 'string' && typeof value === 'string') {
     return [fact(path, op, value, want ? now + value : now.replaceAll(value, ''))];

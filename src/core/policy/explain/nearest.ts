@@ -9,7 +9,7 @@ import { limits } from '../../../contract/limits.ts';
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
 import { addWork, workDone } from '../evaluate/budget.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import type { Masks } from './echo.ts';
 import { movesOf } from './move.ts';
 import type { Change, Move } from './move.ts';
@@ -22,16 +22,16 @@ export type { Change } from './move.ts';
  * The changes, sorted by path, empty where none were found. A condition that was true is made false and the
  * other way round; one that was indeterminate is decided, as false where both ways are as near.
  */
-export function nearest(root: Judged, checkpoint: Checkpoint, masked: Masks = []): readonly Change[] {
-  const search = new Search(root, checkpoint);
-  const moves = candidates(root, checkpoint, masked);
+export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): readonly Change[] {
+  const search = new Search(root, input);
+  const moves = candidates(root, input, masked);
   const found = search.among(moves.map((move) => [move])) ?? search.among(pairs(moves));
   if (found === undefined) return [];
   return found.map(({ change }) => change).sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
 /** Moves of the clauses that decided first, each once. */
-function candidates(root: Judged, checkpoint: Checkpoint, masked: Masks): readonly Move[] {
+function candidates(root: Judged, input: PolicyInput, masked: Masks): readonly Move[] {
   const leaves: Judged[] = [];
   const walk = (judged: Judged): void => {
     if (judged.parts.length === 0) leaves.push(judged);
@@ -40,7 +40,7 @@ function candidates(root: Judged, checkpoint: Checkpoint, masked: Masks): readon
   walk(root);
   const moves = new Map<string, Move>();
   for (const { clause, truth } of new Set([...root.deciders, ...leaves])) {
-    for (const move of movesOf(clause, truth, { checkpoint, masked })) {
+    for (const move of movesOf(clause, truth, { input, masked })) {
       const key = JSON.stringify([move.path, move.set ?? null]);
       if (!moves.has(key)) moves.set(key, move);
       // the greater part of the evaluations is left for pairs
@@ -63,13 +63,13 @@ const triedUnits = 300;
 
 class Search {
   private readonly root: Judged;
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private left: number = limits.nearestEvaluations;
   private readonly begun = workDone();
 
-  constructor(root: Judged, checkpoint: Checkpoint) {
+  constructor(root: Judged, input: PolicyInput) {
     this.root = root;
-    this.checkpoint = checkpoint;
+    this.input = input;
   }
 
   /** The first that makes it false, or else true, whichever it was not. */
@@ -86,7 +86,7 @@ class Search {
   }
 
   private after(moves: readonly Move[]): Truth | undefined {
-    let changed: Checkpoint | undefined = this.checkpoint;
+    let changed: PolicyInput | undefined = this.input;
     for (const { path, set } of moves) changed = changed && withValue(changed, path, set);
     if (changed === undefined) return undefined;
     this.left--;
@@ -100,11 +100,11 @@ class Search {
  * for it. What is not on the path is shared.
  */
 export function withValue(
-  checkpoint: Checkpoint,
+  input: PolicyInput,
   [first, ...rest]: readonly Segment[],
   set: Json | undefined,
-): Checkpoint | undefined {
-  const { step, context } = checkpoint;
+): PolicyInput | undefined {
+  const { step, context } = input;
   if (first === 'step' && rest.length === 0) {
     if (set === undefined) return { context };
     return typeof set === 'number' ? { step: set, context } : undefined;

@@ -8,7 +8,7 @@ import type { Node, Operator } from '../language/ast.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
 import { readsOf } from '../evaluate/clause.ts';
 import { compileValue, Indeterminate } from '../evaluate/compile.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { cutText, echo, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { neededType, opposite } from '../evaluate/operand.ts';
@@ -26,11 +26,11 @@ interface Side {
 
 /** Words for clauses without paths or items; they speak for one checkpoint. */
 export class Phrasebook {
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private readonly masks: Masks;
 
-  constructor(checkpoint: Checkpoint, masks: Masks) {
-    this.checkpoint = checkpoint;
+  constructor(input: PolicyInput, masks: Masks) {
+    this.input = input;
     this.masks = masks;
   }
 
@@ -101,7 +101,7 @@ export class Phrasebook {
 
   /** Why a clause could not be decided, what it needed, and where. */
   lacks(clause: Clause): string {
-    const why = clause.condition.why(this.checkpoint);
+    const why = clause.condition.why(this.input);
     const at = `at ${cutText(clause.path, 2 * limits.echoChars)}`;
     if (why === null) return `undecided ${at}`;
     const type = neededType(clause.node, why);
@@ -126,7 +126,7 @@ export class Phrasebook {
     const paths = args.filter((arg): arg is Path => arg.kind === 'path');
     const isPresent = (op === 'exists') === isTrue;
     const absent = paths.filter(
-      ({ path }) => !isPresent && (paths.length === 1 || valueAt(path, this.checkpoint) === null),
+      ({ path }) => !isPresent && (paths.length === 1 || valueAt(path, this.input) === null),
     );
     const named = absent.length === 0 ? paths : absent;
     const names = named.map(({ path }) => cutText(pathText(path), 2 * limits.echoChars)).join(', ');
@@ -191,7 +191,7 @@ export class Phrasebook {
 
   private side(node: Node): Side {
     const { name, reads, valueOf } = subjectOf(node);
-    const result = valueOf(this.checkpoint);
+    const result = valueOf(this.input);
     const value = result instanceof Indeterminate ? null : result;
     const hidden = this.masks.length > 0 && reads.some(({ path }) => isMasked(path, this.masks));
     return { name, shown: hidden ? maskedText : echo(value), value, isMasked: hidden };

@@ -15,7 +15,7 @@ import { limits } from '../../../contract/limits.ts';
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { addWork } from '../evaluate/budget.ts';
 import { decide } from '../evaluate/decision.ts';
 import { cutText } from './echo.ts';
@@ -31,15 +31,15 @@ export interface Reasoned {
   readonly action: PolicyAction;
   readonly version: number;
   readonly node: Node;
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked?: Masks;
 }
 
 /** The sentence. Cost: evaluates each clause once. */
-export function reasoning({ action, version, node, checkpoint, masked = [] }: Reasoned): string {
+export function reasoning({ action, version, node, input, masked = [] }: Reasoned): string {
   addWork(reasoningUnits);
-  const root = judge(node, checkpoint);
-  const phrases = new Phrasebook(checkpoint, masked);
+  const root = judge(node, input);
+  const phrases = new Phrasebook(input, masked);
   const { deciders, truth } = root;
   switch (truth) {
     case 'true':

@@ -3,7 +3,7 @@
  * recorded ones, of which only what conditions read was retained. Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';
-import type { Checkpoint, Condition } from '../evaluate/compile.ts';
+import type { PolicyInput, Condition } from '../evaluate/compile.ts';
 import { decide, type Direction, direction, inactive } from '../evaluate/decision.ts';
 
 /** One version of the policy. */
@@ -14,23 +14,23 @@ export interface Side {
   readonly condition: Condition;
 }
 
-export interface Verdict {
+interface VersionDecision {
   readonly version: number | null;
   readonly decision: PolicyAction;
   readonly outcome: PolicyOutcome;
 }
 
 export interface Comparison {
-  readonly before: Verdict;
-  readonly after: Verdict;
+  readonly before: VersionDecision;
+  readonly after: VersionDecision;
   /** Whether the decision differs; an outcome may differ while it stays. */
   readonly changed: boolean;
   readonly direction: Direction;
 }
 
 /** `before`: null where no version is active, which raises no objection. */
-export function compare(checkpoint: Checkpoint, before: Side | null, after: Side): Comparison {
-  const [old, proposed] = [verdict(checkpoint, before), verdict(checkpoint, after)];
+export function compare(input: PolicyInput, before: Side | null, after: Side): Comparison {
+  const [old, proposed] = [verdict(input, before), verdict(input, after)];
   return {
     before: old,
     after: proposed,
@@ -39,10 +39,10 @@ export function compare(checkpoint: Checkpoint, before: Side | null, after: Side
   };
 }
 
-const verdict = (checkpoint: Checkpoint, side: Side | null): Verdict =>
+const verdict = (input: PolicyInput, side: Side | null): VersionDecision =>
   side === null
     ? { version: null, ...inactive }
-    : { version: side.version, ...decide(side.action, side.condition.evaluate(checkpoint)) };
+    : { version: side.version, ...decide(side.action, side.condition.evaluate(input)) };
 
 export interface ChangeCounts {
   readonly sampleCount: number;
@@ -56,7 +56,7 @@ export interface Impact extends ChangeCounts {
   readonly comparisons: readonly (Comparison & { readonly index: number })[];
 }
 
-export function impact(samples: readonly Checkpoint[], before: Side | null, after: Side): Impact {
+export function impact(samples: readonly PolicyInput[], before: Side | null, after: Side): Impact {
   const comparisons = samples.map((sample, index) => ({ index, ...compare(sample, before, after) }));
   const changed = comparisons.filter((comparison) => comparison.changed).length;
   return { ...changeCounts(changed, samples.length), comparisons };

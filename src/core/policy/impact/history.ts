@@ -4,7 +4,7 @@
  * Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import type { Direction } from '../evaluate/decision.ts';
 import {
   changeCounts,
@@ -17,14 +17,14 @@ import {
 import { readSet } from '../language/read-set.ts';
 
 /** A recorded evaluation. */
-export interface RecordedCheckpoint {
+export interface RecordedInput {
   readonly evaluationId: string;
   readonly runId: string;
   /** Null where the record names none: such records are in no group. */
   readonly agent: string | null;
   readonly tool: string | null;
   /** What was retained: the values at `paths`. */
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   /** The read-set, as `readSet` writes it; `["$"]` for a checkpoint that is whole. */
   readonly paths: readonly string[];
 }
@@ -40,7 +40,7 @@ export interface Group {
 export interface Example extends Comparison {
   readonly evaluationId: string;
   readonly runId: string;
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
 }
 
 /** `sampleCount` counts what was replayed. */
@@ -61,7 +61,7 @@ export interface HistoryImpact extends ChangeCounts {
 
 /** Compares over the records in the order given. Cost: two evaluations a record, about 2 µs. */
 export function historyImpact(
-  records: Iterable<RecordedCheckpoint>,
+  records: Iterable<RecordedInput>,
   before: Side | null,
   after: Side,
 ): HistoryImpact {
@@ -93,14 +93,14 @@ export class HistoryTally {
     this.missing = missingPaths(before === null ? [after] : [before, after]);
   }
 
-  add(record: RecordedCheckpoint): void {
+  add(record: RecordedInput): void {
     const unknown = this.missing(record.paths);
     if (unknown.length > 0) {
       this.notReplayable++;
       for (const path of unknown) this.notRetained.add(path);
       return;
     }
-    const comparison = compare(record.checkpoint, this.before, this.after);
+    const comparison = compare(record.input, this.before, this.after);
     this.counts[comparison.direction]++;
     this.agents.add(record.agent, comparison.direction);
     this.tools.add(record.tool, comparison.direction);
@@ -129,11 +129,11 @@ export class HistoryTally {
 
 function addExample(
   examples: Map<string, Example>,
-  { evaluationId, runId, checkpoint }: RecordedCheckpoint,
+  { evaluationId, runId, input }: RecordedInput,
   comparison: Comparison,
 ): void {
   if (!comparison.changed || examples.size >= limits.impactExamples || examples.has(runId)) return;
-  examples.set(runId, { evaluationId, runId, checkpoint, ...comparison });
+  examples.set(runId, { evaluationId, runId, input, ...comparison });
 }
 
 /** The paths that the sides read and a record does not hold. Records of one set share their paths: one answer each. */

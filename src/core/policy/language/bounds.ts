@@ -17,7 +17,7 @@ type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
 
 /** Where a node stands: the pointer to name, the level, and whether an iterator's item can be read. */
-interface Place {
+interface NodePosition {
   readonly pointer: string;
   readonly depth: number;
   readonly hasItem: boolean;
@@ -54,7 +54,7 @@ export function checkDepth(depth: number, pointer: string): void {
 }
 
 /** The number of nodes of a tree. */
-function checkNode(node: Node, place: Place): number {
+function checkNode(node: Node, place: NodePosition): number {
   checkDepth(place.depth, place.pointer);
   const inside = { ...place, depth: place.depth + 1 };
   switch (node.kind) {
@@ -101,7 +101,7 @@ function checkLength(items: readonly Node[], pointer: string): void {
   );
 }
 
-function checkPath({ scope, path }: Path, { pointer, hasItem }: Place): void {
+function checkPath({ scope, path }: Path, { pointer, hasItem }: NodePosition): void {
   const name = spellPath(scope === 'root' ? '' : '@', path.slice(0, limits.conditionPath)).slice(
     0,
     limits.echoChars,

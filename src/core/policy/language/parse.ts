@@ -13,7 +13,7 @@ import { checkCondition, checkDepth } from './bounds.ts';
 import { valPath, varPath } from './path-spelling.ts';
 import { below, refuse } from './refusal.ts';
 import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from './spellings.ts';
-import type { Place, Spelling } from './spellings.ts';
+import type { ClausePosition, Spelling } from './spellings.ts';
 
 /**
  * The tree of a condition as it was sent; `{}` is always true. The condition is an attacker's: throws
@@ -38,13 +38,13 @@ const spelling: Spelling = {
   value: (json, place) => readNode(json, place, 'value'),
 };
 
-function clauseOrAlways(condition: JsonObject, place: Place): Node {
+function clauseOrAlways(condition: JsonObject, place: ClausePosition): Node {
   return Object.keys(condition).length === 0
     ? { kind: 'literal', value: true }
     : readNode(condition, place, 'clause');
 }
 
-function readNode(json: Json, place: Place, as: 'clause' | 'value'): Node {
+function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): Node {
   checkDepth(place.depth, place.pointer);
   if (Array.isArray(json)) {
     return { kind: 'list', items: json.map((item, at) => readNode(item, inside(place, at), 'value')) };
@@ -83,14 +83,14 @@ function refuseOperation(names: readonly string[], pointer: string): never {
   );
 }
 
-const inside = (place: Place, at: number): Place => ({
+const inside = (place: ClausePosition, at: number): ClausePosition => ({
   ...place,
   pointer: below(place.pointer, at),
   depth: place.depth + 1,
 });
 
 /** An operator with its arguments; `place` is that of the arguments, at the depth of the call. */
-function readCall(name: string, value: Json, place: Place, as: 'clause' | 'value'): Node {
+function readCall(name: string, value: Json, place: ClausePosition, as: 'clause' | 'value'): Node {
   switch (name) {
     case 'var':
       return readVar(value, place);
@@ -132,17 +132,17 @@ function readCall(name: string, value: Json, place: Place, as: 'clause' | 'value
 }
 
 /** The arguments of a call; a single one may stand without a list. */
-function readArguments(value: Json, place: Place, as: (at: number) => 'clause' | 'value'): Node[] {
+function readArguments(value: Json, place: ClausePosition, as: (at: number) => 'clause' | 'value'): Node[] {
   if (Array.isArray(value)) return value.map((item, at) => readNode(item, inside(place, at), as(at)));
   return [readNode(value, { ...place, depth: place.depth + 1 }, as(0))];
 }
 
-function listOf(name: string, value: Json, { pointer }: Place): Json[] {
+function listOf(name: string, value: Json, { pointer }: ClausePosition): Json[] {
   if (Array.isArray(value)) return value;
   return refuse(pointer, 'WRONG_TYPE', `expected a list of arguments of ${name}`);
 }
 
-function readVar(value: Json, place: Place): Node {
+function readVar(value: Json, place: ClausePosition): Node {
   const { pointer, iterators } = place;
   if (!Array.isArray(value)) return varPath(value, pointer, iterators);
   if (value.length > 2)
@@ -153,7 +153,7 @@ function readVar(value: Json, place: Place): Node {
 }
 
 /** `??`: paths, and what stands in where all of them are absent. */
-function readDefault(value: Json, place: Place): Node {
+function readDefault(value: Json, place: ClausePosition): Node {
   const list = listOf('??', value, place);
   if (list.length < 2) refuse(place.pointer, 'TOO_FEW', 'expected a path and a default as arguments of ??');
   const nodes = readArguments(list, place, () => 'value');
@@ -167,7 +167,7 @@ function readDefault(value: Json, place: Place): Node {
   });
 }
 
-function readExists(value: Json, { pointer, iterators }: Place): Node {
+function readExists(value: Json, { pointer, iterators }: ClausePosition): Node {
   if (typeof value === 'string' && value.includes('.')) {
     const [one, path] = [[value], value.split('.')].map((segments) => JSON.stringify(segments));
     refuse(pointer, 'AMBIGUOUS', `expected the segments of a path: ${path}, or ${one} for a name with dots`);
@@ -175,7 +175,7 @@ function readExists(value: Json, { pointer, iterators }: Place): Node {
   return { kind: 'call', op: 'exists', args: [valPath(value, pointer, iterators)] };
 }
 
-function readMissing(value: Json, place: Place): Node {
+function readMissing(value: Json, place: ClausePosition): Node {
   const { pointer, iterators } = place;
   const list = Array.isArray(value) ? value : [value];
   const args = list.map((each, at) => {
@@ -205,7 +205,7 @@ function isIteration(value: Json): boolean {
   return names.length === 1 && (name === 'var' || name === 'val' || name === '??');
 }
 
-function readIterator(op: 'some' | 'all' | 'none', value: Json, place: Place): Node {
+function readIterator(op: 'some' | 'all' | 'none', value: Json, place: ClausePosition): Node {
   const list = listOf(op, value, place);
   const args = list.map((each, at) => {
     const isPredicate = at === 1;

@@ -7,7 +7,7 @@
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Node } from './ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import {
   below,
   each,
@@ -32,7 +32,7 @@ export interface ReadSet {
   /** Sorted, none of them covered by another. */
   readonly paths: readonly string[];
   /** The part of a checkpoint that these paths read; the values are shared, not copied. */
-  retain(checkpoint: Checkpoint): Checkpoint;
+  retain(input: PolicyInput): PolicyInput;
   /** The paths that a condition reads beyond these: empty where it can be replayed on what was retained. */
   missing(node: Node): string[];
 }
@@ -50,7 +50,7 @@ export function readSet(paths: Iterable<string>): ReadSet {
   const root = trieOf(reads);
   return {
     paths: fewest(reads),
-    retain: (checkpoint) => retained(checkpoint, root),
+    retain: (input) => retained(input, root),
     missing: (node) => readPaths(node).filter((path) => !isCovered(parseRead(path), [root])),
   };
 }
@@ -107,8 +107,8 @@ const stepsOf = ({ scope, path }: Path, items: Items): (readonly Step[])[] => {
   return scope === 'root' ? [steps] : items.map((item) => [...item, ...steps]);
 };
 
-function retained(checkpoint: Checkpoint, root: Trie): Checkpoint {
-  const { step, context } = checkpoint;
+function retained(input: PolicyInput, root: Trie): PolicyInput {
+  const { step, context } = input;
   const whole: JsonObject = step === undefined ? { context } : { step, context };
   const kept = keep(whole, [root]);
   // a checkpoint has a context, though nothing of it is read

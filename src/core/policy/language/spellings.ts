@@ -15,7 +15,7 @@ import { below, refuse } from './refusal.ts';
 import { isBoolean } from './operand-types.ts';
 
 /** Where a JSON value stands. */
-export interface Place {
+export interface ClausePosition {
   readonly pointer: string;
   readonly depth: number;
   /** How many `some`, `all` and `none` enclose it. */
@@ -24,8 +24,8 @@ export interface Place {
 
 /** How the parts of a spelling are read, in whatever spelling they are. */
 export interface Spelling {
-  readonly clause: (json: Json, place: Place) => Node;
-  readonly value: (json: Json, place: Place) => Node;
+  readonly clause: (json: Json, place: ClausePosition) => Node;
+  readonly value: (json: Json, place: ClausePosition) => Node;
 }
 
 type Path = Extract<Node, { kind: 'path' }>;
@@ -56,7 +56,12 @@ const foreign: ReadonlySet<string> = new Set([
 export const isReserved = (name: string): boolean => foreign.has(name);
 
 /** Clauses that must all, not all fail, or all fail to hold. */
-export function clauseList(kind: 'all' | 'any' | 'none', value: Json, place: Place, read: Spelling): Node {
+export function clauseList(
+  kind: 'all' | 'any' | 'none',
+  value: Json,
+  place: ClausePosition,
+  read: Spelling,
+): Node {
   if (!Array.isArray(value))
     return refuse(place.pointer, 'WRONG_TYPE', `expected a list of clauses in ${kind}`);
   if (value.length === 0) refuse(place.pointer, 'TOO_FEW', `expected one or more clauses in ${kind}`);
@@ -86,7 +91,7 @@ const join = (op: 'and' | 'or', clauses: readonly Node[]): Node =>
 export const isTriple = (json: JsonObject): boolean =>
   Object.hasOwn(json, 'field') && (Object.hasOwn(json, 'operator') || Object.hasOwn(json, 'value'));
 
-export function tripleSpelling(json: JsonObject, place: Place, read: Spelling): Node {
+export function tripleSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
   const { pointer } = place;
   const other = Object.keys(json).find((name) => !['field', 'operator', 'value'].includes(name));
   if (other !== undefined) {
@@ -104,14 +109,14 @@ export function tripleSpelling(json: JsonObject, place: Place, read: Spelling): 
   });
 }
 
-function fieldPath(field: Json, pointer: string, { iterators }: Place): Path {
+function fieldPath(field: Json, pointer: string, { iterators }: ClausePosition): Path {
   if (Array.isArray(field)) return valPath(field, pointer, iterators);
   if (typeof field === 'string' && field !== '') return dottedPath(field, pointer, iterators);
   return refuse(pointer, 'WRONG_TYPE', 'expected a path, such as "tool.name" or ["tool", "name"]');
 }
 
 /** Fields, each with the value that it must have or an object of operators and values. */
-export function fieldsSpelling(json: JsonObject, place: Place, read: Spelling): Node {
+export function fieldsSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
   const clauses = Object.entries(json).flatMap(([field, value]) => {
     const pointer = below(place.pointer, field);
     const path = fieldPath(field, pointer, place);
@@ -142,7 +147,7 @@ function fieldClause(
   path: Path,
   op: FieldOperator,
   value: Json,
-  { place, read }: { readonly place: Place; readonly read: Spelling },
+  { place, read }: { readonly place: ClausePosition; readonly read: Spelling },
 ): Node {
   const { pointer } = place;
   const inside = { ...place, depth: place.depth + 1 };

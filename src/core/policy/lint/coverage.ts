@@ -6,7 +6,7 @@
 import type { Node, Operator, Scalar } from '../language/ast.ts';
 import { allOf, clausesOf, leavesOf, replaced } from '../evaluate/clause.ts';
 import type { Call, Clause } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { opposite } from '../evaluate/operand.ts';
 import { printText, scalarText } from '../language/text-print.ts';
 
@@ -27,12 +27,12 @@ export interface Coverage {
 }
 
 /** Cost: evaluates each clause for each case. */
-export function coverage(node: Node, cases: Iterable<Checkpoint>): Coverage {
+export function coverage(node: Node, cases: Iterable<PolicyInput>): Coverage {
   const leaves = leavesOf(clausesOf(node));
   const counts = leaves.map(() => ({ true: 0, false: 0, indeterminate: 0 }));
-  for (const checkpoint of cases) {
+  for (const input of cases) {
     for (const [at, count] of counts.entries()) {
-      const truth = leaves[at]?.condition.evaluate(checkpoint);
+      const truth = leaves[at]?.condition.evaluate(input);
       if (truth !== undefined) count[truth]++;
     }
   }

@@ -8,7 +8,7 @@
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
 import type { Clause, Path } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { withValue } from '../explain/nearest.ts';
 import { pathText } from '../language/text-print.ts';
 
@@ -66,10 +66,10 @@ export function contradict(facts: readonly Fact[]): boolean {
   return [...paths.values()].some(({ path }) => isImpossible(path, facts));
 }
 
-const empty: Checkpoint = { context: {} };
+const empty: PolicyInput = { context: {} };
 
-const answers = (leaf: Clause, want: boolean, checkpoint: Checkpoint): boolean =>
-  leaf.condition.evaluate(checkpoint) === String(want);
+const answers = (leaf: Clause, want: boolean, input: PolicyInput): boolean =>
+  leaf.condition.evaluate(input) === String(want);
 
 /** Whether none of the values that could do at a path fits all facts about it. */
 function isImpossible(path: readonly Segment[], facts: readonly Fact[]): boolean {
@@ -77,8 +77,8 @@ function isImpossible(path: readonly Segment[], facts: readonly Fact[]): boolean
   const values = valuesFor(about, path);
   if (values === undefined) return false;
   return ![...new Set(values)].some((value) => {
-    const checkpoint = value === undefined ? empty : withValue(empty, path, value);
-    return checkpoint === undefined || about.every(({ leaf, want }) => answers(leaf, want, checkpoint));
+    const input = value === undefined ? empty : withValue(empty, path, value);
+    return input === undefined || about.every(({ leaf, want }) => answers(leaf, want, input));
   });
 }
 

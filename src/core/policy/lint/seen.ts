@@ -2,13 +2,13 @@
 import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { pathText } from '../language/text-print.ts';
 
 /** Every path of the checkpoints that a condition can read; items of a list share one. */
-export function seenPaths(checkpoints: Iterable<Checkpoint>): ReadonlySet<string> {
+export function seenPaths(inputs: Iterable<PolicyInput>): ReadonlySet<string> {
   const seen = new Set<string>();
-  for (const { step, context } of checkpoints) {
+  for (const { step, context } of inputs) {
     if (step !== undefined) seen.add('step');
     collect(context, ['context'], seen);
   }

@@ -36,8 +36,8 @@ function isNeverDecided({ reads, node, condition }: Clause): boolean {
   if (reads.length > 1) return false;
   if (read === undefined) return condition.why({ context: {} }) !== null;
   return [...samples, ...literalsOf(node)].every((value) => {
-    const checkpoint = withValue({ context: {} }, read.path, value);
-    return checkpoint !== undefined && condition.why(checkpoint) !== null;
+    const input = withValue({ context: {} }, read.path, value);
+    return input !== undefined && condition.why(input) !== null;
   });
 }
 

@@ -6,8 +6,8 @@
  * `test/core/policy/set/guard-index.test.ts` (the index against evaluating all, on random conditions).
  */
 import type { JsonObject } from '../../json/parse.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
-import type { Guard, Guards, Literal, Place } from './guard.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
+import type { Guard, Guards, Literal, GuardedPath } from './guard.ts';
 import { presence, type Read, reader } from '../language/path.ts';
 
 /** The conditions that are filed under one path, by their place in the list that the index was made of. */
@@ -45,12 +45,12 @@ export class GuardIndex {
   }
 
   /** Those that may be other than false, each once, in no order. Cost: one read for each path with guards. */
-  candidates(checkpoint: Checkpoint): number[] {
+  candidates(input: PolicyInput): number[] {
     const found = this.always.slice();
     const add = (members: readonly number[]): void => {
       for (const member of members) found.push(member);
     };
-    const root = checkpoint as unknown as JsonObject; // guard paths start with context or step
+    const root = input as unknown as JsonObject; // guard paths start with context or step
     for (const shelf of this.shelves.values()) {
       const { byValue, byType, absent, absentBut, present, isPresent } = shelf;
       const value = shelf.read(root);
@@ -67,7 +67,7 @@ export class GuardIndex {
     return found;
   }
 
-  private file(member: number, guard: Guard, present: readonly Place[]): void {
+  private file(member: number, guard: Guard, present: readonly GuardedPath[]): void {
     const { byValue, byType, absent, absentBut } = this.shelf(guard);
     for (const value of guard.values) push(byValue, value, member);
     if (guard.looseType !== null) push(byType, guard.looseType, member);
@@ -81,7 +81,7 @@ export class GuardIndex {
     absentBut.set(other.key, but);
   }
 
-  private shelf({ key, path }: Place): Shelf {
+  private shelf({ key, path }: GuardedPath): Shelf {
     const known = this.shelves.get(key);
     if (known !== undefined) return known;
     const shelf: Shelf = {
@@ -99,7 +99,7 @@ export class GuardIndex {
 }
 
 /** Whether a place is the other or above it: the likeliest to be absent where the other is. */
-const encloses = (place: Place, other: Place): boolean =>
+const encloses = (place: GuardedPath, other: GuardedPath): boolean =>
   place.path.length <= other.path.length && place.path.every((segment, at) => segment === other.path[at]);
 
 type Frequency = ReadonlyMap<string, ReadonlyMap<Literal, number>>;

@@ -10,13 +10,13 @@ type Path = Extract<Node, { kind: 'path' }>;
 export type Literal = Exclude<Scalar, null>;
 
 /** A path, and as one text that is equal for paths that read the same. */
-export interface Place {
+export interface GuardedPath {
   readonly path: readonly Segment[];
   readonly key: string;
 }
 
 /** The condition is false where the path holds a value that is none of these, but for values of another type. */
-export interface Guard extends Place {
+export interface Guard extends GuardedPath {
   readonly values: ReadonlySet<Literal>;
   /** With `==` and `in`, the type of all the values: a value of any other type leaves the condition open. */
   readonly looseType: string | null;
@@ -25,18 +25,18 @@ export interface Guard extends Place {
 export interface Guards {
   readonly values: readonly Guard[];
   /** False where there is no such place; null is one. */
-  readonly present: readonly Place[];
+  readonly present: readonly GuardedPath[];
 }
 
 /** The guards of a condition. An absent path leaves a guard open; only a presence is false there. */
 export function guardsOf(node: Node): Guards {
   const values: Guard[] = [];
-  const present: Place[] = [];
+  const present: GuardedPath[] = [];
   for (const conjunct of conjunctsOf(node)) {
     const guard = guardOf(conjunct);
     if (guard !== undefined) values.push(guard);
     else if (conjunct.kind === 'call' && conjunct.op === 'exists') {
-      for (const path of conjunct.args.filter(isRootPath)) present.push(placeOf(path));
+      for (const path of conjunct.args.filter(isRootPath)) present.push(guardedPath(path));
     }
   }
   return { values, present };
@@ -67,7 +67,7 @@ function equalityGuard(args: readonly Node[], isLoose: boolean): Guard | undefin
   const [path, literal] = isRootPath(left) ? [left, right] : [right, left];
   if (!isRootPath(path) || literal.kind !== 'literal' || literal.value === null) return undefined;
   const looseType = isLoose ? typeof literal.value : null;
-  return { ...placeOf(path), values: new Set([literal.value]), looseType };
+  return { ...guardedPath(path), values: new Set([literal.value]), looseType };
 }
 
 function membershipGuard([path, list]: readonly Node[]): Guard | undefined {
@@ -81,7 +81,7 @@ function membershipGuard([path, list]: readonly Node[]): Guard | undefined {
   // of items of two types it is never false; with no items it always is
   if (types.size > 1) return undefined;
   const [looseType = null] = types;
-  return { ...placeOf(path), values, looseType };
+  return { ...guardedPath(path), values, looseType };
 }
 
 /** An `or` is false where each of its operands is: a guard where all of them guard one path. */
@@ -104,4 +104,4 @@ function union(guards: readonly (Guard | undefined)[]): Guard | undefined {
 const isRootPath = (node: Node): node is Path =>
   node.kind === 'path' && node.scope === 'root' && (node.path[0] === 'context' || node.path[0] === 'step');
 
-const placeOf = ({ path }: Path): Place => ({ path, key: JSON.stringify(path.map(stepOf)) });
+const guardedPath = ({ path }: Path): GuardedPath => ({ path, key: JSON.stringify(path.map(stepOf)) });

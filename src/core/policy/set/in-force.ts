@@ -8,14 +8,14 @@ import { limits } from '../../../contract/limits.ts';
 import type { PolicyAction, PolicySeverity } from '../../../contract/policy-words.ts';
 import { hashText } from '../../hash.ts';
 import { engine } from '../language/ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { combine, counts, graver, gravest, inactive } from '../evaluate/decision.ts';
 import { Member, type PolicyDecision, type PolicyVersion } from './member.ts';
 import { MemberIndex } from './member-index.ts';
 import type { InForceProof } from '../language/hash.ts';
 import { type ReadSet, readSet } from '../language/read-set.ts';
 import { SetTree } from './tree.ts';
-import { atOnce, type InTurns, Turn } from '../evaluate/time-slice.ts';
+import { atOnce, type TimeSliced, TimeSlice } from '../evaluate/time-slice.ts';
 
 export type { Member, PolicyDecision, PolicyVersion } from './member.ts';
 
@@ -159,36 +159,36 @@ export class PolicySet {
    * are more than `policiesListed`, only those that matched or are indeterminate (contract O5), of which at most
    * `decisionsListed`, the gravest. What is listed hangs on set and checkpoint alone, so it can be recomputed.
    */
-  decide(checkpoint: Checkpoint, options?: DecideOptions): SetDecision {
-    return atOnce(this.deciding(checkpoint, options));
+  decide(input: PolicyInput, options?: DecideOptions): SetDecision {
+    return atOnce(this.deciding(input, options));
   }
 
   /** As above, in turns: ten thousand policies, or lists in the checkpoint, hold up nobody for long. */
-  *deciding(checkpoint: Checkpoint, { ids = [], defaultDecision }: DecideOptions = {}): InTurns<SetDecision> {
+  *deciding(input: PolicyInput, { ids = [], defaultDecision }: DecideOptions = {}): TimeSliced<SetDecision> {
     if (ids.length > 0) {
       const asked = [...new Set(ids)].map((id) => this.get(id) ?? id);
-      const decisions = yield* decisionsOf(asked, checkpoint);
+      const decisions = yield* decisionsOf(asked, input);
       return this.answer(decisions, decisions.length, defaultDecision);
     }
     if (this.size <= limits.policiesListed) {
-      return this.answer(yield* decisionsOf(this.list, checkpoint), this.size, defaultDecision);
+      return this.answer(yield* decisionsOf(this.list, input), this.size, defaultDecision);
     }
-    return this.answer(yield* this.voices(checkpoint), this.size, defaultDecision);
+    return this.answer(yield* this.voices(input), this.size, defaultDecision);
   }
 
   /** What the policies that have a say decide, in the order of their ids. */
-  private *voices(checkpoint: Checkpoint): InTurns<PolicyDecision[]> {
-    const candidates = this.candidates(checkpoint);
-    const decisions = yield* decisionsOf(candidates ?? this.list, checkpoint);
+  private *voices(input: PolicyInput): TimeSliced<PolicyDecision[]> {
+    const candidates = this.candidates(input);
+    const decisions = yield* decisionsOf(candidates ?? this.list, input);
     const voices = decisions.filter(({ outcome }) => counts(outcome));
     return candidates === null ? voices : voices.sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
   }
 
   /** Those that may have a say, in no order; null where asking all, in order, costs less. */
-  private candidates(checkpoint: Checkpoint): readonly Member[] | null {
+  private candidates(input: PolicyInput): readonly Member[] | null {
     if (this.size <= indexedPolicies) return null;
     this.index ??= MemberIndex.of(this.list);
-    const candidates = this.index.candidates(checkpoint);
+    const candidates = this.index.candidates(input);
     return candidates.length > this.size / 4 ? null : candidates;
   }
 
@@ -273,14 +273,11 @@ const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
   one.size === other.size && [...one].every((name) => other.has(name));
 
 /** A policy that the set does not hold is given by its id. */
-function* decisionsOf(
-  asked: readonly (Member | string)[],
-  checkpoint: Checkpoint,
-): InTurns<PolicyDecision[]> {
-  const turn = new Turn();
+function* decisionsOf(asked: readonly (Member | string)[], input: PolicyInput): TimeSliced<PolicyDecision[]> {
+  const turn = new TimeSlice();
   const decisions: PolicyDecision[] = [];
   for (const each of asked) {
-    decisions.push(typeof each === 'string' ? idle(each) : each.decide(checkpoint));
+    decisions.push(typeof each === 'string' ? idle(each) : each.decide(input));
     if (!turn.isOver) continue;
     yield;
     turn.begin();

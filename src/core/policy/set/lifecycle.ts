@@ -17,7 +17,7 @@ const moves: Readonly<Record<PolicyStatus, readonly PolicyStatus[]>> = {
   archived: ['draft', 'archived'],
 };
 
-export interface Standing {
+interface PolicyState {
   readonly status: PolicyStatus;
   /** Null but in `active` and `disabled`. */
   readonly activeVersion: number | null;
@@ -29,13 +29,13 @@ export interface Version {
 }
 
 /** A policy as its moves see it. */
-export interface PolicyLife extends Standing {
+export interface PolicyLife extends PolicyState {
   readonly newestVersion: number;
   /** Undefined for a version that does not exist. */
   readonly version: (version: number) => Version | undefined;
 }
 
-export interface Move extends Standing {
+export interface Move extends PolicyState {
   readonly previousStatus: PolicyStatus;
   readonly previousVersion: number | null;
   /** False where everything stays as it was: archived → archived, or a version that is active already. */
@@ -95,7 +95,7 @@ export function rollback(policy: PolicyLife, targetVersion: number): Move {
   return moved(policy, 'active', targetVersion);
 }
 
-function moved(from: Standing, status: PolicyStatus, activeVersion: number | null): Move {
+function moved(from: PolicyState, status: PolicyStatus, activeVersion: number | null): Move {
   return {
     status,
     activeVersion,

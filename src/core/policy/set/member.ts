@@ -1,7 +1,7 @@
 /** A policy of a set: one version, compiled. Proven by `test/core/policy/set/in-force.test.ts`. */
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../../contract/policy-words.ts';
 import type { Json } from '../../json/parse.ts';
-import { type Checkpoint, compile, type Condition, type Truth } from '../evaluate/compile.ts';
+import { type PolicyInput, compile, type Condition, type Truth } from '../evaluate/compile.ts';
 import { decide } from '../evaluate/decision.ts';
 import { type Guards, guardsOf } from './guard.ts';
 import { parseCondition } from '../language/parse.ts';
@@ -87,7 +87,7 @@ export class Member {
   }
 
   /** Cost: one evaluation; nothing is allocated. */
-  decide(checkpoint: Checkpoint): PolicyDecision {
-    return this.answers[this.condition.evaluate(checkpoint)];
+  decide(input: PolicyInput): PolicyDecision {
+    return this.answers[this.condition.evaluate(input)];
   }
 }
