@@ -1,6 +1,6 @@
 /**
- * Reads a proof bundle strictly: bounded in bytes, depth and values, every member of its type, no member
- * unknown. Nothing is verified here. Proven by `test/core/proof/hostile.test.ts`.
+ * Strict reader of proof bundles: limited in bytes, depth and values; every member has its type, and unknown members
+ * are refused. It verifies nothing. Proven by `test/core/proof/hostile.test.ts`.
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -26,7 +26,7 @@ const bounds: JsonBounds = {
   stringBytes: limits.bundleStringBytes,
 };
 
-/** Which members an object has; every other one is refused. */
+/** The members of an object; every other member is refused. */
 interface Shape {
   readonly required: readonly string[];
   readonly optional?: readonly string[];
@@ -62,8 +62,8 @@ const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
 const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
 
 /**
- * The bundle in these bytes, which may be an attacker's. Throws PAYLOAD_TOO_LARGE, INVALID_JSON,
- * JSON_TOO_COMPLEX, or VALIDATION_ERROR with the pointer of what does not belong.
+ * Reads a bundle from attacker-controlled bytes. Throws PAYLOAD_TOO_LARGE, INVALID_JSON, JSON_TOO_COMPLEX, or
+ * VALIDATION_ERROR with the pointer of the wrong member.
  */
 export function readBundle(bytes: Uint8Array): Bundle {
   if (bytes.length > limits.bundleBytes) {
@@ -98,7 +98,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
   };
 }
 
-/** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. Attacker controlled. */
+/** Reads the artifact of a proof; all members are required. Throws VALIDATION_ERROR. Attacker controlled. */
 export function readProof(value: Json | undefined, at: Location = null): ComplianceProof {
   const proof = object(value, at, proofShape);
   const place: Location = { up: at, name: 'commitment' };
@@ -188,10 +188,10 @@ function readNode(value: Json, at: Location): NodeItem {
   };
 }
 
-/** `types`: those that were found to be well-formed, which are few. */
+/** `types`: edge types that were checked before; there are few. */
 function readEdge(value: Json, at: Location, types: Set<string>): BundleEdge {
   if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
-  // not by destructuring, which goes through an iterator
+  // Without destructuring, which goes through an iterator and is slower.
   const source = value[0];
   const target = value[1];
   const type = value[2];
@@ -221,7 +221,7 @@ function readSignature(value: Json, at: Location): DsseEnvelope['signatures'][nu
   };
 }
 
-/** Where a value stands, as a list up to the root: a pointer is only spelled when something is refused. */
+/** Position of a value, as a list up to the root: its JSON pointer is spelled only for an error. */
 type Location = { readonly up: Location; readonly name: string | number } | null;
 
 function anyObject(value: Json | undefined, at: Location): JsonObject {
@@ -232,7 +232,7 @@ function anyObject(value: Json | undefined, at: Location): JsonObject {
 function object(value: Json | undefined, at: Location, { required, optional = [] }: Shape): JsonObject {
   const read = anyObject(value, at);
   const names = Object.keys(read);
-  // as JCS orders them; most objects of a bundle are so
+  // Most objects of a bundle have their members in JCS order: one comparison suffices.
   if (names.length === required.length && names.every((name, position) => name === required[position])) {
     return read;
   }
@@ -260,7 +260,7 @@ function list<Item>(parent: JsonObject, name: string, up: Location, { max, read 
   return value.map((item, position) => read(item, { up: at, name: position }));
 }
 
-/** What a text must be, and how that is said. */
+/** A pattern of texts, and its description in errors. */
 interface Form {
   readonly pattern: RegExp;
   readonly expected: string;
