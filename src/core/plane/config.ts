@@ -1,12 +1,12 @@
 /**
- * The signed configuration of a data plane, `gov.bundle/1` (docs/bundles.md):
+ * The plane config, the signed configuration of a data plane, `gov.bundle/1` (`docs/bundles.md`):
  *
  *   bundleHash = SHA-256("gov.bundle/v1" "\n" JCS(bundle))
  *   signature  = C2SP signed-note over "gov.bundle/v1" "\n" projectId "\n" bundleVersion "\n" bundleHash "\n"
  *
- * by a key of the service that the plane was given when it was enrolled, or by its operator. The text of a checkpoint
- * begins with its origin, so that neither can be taken for the other. What follows from content alone is not believed:
- * the hashes of policies and of their set are computed anew. Proven by `test/core/plane/config.test.ts`.
+ * The signing key belongs to the service; the plane has it from its enrolment or from its operator. The text of a checkpoint
+ * begins with its origin, so neither text can pass for the other. The plane recomputes the hashes of policies and of their
+ * set instead of trusting them. Proven by `test/core/plane/config.test.ts`.
  */
 import type {
   ConfiguredPolicy,
@@ -36,10 +36,10 @@ import { checkRiskConfig, riskAlgorithm, riskRouter, type RiskSettings } from '.
 
 const label = 'gov.bundle/v1';
 
-/** As the key of an installation with this log name is called. */
+/** Returns the name of the signing key of an installation with this log name. */
 export const configKeyName = (logName: string): string => `${logName}/config`;
 
-/** VALIDATION_ERROR for what is no bundle, CONFLICT for one that does not fit here; both with `reason`. */
+/** The refusal of a plane config, with `reason`: VALIDATION_ERROR if it is invalid, CONFLICT if it does not fit here. */
 export class PlaneConfigRefused extends GovError {
   readonly reason: PlaneConfigFault;
 
@@ -60,13 +60,13 @@ const misfits: ReadonlySet<PlaneConfigFault> = new Set([
   'switched_off',
 ] as const);
 
-/** `sha256:…` of a bundle. A bundle is JSON by its type. Cost: linear, 100 ms for 8 MiB. */
+/** Returns `sha256:…` of a plane config document, which is JSON by its type. Cost: linear, 100 ms for 8 MiB. */
 export const planeConfigHash = (bundle: unknown): string => labelled(label, bundle as Json).hash;
 
 const signedText = (projectId: string, bundleVersion: number, hash: string): string =>
   `${label}\n${projectId}\n${bundleVersion}\n${hash}\n`;
 
-/** Ed25519 signs alike each time, so equal bundles have equal texts. */
+/** Signs a document. Ed25519 is deterministic, so equal documents have equal texts. */
 export function signPlaneConfig(
   bundle: PlaneConfigDocument,
   signer: NoteSigner,
@@ -78,19 +78,19 @@ export function signPlaneConfig(
 
 export interface PlaneConfigTrust {
   readonly keys: readonly VerifierKey[];
-  /** Whose configuration is taken. */
+  /** The project whose configuration the plane accepts. */
   readonly projectId: string;
   readonly environment: PlaneConfigDocument['environment'];
 }
 
-/** A bundle that a trusted key signed for this project, and that holds together. */
+/** A valid plane config that a trusted key signed for this project. */
 export interface OpenPlaneConfig {
   readonly bundle: PlaneConfigDocument;
   readonly hash: string;
   readonly signed: SignedPlaneConfig;
   /** Name of the key that signed. */
   readonly signedBy: string;
-  /** Certain faults of conditions, such as one that can never match: told, not refused. */
+  /** Number of certain errors in conditions, such as one that never matches: reported, not refused. */
   readonly findings: number;
 }
 
@@ -102,9 +102,9 @@ const bounds: JsonBounds = {
 };
 
 /**
- * Opens the text of a signed bundle. The bytes are an attacker's until the signature was checked, which comes before
- * anything of the content is looked at. `fits`: null where a value is a `SignedPlaneConfig`, else what is wrong with it.
- * PlaneConfigRefused; nothing else is thrown. Cost: parsing, hashing, and 50 µs a policy.
+ * Opens the text of a signed plane config. The bytes are attacker controlled until the signature is verified, before
+ * anything else of the content is read. `fits`: returns null for a `SignedPlaneConfig`, else the reason. Throws only
+ * PlaneConfigRefused. Cost: parsing, hashing, and 50 µs a policy.
  */
 export const openPlaneConfig = (
   bytes: Uint8Array,
@@ -112,7 +112,7 @@ export const openPlaneConfig = (
   fits: (value: unknown) => string | null,
 ): OpenPlaneConfig => atOnce(openingPlaneConfig(bytes, trust, fits));
 
-/** As above, in turns of 5 ms once the signature was checked. */
+/** The same in time slices of 5 ms after the signature is verified. */
 export function* openingPlaneConfig(
   bytes: Uint8Array,
   trust: PlaneConfigTrust,
@@ -124,7 +124,10 @@ export function* openingPlaneConfig(
   const signedBy = signerOf(signature, trust.keys, signedText(`${projectId}`, Number(bundleVersion), hash));
   const fault = fits({ bundle: content, signature });
   if (fault !== null) {
-    throw new PlaneConfigRefused('unsupported', `expected a bundle that this release reads, got ${fault}`);
+    throw new PlaneConfigRefused(
+      'unsupported',
+      `expected a plane config that this release can read, got ${fault}`,
+    );
   }
   const bundle = content as unknown as PlaneConfigDocument; // it fits
   requireOurs(bundle, trust);
@@ -133,7 +136,7 @@ export function* openingPlaneConfig(
   return { bundle, hash, signed: { bundle, signature }, signedBy, findings };
 }
 
-/** The hash of what came, to tell it from others: of the bundle in it where there is one, else of the bytes. */
+/** Returns a hash that identifies a text: of its document if there is one, else of the bytes. */
 export function hashOfText(bytes: Uint8Array): string {
   try {
     return planeConfigHash(readSigned(bytes).bundle);
@@ -148,7 +151,7 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
     const limit = limits.planeConfigBytes;
     throw new PlaneConfigRefused(
       'over_limit',
-      `expected a bundle of at most ${limit} bytes, got ${bytes.length}`,
+      `expected a plane config of at most ${limit} bytes, got ${bytes.length}`,
     );
   }
   let value: Json;
@@ -159,7 +162,7 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
     const reason = cause.code === 'JSON_TOO_COMPLEX' ? 'over_limit' : 'malformed';
     throw new PlaneConfigRefused(
       reason,
-      `expected a signed bundle, got other bytes: ${cause.message}`,
+      `expected a signed plane config, got other bytes: ${cause.message}`,
       cause,
     );
   }
@@ -177,7 +180,7 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
 const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The name of the trusted key that signed this very text. */
+/** Returns the name of the trusted key that signed exactly this text. */
 function signerOf(signature: string, keys: readonly VerifierKey[], text: string): string {
   try {
     const note = openNote(signature, keys);
@@ -185,11 +188,11 @@ function signerOf(signature: string, keys: readonly VerifierKey[], text: string)
     if (note.text === text && first !== undefined) return first.name;
   } catch (cause) {
     if (!(cause instanceof NoteError)) throw cause;
-    const detail = `expected a signature of the service that this plane trusts, got ${cause.message}`;
+    const detail = `expected a signature by the service that this plane trusts, got ${cause.message}`;
     throw new PlaneConfigRefused('untrusted', detail, cause);
   }
   const detail =
-    'expected a signature over this bundle, got one over another: project, version or content differ';
+    'expected a signature over this plane config, got one over another: project, version or content differ';
   throw new PlaneConfigRefused('untrusted', detail);
 }
 
@@ -199,7 +202,7 @@ function requireOurs(bundle: PlaneConfigDocument, trust: PlaneConfigTrust): void
     const got = `${bundle.projectId} (${bundle.environment})`;
     throw new PlaneConfigRefused(
       'other_project',
-      `expected the bundle of project ${want}, got that of ${got}`,
+      `expected the plane config of project ${want}, got that of ${got}`,
     );
   }
   if (bundle.engine !== engine) {
@@ -210,10 +213,10 @@ function requireOurs(bundle: PlaneConfigDocument, trust: PlaneConfigTrust): void
   }
 }
 
-/** Policies that are compiled before others have their turn. */
+/** Number of policies that are compiled in one time slice. */
 const checkedAtOnce = 100;
 
-/** That each policy compiles to what its hash says, that ids ascend, and the hash of the set. Counts lint's errors. */
+/** Checks that each policy has its hash, that ids ascend, and the hash of the set. Returns the number of lint errors. */
 function* checkPolicies({ policies, policySetHash: claimed }: PlaneConfigDocument): TimeSliced<number> {
   let before = '';
   let findings = 0;
@@ -242,15 +245,15 @@ function compiled(policy: ConfiguredPolicy): Node {
   let node: Node;
   let hash: string;
   try {
-    const condition = policy.condition as Json; // it came out of a text
+    const condition = policy.condition as Json; // parsed from JSON
     node = parseCondition(condition);
     if (canonicalize(canonicalCondition(node)) !== canonicalize(condition)) {
-      throw new GovError('VALIDATION_ERROR', 'its condition is not in canonical form');
+      throw new GovError('VALIDATION_ERROR', 'expected a condition in canonical form, got another spelling');
     }
     hash = policyHash({ ...policy, condition });
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
-    const detail = `expected policy ${policyId} version ${version} to compile, but ${cause.message}`;
+    const detail = `expected policy ${policyId} version ${version} to compile, got an error: ${cause.message}`;
     throw new PlaneConfigRefused('policy_invalid', detail, cause);
   }
   if (hash === policy.policyHash) return node;
@@ -275,5 +278,8 @@ function checkRisk({ riskConfig }: PlaneConfigDocument): void {
     throw new PlaneConfigRefused('risk_config_invalid', cause.message, cause);
   }
   if (riskRouter(settings).text === canonicalText(config)) return;
-  throw new PlaneConfigRefused('risk_config_invalid', 'expected a risk configuration with nothing left out');
+  throw new PlaneConfigRefused(
+    'risk_config_invalid',
+    'expected a complete risk configuration, got one with missing members',
+  );
 }
