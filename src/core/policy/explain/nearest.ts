@@ -1,8 +1,7 @@
 /**
- * The nearest change: the fewest facts, one or two, that would have to be otherwise for the outcome to be
- * another. Each answer was tried: the condition was evaluated with the changed checkpoint, so what is named
- * does change the outcome. None is named where none was found within `limits.nearestEvaluations` and the units of
- * `limits.nearestUnits`.
+ * The nearest change: one or two facts that, if they were different, would change the outcome.
+ * Each result was tried by evaluating the condition on the changed policy input, so it does change the outcome. The search
+ * stops after `limits.nearestEvaluations` and `limits.nearestUnits`.
  * Proven by `test/core/policy/explain/nearest.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -19,8 +18,8 @@ import type { Judged } from './decisive-clauses.ts';
 export type { Change } from './move.ts';
 
 /**
- * The changes, sorted by path, empty where none were found. A condition that was true is made false and the
- * other way round; one that was indeterminate is decided, as false where both ways are as near.
+ * Returns the changes, sorted by path; empty if none were found. They make a true condition false and vice versa; they
+ * decide an indeterminate one, as false if both ways are equally near.
  */
 export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): readonly Change[] {
   const search = new Search(root, input);
@@ -30,7 +29,7 @@ export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): r
   return found.map(({ change }) => change).sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
-/** Moves of the clauses that decided first, each once. */
+/** Returns moves of all leaves, those of decisive clauses first, each once. */
 function candidates(root: Judged, input: PolicyInput, masked: Masks): readonly Move[] {
   const leaves: Judged[] = [];
   const walk = (judged: Judged): void => {
@@ -43,7 +42,7 @@ function candidates(root: Judged, input: PolicyInput, masked: Masks): readonly M
     for (const move of movesOf(clause, truth, { input, masked })) {
       const key = JSON.stringify([move.path, move.set ?? null]);
       if (!moves.has(key)) moves.set(key, move);
-      // the greater part of the evaluations is left for pairs
+      // Most of the evaluations are reserved for pairs.
       if (moves.size >= limits.nearestEvaluations / 4) return [...moves.values()];
     }
   }
@@ -58,7 +57,7 @@ function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
   }
 }
 
-/** Of changing a large checkpoint and evaluating a condition of many clauses: 30 µs. */
+/** Work units of changing a large policy input and evaluating a condition of many clauses: 30 µs. */
 const triedUnits = 300;
 
 class Search {
@@ -72,7 +71,7 @@ class Search {
     this.input = input;
   }
 
-  /** The first that makes it false, or else true, whichever it was not. */
+  /** Returns the first moves that make the condition false, else the first that make it true, if it was not so. */
   among(tries: Iterable<readonly Move[]>): readonly Move[] | undefined {
     let second: readonly Move[] | undefined;
     for (const moves of tries) {
@@ -96,8 +95,8 @@ class Search {
 }
 
 /**
- * A copy of a checkpoint with another value at a path, or none for undefined; undefined where there is no place
- * for it. What is not on the path is shared.
+ * Returns a copy of a policy input with another value at a path, or without it if the value is undefined; undefined if the
+ * path cannot be set. Values off the path are shared.
  */
 export function withValue(
   input: PolicyInput,
@@ -115,7 +114,7 @@ export function withValue(
   return step === undefined ? { context: changed } : { step, context: changed };
 }
 
-/** Undefined where a scalar stands in the way, the list ends before the index, or there is nothing to leave out. */
+/** Returns undefined if a scalar blocks the path, the index is beyond the list, or there is nothing to remove. */
 function changedAt(
   value: Json | undefined,
   path: readonly Segment[],

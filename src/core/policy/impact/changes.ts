@@ -1,6 +1,6 @@
 /**
- * What a proposed version of a policy would change (contract G8; docs/policies.md): on sample checkpoints, or on
- * recorded ones, of which only what conditions read was retained. Proven by `test/core/policy/impact/changes.test.ts`.
+ * The impact of a proposed policy version (contract G8, `docs/policies.md`), on sample inputs or on recorded ones, of which
+ * only the values that conditions read were retained. Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';
 import type { PolicyInput, Condition } from '../evaluate/compile.ts';
@@ -8,7 +8,7 @@ import { decide, type Direction, direction, inactive } from '../evaluate/decisio
 
 /** One version of the policy. */
 export interface Side {
-  /** Null for a proposal, which has no number yet. */
+  /** Null for a proposal, which has no version number yet. */
   readonly version: number | null;
   readonly action: PolicyAction;
   readonly condition: Condition;
@@ -23,12 +23,12 @@ interface VersionDecision {
 export interface Comparison {
   readonly before: VersionDecision;
   readonly after: VersionDecision;
-  /** Whether the decision differs; an outcome may differ while it stays. */
+  /** Whether the decision differs; the outcome alone may differ, too. */
   readonly changed: boolean;
   readonly direction: Direction;
 }
 
-/** `before`: null where no version is active, which raises no objection. */
+/** Compares two versions. `before`: null without an active version, which raises no objection. */
 export function compare(input: PolicyInput, before: Side | null, after: Side): Comparison {
   const [old, proposed] = [verdict(input, before), verdict(input, after)];
   return {
@@ -47,7 +47,7 @@ const verdict = (input: PolicyInput, side: Side | null): VersionDecision =>
 export interface ChangeCounts {
   readonly sampleCount: number;
   readonly changedCount: number;
-  /** changedCount / sampleCount to 6 decimals, 0 of none. */
+  /** changedCount / sampleCount to 6 decimals; 0 without samples. */
   readonly changeRate: number;
 }
 
@@ -72,8 +72,8 @@ export const changeCounts = (changedCount: number, sampleCount: number): ChangeC
 const z = 1.959963984540054;
 
 /**
- * Wilson's 95 % score interval for a share of which `changed` of `sample` were seen (E. B. Wilson, 1927), to 6
- * decimals; nothing is known from no sample.
+ * Returns Wilson's 95 % score interval of a share with `changed` of `sample` observed (E. B. Wilson, 1927), to 6 decimals;
+ * 0 to 1 without a sample.
  */
 export function wilsonInterval(changed: number, sample: number): { low: number; high: number } {
   if (sample === 0) return { low: 0, high: 1 };
@@ -81,7 +81,7 @@ export function wilsonInterval(changed: number, sample: number): { low: number; 
   const weight = z ** 2 / sample;
   const centre = rate + weight / 2;
   const margin = z * Math.sqrt((rate * (1 - rate) + weight / 4) / sample);
-  // at the ends the bound is 0 or 1 exactly, which doubles miss
+  // At the ends the bound is exactly 0 or 1, which doubles miss.
   const low = changed === 0 ? 0 : (centre - margin) / (1 + weight);
   const high = changed === sample ? 1 : (centre + margin) / (1 + weight);
   return { low: sixDecimals(low), high: sixDecimals(high) };

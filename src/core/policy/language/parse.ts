@@ -1,9 +1,9 @@
 /**
- * Conditions as JSON, in the JsonLogic profile of `gov.cond/1` (jsonlogic.com; operators in `ast.ts`), and in the
- * shorter spellings of `spellings.ts`. Everything is normalised to one tree; nothing is guessed: what could be
- * read in two ways, or would be ignored, is refused with what is allowed.
+ * Parses conditions in JSON: the JsonLogic profile of `gov.cond/1` (jsonlogic.com; operators in `ast.ts`), and the shorter
+ * spellings of `spellings.ts`. All of them become one tree. Nothing is guessed: an ambiguous or ineffective form is refused
+ * with the allowed forms.
  *
- * A clause, whose truth counts, may take any spelling; a value, such as an argument of `==`, only JsonLogic.
+ * A clause, whose truth counts, may have any spelling; a value, such as an argument of `==`, only JsonLogic.
  * Proven by `test/core/policy/language/parse.test.ts` and `test/core/policy/jsonlogic.test.ts`.
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
@@ -16,8 +16,8 @@ import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from
 import type { ClausePosition, Spelling } from './spellings.ts';
 
 /**
- * The tree of a condition as it was sent; `{}` is always true. The condition is an attacker's: throws
- * VALIDATION_ERROR whose `errors` stand at or below `pointer`. Cost: linear in the condition's size.
+ * Returns the tree of a condition; `{}` is always true. Attacker controlled: throws VALIDATION_ERROR with `errors` at or
+ * below `pointer`. Cost: linear in the size of the condition.
  */
 export function parseCondition(condition: Json, pointer = '/condition'): Node {
   if (!isObject(condition) && typeof condition !== 'boolean') {
@@ -32,7 +32,7 @@ export function parseCondition(condition: Json, pointer = '/condition'): Node {
 const isObject = (json: Json): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** What the shorter spellings read their parts with. */
+/** Readers of the parts of shorter spellings. */
 const spelling: Spelling = {
   clause: (json, place) => (isObject(json) ? clauseOrAlways(json, place) : readNode(json, place, 'clause')),
   value: (json, place) => readNode(json, place, 'value'),
@@ -49,7 +49,7 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
   if (Array.isArray(json)) {
     return { kind: 'list', items: json.map((item, at) => readNode(item, inside(place, at), 'value')) };
   }
-  // JSON may spell -0, of which the canonical form knows nothing
+  // JSON may spell -0; the canonical form has only 0.
   if (!isObject(json)) return { kind: 'literal', value: json === 0 ? 0 : json };
   const names = Object.keys(json);
   const [name = ''] = names;
@@ -70,7 +70,7 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
 
 const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
 
-/** Further names that stand where operators do. */
+/** Further names in place of operators. */
 const aliases = { __proto__: null, var: 'path', val: 'path', '??': 'default', '?:': 'if' } as const;
 
 function refuseOperation(names: readonly string[], pointer: string): never {
@@ -89,7 +89,7 @@ const inside = (place: ClausePosition, at: number): ClausePosition => ({
   depth: place.depth + 1,
 });
 
-/** An operator with its arguments; `place` is that of the arguments, at the depth of the call. */
+/** Reads an operator with its arguments; `place` is the position of the arguments, at the depth of the call. */
 function readCall(name: string, value: Json, place: ClausePosition, as: 'clause' | 'value'): Node {
   switch (name) {
     case 'var':
@@ -131,7 +131,7 @@ function readCall(name: string, value: Json, place: ClausePosition, as: 'clause'
   }
 }
 
-/** The arguments of a call; a single one may stand without a list. */
+/** Reads the arguments of a call; a single one needs no list. */
 function readArguments(value: Json, place: ClausePosition, as: (at: number) => 'clause' | 'value'): Node[] {
   if (Array.isArray(value)) return value.map((item, at) => readNode(item, inside(place, at), as(at)));
   return [readNode(value, { ...place, depth: place.depth + 1 }, as(0))];
@@ -152,7 +152,7 @@ function readVar(value: Json, place: ClausePosition): Node {
   return fallback === undefined ? path : { ...path, fallback: readNode(fallback, inside(place, 1), 'value') };
 }
 
-/** `??`: paths, and what stands in where all of them are absent. */
+/** `??`: paths, and the default if all of them are absent. */
 function readDefault(value: Json, place: ClausePosition): Node {
   const list = listOf('??', value, place);
   if (list.length < 2) refuse(place.pointer, 'TOO_FEW', 'expected a path and a default as arguments of ??');
@@ -193,8 +193,8 @@ function readMissing(value: Json, place: ClausePosition): Node {
 }
 
 /**
- * `all` and `none` are both JsonLogic's iterators, of a list and a predicate, and lists of clauses. They iterate
- * where two arguments begin with a list, a path, or what is no clause.
+ * Returns whether `all` or `none` is an iterator of JsonLogic, with list and predicate, and not a list of clauses: it has
+ * two arguments, of which the first is a list, a path, or no clause.
  */
 function isIteration(value: Json): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false;

@@ -1,4 +1,4 @@
-/** One finding of the condition linter: its code, severity, place and repair. Proven by `test/core/policy/lint/check.test.ts`. */
+/** A finding of the condition linter: code, severity, path and repair. Proven by `test/core/policy/lint/check.test.ts`. */
 import type { Node } from '../language/ast.ts';
 
 export const findingCodes = [
@@ -14,7 +14,7 @@ export const findingCodes = [
 export interface Finding {
   readonly code: (typeof findingCodes)[number];
   readonly severity: 'error' | 'warning' | 'info';
-  /** Of the clause in the canonical JSON, such as `$.and[0].===`. */
+  /** Path of the clause in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
   readonly detail: string;
   /** The whole condition, repaired. */

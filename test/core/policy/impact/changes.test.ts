@@ -131,7 +131,7 @@ describe('the impact on history', () => {
       {
         ...whole,
         paths: ['$'],
-        checkpoint: context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }),
+        input: context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }),
       },
     ];
     expect(historyImpact(records, active, byUser)).toMatchObject({
@@ -175,7 +175,7 @@ describe('the impact on history', () => {
     expect(examples.tightened.map(({ runId }) => runId)).toEqual(['run 1', 'run 2', 'run 3']);
     expect(examples.tightened[0]).toMatchObject({
       evaluationId: records[0]!.evaluationId,
-      checkpoint: sql,
+      input: sql,
       before: { decision: 'allow' },
       after: { decision: 'escalate' },
     });
