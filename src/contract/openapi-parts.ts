@@ -1,4 +1,7 @@
-/** Shared parts of the OpenAPI document: problems, headers, security schemes, tag texts. Proven by `test/contract/openapi.test.ts`. */
+/**
+ * Shared parts of the OpenAPI document: problems, headers, security schemes, tag texts.
+ * Proven by `test/contract/openapi.test.ts`.
+ */
 import { projectHeader, sessionCookie, telemetryHeaders } from './auth-words.ts';
 import { limits } from './limits.ts';
 import type { Tag } from './operation.ts';

@@ -1,7 +1,8 @@
 /**
  * The validity of a credential: revocation and scopes (contract B5, B8, M6). The service checks it when a request arrives,
  * with data cached for seconds, and again in the transaction of a write that must not outlive it.
- * Proven by `test/http/admit/credentials.test.ts`, `test/store/suite/tenancy/callers.ts` and `test/service/access/callers.test.ts`.
+ * Proven by `test/http/admit/credentials.test.ts`, `test/store/suite/tenancy/callers.ts` and
+ * `test/service/access/callers.test.ts`.
  */
 import { GovError } from '../contract/problems.ts';
 

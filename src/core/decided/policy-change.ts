@@ -62,8 +62,8 @@ export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange &
   const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
   const name = text('name');
   const named = name === null ? null : { name, description: text('description') };
-  const told = { reason: text('reason'), actor: text('actor'), named };
-  return { policyId, version, policyHash, event, from, to, at, ...told };
+  const rest = { reason: text('reason'), actor: text('actor'), named };
+  return { policyId, version, policyHash, event, from, to, at, ...rest };
 }
 
 /** Policy id → version and hash in force. */

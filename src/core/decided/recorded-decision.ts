@@ -1,4 +1,7 @@
-/** The decision of one policy, as a response shows it and a leaf commits to it. Proven by `test/core/decided/evaluation.test.ts`. */
+/**
+ * The decision of one policy, as a response shows it and a leaf commits to it.
+ * Proven by `test/core/decided/evaluation.test.ts`.
+ */
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policy-words.ts';
 
 export type RecordedDecision = {

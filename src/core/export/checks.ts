@@ -1,4 +1,7 @@
-/** The checks of an export, in the order in which the verifier reports them. Proven by `test/core/export/artifact.test.ts`. */
+/**
+ * The checks of an export, in the order in which the verifier reports them.
+ * Proven by `test/core/export/artifact.test.ts`.
+ */
 import type { CheckList } from '../proof/verdict.ts';
 
 export const exportCheckIds = [

@@ -1,6 +1,6 @@
 /**
- * Builds the committed graph of a run from its events (`GraphBuilder`), or again from the stored rows of a logged graph
- * (`GraphRows`). Both give the same facts, even if the bodies are erased.
+ * Builds the committed graph of a run: `GraphBuilder` from its events, `GraphRows` from the stored rows of a logged graph.
+ * Both give the same facts, even if the bodies are erased.
  * Proven by `test/core/graph/builder.test.ts` (both agree on random runs; known answers).
  */
 import { CausalChecks } from './causality.ts';

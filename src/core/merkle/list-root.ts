@@ -1,6 +1,6 @@
 /**
- * The RFC 6962 root over a stream of text rows, equal to `Frontier` over their leaf hashes at half the cost, because
- * hashes stay one-byte strings. Graphs commit to millions of short rows in this way.
+ * The RFC 6962 root over a stream of text rows. It equals the root of `Frontier` over their leaf hashes, at half the
+ * cost, because hashes stay one-byte strings. Graphs commit to millions of short rows in this way.
  * Proven by `test/core/merkle/list-root.test.ts` (`merkleRoot` as oracle).
  */
 import { hash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Merkle trees of RFC 6962 §2.1 (equal in RFC 9162 §2.1) over SHA-256, with verification of inclusion and consistency
- * proofs (RFC 9162 §2.1.3.2, §2.1.4.2; subtrees: draft-ietf-plants-merkle-tree-certs §4).
+ * Merkle trees of RFC 6962 §2.1 (equal in RFC 9162 §2.1) over SHA-256. It verifies inclusion and consistency proofs
+ * (RFC 9162 §2.1.3.2, §2.1.4.2; subtrees: draft-ietf-plants-merkle-tree-certs §4).
  * Proven by `test/core/merkle/tree.test.ts` (transparency-dev/merkle vectors, a naive tree as oracle).
  *
  * leaf = SHA-256(0x00 || record), node = SHA-256(0x01 || left || right), the empty tree = SHA-256("").

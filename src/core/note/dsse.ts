@@ -1,6 +1,6 @@
 /**
- * DSSE v1 envelopes (secure-systems-lab/dsse protocol.md) with in-toto Statement v1 payloads, signed with
- * ECDSA P-256 and SHA-256, the form that cosign and sigstore clients verify.
+ * DSSE v1 envelopes (secure-systems-lab/dsse protocol.md) with in-toto Statement v1 payloads. The signatures are ECDSA
+ * P-256 with SHA-256, which cosign and sigstore clients verify.
  * Proven by `test/core/note/dsse.test.ts` (vector of the specification, @sigstore/verify).
  */
 import { type KeyObject, sign, verify } from 'node:crypto';

@@ -66,7 +66,7 @@ export interface ExpectedHead {
   readonly pointer: string;
 }
 
-/** Opens a checkpoint in a message, or returns the fault. The note is attacker controlled. Cost: one verification, 0.1 ms. */
+/** Opens a checkpoint in a message, or returns the fault. Attacker controlled. Cost: one verification, 0.1 ms. */
 export function openHead(note: string, { origin, key, size, pointer }: ExpectedHead): Checkpoint | Fault {
   let checkpoint: Checkpoint;
   try {

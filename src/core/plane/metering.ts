@@ -95,7 +95,7 @@ export const meterNonceBytes = 16;
 const preimage = Buffer.alloc(label.length + meterNonceBytes + 8 + 4 + hashBytes);
 preimage.write(label);
 
-/** Returns the ref that binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
+/** Returns the ref that binds a meter leaf to the given audit leaves from `firstIndex` on. `nonce`: 16 bytes. */
 export const meterRef = (nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string =>
   meterRefOf({ nonce, firstIndex, count: leaves.length, root: merkleRoot(leaves) });
 

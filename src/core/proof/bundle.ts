@@ -6,7 +6,7 @@
  *   proof             the ComplianceProof
  *   proofPreimage     the text whose SHA-256 is proofHash
  *   layerStatements   { layer: the text whose SHA-256 is the hash of the layer }
- *   proofLeaf         { index, record, inclusion }: the gov.proof/1 leaf, with its inclusion proof in the tree of proofCheckpoint
+ *   proofLeaf         { index, record, inclusion }: the gov.proof/1 leaf, in the tree of proofCheckpoint
  *   checkpoint        the signed note of S, the tree size of the layers
  *   proofCheckpoint   the signed note of S′ ≥ index + 1
  *   consistency       the consistency proof from S to S′

@@ -1,7 +1,7 @@
 /**
- * The gov.erasure/1 leaves in a bundle, each in the tree of a later checkpoint that a trusted key signed and that extends
- * the tree of the proof. A digest counts as *erased* only if such a leaf names it. A digest that is neither disclosed,
- * withheld nor erased is *missing*. Attacker controlled; nothing here throws.
+ * Verifies the gov.erasure/1 leaves in a bundle. Each must be in the tree of a later checkpoint that a trusted key signed
+ * and that extends the tree of the proof. A digest counts as *erased* only if such a leaf names it. A digest that is
+ * neither disclosed, withheld nor erased is *missing*. Attacker controlled; nothing here throws.
  * Proven by `test/service/erasure/handlers.test.ts`.
  */
 import { type Bundle, type BundleErasures, pathHashes } from './bundle.ts';

@@ -73,7 +73,7 @@ export function detailOf({ note, differences }: StepOutcome): string | undefined
   const parts = note === undefined ? [] : [note];
   const { list, count } = differences ?? { list: [], count: 0 };
   let chars = note?.length ?? 0;
-  let told = 0;
+  let shown = 0;
   for (const { field, expected, actual } of list) {
     const pair = `expected ${expected === '' ? 'nothing' : expected}, got ${actual === '' ? 'nothing' : actual}`;
     const part = field === '' ? pair : `${field}: ${pair}`;
@@ -81,9 +81,9 @@ export function detailOf({ note, differences }: StepOutcome): string | undefined
     if (chars + part.length > limits.reasoningChars - 40) break;
     parts.push(part);
     chars += part.length + 2;
-    told++;
+    shown++;
   }
-  if (count > told) parts.push(`and ${count - told} more`);
+  if (count > shown) parts.push(`and ${count - shown} more`);
   return parts.length === 0 ? undefined : parts.join('; ');
 }
 

@@ -10,7 +10,7 @@ import type { RiskAction, RiskMode } from '../../contract/risk-words.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/parse.ts';
 
-/** Version of the rules in `score.ts` and `router.ts`; a change that could score the same inputs differently needs a new one. */
+/** Version of the rules in `score.ts` and `router.ts`; a change that scores equal inputs differently needs a new one. */
 export const riskAlgorithm = 'gov.risk/1';
 
 /** Rule of a known signal: `min` … `max` becomes 0 … 1, or 1 … 0; `weight` is the cap of its factor. */

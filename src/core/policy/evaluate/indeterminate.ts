@@ -6,7 +6,7 @@
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 
-/** `absent`: no value, or null. `type`: a type that the operator does not take. `arith`: no finite number. `budget`: too much work. */
+/** `absent`: no value, or null. `type`: a wrong type. `arith`: no finite number. `budget`: too much work. */
 export type Reason = 'absent' | 'type' | 'arith' | 'budget';
 
 /** Created at compile time, one for each node and reason, so that evaluation allocates nothing. */

@@ -1,4 +1,7 @@
-/** `and`, `or`, `!`, `!!`, `if` and `missing` of conditions; `compile.ts` has the semantics and the tests. */
+/**
+ * `and`, `or`, `!`, `!!`, `if` and `missing` of conditions; `compile.ts` has the semantics.
+ * Proven by `test/core/policy/reference.test.ts`.
+ */
 import type { Evaluate, Site } from './operator.ts';
 import { truthOf } from './indeterminate.ts';
 import type { Indeterminate, Value } from './indeterminate.ts';

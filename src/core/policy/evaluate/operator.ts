@@ -1,4 +1,7 @@
-/** Types of compiled operators: evaluation, operands, and the place of a call. `compile.ts` names the tests. */
+/**
+ * Types of compiled operators: evaluation, operands, and the place of a call.
+ * Proven by `test/core/policy/evaluate/compile.test.ts`.
+ */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import { Indeterminate } from './indeterminate.ts';

@@ -1,6 +1,7 @@
 /**
- * The impact of a proposed policy version (contract G8, `docs/policies.md`), on sample inputs or on recorded ones, of which
- * only the values that conditions read were retained. Proven by `test/core/policy/impact/changes.test.ts`.
+ * The impact of a proposed policy version on policy inputs (contract G8, `docs/policies.md`). The inputs are samples, or
+ * recorded ones of which only the values that conditions read were retained.
+ * Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';
 import type { PolicyInput, Condition } from '../evaluate/compile.ts';
@@ -30,7 +31,7 @@ export interface Comparison {
 
 /** Compares two versions. `before`: null without an active version, which raises no objection. */
 export function compare(input: PolicyInput, before: Side | null, after: Side): Comparison {
-  const [old, proposed] = [verdict(input, before), verdict(input, after)];
+  const [old, proposed] = [decisionOf(input, before), decisionOf(input, after)];
   return {
     before: old,
     after: proposed,
@@ -39,7 +40,7 @@ export function compare(input: PolicyInput, before: Side | null, after: Side): C
   };
 }
 
-const verdict = (input: PolicyInput, side: Side | null): VersionDecision =>
+const decisionOf = (input: PolicyInput, side: Side | null): VersionDecision =>
   side === null
     ? { version: null, ...inactive }
     : { version: side.version, ...decide(side.action, side.condition.evaluate(input)) };

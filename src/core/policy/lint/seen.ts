@@ -1,4 +1,7 @@
-/** The paths of recorded policy inputs, to report paths that no input has. Proven by `test/core/policy/lint/check.test.ts`. */
+/**
+ * The paths of recorded policy inputs, to report paths that no input has.
+ * Proven by `test/core/policy/lint/check.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
