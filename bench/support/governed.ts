@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../src/core/json/parse.ts';
 import { canonicalCondition } from '../../src/core/policy/language/canonical.ts';
-import type { Checkpoint } from '../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../src/core/policy/evaluate/compile.ts';
 import { policyHash } from '../../src/core/policy/language/hash.ts';
 import type { PolicyVersion } from '../../src/core/policy/set/in-force.ts';
 import { parseText } from '../../src/core/policy/language/text.ts';
@@ -12,7 +12,7 @@ import { recordedEvents } from './recorded.ts';
 
 export interface GovernedCall {
   readonly runId: string;
-  readonly checkpoint: Checkpoint & { readonly step: number };
+  readonly checkpoint: PolicyInput & { readonly step: number };
 }
 
 const writing = new Set(['book_reservation', 'cancel_reservation', 'send_certificate']);

@@ -3,9 +3,19 @@
  * and the taking of another one (`take.ts`), whole or not at all. What is refused changes nothing, and is an event
  * once. Proven by `test/plane/config/apply.test.ts`.
  */
-import type { BundleApplied, BundleSource, HeldBundle, PolicyMode } from '../../src/contract/plane-config.ts';
+import type {
+  PlaneConfigApplied,
+  PlaneConfigSource,
+  HeldPlaneConfig,
+  PolicyMode,
+} from '../../src/contract/plane-config.ts';
 import { GovError } from '../../src/contract/problems.ts';
-import { BundleRefused, hashOfText, type BundleTrust, type OpenBundle } from '../../src/core/plane/config.ts';
+import {
+  PlaneConfigRefused,
+  hashOfText,
+  type PlaneConfigTrust,
+  type OpenPlaneConfig,
+} from '../../src/core/plane/config.ts';
 import { systemRun } from '../../src/core/event/record.ts';
 import { append, unmetered } from '../../src/service/events/append.ts';
 import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/applied-config.ts';
@@ -34,7 +44,7 @@ export interface ConfigOptions {
   readonly projectId: string;
   readonly mode: PolicyMode;
   /** Whose configuration is taken; null where the plane was told of no service yet. */
-  readonly trust: () => BundleTrust | null;
+  readonly trust: () => PlaneConfigTrust | null;
   readonly services: () => Services;
 }
 
@@ -102,7 +112,7 @@ export class HeldConfig implements PlaneConfig {
     this.#refused = null;
   }
 
-  async held(): Promise<HeldBundle> {
+  async held(): Promise<HeldPlaneConfig> {
     const { mode } = this.#options;
     const applied = this.#applied;
     if (applied === null) {
@@ -126,12 +136,12 @@ export class HeldConfig implements PlaneConfig {
     text: Uint8Array,
     { id, type }: Pick<Caller, 'id' | 'type'> | By,
     { older = false }: ApplyOptions = {},
-  ): Promise<BundleApplied> {
+  ): Promise<PlaneConfigApplied> {
     return this.take(text, 'file', { by: { id, type }, older });
   }
 
-  /** BundleRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
-  async take(text: Uint8Array, from: BundleSource, { by, older }: Taking): Promise<BundleApplied> {
+  /** PlaneConfigRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
+  async take(text: Uint8Array, from: PlaneConfigSource, { by, older }: Taking): Promise<PlaneConfigApplied> {
     const { services, projectId } = this.#options;
     try {
       const open = await openText(text, { mode: this.mode, trust: this.#options.trust() });
@@ -141,16 +151,16 @@ export class HeldConfig implements PlaneConfig {
       if (from === 'service') this.#refused = null;
       return result;
     } catch (error) {
-      if (error instanceof BundleRefused) await this.#refuse(error, text, { from, by });
+      if (error instanceof PlaneConfigRefused) await this.#refuse(error, text, { from, by });
       throw error;
     }
   }
 
   /** In turn with all changes of policies. */
   async #takeOpen(
-    open: OpenBundle,
-    taking: Taking & { readonly text: Uint8Array; readonly from: BundleSource },
-  ): Promise<BundleApplied> {
+    open: OpenPlaneConfig,
+    taking: Taking & { readonly text: Uint8Array; readonly from: PlaneConfigSource },
+  ): Promise<PlaneConfigApplied> {
     const { projectId, mode, services } = this.#options;
     const { copy } = this;
     const applied = this.#applied;
@@ -187,9 +197,9 @@ export class HeldConfig implements PlaneConfig {
   }
 
   async #refuse(
-    { reason, message }: BundleRefused,
+    { reason, message }: PlaneConfigRefused,
     text: Uint8Array,
-    { from, by }: { from: BundleSource; by: By },
+    { from, by }: { from: PlaneConfigSource; by: By },
   ): Promise<void> {
     const { services: get, projectId } = this.#options;
     const services = get();

@@ -6,7 +6,7 @@
  */
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SignedBundle } from '../../src/contract/plane-config.ts';
+import type { SignedPlaneConfig } from '../../src/contract/plane-config.ts';
 import { hashOfText } from '../../src/core/plane/config.ts';
 import { parseJson, type JsonBounds } from '../../src/core/json/parse.ts';
 import { limits } from '../../src/contract/limits.ts';
@@ -14,8 +14,8 @@ import { GovError } from '../../src/contract/problems.ts';
 import { replacePrivate, syncDirectory } from '../../src/host/data/files.ts';
 
 const bounds: JsonBounds = {
-  depth: limits.configBundleDepth,
-  values: limits.configBundleValues,
+  depth: limits.planeConfigDepth,
+  values: limits.planeConfigValues,
   nameChars: limits.memberNameChars,
   stringBytes: limits.stringBytes,
 };
@@ -86,10 +86,10 @@ export class ConfigCopy {
     return this.holds(hash) ? textAt(this.path) : null;
   }
 
-  signed(hash: string): SignedBundle | null {
+  signed(hash: string): SignedPlaneConfig | null {
     const text = this.read(hash);
     // it fitted when it was taken, and has the hash that it had then
-    return text === null ? null : (parseJson(text, bounds) as unknown as SignedBundle);
+    return text === null ? null : (parseJson(text, bounds) as unknown as SignedPlaneConfig);
   }
 }
 

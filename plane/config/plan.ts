@@ -5,10 +5,10 @@
  * only the service's count here. Proven by `test/plane/config/apply.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BundledPolicy, ConfigBundle, PolicyMode } from '../../src/contract/plane-config.ts';
+import type { ConfiguredPolicy, PlaneConfigDocument, PolicyMode } from '../../src/contract/plane-config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import type { PolicyStatus } from '../../src/contract/policy-words.ts';
-import { BundleRefused } from '../../src/core/plane/config.ts';
+import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
 import {
   draftPolicyChange,
   type PolicyChangeEvent,
@@ -33,7 +33,7 @@ export interface PlanInput {
   readonly store: StoreReader;
   /** The plane's own. */
   readonly projectId: string;
-  readonly bundle: ConfigBundle;
+  readonly bundle: PlaneConfigDocument;
   readonly mode: PolicyMode;
   /** In force now. */
   readonly set: PolicySet;
@@ -54,7 +54,7 @@ export interface Plan {
 }
 
 /**
- * BundleRefused where it does not fit: `policy_taken`, `policy_rewritten`, `policy_invalid`, `too_many_policies`.
+ * PlaneConfigRefused where it does not fit: `policy_taken`, `policy_rewritten`, `policy_invalid`, `too_many_policies`.
  * Cost: two reads a policy.
  */
 export async function planOf(input: PlanInput): Promise<Plan> {
@@ -75,7 +75,7 @@ export async function planOf(input: PlanInput): Promise<Plan> {
   const limit = limits.policiesActive;
   if (others + kept.size > limit) {
     const detail = `expected at most ${limit} active policies, got ${kept.size} beside ${others} of the plane's own`;
-    throw new BundleRefused('too_many_policies', detail);
+    throw new PlaneConfigRefused('too_many_policies', detail);
   }
   for (const policy of bundle.policies) {
     await draft.take(policy);
@@ -134,12 +134,12 @@ class Draft {
     return true;
   }
 
-  async take(policy: BundledPolicy): Promise<void> {
+  async take(policy: ConfiguredPolicy): Promise<void> {
     const { store, projectId } = this.#input;
     const { policyId, version } = policy;
     if (version > limits.policyVersions) {
       const detail = `expected at most ${limits.policyVersions} versions of policy ${policyId}, got ${version}`;
-      throw new BundleRefused('policy_invalid', detail);
+      throw new PlaneConfigRefused('policy_invalid', detail);
     }
     const before = await store.policy(projectId, policyId);
     const stored = before === null ? null : await store.policyVersion(projectId, policyId, version);
@@ -160,7 +160,7 @@ class Draft {
     this.#publish(policy, { from: before.status, revision });
   }
 
-  #create(policy: BundledPolicy): void {
+  #create(policy: ConfiguredPolicy): void {
     const { policyId, version, name, description } = policy;
     const { atMs } = this.#input;
     const made = this.#version(policy);
@@ -186,7 +186,7 @@ class Draft {
     this.#counts.added++;
   }
 
-  #publish(policy: BundledPolicy, { from, revision }: { from: PolicyStatus; revision: number }): void {
+  #publish(policy: ConfiguredPolicy, { from, revision }: { from: PolicyStatus; revision: number }): void {
     const { policyId, version } = policy;
     this.#log(policy, { event: 'published', from, to: 'active' });
     this.#effects.push({
@@ -207,7 +207,7 @@ class Draft {
     action,
     severity,
     policyHash,
-  }: BundledPolicy): StoredPolicyVersion {
+  }: ConfiguredPolicy): StoredPolicyVersion {
     const text = canonicalize(condition as Json); // it came out of a text
     return {
       policyId,
@@ -250,17 +250,17 @@ class Draft {
 function refuseOthers(
   before: StoredPolicy,
   stored: StoredPolicyVersion | null,
-  { policyId, version, policyHash }: BundledPolicy,
+  { policyId, version, policyHash }: ConfiguredPolicy,
 ): void {
   if (before.createdBy !== bundleAuthor) {
     const detail =
       `expected policy id ${policyId} to be free, but the plane has a policy of its own with it; ` +
       'give one of the two another id';
-    throw new BundleRefused('policy_taken', detail);
+    throw new PlaneConfigRefused('policy_taken', detail);
   }
   if (stored === null || stored.policyHash === policyHash) return;
   const detail =
     `expected version ${version} of policy ${policyId} to be what it was when it came first, ` +
     `${stored.policyHash}, got ${policyHash}; let the service add a version instead`;
-  throw new BundleRefused('policy_rewritten', detail);
+  throw new PlaneConfigRefused('policy_rewritten', detail);
 }

@@ -3,8 +3,8 @@
  * `config.change.applied`, in the append that made it so; one that was refused is `config.change.refused`, once for
  * each hash. Proven by `test/plane/config/apply.test.ts`.
  */
-import type { BundleFault, BundleSource, PolicyMode } from '../../src/contract/plane-config.ts';
-import type { OpenBundle } from '../../src/core/plane/config.ts';
+import type { PlaneConfigFault, PlaneConfigSource, PolicyMode } from '../../src/contract/plane-config.ts';
+import type { OpenPlaneConfig } from '../../src/core/plane/config.ts';
 import { openEvent, systemRun, type EventDraft } from '../../src/core/event/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -21,7 +21,7 @@ export interface AppliedBundle {
   /** Of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;
-  readonly from: BundleSource;
+  readonly from: PlaneConfigSource;
   readonly appliedAt: string;
   readonly policies: number;
   readonly riskConfigHash: string | null;
@@ -52,10 +52,10 @@ export interface Telling {
 
 /** A configuration was put in force. */
 export function configApplied(
-  { bundle, hash, signedBy, findings }: OpenBundle,
+  { bundle, hash, signedBy, findings }: OpenPlaneConfig,
   { by, ...context }: Telling,
   told: Pick<Plan, 'added' | 'changed' | 'archived'> & {
-    readonly from: BundleSource;
+    readonly from: PlaneConfigSource;
     readonly mode: PolicyMode;
     readonly previous: AppliedBundle | null;
   },
@@ -95,7 +95,7 @@ export function configApplied(
 
 /** A configuration that is refused, and stays refused until another one comes. */
 export interface RefusedBundle {
-  readonly reason: BundleFault;
+  readonly reason: PlaneConfigFault;
   readonly detail: string;
   readonly bundleHash: string;
   readonly sinceMs: number;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GovNetworkError } from '../../src/client/errors.ts';
 import type { Environment } from '../../src/client/proxy.ts';
 import { version } from '../../src/client/version.ts';
-import { BundleRefused } from '../../src/core/plane/config.ts';
+import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../../src/core/json/parse.ts';
@@ -152,7 +152,7 @@ export class ConfigSync implements Background {
     if (!expected) log.error({ err: error }, 'unexpected error');
   }
 
-  /** One question, and what follows from its answer. BundleRefused is no failure: health shows it. */
+  /** One question, and what follows from its answer. PlaneConfigRefused is no failure: health shows it. */
   async once(): Promise<void> {
     const { held, dataDir, now } = this.#options;
     held.checkCopy();
@@ -166,14 +166,14 @@ export class ConfigSync implements Background {
       method: 'GET',
       path: `/telemetry/config?planeVersion=${version}${current}`,
       canonical: '',
-      maxBytes: 2 * limits.configBundleBytes,
+      maxBytes: 2 * limits.planeConfigBytes,
     });
     const signed = this.#read(answer);
     this.#trouble = null;
     this.#askedMs = now();
     if (signed === null) return held.agreed();
     await held.take(Buffer.from(canonicalize(signed)), 'service', theService).catch((error: unknown) => {
-      if (!(error instanceof BundleRefused)) throw error;
+      if (!(error instanceof PlaneConfigRefused)) throw error;
     });
   }
 
@@ -219,8 +219,8 @@ const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const answerBounds = {
-  depth: limits.configBundleDepth + 1,
-  values: limits.configBundleValues,
+  depth: limits.planeConfigDepth + 1,
+  values: limits.planeConfigValues,
   nameChars: limits.memberNameChars,
   stringBytes: limits.stringBytes,
 };

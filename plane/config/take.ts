@@ -5,14 +5,18 @@
  * that tells of it. A crash leaves the old configuration or the new one.
  * Proven by `test/plane/config/apply.test.ts` and `test/plane/config/crash.long.test.ts`.
  */
-import { SignedBundle, type BundleSource, type PolicyMode } from '../../src/contract/plane-config.ts';
+import {
+  SignedPlaneConfig,
+  type PlaneConfigSource,
+  type PolicyMode,
+} from '../../src/contract/plane-config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import {
-  BundleRefused,
-  openingBundle,
-  type BundleTrust,
-  type OpenBundle,
+  PlaneConfigRefused,
+  openingPlaneConfig,
+  type PlaneConfigTrust,
+  type OpenPlaneConfig,
 } from '../../src/core/plane/config.ts';
 import { appendOrStale, unmetered } from '../../src/service/events/append.ts';
 import { routerOf } from '../../src/service/policies/risk-router.ts';
@@ -25,41 +29,41 @@ import { configApplied, type AppliedBundle, type By } from './state.ts';
 
 const attempts = 5;
 
-/** Opens a text as a plane of this mode would. BundleRefused. */
+/** Opens a text as a plane of this mode would. PlaneConfigRefused. */
 export async function openText(
   text: Uint8Array,
-  { mode, trust }: { readonly mode: PolicyMode; readonly trust: BundleTrust | null },
-): Promise<OpenBundle> {
+  { mode, trust }: { readonly mode: PolicyMode; readonly trust: PlaneConfigTrust | null },
+): Promise<OpenPlaneConfig> {
   if (mode === 'off') {
     const detail = 'expected a plane that takes configurations, but plane.json says config.policies: off';
-    throw new BundleRefused('switched_off', detail);
+    throw new PlaneConfigRefused('switched_off', detail);
   }
   if (trust === null) {
     const detail =
       'expected a plane that was told which service to trust; enrol it, or say so with ' +
       'gov plane config set --project-id … --key …';
-    throw new BundleRefused('untrusted', detail);
+    throw new PlaneConfigRefused('untrusted', detail);
   }
-  const check = await loadCheck(SignedBundle, { in: 'body' });
-  const opening = openingBundle(text, trust, (value) => {
+  const check = await loadCheck(SignedPlaneConfig, { in: 'body' });
+  const opening = openingPlaneConfig(text, trust, (value) => {
     const [first] = check(value)?.errors ?? [];
     return first === undefined ? null : `at ${first.pointer}: ${first.detail}`;
   });
   return inTurns(opening);
 }
 
-/** Whether it is the very one in force. BundleRefused for an older one: it may be a replay of what somebody kept. */
-export function requireNewer(applied: AppliedBundle | null, { bundle, hash }: OpenBundle): boolean {
+/** Whether it is the very one in force. PlaneConfigRefused for an older one: it may be a replay of what somebody kept. */
+export function requireNewer(applied: AppliedBundle | null, { bundle, hash }: OpenPlaneConfig): boolean {
   if (applied === null || applied.projectId !== bundle.projectId) return false;
   if (applied.bundleHash === hash) return true;
   const { bundleVersion } = bundle;
   if (bundleVersion > applied.bundleVersion) return false;
   if (bundleVersion === applied.bundleVersion) {
     const detail = `expected version ${bundleVersion} to be ${applied.bundleHash}, as it was taken, got ${hash}`;
-    throw new BundleRefused('rewritten', detail);
+    throw new PlaneConfigRefused('rewritten', detail);
   }
   const detail = `expected a version after ${applied.bundleVersion}, which is in force, got ${bundleVersion}`;
-  throw new BundleRefused('outdated', detail);
+  throw new PlaneConfigRefused('outdated', detail);
 }
 
 export interface Place {
@@ -78,14 +82,14 @@ export interface Taken {
 }
 
 /**
- * Puts an opened bundle in force. BundleRefused where it does not fit; OVERLOADED where policies keep changing meanwhile.
+ * Puts an opened bundle in force. PlaneConfigRefused where it does not fit; OVERLOADED where policies keep changing meanwhile.
  * One at a time, with changes of policies. A crash before the append leaves a file that the next start removes; one after
  * it a file that the next start gives its name.
  */
 export async function putInForce(
   place: Place,
-  open: OpenBundle,
-  { text, from, by }: { readonly text: Uint8Array; readonly from: BundleSource; readonly by: By },
+  open: OpenPlaneConfig,
+  { text, from, by }: { readonly text: Uint8Array; readonly from: PlaneConfigSource; readonly by: By },
 ): Promise<Taken> {
   const { services, projectId, mode, applied, copy } = place;
   const isHeld = applied?.bundleHash === open.hash && applied.mode === mode;

@@ -1,5 +1,5 @@
 /** Whose configurations a plane takes. Proven by `test/plane/config/apply.test.ts` and `test/plane/config/sync.test.ts`. */
-import type { BundleTrust } from '../../src/core/plane/config.ts';
+import type { PlaneConfigTrust } from '../../src/core/plane/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import type { PlaneSync } from '../../src/host/data/config.ts';
 import { readEnrolment, type Enrolment } from '../enrolment/stored.ts';
@@ -9,7 +9,7 @@ export function trustOf(
   dataDir: string,
   sync: PlaneSync,
   environment: Enrolment['environment'],
-): BundleTrust | null {
+): PlaneConfigTrust | null {
   const enrolment = readEnrolment(dataDir);
   const projectId = sync.projectId ?? enrolment?.projectId;
   const known = enrolment === null || enrolment.configKey === null ? [] : [enrolment.configKey];

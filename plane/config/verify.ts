@@ -5,9 +5,14 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SignedBundle } from '../../src/contract/plane-config.ts';
+import { SignedPlaneConfig } from '../../src/contract/plane-config.ts';
 import { GovError } from '../../src/contract/problems.ts';
-import { BundleRefused, hashOfText, openBundle, type OpenBundle } from '../../src/core/plane/config.ts';
+import {
+  PlaneConfigRefused,
+  hashOfText,
+  openPlaneConfig,
+  type OpenPlaneConfig,
+} from '../../src/core/plane/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { loadCheck } from '../../src/service/call/schema.ts';
@@ -22,8 +27,8 @@ export interface VerifyOptions {
   readonly environment?: 'production' | 'sandbox' | undefined;
 }
 
-/** BundleRefused; VALIDATION_ERROR where nobody said whom to trust. */
-export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Promise<OpenBundle> {
+/** PlaneConfigRefused; VALIDATION_ERROR where nobody said whom to trust. */
+export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Promise<OpenPlaneConfig> {
   const { dataDir } = options;
   const path = dataDir === null ? null : join(dataDir, 'plane.json');
   const file = path === null || !existsSync(path) ? null : readPlaneFile(path);
@@ -42,8 +47,8 @@ export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Pr
     throw new GovError('VALIDATION_ERROR', detail);
   }
   const trust = options.environment === undefined ? known : { ...known, environment: options.environment };
-  const check = await loadCheck(SignedBundle, { in: 'body' });
-  const open = openBundle(text, trust, (value) => {
+  const check = await loadCheck(SignedPlaneConfig, { in: 'body' });
+  const open = openPlaneConfig(text, trust, (value) => {
     const [first] = check(value)?.errors ?? [];
     return first === undefined ? null : `at ${first.pointer}: ${first.detail}`;
   });
@@ -59,7 +64,7 @@ function fromFlags(
   return { keys: keys.map(parseVerifierKey), projectId, environment };
 }
 
-function refuseOlder(dataDir: string, { bundle, hash }: OpenBundle): void {
+function refuseOlder(dataDir: string, { bundle, hash }: OpenPlaneConfig): void {
   const { path } = new ConfigCopy(dataDir);
   if (!existsSync(path) || hashOfText(readFileSync(path)) === hash) return;
   const held = readBundleVersion(path);
@@ -68,7 +73,7 @@ function refuseOlder(dataDir: string, { bundle, hash }: OpenBundle): void {
   const { bundleVersion } = held;
   const reason = bundleVersion === bundle.bundleVersion ? 'rewritten' : 'outdated';
   const detail = `expected a version after ${bundleVersion}, which this plane holds, got ${bundle.bundleVersion}`;
-  throw new BundleRefused(reason, detail);
+  throw new PlaneConfigRefused(reason, detail);
 }
 
 /** Null where the copy is damaged. */

@@ -1,4 +1,4 @@
-/** Approvals: what an escalation leads to (contract O9). */
+/** Approvals: decisions of people on what a policy escalated (contract O9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -29,11 +29,11 @@ const Approval = Type.Object({
   reason: Type.String(),
   status: oneOf(approvalStatuses),
   requestedAt: timestamp('When the evaluation escalated'),
-  requestedBy: Type.String({ description: 'The key that asked; it cannot decide' }),
+  requestedBy: Type.String({ description: 'The key that requested it; this key cannot decide' }),
   decidedAt: nullable(timestamp('When it was decided')),
   decidedBy: nullable(Type.String()),
   comment: nullable(Type.String()),
-  expiresAt: timestamp('Until when it can be decided'),
+  expiresAt: timestamp('When the request expires'),
 });
 export type Approval = Static<typeof Approval>;
 
@@ -72,7 +72,7 @@ export const approvals = {
     method: 'POST',
     path: '/approvals/{approvalId}/decision',
     scope: 'approvals:decide',
-    summary: 'Approve or deny what a policy escalated',
+    summary: 'Approve or deny an action that a policy escalated',
     params,
     body: exact({
       outcome: oneOf(approvalOutcomes),

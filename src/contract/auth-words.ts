@@ -1,9 +1,9 @@
-/** The words of accounts (contract A15, A17, B14), apart from their schemas, which a client need not load. */
+/** Header names and environments of authentication, without schemas, so that a client loads no typebox. */
 
-/** The header by which a person names the project of a call (contract A15). */
+/** The header in which a person names the project of a call (contract A15). */
 export const projectHeader = 'gov-project';
 export const sessionCookie = '__Host-gov_session';
-/** The headers that sign messages of data planes (contract B10-B12); required where a row is `signed`. */
+/** The headers that sign messages of data planes; a row with `signed` requires them (contract B10-B12). */
 export const telemetryHeaders = {
   signature: 'x-telemetry-signature',
   timestamp: 'x-telemetry-timestamp',

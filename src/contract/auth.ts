@@ -1,4 +1,4 @@
-/** Auth: sign-up, sessions, tokens of the command line (contract A15, B14-B16, I1, I2). */
+/** Sign-up, sessions and tokens of the command line (contract A15, B14-B16, I1, I2). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { environments } from './auth-words.ts';
@@ -10,7 +10,7 @@ import { namePattern } from './text-patterns.ts';
 export { environments, projectHeader, sessionCookie } from './auth-words.ts';
 export type { Environment } from './auth-words.ts';
 
-/** A name for people to read. */
+/** A name that people read. */
 export const displayName = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: namePattern, description });
 
@@ -20,7 +20,7 @@ const idToken = Type.String({
   description: 'ID token of the identity provider, a JWT',
 });
 const apiKey = (kind: string) =>
-  Type.String({ pattern: `^gov_${kind}_[0-9A-Za-z]{38}$`, description: 'Shown this once' });
+  Type.String({ pattern: `^gov_${kind}_[0-9A-Za-z]{38}$`, description: 'Returned only this once' });
 const Success = Type.Object({ success: Type.Boolean() });
 
 const SignedUp = Type.Object({
@@ -30,7 +30,7 @@ const SignedUp = Type.Object({
 });
 export type SignedUp = Static<typeof SignedUp>;
 
-/** How to get an ID token that this service takes. */
+/** Settings that a client needs to get an ID token for this service. */
 const AuthConfiguration = Type.Object({
   issuer: Type.String({ format: 'uri' }),
   clientId: Type.String(),
@@ -44,11 +44,11 @@ const Identity = Type.Object({
   name: nullable(Type.String()),
   organizationId: Type.String(),
   organizationName: nullable(Type.String()),
-  projectId: Type.String({ description: 'The project that calls act on' }),
+  projectId: Type.String({ description: 'The project of the calls' }),
   projectName: nullable(Type.String()),
   environment: oneOf(environments),
   scopes: Type.Array(Type.String()),
-  expiresAt: nullable(timestamp('When the credential ends')),
+  expiresAt: nullable(timestamp('When the credential expires')),
 });
 export type Identity = Static<typeof Identity>;
 
@@ -90,13 +90,13 @@ export const auth = {
     ...extension,
     method: 'POST',
     path: '/auth/tokens',
-    summary: 'Sign in on a command line: a token in exchange for an ID token',
+    summary: 'Sign in on a command line: exchanges an ID token for a token',
     body: exact({ idToken }),
     success: {
       201: Type.Object({
         token: apiKey('cli'),
         organizationId: serviceId('org'),
-        expiresAt: timestamp('When it ends at the latest'),
+        expiresAt: timestamp('When the token expires'),
       }),
     },
     statuses: [400, 401, 500],
@@ -106,7 +106,7 @@ export const auth = {
     method: 'DELETE',
     path: '/auth/tokens',
     access: 'caller',
-    summary: 'Sign out on a command line: ends the token that the call is made with',
+    summary: 'Sign out on a command line: revokes the token of the call',
     success: { 200: Success },
     statuses: [401, 500],
   }),
@@ -115,7 +115,7 @@ export const auth = {
     method: 'GET',
     path: '/auth/identity',
     access: 'caller',
-    summary: 'Who the credential of the call belongs to',
+    summary: 'Get the owner of the credential',
     success: { 200: Identity },
     statuses: [401, 404, 500],
   }),
@@ -123,7 +123,7 @@ export const auth = {
     ...extension,
     method: 'GET',
     path: '/auth/configuration',
-    summary: 'Where people sign in',
+    summary: 'Get the identity provider of the service',
     success: { 200: AuthConfiguration },
     statuses: [404, 500],
   }),

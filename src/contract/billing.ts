@@ -1,4 +1,4 @@
-/** Billing (contract I6, I10, I11, Z11). */
+/** Billing: the portal of the payment provider, usage, retention (contract I6, I10, I11, Z11). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -8,7 +8,7 @@ import { environments } from './auth.ts';
 
 const Retention = Type.Object({
   retentionDays: nullable(Type.Integer({ minimum: 1, maximum: limits.retentionDays })),
-  legalHold: Type.Boolean({ description: 'While set, nothing is deleted' }),
+  legalHold: Type.Boolean({ description: 'true: the service deletes nothing' }),
 });
 
 const units = (description?: string) =>
@@ -24,18 +24,16 @@ const Summary = Type.Object({
   period: Type.String(),
   hasCustomer: Type.Boolean({ description: 'Whether the payment provider knows the organization' }),
   complete: Type.Boolean({
-    description: `False where more than ${limits.projectsPerOrganization.toLocaleString('en')} projects were deleted; those deleted last are looked at`,
+    description: `false: more than ${limits.projectsPerOrganization.toLocaleString('en')} projects were deleted, and only those deleted last are counted`,
   }),
   projects: Type.Array(
     Type.Object({
       projectId: serviceId('prj'),
       name: Type.String(),
       environment: oneOf(environments),
-      deletedAt: nullable(
-        timestamp('When it was deleted; such projects are listed where they used anything'),
-      ),
+      deletedAt: nullable(timestamp('When it was deleted; a deleted project is listed only if it has usage')),
       used: units(),
-      hybrid: units('How many of them data planes reported'),
+      hybrid: units('The part that data planes reported'),
     }),
   ),
 });
@@ -57,7 +55,7 @@ export const billing = {
       returnUrl: Type.String({
         minLength: 1,
         maxLength: limits.returnUrlChars,
-        description: 'https, and of a host that the service allows',
+        description: 'An https URL of a host that the service allows',
       }),
     }),
     success: { 200: Type.Object({ url: Type.String({ format: 'uri' }) }) },
@@ -70,7 +68,7 @@ export const billing = {
     access: 'organization',
     scope: 'billing:write',
     command: 'billing summary',
-    summary: 'What the projects of the organization used this month',
+    summary: 'Get the usage of all projects of the organization this month',
     success: { 200: Summary },
     statuses: [401, 500],
   }),
@@ -80,7 +78,7 @@ export const billing = {
     path: '/billing/retention',
     scope: 'projects:read',
     command: 'billing retention',
-    summary: 'How long bodies of the project are kept',
+    summary: 'Get the retention of bodies of the project',
     success: { 200: Retention },
     statuses: [401, 500],
   }),
@@ -89,7 +87,7 @@ export const billing = {
     method: 'PUT',
     path: '/billing/retention',
     scope: 'projects:write',
-    summary: 'Set how long bodies of the project are kept, and a legal hold',
+    summary: 'Set the retention of bodies of the project, and a legal hold',
     body: exact({
       retentionDays: Retention.properties.retentionDays,
       legalHold: Retention.properties.legalHold,

@@ -1,4 +1,4 @@
-/** Data planes of a project: how they are registered, enrolled, listed, rotated and revoked (contract B9). */
+/** Data planes of a project: registration, enrolment, listing, rotation, revocation (contract B9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName } from './auth.ts';
@@ -36,35 +36,35 @@ const DataPlane = Type.Object({
   status: oneOf(planeStatuses),
   createdAt: timestamp('When it was registered'),
   createdBy: Type.String({ description: 'Key or user that registered it' }),
-  enrolledAt: nullable(timestamp('When it got its credentials')),
+  enrolledAt: nullable(timestamp('When it received its credentials')),
   revokedAt: nullable(timestamp('When it was revoked')),
-  origin: nullable(Type.String({ description: 'Of its metering log, without the epoch' })),
+  origin: nullable(Type.String({ description: 'Origin of its metering log, without the epoch' })),
   auditOrigin: nullable(Type.String()),
-  verifierKey: nullable(Type.String({ description: 'Of its metering log, Ed25519' })),
-  auditVerifierKey: nullable(Type.String({ description: 'Of its audit log, Ed25519' })),
+  verifierKey: nullable(Type.String({ description: 'Verifier key of its metering log, Ed25519' })),
+  auditVerifierKey: nullable(Type.String({ description: 'Verifier key of its audit log, Ed25519' })),
   formerKeys: Type.Array(
     Type.Object({
       verifierKey: Type.String(),
       auditVerifierKey: Type.String(),
-      until: timestamp('When it enrolled with others'),
+      until: timestamp('When it enrolled with new keys'),
     }),
-    { description: 'Keys that it had before, the oldest first: reports of their time are signed by them' },
+    { description: 'Its earlier keys, oldest first, which sign the reports of their time' },
   ),
   keyPrefix: nullable(Type.String()),
   keyLast4: nullable(Type.String()),
-  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+  previousValidUntil: nullable(timestamp('When the previous credentials stop working')),
   lastReport: nullable(
     Type.Object({
       reportId,
       epoch: count(),
       sequence: count(),
-      receivedAt: timestamp('When it came'),
+      receivedAt: timestamp('When the service received it'),
       treeSize: count(),
       attestation: oneOf(attestationStatuses),
     }),
   ),
   challengesExpired: count('Challenges that it did not answer in time'),
-  missing: count('Reports of the newest epoch that are missing before the newest one'),
+  missing: count('Missing reports of the newest epoch before the newest report'),
 });
 export type DataPlane = Static<typeof DataPlane>;
 
@@ -77,7 +77,7 @@ const ReportRecord = Type.Object({
   operations: counts,
   totals: counts,
   treeSize: count(),
-  receivedAt: timestamp('When it came'),
+  receivedAt: timestamp('When the service received it'),
   reportHash: sha256Hash,
   linked: oneOf(['unknown', 'linked', 'broken']),
   attestation: oneOf(attestationStatuses),
@@ -86,26 +86,31 @@ export type ReportRecord = Static<typeof ReportRecord>;
 
 const PlaneCredentials = Type.Object({
   dataPlaneId,
-  key: Type.String({ pattern: '^gov_hyb_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
-  signingSecret: Type.String({ pattern: '^whsec_[A-Za-z0-9+/]{43}=$', description: 'Shown this once' }),
-  previousValidUntil: nullable(timestamp('Until when the credentials before still work')),
+  key: Type.String({ pattern: '^gov_hyb_[0-9A-Za-z]{38}$', description: 'Returned only this once' }),
+  signingSecret: Type.String({
+    pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+    description: 'Returned only this once',
+  }),
+  previousValidUntil: nullable(timestamp('When the previous credentials stop working')),
 });
 
 const EnrolmentToken = Type.Object({
   dataPlane: DataPlane,
-  enrolmentToken: Type.String({ pattern: '^gov_enr_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
-  expiresAt: timestamp('Until when it can be exchanged'),
+  enrolmentToken: Type.String({
+    pattern: '^gov_enr_[0-9A-Za-z]{38}$',
+    description: 'Returned only this once',
+  }),
+  expiresAt: timestamp('When the token expires'),
 });
 
 const newestReport = {
-  epoch: count('Of the report; the one that was asked for, or 0, where none is held'),
-  nextSequence: count('The first one of the epoch that is not held yet'),
+  epoch: count('Epoch of the report; without a report: the requested epoch, or 0'),
+  nextSequence: count('The first sequence of the epoch that the service does not have yet'),
   report: nullable(
-    Type.String({ description: 'The exact bytes of the report with the greatest sequence of the epoch' }),
+    Type.String({ description: 'Exact bytes of the report with the greatest sequence of the epoch' }),
   ),
   cosignature: Type.String({
-    description:
-      'Signature line of the service for its checkpoint; empty where reports before it are missing',
+    description: 'Signature line of the service for its checkpoint; empty if earlier reports are missing',
   }),
 };
 export const NewestReport = Type.Object(newestReport);
@@ -115,52 +120,52 @@ const Enrolled = Type.Object({
   ...PlaneCredentials.properties,
   projectId: serviceId('prj'),
   environment: oneOf(environments),
-  cosignerKey: Type.String({ description: 'Verifier key of the service, which cosigns checkpoints' }),
-  configKey: Type.String({ description: 'Verifier key of the service, which signs configurations' }),
-  reportIntervalSeconds: count('How often the service would like a report'),
-  serverTime: timestamp('Now, at the service'),
+  cosignerKey: Type.String({ description: 'Verifier key of the service for cosignatures of checkpoints' }),
+  configKey: Type.String({ description: 'Verifier key of the service for plane configurations' }),
+  reportIntervalSeconds: count('Interval of reports that the service requests'),
+  serverTime: timestamp('Time of the service'),
 });
 export type Enrolled = Static<typeof Enrolled>;
 
 const identity = {
-  origin: origin('Of the metering log, without the epoch'),
-  auditOrigin: origin('Of the audit log'),
-  verifierKey: base64Key('Of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
-  auditVerifierKey: base64Key('Of the audit log (C2SP vkey, Ed25519)'),
+  origin: origin('Origin of the metering log, without the epoch'),
+  auditOrigin: origin('Origin of the audit log'),
+  verifierKey: base64Key('Verifier key of the metering log at epoch 0 (C2SP vkey, Ed25519)'),
+  auditVerifierKey: base64Key('Verifier key of the audit log (C2SP vkey, Ed25519)'),
 };
 
-/** What a data plane asks by file; it has neither the token nor a secret in it (`src/core/plane/enrolment-request.ts`). */
+/** An enrolment request in a file, without token or secret (`src/core/plane/enrolment-request.ts`). */
 export const EnrolmentRequest = exact({
   schemaVersion: Type.Literal('gov.enrolrequest/1'),
   ...identity,
   sealTo: Type.String({
     ...treeHash,
-    description: 'X25519 key of this request alone, to which the credentials are sealed',
+    description: 'X25519 key of this request only; the service seals the credentials to it',
   }),
   possession: note(
-    'Note over gov.enrolrequest/1, HMAC-SHA-256 of all other members by SHA-256 of the token, in hex, and the origin, ' +
-      'signed by the verifier key',
+    'Note over gov.enrolrequest/1, HMAC-SHA-256 of all other members with SHA-256 of the token as key, in hex, and the ' +
+      'origin, signed by the verifier key',
   ),
 });
 export type EnrolmentRequest = Static<typeof EnrolmentRequest>;
 
-/** Its answer, which nobody but that data plane can open. */
+/** The answer to an enrolment request; only the data plane of the request can open it. */
 export const EnrolmentAnswer = exact({
   schemaVersion: Type.Literal('gov.enrolanswer/1'),
   dataPlaneId,
   projectId: serviceId('prj'),
   environment: oneOf(environments),
-  cosignerKey: base64Key('Verifier key of the service, which cosigns checkpoints'),
-  configKey: base64Key('Verifier key of the service, which signs configurations'),
-  reportIntervalSeconds: count('How often the service would like a report'),
+  cosignerKey: base64Key('Verifier key of the service for cosignatures of checkpoints'),
+  configKey: base64Key('Verifier key of the service for plane configurations'),
+  reportIntervalSeconds: count('Interval of reports that the service requests'),
   serverTime: timestamp('When it was answered'),
   newest: exact(newestReport),
-  sealTo: Type.String({ ...treeHash, description: 'Of the request' }),
+  sealTo: Type.String({ ...treeHash, description: 'sealTo of the request' }),
   enc: Type.String({ ...treeHash, description: 'Encapsulated key of HPKE (RFC 9180)' }),
   sealed: Type.String({
     pattern: '^[A-Za-z0-9+/]+={0,2}$',
     maxLength: limits.sealedCredentialsChars,
-    description: 'Hybrid key and signing secret, for the data plane alone',
+    description: 'Hybrid key and signing secret, sealed for the data plane',
   }),
 });
 export type EnrolmentAnswer = Static<typeof EnrolmentAnswer>;
@@ -175,8 +180,8 @@ export const dataPlanes = {
     ...managed,
     method: 'POST',
     path: '/telemetry/planes',
-    summary: 'Register a data plane; its one-time enrolment token is shown this once',
-    body: exact({ name: displayName(limits.planeNameChars, 'What people call it') }),
+    summary: 'Register a data plane; only this response contains its one-time enrolment token',
+    body: exact({ name: displayName(limits.planeNameChars, 'Name for people') }),
     success: { 201: EnrolmentToken },
     statuses: [400, 401, 403, 409, 429, 500],
   }),
@@ -197,7 +202,7 @@ export const dataPlanes = {
     method: 'GET',
     path: '/telemetry/planes/{dataPlaneId}',
     command: 'planes show',
-    summary: 'Show a data plane',
+    summary: 'Get a data plane',
     params: planeParams,
     success: { 200: DataPlane },
     statuses: [401, 403, 404, 500],
@@ -208,7 +213,7 @@ export const dataPlanes = {
     method: 'POST',
     path: '/telemetry/planes/{dataPlaneId}/token',
     summary:
-      'Give a data plane another one-time enrolment token, shown this once: for new keys, or to reinstate it',
+      'Issue another one-time enrolment token, for new keys or to reinstate a data plane; only this response contains it',
     params: planeParams,
     success: { 201: EnrolmentToken },
     statuses: [401, 403, 404, 429, 500],
@@ -218,7 +223,7 @@ export const dataPlanes = {
     ...managed,
     method: 'DELETE',
     path: '/telemetry/planes/{dataPlaneId}',
-    summary: 'Revoke a data plane: its credentials end, what it reported stays',
+    summary: 'Revoke a data plane: its credentials stop working, its reports remain',
     params: planeParams,
     success: { 204: { empty: true } },
     statuses: [401, 403, 404, 500],
@@ -241,7 +246,7 @@ export const dataPlanes = {
     scope: null,
     method: 'POST',
     path: '/telemetry/planes/enroll',
-    summary: 'Exchange an enrolment token and the plane’s verifier keys for its credentials',
+    summary: 'Exchange an enrolment token and the verifier keys of a data plane for its credentials',
     body: exact({
       token: Type.String({ maxLength: limits.tokenChars, description: 'One-time enrolment token' }),
       ...identity,
@@ -258,7 +263,7 @@ export const dataPlanes = {
     method: 'POST',
     path: '/telemetry/planes/{dataPlaneId}/enroll',
     summary:
-      'Answer the enrolment request that a data plane wrote to a file; its credentials are sealed, for it alone',
+      'Answer the enrolment request that a data plane wrote to a file; only that plane can open the sealed credentials',
     params: planeParams,
     body: EnrolmentRequest,
     success: { 201: EnrolmentAnswer },
@@ -270,9 +275,11 @@ export const dataPlanes = {
     scope: null,
     method: 'GET',
     path: '/telemetry/cosigner',
-    summary: 'The verifier key of the service, by which anybody checks the receipts that data planes have',
+    summary: 'Get the verifier key of the service, which checks the receipts of data planes',
     success: {
-      200: Type.Object({ cosignerKey: base64Key('Of cosignatures (C2SP vkey, Ed25519 cosignature)') }),
+      200: Type.Object({
+        cosignerKey: base64Key('Verifier key of cosignatures (C2SP vkey, Ed25519 cosignature)'),
+      }),
     },
     statuses: [500],
   }),
@@ -283,8 +290,7 @@ export const dataPlanes = {
     signed: true,
     method: 'GET',
     path: '/telemetry/reports/newest',
-    summary:
-      'Show the calling data plane the newest report of it that is held, of an epoch or of the newest one',
+    summary: 'Get the newest stored report of the calling data plane, of one epoch or of the newest epoch',
     query: exact({
       epoch: Type.Optional(
         Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Default: the newest' }),
@@ -300,7 +306,8 @@ export const dataPlanes = {
     signed: true,
     method: 'POST',
     path: '/telemetry/credentials/rotate',
-    summary: 'Give the calling data plane a new key and secret; the ones before work for a while',
+    summary:
+      'Give the calling data plane a new key and secret; the previous ones keep working during an overlap',
     body: exact({
       overlapSeconds: Type.Optional(
         Type.Integer({

@@ -1,4 +1,4 @@
-/** Erasure (contract I11; docs/explanation/how-erasure-works.md): values go, hashes and proofs stay. */
+/** Erasure of values; their hashes and proofs remain (contract I11, `docs/explanation/how-erasure-works.md`). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -9,11 +9,11 @@ const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } 
 
 const reasonCode = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,63}$',
-  description: 'A word that stands in the log in clear, such as subject_request',
+  description: 'A word that the log stores in clear, such as subject_request',
 });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** A scalar value at one of the project's `subjectPointers`. */
+/** A scalar value at one of the `subjectPointers` of the project. */
 export const Subject = Type.Union([
   Type.String({ minLength: 1, maxLength: limits.subjectValueChars }),
   Type.Number(),
@@ -29,16 +29,16 @@ export const ErasureInput = exact({
       minItems: 1,
       maxItems: limits.committedFields,
       uniqueItems: true,
-      description: 'JSON pointers of members, such as /actor/id or /metadata; absent: all that is left',
+      description: 'JSON pointers of members, such as /actor/id or /metadata; default: all remaining values',
     }),
   ),
   subject: Type.Optional(Subject),
   reasonCode: Type.Optional(reasonCode),
-  dryRun: Type.Optional(Type.Boolean({ description: 'true: count, erase nothing' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'true: count but erase nothing' })),
   request: Type.Optional(
     Type.String({
       maxLength: limits.erasureRequestChars,
-      description: 'Of a dry run by another person, where the project asks for two',
+      description: 'The request of a dry run by another person, if the project requires two people',
     }),
   ),
 });
@@ -47,19 +47,20 @@ export type ErasureInput = Static<typeof ErasureInput>;
 const ErasureDone = Type.Object({
   erasureId: nullable(serviceId('ers')),
   leaves: count('Events and decisions that lost values'),
-  fields: count('Values that are gone'),
+  fields: count('Erased values'),
   complete: Type.Boolean({
-    description: 'false: more of the subject is left than one erasure takes; ask again',
+    description: 'false: one erasure is too small for the subject; repeat the request',
   }),
   dryRun: Type.Boolean(),
   keyDestroyed: Type.Boolean({
     description:
-      'Whether the key of the subject was destroyed with it, so that copies elsewhere are of no use; of a dry run: whether ' +
-      'there is one to destroy',
+      'Whether the key of the subject was destroyed, so that copies elsewhere are unreadable. For a dry run: whether ' +
+      'there is a key to destroy',
   }),
   request: Type.Optional(
     Type.String({
-      description: 'Of a dry run, where the project asks for two people: what the second one sends',
+      description:
+        'For a dry run, if the project requires two people: the value that the second person sends',
     }),
   ),
 });
@@ -69,13 +70,13 @@ const summary = {
   erasureId: serviceId('ers'),
   sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
   reasonCode: Type.String(),
-  requestedAt: timestamp('When it was asked for'),
-  executedAt: timestamp('When the values went'),
+  requestedAt: timestamp('When it was requested'),
+  executedAt: timestamp('When the values were erased'),
   keyDestroyed: Type.Boolean({
-    description: 'Whether a key was destroyed, so that copies elsewhere are of no use',
+    description: 'Whether a key was destroyed, so that copies elsewhere are unreadable',
   }),
   leaves: count('Events and decisions that lost values'),
-  fields: count('Values that are gone'),
+  fields: count('Erased values'),
 };
 const Erasure = Type.Object(summary);
 export type Erasure = Static<typeof Erasure>;
@@ -83,7 +84,7 @@ const ErasureWhole = Type.Object({
   ...summary,
   targets: Type.Array(
     Type.Object({
-      sequence: Type.Integer({ minimum: 0, description: 'Leaf index of what lost values' }),
+      sequence: Type.Integer({ minimum: 0, description: 'Leaf index of the event or decision' }),
       digests: Type.Array(Type.String()),
     }),
   ),
@@ -118,7 +119,7 @@ export const erasures = {
     path: '/erasures/{erasureId}',
     scope: 'governance:read',
     command: 'erasures get',
-    summary: 'Fetch an erasure with the digests that it took',
+    summary: 'Get an erasure with the digests of its values',
     params: exact({ erasureId: serviceId('ers') }),
     success: { 200: ErasureWhole },
     statuses: [401, 404, 500],

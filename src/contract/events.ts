@@ -1,4 +1,4 @@
-/** Audit events (contract E1-E16, O1, O7). */
+/** Audit events: recording, reading, counting, following (contract E1-E16, O1, O7). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -61,7 +61,7 @@ export const EventInput = exact({
     // no C0 or C1 control characters
     pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
   }),
-  timestamp: timestamp('When it happened, by the client’s clock; kept as sent'),
+  timestamp: timestamp('When it happened, by the client’s clock; stored as sent'),
   metadata: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       maxProperties: limits.metadataKeys,
@@ -72,10 +72,10 @@ export const EventInput = exact({
     Type.Array(clientId('eventId or clientEventId of a cause'), { maxItems: limits.causedBy }),
   ),
   aiSystemId: Type.Optional(clientId('The AI system the run belongs to')),
-  clientEventId: Type.Optional(clientId('Client’s own id; a repeat with equal content is the same event')),
+  clientEventId: Type.Optional(clientId('Id from the client; a repeat with equal content is the same event')),
 });
 export type EventInput = Static<typeof EventInput>;
-/** Members of an event that only the service sets (contract E7). */
+/** Members of an event that only the service sets: sending one is READ_ONLY_FIELD (contract E7). */
 export const eventReadOnly = ['eventId', 'serverTimestamp', 'sequence', 'leafHash'] as const;
 
 export const AuditEvent = Type.Object({
@@ -97,14 +97,14 @@ export const AuditEvent = Type.Object({
     Type.Array(
       Type.Object({
         digest: Type.String({
-          description: 'The digest in the record of the event that nothing opens any more',
+          description: 'A digest in the record of the event whose value was erased',
         }),
-        sequence: Type.Integer({ description: 'Leaf index of the erasure that took its value' }),
+        sequence: Type.Integer({ description: 'Leaf index of the erasure that removed the value' }),
       }),
       {
         maxItems: limits.committedFields,
         description:
-          'What was erased of the event, by digest alone: such members are absent, or empty where every event has them',
+          'Erased values of the event, by digest. Their members are absent, or empty if every event has them',
       },
     ),
   ),
@@ -179,7 +179,7 @@ export const events = {
     origin: 'specification',
     scope: 'events:write',
     meters: 'audit_event',
-    summary: 'Record up to 500 audit events, each judged alone',
+    summary: 'Record up to 500 audit events, each accepted or rejected by itself',
     body: exact({ events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: limits.batchEvents }) }),
     bodyBytes: limits.batchBodyBytes,
     success: { 201: Type.Object({ results: Type.Array(BatchResult) }) },
@@ -236,7 +236,7 @@ export const events = {
   }),
 } as const;
 
-/** WebSockets (contract O7). They are outside the table, since no handler answers them with a body. */
+/** WebSocket operations, outside the table because no handler answers them with a body (contract O7). */
 export const streams = {
   streamEvents: operation({
     method: 'GET',
@@ -252,7 +252,7 @@ export const streams = {
       after: Type.Optional(
         Type.Integer({
           minimum: 0,
-          description: 'Resume after this sequence; default: what comes from now on',
+          description: 'Resume after this sequence; default: only new events',
         }),
       ),
     }),

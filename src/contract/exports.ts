@@ -1,4 +1,4 @@
-/** Exports: files that leave the system and stay verifiable (contract K1-K12). */
+/** Exports: files of whole resources that can be verified outside the system (contract K1-K12). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -32,11 +32,11 @@ export const exportStatuses = ['pending', 'processing', 'completed', 'failed', '
 export type ExportStatus = (typeof exportStatuses)[number];
 
 const Filters = exact({
-  runId: Type.Optional(clientId('Of this run alone')),
+  runId: Type.Optional(clientId('Only rows of this run')),
   eventType: Type.Optional(
-    Type.String({ minLength: 1, maxLength: limits.eventTypeChars, description: 'audit_events alone' }),
+    Type.String({ minLength: 1, maxLength: limits.eventTypeChars, description: 'audit_events only' }),
   ),
-  status: Type.Optional(Type.String({ maxLength: 32, description: 'jobs and replays alone' })),
+  status: Type.Optional(Type.String({ maxLength: 32, description: 'jobs and replays only' })),
   startTime: Type.Optional(timestamp('Inclusive')),
   endTime: Type.Optional(timestamp('Inclusive')),
 });
@@ -47,20 +47,20 @@ const ExportInput = exact({
   format: oneOf(exportFormats),
   filters: Type.Optional(Filters),
   includeProof: Type.Optional(
-    Type.Boolean({ description: 'JSON alone: each row with what proves it against the checkpoint' }),
+    Type.Boolean({ description: 'JSON only: add to each row the proof of its inclusion in the checkpoint' }),
   ),
 });
 export type ExportInput = Static<typeof ExportInput>;
 
 const Manifest = Type.Object({
-  treeSize: Type.Integer({ minimum: 0, description: 'Of the audit log when the export was asked for' }),
+  treeSize: Type.Integer({ minimum: 0, description: 'Size of the audit log when the export was requested' }),
   rootHash: Type.String({ description: 'RFC 6962 root at treeSize, base64' }),
   firstSequence: nullable(Type.Integer({ minimum: 0 })),
   lastSequence: nullable(Type.Integer({ minimum: 0 })),
   prunedBelow: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Of events: those below this leaf were pruned before, and are in no row',
+      description: 'For events: the events below this leaf were pruned, and no row has them',
     }),
   ),
 });
@@ -72,15 +72,15 @@ const ExportJob = Type.Object({
   resource: oneOf(exportResources),
   format: oneOf(exportFormats),
   status: oneOf(exportStatuses),
-  createdAt: timestamp('When it was asked for; its rows are those of the log at this time'),
+  createdAt: timestamp('When it was requested; its rows are the rows of the log at this time'),
   filters: Filters,
   includeProof: Type.Boolean(),
   rowCount: nullable(Type.Integer({ minimum: 0 })),
   sizeBytes: nullable(Type.Integer({ minimum: 0 })),
   sha256: nullable(sha256Hash),
-  startedAt: nullable(timestamp('When work on it began')),
-  completedAt: nullable(timestamp('When it was complete')),
-  expiresAt: nullable(timestamp('Until when it can be downloaded')),
+  startedAt: nullable(timestamp('When the service started it')),
+  completedAt: nullable(timestamp('When it completed')),
+  expiresAt: nullable(timestamp('When the file is removed')),
   errorSummary: nullable(Type.String()),
   manifest: nullable(Manifest),
 });
@@ -96,7 +96,7 @@ export const exports = {
     method: 'POST',
     path: '/exports',
     scope: 'exports:write',
-    summary: 'Ask for a file of all rows of a resource, as the log stands now',
+    summary: 'Request a file of all rows of a resource in the current log',
     body: ExportInput,
     success: { 202: Asked },
     statuses: [400, 401, 403, 429, 500],
@@ -123,7 +123,7 @@ export const exports = {
     path: '/exports/{exportId}',
     scope: 'exports:read',
     command: 'export get',
-    summary: 'Show an export',
+    summary: 'Get an export',
     params,
     success: { 200: ExportJob },
     statuses: [401, 403, 404, 500],
@@ -134,12 +134,12 @@ export const exports = {
     method: 'DELETE',
     path: '/exports/{exportId}',
     scope: 'exports:write',
-    summary: 'End an export before its time: its file is removed, what is known of it stays',
+    summary: 'Delete the file of an export before it expires; the export stays listed',
     params,
     success: { 204: { empty: true } },
     statuses: [401, 403, 404, 409, 500],
   }),
-  /** Streamed, with ranges (RFC 9110 §14), `ETag` and `Repr-Digest` (RFC 9530). */
+  /** Streams the file, with ranges (RFC 9110 §14), `ETag` and `Repr-Digest` (RFC 9530). */
   downloadExport: operation({
     ...beta,
     method: 'GET',

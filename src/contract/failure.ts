@@ -1,4 +1,4 @@
-/** Errors in a form that survives the way between threads; classes do not. */
+/** Errors as plain objects, to send between threads: class instances do not survive the transfer. */
 import { GovError, type FieldError, type ProblemCode } from './problems.ts';
 
 export type Failure =
@@ -8,7 +8,7 @@ export type Failure =
       readonly errors: readonly FieldError[];
       readonly extensions: Readonly<Record<string, unknown>>;
       readonly retryAfterSeconds: number | null;
-      /** Stack of what caused it, for the log. */
+      /** Stack of the cause, for the log. */
       readonly cause: string | null;
     }
   | { readonly code: null; readonly message: string };

@@ -1,6 +1,6 @@
 /**
- * Governance: evaluation, simulation, impact, snapshots (contract G5-G10, O5). The
- * semantics are in `core/policy/`.
+ * Governance: policy evaluation, simulation, impact, snapshots (contract G5-G10, O5). `src/core/policy/` has the
+ * semantics.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -29,17 +29,17 @@ const stable = { tag, stability: 'stable', origin: 'specification' } as const;
 const specified = { ...beta, origin: 'specification' } as const;
 const extension = { ...beta, origin: 'extension' } as const;
 
-/** A checkpoint: `{step?, context}`. */
+/** A policy input, `checkpoint` on the wire: `{step?, context}`. */
 const Checkpoint = exact({
   step: Type.Optional(Type.Integer({ minimum: 0 })),
   context: freeObject,
 });
 const AnyCheckpoint = Type.Record(Type.String(), Type.Unknown(), {
-  description: '{step?, context}; without the key context it is the context itself',
+  description: '{step?, context}; an object without the member context is the context itself',
 });
 
 const Trace = Type.Object({
-  path: Type.String({ description: 'Place in the canonical condition, such as $.and[0].===' }),
+  path: Type.String({ description: 'Path in the canonical condition, such as $.and[0].===' }),
   op: Type.String(),
   reads: freeObject,
   result: Type.Unknown(),
@@ -74,7 +74,7 @@ export type SimulatedDecision = Static<typeof SimulatedDecision>;
 const explained = Type.Optional(
   Type.Integer({
     minimum: 0,
-    description: `How many of the decisions have trace, witness and nearest: at most ${limits.decisionsExplained}, the gravest`,
+    description: `Number of decisions with trace, witness and nearest: the ${limits.decisionsExplained} gravest at most`,
   }),
 );
 
@@ -96,7 +96,7 @@ const Summary = Type.Object({
   engine: Type.String(),
   truncated: Type.Optional(
     Type.Literal(true, {
-      description: `More than ${limits.decisionsListed} policies have a say: the gravest are listed, all are counted`,
+      description: `More than ${limits.decisionsListed} policies decided: the gravest are listed, all are counted`,
     }),
   ),
 });
@@ -119,7 +119,7 @@ const PolicyEvaluationRecord = Type.Object({
   policySource: oneOf(['requested', 'active', 'tool'] as const),
   policyCount: Type.Integer({ minimum: 0 }),
   decisions: Type.Unknown(),
-  shadow: Type.Unknown({ description: 'Decisions of policies in review: recorded, never enforced' }),
+  shadow: Type.Unknown({ description: 'Decisions of policies in review: recorded but not enforced' }),
   checkpoint: Type.Unknown(),
   policySetHash: nullable(sha256Hash),
   combined: action,
@@ -139,7 +139,7 @@ export type SnapshotInput = Static<typeof SnapshotInput>;
 const GovernanceSnapshot = Type.Object({ runId: Type.String(), ...Snapshot });
 export type GovernanceSnapshot = Static<typeof GovernanceSnapshot>;
 
-const Verdict = Type.Object({
+const VersionDecision = Type.Object({
   version: nullable(version),
   decision: action,
   outcome: oneOf(policyOutcomes),
@@ -147,8 +147,8 @@ const Verdict = Type.Object({
 const direction = oneOf(['tightened', 'loosened', 'same'] as const);
 const Comparison = Type.Object({
   index: Type.Integer({ minimum: 0 }),
-  before: Verdict,
-  after: Verdict,
+  before: VersionDecision,
+  after: VersionDecision,
   changed: Type.Boolean(),
   direction,
   reasoning: Type.String(),
@@ -171,8 +171,8 @@ const Group = Type.Object({
 const Example = Type.Object({
   evaluationId: Type.String(),
   runId: Type.String(),
-  before: Verdict,
-  after: Verdict,
+  before: VersionDecision,
+  after: VersionDecision,
   reasoning: Type.String(),
 });
 
@@ -180,7 +180,7 @@ const simulateBody = {
   checkpoint: AnyCheckpoint,
   policyIds: Type.Optional(Type.Array(policyId, { maxItems: limits.policyIds })),
   explain: Type.Optional(
-    Type.Boolean({ description: 'With trace, witness and nearest change; default true' }),
+    Type.Boolean({ description: 'Include trace, witness and nearest change; default true' }),
   ),
 };
 
@@ -190,7 +190,7 @@ export const governance = {
     method: 'POST',
     path: '/governance/policy/evaluate',
     scope: 'governance:evaluate',
-    summary: 'Evaluate policies on a checkpoint of a run, and record it',
+    summary: 'Evaluate policies on a checkpoint of a run, and record the evaluation',
     body: exact({
       runId: clientId('Run'),
       policies: Type.Optional(Type.Array(policyId, { maxItems: limits.policyIds })),
@@ -230,7 +230,7 @@ export const governance = {
     method: 'PUT',
     path: '/governance/snapshots/{runId}',
     scope: 'governance:evaluate',
-    summary: 'Record the governance snapshot of a run; the first one stays',
+    summary: 'Record the governance snapshot of a run; the first one is final',
     params: runIdParams,
     body: SnapshotInput,
     success: { 200: GovernanceSnapshot },
@@ -241,7 +241,7 @@ export const governance = {
     method: 'POST',
     path: '/governance/policies/{policyId}/simulate',
     scope: 'governance:evaluate',
-    summary: 'Evaluate the newest version of a policy without recording it',
+    summary: 'Evaluate the newest version of a policy without recording',
     params: policyParams,
     body: exact(simulateBody),
     success: {
@@ -294,10 +294,12 @@ export const governance = {
       200: Type.Object({
         ...impactSummary,
         window: Type.Object({
-          startTime: nullable(timestamp('As asked')),
-          endTime: nullable(timestamp('As asked')),
+          startTime: nullable(timestamp('As requested')),
+          endTime: nullable(timestamp('As requested')),
           evaluations: Type.Integer({ minimum: 0 }),
-          complete: Type.Boolean({ description: 'false: the newest ones of the period, up to the limit' }),
+          complete: Type.Boolean({
+            description: 'false: only the newest evaluations of the period, up to the limit',
+          }),
         }),
         replayed: Type.Integer({ minimum: 0 }),
         notReplayable: Type.Object({
@@ -320,7 +322,7 @@ export const governance = {
     method: 'POST',
     path: '/governance/policies/simulate',
     scope: 'governance:evaluate',
-    summary: 'Evaluate all active policies without recording it',
+    summary: 'Evaluate all active policies without recording',
     body: exact(simulateBody),
     success: {
       200: Type.Object({

@@ -10,7 +10,7 @@ const kind = Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: limits.graph
 export const Node = exact({ id: clientId('Node'), type: kind, data: Type.Optional(freeObject) });
 export const Edge = exact({
   source: clientId('Node the edge leaves'),
-  target: clientId('Node it enters'),
+  target: clientId('Node the edge enters'),
   type: kind,
 });
 const AnsweredNode = Type.Object({ id: Type.String(), type: Type.String(), data: freeObject });
@@ -25,12 +25,12 @@ export const CausalGraph = Type.Object({
   edges: Type.Array(AnsweredEdge),
   digestMetadata: freeObject,
   rootHash: nullable(sha256Hash),
-  createdAt: timestamp('When the run’s first event was recorded, or the graph declared'),
+  createdAt: timestamp('When the first event of the run was recorded or the graph was declared'),
   truncated: Type.Optional(Type.Boolean()),
 });
 export type CausalGraph = Static<typeof CausalGraph>;
 
-/** Set by the service. Accepted as it was answered, so that a client can PUT the result of a GET (contract A4). */
+/** Members that the service sets. A PUT may repeat them, so that a client can send what GET returned (contract A4). */
 const answered = {
   id: Type.Optional(Type.String()),
   runId: Type.Optional(Type.String()),
@@ -68,7 +68,7 @@ export const graphs = {
     stability: 'beta',
     origin: 'extension',
     scope: 'graphs:write',
-    summary: 'Declare nodes and edges beside those derived from events',
+    summary: 'Declare nodes and edges in addition to those derived from events',
     params: runIdParams,
     body: GraphDeclaration,
     bodyBytes: limits.graphBodyBytes,

@@ -1,4 +1,4 @@
-/** Health probes (contract N8, N9). */
+/** Health probes: overall state, liveness, readiness (contract N8, N9). */
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { timestamp } from './shapes.ts';
@@ -24,7 +24,7 @@ const probe = (path: string, summary: string) =>
   });
 
 export const health = {
-  getHealth: { ...probe('/health', 'Overall state; details only with a credential'), command: 'health' },
-  getLiveness: probe('/health/live', 'Whether the event loop turns'),
-  getReadiness: probe('/health/ready', 'Whether writes are durable now'),
+  getHealth: { ...probe('/health', 'Overall state; details with a credential only'), command: 'health' },
+  getLiveness: probe('/health/live', 'Check that the event loop runs'),
+  getReadiness: probe('/health/ready', 'Check that writes are durable now'),
 } as const;

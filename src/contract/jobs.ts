@@ -1,4 +1,4 @@
-/** Jobs (contract H1-H7). */
+/** Jobs: proofs and replays that the service makes after the response (contract H1-H7). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -18,7 +18,7 @@ const status = Type.Union([
   Type.Literal('failed'),
 ]);
 const created = { createdAt: timestamp('When it was accepted') };
-const completed = { completedAt: nullable(timestamp('When it ended')) };
+const completed = { completedAt: nullable(timestamp('When it completed or failed')) };
 
 const Job = Type.Object({
   jobId: serviceId('job'),

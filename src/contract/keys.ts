@@ -1,4 +1,4 @@
-/** Project API keys (contract B3-B8, M1-M8). */
+/** API keys of a project (contract B3-B8, M1-M8). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
@@ -19,33 +19,33 @@ const ApiKeyRecord = Type.Object({
   status: oneOf(keyStatuses),
   createdAt: timestamp('When it was created'),
   createdBy: Type.String({ description: 'Key or user that created it, or operator' }),
-  updatedAt: timestamp('When it was changed last'),
-  lastUsedAt: nullable(timestamp('To the minute')),
-  expiresAt: nullable(timestamp('When it ends; null: never')),
-  revokedAt: nullable(timestamp('When it was, or will be, revoked')),
+  updatedAt: timestamp('When it was last changed'),
+  lastUsedAt: nullable(timestamp('Last use, to the minute')),
+  expiresAt: nullable(timestamp('When it expires; null: never')),
+  revokedAt: nullable(timestamp('When it was or will be revoked')),
   rotatedFromKeyId: nullable(Type.String()),
 });
 export type ApiKeyRecord = Static<typeof ApiKeyRecord>;
 
 const CreatedKey = Type.Object({
-  key: Type.String({ pattern: '^gov_(live|test)_[0-9A-Za-z]{38}$', description: 'Shown this once' }),
+  key: Type.String({ pattern: '^gov_(live|test)_[0-9A-Za-z]{38}$', description: 'Returned only this once' }),
   record: ApiKeyRecord,
 });
 
-const name = displayName(limits.keyNameChars, 'What it is for');
+const name = displayName(limits.keyNameChars, 'The purpose of the key');
 const keyScopes = Type.Array(oneOf(scopes), {
   minItems: 1,
   maxItems: limits.keyScopes,
   uniqueItems: true,
   description:
-    'At most those of the caller; default: all of the caller’s. exports:read and exports:write give whatever can be exported, ' +
-    'events and proofs included',
+    'At most the scopes of the caller; default: all of them. exports:read and exports:write give access to all ' +
+    'resources that can be exported, events and proofs included',
 });
-const expiresAt = nullable(timestamp('When it ends, at most ten years from now'));
+const expiresAt = nullable(timestamp('When it expires, at most ten years from now'));
 const description = Type.String({ maxLength: limits.keyDescriptionChars });
 const params = exact({ keyId: serviceId('key') });
 const specified = { tag: 'Projects', stability: 'stable', origin: 'specification' } as const;
-/** The documented statuses of all key operations (contract M8). */
+/** The statuses of all operations on keys (contract M8). */
 const statuses = [400, 401, 403, 404, 429, 500];
 
 export const keys = {
@@ -54,7 +54,7 @@ export const keys = {
     method: 'POST',
     path: '/api-keys',
     scope: 'keys:write',
-    summary: 'Create an API key of the project; it is shown this once',
+    summary: 'Create an API key of the project; the response is the only one that contains it',
     body: exact({
       name,
       scopes: Type.Optional(keyScopes),
@@ -72,7 +72,7 @@ export const keys = {
     command: 'keys list',
     summary: 'List the API keys of the project, newest first',
     query: exact({
-      includeRevoked: Type.Optional(Type.Boolean({ description: 'Also those that are revoked' })),
+      includeRevoked: Type.Optional(Type.Boolean({ description: 'Include revoked keys' })),
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),
     }),
@@ -84,7 +84,7 @@ export const keys = {
     method: 'PUT',
     path: '/api-keys/{keyId}',
     scope: 'keys:write',
-    summary: 'Change name, description, scopes or end of an API key',
+    summary: 'Change name, description, scopes or expiry of an API key',
     params,
     body: Type.Object(
       {
@@ -113,14 +113,14 @@ export const keys = {
     method: 'POST',
     path: '/api-keys/{keyId}/rotate',
     scope: 'keys:write',
-    summary: 'Replace an API key by a new one of the same name and scopes',
+    summary: 'Replace an API key with a new one that has the same name and scopes',
     params,
     query: exact({
       overlapSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: limits.keyOverlapSeconds,
-          description: 'How long the old key still works; default 0',
+          description: 'Seconds that the old key still works; default 0',
         }),
       ),
     }),

@@ -1,6 +1,6 @@
 /**
- * Every limit of the interface, named once, with its unit in the name. Each is tested at n and n + 1
- * (`test/contract/limits.test.ts`). Sources: contract A7, D2, D6, E1-E10, F1-F16, H1-H5.
+ * Every limit of the interface, once, with its unit in the name (contract A7, D2, D6, E1-E10, F1-F16, H1-H5).
+ * Proven by `test/contract/limits.test.ts`, which tests each limit at n and at n + 1.
  */
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -82,7 +82,7 @@ export const limits = {
   jobRequestDays: 30,
   jobRequestBytes: 1 * MiB,
 
-  // conditions, gov.cond/1 (docs/reference/policy-language.md)
+  // conditions of policies, gov.cond/1
   conditionBytes: 64 * KiB,
   conditionNodes: 512,
   conditionDepth: 32,
@@ -94,7 +94,7 @@ export const limits = {
   nearestEvaluations: 256,
   nearestUnits: 100_000,
   reasoningUnits: 40_000,
-  turnUnits: 50_000,
+  timeSliceUnits: 50_000,
 
   // governance, risk, replay, tools, approvals (contract F9, G4, G6, M9, O5, O9)
   policyIds: 1000,
@@ -172,7 +172,7 @@ export const limits = {
   failedAuthorizationsPerMinute: 10,
 
   committedFields: 256,
-  /** Of one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
+  /** Leaves in one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
   erasureTargets: 400,
   erasureDigests: 1000,
   erasurePointerChars: 512,
@@ -181,7 +181,7 @@ export const limits = {
   subjectPointers: 10,
   subjectPointerChars: 256,
   subjectValueChars: 1024,
-  /** Of one event or decision; one that is about more is refused. */
+  /** Subjects of one event or decision; an event about more is refused. */
   subjectsPerLeaf: 16,
   recordBytes: 65_535,
   tileCacheTiles: 256,
@@ -194,11 +194,11 @@ export const limits = {
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
   bundleErasures: 1000,
-  /** Of one row of an artifact that is verified, and of its last line. */
+  /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,
   proofPathHashes: 64,
   commitRequests: 500,
-  /** So many that wait are handed to the thread that writes at once, while it has not answered more than `commitAheadMost`. */
+  /** Waiting requests that go to the write thread at once, while it has at most `commitAheadMost` unanswered. */
   commitAheadRequests: 24,
   commitAheadMost: 72,
   commitBytes: 8 * MiB,
@@ -206,10 +206,10 @@ export const limits = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
-  /** Of a database that is written anew at a stop because of an erasure: some seconds. */
+  /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 
-  // serving (contract A7, A12, B3, D10, S19, S42)
+  // serving (contract A7, A12, B3, D10)
   headersTimeoutSeconds: 10,
   requestTimeoutSeconds: 30,
   socketIdleSeconds: 60,
@@ -237,12 +237,12 @@ export const limits = {
   tasksWaiting: 100,
   taskThreadMiB: 512,
   streams: 1000,
-  /** Of a hosted service. */
+  /** For a hosted service. */
   streamsPerOrganization: 250,
   streamsPerKey: 100,
-  /** How often readers of one project are woken, at most. */
+  /** Minimum time between two wake-ups of the readers of one project. */
   streamWakeMs: 50,
-  /** Newest events of a project that are held for its readers. */
+  /** Newest events of a project that stay in memory for its readers. */
   streamHeldBytes: 128 * KiB,
   streamPageEvents: 200,
   streamPageBytes: 1 * MiB,
@@ -251,21 +251,21 @@ export const limits = {
   streamCloseSeconds: 5,
   streamPingSeconds: 30,
 
-  // data planes of a service, and what they report
+  // data planes of a service, and their usage reports
   usageReportBytes: 64 * KiB,
   attestationBytes: 1 * MiB,
   importMessages: 200,
   importTelemetryBytes: 8 * MiB,
   planesPerProject: 20_000,
   planeNameChars: 100,
-  /** Pairs of keys that a data plane had before: as often it enrols with others. */
+  /** Pairs of earlier keys of one data plane, and so the number of its enrolments with new keys. */
   planeFormerKeys: 100,
-  /** Of an origin, a verifier key, a signed note inside a report, a record of the metering log. */
+  /** Length of an origin, a verifier key, a signed note in a report, a record of the metering log. */
   originChars: 255,
   verifierKeyChars: 512,
   checkpointNoteChars: 16 * KiB,
   meterRecordChars: 1024,
-  /** Audit leaves that one metering leaf covers: those of one request. */
+  /** Audit leaves that one metering leaf covers: the leaves of one request. */
   meterLeafCount: 1_000_000,
   versionChars: 64,
   tokenChars: 128,
@@ -273,57 +273,57 @@ export const limits = {
   signatureValues: 3,
   telemetrySkewSeconds: 300,
   enrolmentHours: 24,
-  /** Of a hybrid key and a signing secret as they are sealed to a plane, in base64: 184 today. */
+  /** Base64 text of the sealed hybrid key and signing secret; 184 today. */
   sealedCredentialsChars: 512,
   planeOverlapSeconds: 24 * 3600,
-  /** A challenge is drawn for the first report of an epoch, and for one in so many. */
+  /** The service draws a challenge for the first report of an epoch, and for one in this many reports after it. */
   attestationOneIn: 20,
   attestationHours: 24,
-  /** Of challenges that go to a data plane by file. */
+  /** Time to answer a challenge that reaches a data plane by file. */
   attestationFileHours: 30 * 24,
-  /** Of all projects, noted in one go. */
+  /** Expired challenges that one pass over all projects records. */
   expiredAtOnce: 100,
   attestationSamples: 64,
   attestationCrossSamples: 8,
   attestationConsistencySizes: 8,
-  /** Reports and answers that do not hold together, told in the log of a project. */
+  /** Invalid reports and answers that the log of a project records per minute. */
   telemetryFaultsPerMinute: 10,
-  /** For how long what data planes used is not asked for anew beside a report. */
+  /** Age at which the service reads the usage of data planes again when it answers a report. */
   planeUsageSeconds: 10,
-  /** Reports whose predecessor came after them, looked at beside each new one. */
+  /** Reports linked to a predecessor that arrived later, for each new report. */
   reportsLinked: 8,
-  /** The newest of an epoch that are not linked, among which those are found that can be. */
+  /** Newest unlinked reports of an epoch among which the service searches for linkable ones. */
   reportsUnlinkedSeen: 1000,
-  /** Months that reports of one epoch are of: a hundred years from 1970, where a clock that was never set begins. */
+  /** Months of the reports of one epoch: a hundred years from 1970, where a clock that was never set begins. */
   epochMonths: 1200,
   /**
-   * Units of a type that one epoch of a data plane reports for a month: 100,000 a second through all of it. Millions of
-   * epochs have room beside each other, so that none keeps another one out.
+   * Units of one type that an epoch of a data plane reports for a month: 100,000 a second all month. The sums of
+   * millions of epochs fit, so that one epoch cannot exclude another.
    */
   epochMonthUnits: 2 ** 38,
-  /** After the end of a month until its bill is written: a report of it that comes later is told. */
+  /** Time between the end of a month and its bill; the service records a report that arrives later. */
   lateReportHours: 24,
   reportIntervalSeconds: 3600,
   reportIntervalLeastSeconds: 60,
   // the signed configuration that a plane takes from its service
-  configBundleBytes: 8 * MiB,
-  configBundleValues: 2_000_000,
-  configBundleDepth: 96,
-  configBundlePartChars: 64 * KiB,
-  configBundleParts: 256,
-  configBundleBodyBytes: 17 * MiB,
-  configBundleCacheBytes: 64 * MiB,
+  planeConfigBytes: 8 * MiB,
+  planeConfigValues: 2_000_000,
+  planeConfigDepth: 96,
+  planeConfigPartChars: 64 * KiB,
+  planeConfigParts: 256,
+  planeConfigBodyBytes: 17 * MiB,
+  planeConfigCacheBytes: 64 * MiB,
   configIntervalSeconds: 300,
   configIntervalLeastSeconds: 10,
-  /** Of a plane that sends: waits between attempts, the longest Retry-After that is kept to, of one exchange. */
+  /** Of a plane that sends: waits between attempts, the longest obeyed Retry-After, time of one exchange. */
   telemetryBackoffMs: 1000,
   telemetryBackoffMaxMs: 300_000,
   telemetryRetryAfterSeconds: 3600,
   telemetryTimeoutSeconds: 30,
   telemetryAnswerBytes: 1 * MiB,
-  /** Reports that never left and are older than this become one a month. */
+  /** Unsent reports older than this are merged into one report a month. */
   telemetryMergeDays: 90,
-  /** How long `gov plane keys` waits for the process that serves to change them. */
+  /** Time that `gov plane keys` waits for the serving process to change the keys. */
   keyOrderSeconds: 30,
 
   // witnesses of checkpoints (C2SP tlog-witness; docs/how-to/use-witnesses.md)
@@ -336,11 +336,11 @@ export const limits = {
   witnessWaitSeconds: 10,
   witnessTimeoutSeconds: 10,
   witnessRetrySeconds: 60,
-  /** After so long without a cosignature, health says so. */
+  /** Time without a cosignature after which health reports the witness. */
   witnessSilentSeconds: 60,
-  /** Checkpoints of one log that proofs wait for, beside the newest. */
+  /** Checkpoints of one log that proofs wait for, in addition to the newest. */
   witnessWanted: 16,
-  /** Logs whose witnessed size is remembered. */
+  /** Logs whose witnessed size stays in memory. */
   witnessLanes: 10_000,
 
   responseBytes: 256 * MiB,

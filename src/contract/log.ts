@@ -1,4 +1,4 @@
-/** The log itself, as C2SP tlog-checkpoint and tlog-tiles texts (contract O10). */
+/** The transparency log as C2SP tlog-checkpoint and tlog-tiles texts (contract O10). */
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { exact } from './shapes.ts';
@@ -17,21 +17,21 @@ export const log = {
   getCheckpoint: operation({
     ...shared,
     path: '/log/checkpoint',
-    summary: 'The newest signed checkpoint',
+    summary: 'Get the newest signed checkpoint',
     success: { 200: text },
     statuses: [401, 500],
   }),
   getLogKey: operation({
     ...shared,
     path: '/log/key',
-    summary: 'The verifier keys of the log, one per line',
+    summary: 'Get the verifier keys of the log, one per line',
     success: { 200: text },
     statuses: [401, 500],
   }),
   getTile: operation({
     ...shared,
     path: '/log/tile/*',
-    summary: 'A hash tile or entry bundle (C2SP tlog-tiles)',
+    summary: 'Get a hash tile or entry bundle (C2SP tlog-tiles)',
     params: exact({ '*': Type.String({ maxLength: 128 }) }),
     success: { 200: binary },
     statuses: [401, 404, 500],

@@ -1,4 +1,4 @@
-/** Metering and quotas (contract I7-I10, C6). Extensions. */
+/** Usage of metered operations, and the thresholds of quotas (contract I7-I10, C6); extensions of the specification. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -11,7 +11,7 @@ const Usage = Type.Object({
     Type.Object({
       type: oneOf(meteredTypes),
       used: Type.Integer({ minimum: 0 }),
-      hybrid: Type.Integer({ minimum: 0, description: 'How many of them data planes reported' }),
+      hybrid: Type.Integer({ minimum: 0, description: 'The part that data planes reported' }),
       limit: nullable(Type.Integer({ minimum: 0, description: 'null: unlimited' })),
       remaining: nullable(Type.Integer({ minimum: 0 })),
       resetAt: timestamp('When the next period begins'),
@@ -25,7 +25,7 @@ const Thresholds = exact({
     minItems: 1,
     maxItems: limits.thresholds,
     uniqueItems: true,
-    description: 'Of a quota; each is told once a month, as an audit event',
+    description: 'Percentages of a quota. An audit event records each one once a month',
   }),
 });
 
@@ -37,7 +37,7 @@ export const metering = {
     method: 'GET',
     path: '/metering/usage',
     scope: 'projects:read',
-    summary: 'Metered operations of a month beside their quotas',
+    summary: 'Get the metered operations of a month and their quotas',
     query: exact({
       period: Type.Optional(
         Type.String({
@@ -56,7 +56,7 @@ export const metering = {
     path: '/metering/thresholds',
     scope: 'projects:read',
     command: 'usage thresholds',
-    summary: 'At which percentages of a quota it is told',
+    summary: 'Get the percentages of a quota that the service records as events',
     success: { 200: Thresholds },
     statuses: [401, 500],
   }),
@@ -65,7 +65,7 @@ export const metering = {
     method: 'PUT',
     path: '/metering/thresholds',
     scope: 'projects:write',
-    summary: 'Set the percentages of a quota at which it is told',
+    summary: 'Set the percentages of a quota that the service records as events',
     body: Thresholds,
     success: { 200: Thresholds },
     statuses: [400, 401, 500],

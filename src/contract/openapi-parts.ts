@@ -1,4 +1,7 @@
-/** What operations of the OpenAPI document refer to: problems, headers, credentials, the words of the groups. */
+/**
+ * Shared parts of the OpenAPI document: problems, headers, security schemes, tag texts.
+ * Proven by `test/contract/openapi.test.ts`.
+ */
 import { projectHeader, sessionCookie, telemetryHeaders } from './auth-words.ts';
 import { limits } from './limits.ts';
 import type { Tag } from './operation.ts';
@@ -8,21 +11,21 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [name
 export type JsonRecord = { [name: string]: JsonValue };
 
 export const tagText: Readonly<Record<Tag, string>> = {
-  'Audit Events': 'Record what agents did, and read it',
-  'Compliance Proofs': 'Prove what was recorded of a run, to whoever does not trust this service',
-  'Risk Routing': 'Score a moment of a run, and route it',
-  Replay: 'Verify the recorded decisions of a run again',
-  'Causal Graphs': 'What of a run caused what',
-  Governance: 'Policies: their life, and what they decide',
-  Jobs: 'Work that goes on after the answer',
-  Exports: 'Files of whole resources that stay verifiable',
+  'Audit Events': 'Record what agents did, and read the records',
+  'Compliance Proofs': 'Prove the records of a run to a party that does not trust this service',
+  'Risk Routing': 'Score a step of a run, and route it',
+  Replay: 'Repeat the recorded decisions of a run and compare the results',
+  'Causal Graphs': 'Causes and effects within a run',
+  Governance: 'Policies: their life cycle and their decisions',
+  Jobs: 'Work that continues after the response',
+  Exports: 'Files of whole resources, with proofs',
   Auth: 'Sign up, sign in, sign out',
-  Billing: 'The portal of the payment provider, and how long bodies are kept',
-  Metering: 'What was counted, beside the quotas',
+  Billing: 'The portal of the payment provider, and the retention of bodies',
+  Metering: 'Counted operations and quotas',
   Projects: 'Projects of an organization, and their keys',
-  'Hybrid Telemetry': 'Data planes at customers: what they report, and how it is verified',
-  Health: 'Whether this process can do its work',
-  Log: 'The transparency log behind the events: checkpoints, keys, tiles',
+  'Hybrid Telemetry': 'Data planes that customers host: enrolment, usage reports, attestations',
+  Health: 'The state of this process',
+  Log: 'The transparency log of the events: checkpoints, keys, tiles',
 };
 
 const statusText: Readonly<Record<number, string>> = {
@@ -43,10 +46,10 @@ const statusText: Readonly<Record<number, string>> = {
   429: 'Quota or rate exceeded; see Retry-After',
   431: 'The headers are too large',
   500: 'Internal error',
-  503: 'Not available now; see Retry-After',
+  503: 'Unavailable now; see Retry-After',
 };
 
-/** Headers that problems of a status carry beside those of every answer. */
+/** Headers of the problems of a status, in addition to those of every response. */
 const statusHeaders: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
@@ -118,35 +121,35 @@ const header = (description: string, type: 'string' | 'integer' = 'string'): Jso
 export const rateHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 export const headerComponents: JsonRecord = {
-  'X-Request-Id': header('Names the request in logs'),
+  'X-Request-Id': header('Identifies the request in logs'),
   'RateLimit-Policy': header(
-    'Limits that the request counts against (draft-ietf-httpapi-ratelimit-headers): requests `q` in `w` seconds, and the quota of the month; of a hosted service alone',
+    'Limits of the request (draft-ietf-httpapi-ratelimit-headers): `q` requests in `w` seconds, and the quota of the month; only a hosted service sends it',
   ),
-  RateLimit: header('Requests `r` that are left, and the seconds `t` until there is one more'),
-  'X-RateLimit-Limit': header('As `q`', 'integer'),
-  'X-RateLimit-Remaining': header('As `r`', 'integer'),
-  'X-RateLimit-Reset': header('When there is one more, in Unix seconds', 'integer'),
+  RateLimit: header('`r` remaining requests, and `t` seconds until the next one is added'),
+  'X-RateLimit-Limit': header('Same as `q`', 'integer'),
+  'X-RateLimit-Remaining': header('Same as `r`', 'integer'),
+  'X-RateLimit-Reset': header('When the next request is added, in Unix seconds', 'integer'),
   'Retry-After': header('Seconds to wait before the request is repeated', 'integer'),
-  'WWW-Authenticate': header('What is missing (RFC 6750)'),
-  Allow: header('Methods of the path'),
-  ETag: header('Names these very bytes: for If-Range, If-Match and If-None-Match'),
-  'Accept-Ranges': header('bytes: parts can be asked for'),
-  'Content-Range': header('Which bytes of how many these are; of a range behind the end `bytes */size`'),
-  'Repr-Digest': header('SHA-256 of the whole, whatever part this is (RFC 9530)'),
-  'Content-Disposition': header('attachment, with a name for the file (RFC 6266)'),
+  'WWW-Authenticate': header('The missing or invalid credential (RFC 6750)'),
+  Allow: header('Allowed methods of the path'),
+  ETag: header('Identifies these exact bytes, for If-Range, If-Match and If-None-Match'),
+  'Accept-Ranges': header('bytes: the service accepts range requests'),
+  'Content-Range': header('The range and the size of the file; `bytes */size` for a range after the end'),
+  'Repr-Digest': header('SHA-256 of the whole file, for every range (RFC 9530)'),
+  'Content-Disposition': header('attachment, with a file name (RFC 6266)'),
 };
 
-/** Of answers of which parts can be asked for. */
+/** Headers of responses that support range requests. */
 export const rangedHeaders = ['ETag', 'Accept-Ranges', 'Repr-Digest', 'Content-Disposition'] as const;
 
-/** Of operations that are going to be removed. */
+/** Headers of operations with a removal date. */
 export const noticeHeaders: JsonRecord = {
-  Deprecation: header('Since when the operation is going to be removed: @ and Unix seconds (RFC 9745)'),
-  Sunset: header('When it goes (RFC 8594)'),
-  Link: header('With rel="deprecation": where the way to its successor is described'),
+  Deprecation: header('When the operation was deprecated: @ and Unix seconds (RFC 9745)'),
+  Sunset: header('When the operation is removed (RFC 8594)'),
+  Link: header('rel="deprecation": the guide to the successor of the operation'),
 };
 
-/** Components are named as headers are, so that none is named twice. */
+/** References to header components, by the name of the header. */
 export const headerReferences = (names: readonly string[]): JsonRecord =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
@@ -156,14 +159,14 @@ export const headerParameters: JsonRecord = {
     in: 'header',
     required: false,
     description:
-      'The project that a person acts on (prj_…); a key needs none. Where the operation is of the organization, it may be left out',
+      'The project that a person acts on (prj_…). A key needs no header. Optional where the operation is about the organization',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
-    description: `A repeat within ${limits.idempotencyHours} h gets the first answer`,
+    description: `A repeat within ${limits.idempotencyHours} h gets the first response`,
     schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyChars },
   },
   TelemetrySignature: {
@@ -171,15 +174,15 @@ export const headerParameters: JsonRecord = {
     in: 'header',
     required: true,
     description:
-      'HMAC-SHA-256 in hex over `<timestamp>.<body>`, the body as RFC 8785 writes it, under the signing secret; up to ' +
-      `${limits.signatureValues} values apart by commas`,
+      'HMAC-SHA-256 in hex over `<timestamp>.<body>` with the signing secret; the body in RFC 8785 form; up to ' +
+      `${limits.signatureValues} values, separated by commas`,
     schema: { type: 'string', maxLength: limits.signatureHeaderChars },
   },
   TelemetryTimestamp: {
     name: telemetryHeaders.timestamp,
     in: 'header',
     required: true,
-    description: `Unix seconds, within ${limits.telemetrySkewSeconds} s of the service's`,
+    description: `Unix seconds, within ${limits.telemetrySkewSeconds} s of the service time`,
     schema: { type: 'string', pattern: '^[0-9]{10}$' },
   },
   IfMatch: {
@@ -187,14 +190,14 @@ export const headerParameters: JsonRecord = {
     in: 'header',
     required: false,
     description:
-      'The ETag of an earlier answer: refused with 412, and nothing done, where the resource has another by now',
+      'The ETag of an earlier response; the service answers 412 and changes nothing if the resource has another revision',
     schema: { type: 'string' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description: 'The ETag of an earlier answer: 304 where it is still the answer (RFC 9110 section 13.1.2)',
+    description: 'The ETag of an earlier response; 304 if it is still current (RFC 9110 §13.1.2)',
     schema: { type: 'string' },
   },
   Range: {
@@ -202,14 +205,14 @@ export const headerParameters: JsonRecord = {
     in: 'header',
     required: false,
     description:
-      'One range of bytes, such as bytes=1000- (RFC 9110 section 14.2); of several, or of another unit, the whole is answered',
+      'One range of bytes, such as bytes=1000- (RFC 9110 §14.2); the whole file is returned for several ranges or another unit',
     schema: { type: 'string' },
   },
   IfRange: {
     name: 'If-Range',
     in: 'header',
     required: false,
-    description: 'The ETag of an earlier answer: the range where it is still the answer, else the whole',
+    description: 'The ETag of an earlier response; the range if it is still current, else the whole file',
     schema: { type: 'string' },
   },
 };
@@ -220,7 +223,7 @@ export const securitySchemes: JsonRecord = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'gov_…',
-    description: 'An API key, or gov_cli_… of a person at a command line',
+    description: 'An API key, or the gov_cli_… token of a person at a command line',
   },
   id_token: {
     type: 'http',
@@ -233,15 +236,15 @@ export const securitySchemes: JsonRecord = {
     in: 'cookie',
     name: sessionCookie,
     description:
-      'Set by POST /auth/session; taken from pages of the service and of its list of origins alone',
+      'Set by POST /auth/session; accepted from pages of the service and of its configured origins only',
   },
   hybrid_telemetry_key: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'gov_hyb_…',
-    description: 'The key of a data plane, which it got when it enrolled; its messages are signed as well',
+    description: 'The key that a data plane got when it enrolled; the data plane also signs its messages',
   },
 };
 
-/** Any one of them where a project is acted on. A person has one of the last three, on a hosted service. */
+/** Credentials for operations on a project, any one of them. A person has one of the last three, on a hosted service. */
 export const projectSchemes = ['api_key', 'bearer_key', 'id_token', 'session'] as const;

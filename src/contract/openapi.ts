@@ -1,7 +1,7 @@
 /**
- * The OpenAPI 3.1 document, made from the table: what is published is what is checked. Extensions carry
- * `x-origin: extension`, every operation its `x-stability` (contract A10, Z6).
- * Proven by `test/contract/openapi.test.ts` (golden file; a public validator).
+ * The OpenAPI 3.1 document, made from the contract table: the published schemas are the checked schemas.
+ * Each operation has `x-stability`, and `x-origin: extension` marks what the specification does not define.
+ * Proven by `test/contract/openapi.test.ts` (golden file, public validator).
  */
 import type { TObject, TSchema } from 'typebox';
 import { limits } from './limits.ts';
@@ -24,7 +24,7 @@ import {
 import { accessOf, type Operation } from './operation.ts';
 import { table } from './table.ts';
 
-/** By their text: the build keeps the table as plain JSON. */
+/** Schemas with a name, by their JSON text: the build stores the table as plain JSON, so identity is lost. */
 const named = new Map<string, { name: string; schema: unknown }>(
   Object.entries({
     AuditEvent: table.getEvent.success[200],
@@ -36,7 +36,7 @@ const named = new Map<string, { name: string; schema: unknown }>(
   }).map(([name, schema]) => [JSON.stringify(schema), { name, schema }]),
 );
 
-/** A schema as plain JSON, with references to the named ones below the top. */
+/** Returns a schema as plain JSON; below the top level it refers to the named schemas. */
 function plainSchema(schema: unknown, top = false): JsonValue {
   if (typeof schema !== 'object' || schema === null) return schema as JsonValue;
   const known = top ? undefined : named.get(JSON.stringify(schema));
@@ -47,19 +47,19 @@ function plainSchema(schema: unknown, top = false): JsonValue {
 
 const isProbe = ({ tag }: Operation): boolean => tag === 'Health';
 
-/** Statuses that every operation may answer with beside its own (contract A8). */
+/** The statuses that every operation may return in addition to its own (contract A8). */
 function sharedStatuses(row: Operation): number[] {
   const always = [400, 404, 405, 406, 408, 429, 431, 500, 503];
-  // where a credential is not asked for, an ambiguous one and a foreign page's cookie are still refused
+  // An operation without a credential still refuses two credentials, and a cookie that a foreign page sends.
   const keyed = isProbe(row) ? [] : [401, 403];
   const posted = row.method === 'POST' ? [409] : [];
   const conditional = row.ifMatch === true ? [412] : [];
-  // also where none is expected: what comes is looked at
+  // The service checks the body of an operation that has none, too.
   const withBody = row.method === 'GET' ? [] : [413, 415];
   return [...always, ...keyed, ...posted, ...conditional, ...withBody];
 }
 
-/** A file of either kind; a part of it is neither. */
+/** Content of an export file in either format; a range of it is valid in neither. */
 const fileContent: JsonRecord = {
   'application/json': { schema: {} },
   'text/csv': { schema: { type: 'string' } },
@@ -69,7 +69,7 @@ function responses(row: Operation): JsonRecord {
   const result: JsonRecord = {};
   for (const [status, content] of Object.entries(row.success)) {
     if (status === '101') {
-      // OpenAPI knows no messages: their schema is told beside the answer
+      // OpenAPI does not describe WebSocket messages: an extension holds their schema.
       result[status] = { description: row.summary, 'x-message': plainSchema(content) };
       continue;
     }
@@ -93,8 +93,8 @@ function responses(row: Operation): JsonRecord {
     const ofRange = { ...headers, ...headerReferences(['Content-Range']) };
     const same = { ...answerHeaders(row), ...headerReferences(['ETag', 'Accept-Ranges']) };
     result['200'] = { description: row.summary, headers, content: fileContent };
-    result['206'] = { description: 'The range that was asked for', headers: ofRange, content: fileContent };
-    result['304'] = { description: 'What If-None-Match names is still the answer', headers: same };
+    result['206'] = { description: 'The requested range', headers: ofRange, content: fileContent };
+    result['304'] = { description: 'The ETag in If-None-Match is still current', headers: same };
   }
   for (const status of [...new Set([...row.statuses, ...sharedStatuses(row)])].sort((a, b) => a - b)) {
     result[status] ??= { $ref: `#/components/responses/${status}` };
@@ -102,7 +102,7 @@ function responses(row: Operation): JsonRecord {
   return result;
 }
 
-/** Of the answers that are no problem; those of problems stand with them. */
+/** The headers of success responses; `problemResponses` has those of problems. */
 function answerHeaders(row: Operation): JsonRecord {
   return {
     ...headerReferences(['X-Request-Id', ...(isProbe(row) ? [] : rateHeaders)]),
@@ -110,7 +110,7 @@ function answerHeaders(row: Operation): JsonRecord {
   };
 }
 
-/** People name a project; a key need not. */
+/** A person names the project of a call; a key belongs to one project. */
 const namesProject = (row: Operation): boolean =>
   ['project', 'organization', 'caller'].includes(accessOf(row));
 
@@ -146,7 +146,7 @@ function parameters(row: Operation): JsonValue[] {
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }
 
-/** As the document has it; a row need not be in the table. */
+/** The OpenAPI operation object of one row; the row need not be in the table. */
 export function operationObject(id: string, row: Operation): JsonRecord {
   const given = parameters(row);
   return {
@@ -173,7 +173,7 @@ export function operationObject(id: string, row: Operation): JsonRecord {
   };
 }
 
-/** The same operation by HEAD: the headers alone, of the whole (RFC 9110 section 14.2). */
+/** The same operation by HEAD: the headers of the whole response, without a body (RFC 9110 §14.2). */
 function headObject(id: string, row: Operation): JsonRecord {
   const { responses: answered, ...same } = operationObject(id, row);
   const ofParts = new Set(['Range', 'IfRange'].map((name) => `#/components/parameters/${name}`));
@@ -188,7 +188,7 @@ function headObject(id: string, row: Operation): JsonRecord {
     ...same,
     parameters: asked,
     operationId: `head${name}`,
-    summary: `${row.summary}: its headers alone`,
+    summary: `${row.summary}: the headers only`,
     responses: Object.fromEntries(bare),
   };
 }

@@ -1,6 +1,7 @@
 /**
- * What a row of the contract table is. Routes with their validation, the typed client, generated
- * commands, the OpenAPI document and the scope matrix are all derived from rows of this shape.
+ * One row of the contract table: method, path, schemas, scope, statuses.
+ * Routes with validation, the typed client, generated commands, the OpenAPI document and the scope matrix
+ * are derived from these rows. Proven by `test/contract/openapi.test.ts`.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 
@@ -22,7 +23,7 @@ export type Tag =
   | 'Log';
 export type Stability = 'stable' | 'beta' | 'deprecated';
 
-/** Operation metering: the four counted kinds. */
+/** The four kinds of operations that the service meters. */
 export const meteredTypes = [
   'audit_event',
   'compliance_proof',
@@ -31,7 +32,7 @@ export const meteredTypes = [
 ] as const;
 export type MeteredType = (typeof meteredTypes)[number];
 
-/** `<group>:<verb>`; `*` holds all of them. */
+/** `<group>:<verb>`; `*` contains all scopes. */
 export const scopes = [
   'events:read',
   'events:write',
@@ -77,24 +78,25 @@ export interface TextBody {
   readonly mediaType: string;
 }
 
-/** An answer without a body (204). */
+/** A response without a body (204). */
 export interface NoBody {
   readonly empty: true;
 }
 
 /**
- * Who may call. `project`: a key of the project with the row's scope, or a person of its organization who names it by
- * `Gov-Project`. `organization`: the same, where a person need not name a project. `caller`: whoever has a credential.
- * `idToken`: someone with an ID token of the identity provider. `plane`: a data plane with its hybrid key. `anyone`.
+ * The caller of an operation. `project`: a key of the project with the row's scope, or a person of its organization
+ * who names the project in `Gov-Project`. `organization`: the same, but a person need not name a project. `caller`: any
+ * valid credential. `idToken`: a person with an ID token of the identity provider. `plane`: a data plane with its
+ * hybrid key. `anyone`: no credential.
  */
 export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'plane' | 'anyone';
 
-/** What is said of an operation that is going to be removed (contract A11). */
+/** The removal notice of an operation (contract A11: RFC 9745 and RFC 8594 headers announce it). */
 export interface Deprecation {
-  /** Unix seconds: since when, and when it goes. */
+  /** Unix seconds: the deprecation and the removal. */
   readonly since: number;
   readonly sunset: number;
-  /** Where the way to its successor is described. */
+  /** URL of the guide to the successor. */
   readonly link: string;
 }
 
@@ -105,55 +107,54 @@ export interface Operation {
   readonly tag: Tag;
   readonly stability: Stability;
   readonly origin: 'specification' | 'extension';
-  /** `null`: none is asked for. */
+  /** `null`: the operation needs no scope. */
   readonly scope: Scope | null;
-  /** Where absent: `project` with a scope, `anyone` without. */
+  /** Default: `project` with a scope, `anyone` without. */
   readonly access?: Access;
-  /** Whether `telemetryHeaders` (`auth-words.ts`) are required and authenticate the body (contract B10-B12). */
+  /** Whether the operation requires `telemetryHeaders` (`auth-words.ts`), which authenticate the body. */
   readonly signed?: true;
   readonly deprecation?: Deprecation;
   readonly meters?: MeteredType;
   /** One sentence, used in OpenAPI and in `--help`. */
   readonly summary: string;
-  /** `noun verb` of the command line; absent where only a hand-made command exists or none at all. */
+  /** `noun verb` of a generated command; absent if the command is hand-written or missing. */
   readonly command?: string;
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
-  /** Members that an answer carries and this body must not: READ_ONLY_FIELD instead of UNKNOWN_FIELD. */
+  /** Members of the response that a body must not set: READ_ONLY_FIELD instead of UNKNOWN_FIELD. */
   readonly readOnly?: readonly string[];
-  /** Whether `If-Match` is looked at: the change is refused with 412 where the resource has another revision. */
+  /** Whether the operation reads `If-Match`; the service answers 412 if the resource has another revision. */
   readonly ifMatch?: true;
   /**
-   * Whether parts of the answer can be asked for, and whether it is still what one has: 206 and 304, 412 and 416
-   * (RFC 9110 §13, §14).
+   * Whether the response supports range and conditional requests: 206, 304, 412 and 416 (RFC 9110 §13, §14).
    */
   readonly ranged?: true;
-  /** Largest accepted body; `limits.bodyBytes` where absent. */
+  /** Largest accepted body in bytes; default `limits.bodyBytes`. */
   readonly bodyBytes?: number;
   readonly success: Readonly<Record<number, TSchema | TextBody | NoBody>>;
-  /** Documented statuses beside success; transport-level ones are shared by every operation. */
+  /** Documented statuses besides success; every operation also has the transport-level ones. */
   readonly statuses: readonly number[];
 }
 
-/** Keeps the row's literal types and checks its shape. */
+/** Returns the row with its literal types, and checks its shape at compile time. */
 export const operation = <const Row extends Operation>(row: Row): Row => row;
 
 type StaticOr<Schema, Fallback> = Schema extends TSchema ? Static<Schema> : Fallback;
 type Member<Row, Key extends string> = Row extends Record<Key, infer Value> ? Value : undefined;
 
-/** The checked input of an operation. */
+/** The validated input of an operation. */
 export interface Input<Row extends Operation> {
   readonly params: StaticOr<Member<Row, 'params'>, Record<never, never>>;
   readonly query: StaticOr<Member<Row, 'query'>, Record<never, never>>;
   readonly body: StaticOr<Member<Row, 'body'>, undefined>;
 }
 
-/** What an operation may answer: one of its success statuses with that status's body. */
+/** The possible responses of an operation: one success status with the body of that status. */
 export type Output<Row extends Operation> = {
   [Status in keyof Row['success'] & number]: {
     readonly status: Status;
-    // first, since anything is a TSchema
+    // NoBody first: every type extends TSchema.
     readonly body: Row['success'][Status] extends NoBody
       ? null
       : Row['success'][Status] extends TSchema
@@ -163,6 +164,6 @@ export type Output<Row extends Operation> = {
   };
 }[keyof Row['success'] & number];
 
-/** Who may call an operation. */
+/** The caller that an operation accepts; see `Access` for the defaults. */
 export const accessOf = ({ access, scope }: Operation): Access =>
   access ?? (scope === null ? 'anyone' : 'project');

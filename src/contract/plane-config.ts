@@ -1,7 +1,7 @@
 /**
- * The configuration that a service gives its data planes (issue of hybrid planes, item 6): the policies in force of the
- * plane's project, the risk router's configuration and what is redacted, as one signed, versioned document that a plane
- * takes whole or not at all. `src/core/plane/config.ts` says what is signed.
+ * The plane config: policies in force, risk router configuration and redaction keys, as one signed, versioned document.
+ * A service makes it for the data planes of a project; a plane applies all of it or nothing.
+ * `src/core/plane/config.ts` defines the signed text.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -13,39 +13,39 @@ import { redactionKeys } from './projects.ts';
 import { RiskConfigInput, riskSignal } from './risk.ts';
 import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
-export const bundleSchema = 'gov.bundle/1';
+export const planeConfigSchema = 'gov.bundle/1';
 
-const BundledPolicy = exact({
+const ConfiguredPolicy = exact({
   policyId,
   version,
   name: Type.String({ minLength: 1, maxLength: limits.policyNameChars }),
   description: nullable(Type.String({ maxLength: limits.policyDescriptionChars })),
-  condition: Type.Unknown({ description: 'In canonical form, as it is hashed and evaluated' }),
+  condition: Type.Unknown({ description: 'In canonical form, which is hashed and evaluated' }),
   action,
   severity: nullable(severity),
   policyHash: sha256Hash,
 });
-export type BundledPolicy = Static<typeof BundledPolicy>;
+export type ConfiguredPolicy = Static<typeof ConfiguredPolicy>;
 
 const { mode, thresholds, defaultAction } = RiskConfigInput.properties;
 
-export const ConfigBundle = exact({
-  schemaVersion: Type.Literal(bundleSchema),
+export const PlaneConfigDocument = exact({
+  schemaVersion: Type.Literal(planeConfigSchema),
   bundleVersion: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Greater after each change of the project; it may skip numbers',
+    description: 'Increases with each change of the project; numbers may be skipped',
   }),
   projectId: serviceId('prj'),
   environment: oneOf(environments),
-  issuedAt: timestamp('When what it holds was changed last'),
+  issuedAt: timestamp('When its content was last changed'),
   engine: Type.String({
     maxLength: limits.identifierChars,
-    description: 'What the conditions are written in',
+    description: 'Version of the condition language',
   }),
-  policies: Type.Array(BundledPolicy, {
+  policies: Type.Array(ConfiguredPolicy, {
     maxItems: limits.policiesActive,
-    description: 'Those in force, in the order of their ids',
+    description: 'Policies in force, in the order of their ids',
   }),
   policySetHash: sha256Hash,
   riskConfig: nullable(
@@ -61,34 +61,34 @@ export const ConfigBundle = exact({
   ),
   settings: exact({ redactionKeys }),
 });
-export type ConfigBundle = Static<typeof ConfigBundle>;
+export type PlaneConfigDocument = Static<typeof PlaneConfigDocument>;
 
 const signature = Type.String({
   maxLength: limits.checkpointNoteChars,
   description: 'C2SP signed note over project, version and hash, signed by the service',
 });
-export const SignedBundle = exact({ bundle: ConfigBundle, signature });
-export type SignedBundle = Static<typeof SignedBundle>;
+export const SignedPlaneConfig = exact({ bundle: PlaneConfigDocument, signature });
+export type SignedPlaneConfig = Static<typeof SignedPlaneConfig>;
 
-/** Whether the versions of a plane and of the service go together: the service takes this minor and the two before. */
+/** Whether plane and service versions fit: a service supports planes of its own minor version and the two before. */
 export const planeSupports = ['supported', 'old', 'newer', 'unknown'] as const;
 export type PlaneSupport = (typeof planeSupports)[number];
 
 const TelemetryConfig = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
-  signed: nullable(SignedBundle),
+  signed: nullable(SignedPlaneConfig),
   serviceVersion: Type.String(),
   planeSupport: oneOf(planeSupports),
   oldestPlane: Type.String({
-    description: 'The oldest version of planes that this service is made to work with',
+    description: 'The oldest plane version that this service supports',
   }),
-  serverTime: timestamp('Now, at the service'),
+  serverTime: timestamp('Time of the service'),
 });
 export type TelemetryConfig = Static<typeof TelemetryConfig>;
 
-/** Why a plane refuses a bundle: nothing of it is applied, and what is in force stays. */
-export const bundleFaults = [
+/** Reasons why a plane refuses a plane config: it applies nothing, and the config in force stays. */
+export const planeConfigFaults = [
   'malformed',
   'over_limit',
   'untrusted',
@@ -103,56 +103,54 @@ export const bundleFaults = [
   'risk_config_invalid',
   'switched_off',
 ] as const;
-export type BundleFault = (typeof bundleFaults)[number];
+export type PlaneConfigFault = (typeof planeConfigFaults)[number];
 
 const bundleSources = ['service', 'file'] as const;
-export type BundleSource = (typeof bundleSources)[number];
+export type PlaneConfigSource = (typeof bundleSources)[number];
 
 export const policyModes = ['beside', 'service', 'off'] as const;
 export type PolicyMode = (typeof policyModes)[number];
 
 const Refusal = Type.Object({
-  reason: oneOf(bundleFaults),
+  reason: oneOf(planeConfigFaults),
   detail: Type.String(),
   bundleHash: sha256Hash,
-  since: timestamp('Since when it is refused'),
+  since: timestamp('When the plane first refused it'),
 });
 
-const HeldBundle = Type.Object({
+const HeldPlaneConfig = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
-  signed: nullable(SignedBundle),
-  verifierKey: nullable(
-    Type.String({ description: 'Of a service: by which its configurations are checked' }),
-  ),
-  /** Null at a service, which makes bundles and takes none. */
+  signed: nullable(SignedPlaneConfig),
+  verifierKey: nullable(Type.String({ description: 'At a service: the key that checks its configurations' })),
+  /** Null at a service, which makes plane configs and applies none. */
   plane: nullable(
     Type.Object({
       mode: oneOf(policyModes),
-      appliedAt: timestamp('When it was put in force'),
+      appliedAt: timestamp('When it was applied'),
       from: oneOf(bundleSources),
       refused: nullable(Refusal),
     }),
   ),
 });
-export type HeldBundle = Static<typeof HeldBundle>;
+export type HeldPlaneConfig = Static<typeof HeldPlaneConfig>;
 
-const BundleApplied = Type.Object({
+const PlaneConfigApplied = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
-  applied: Type.Boolean({ description: 'False where it is in force already' }),
+  applied: Type.Boolean({ description: 'false: it was in force already' }),
   added: Type.Integer({ minimum: 0 }),
   changed: Type.Integer({ minimum: 0 }),
   archived: Type.Integer({ minimum: 0 }),
   unchanged: Type.Integer({ minimum: 0 }),
   riskConfig: Type.Boolean({ description: 'Whether the configuration of the risk router changed' }),
-  findings: Type.Integer({ minimum: 0, description: 'Certain faults that lint finds in its conditions' }),
+  findings: Type.Integer({ minimum: 0, description: 'Errors that lint finds in its conditions' }),
 });
-export type BundleApplied = Static<typeof BundleApplied>;
+export type PlaneConfigApplied = Static<typeof PlaneConfigApplied>;
 
 const beta = { stability: 'beta', origin: 'extension' } as const;
 
-export const bundle = {
+export const planeConfig = {
   getTelemetryConfig: operation({
     ...beta,
     tag: 'Hybrid Telemetry',
@@ -160,11 +158,11 @@ export const bundle = {
     scope: 'telemetry:write',
     method: 'GET',
     path: '/telemetry/config',
-    summary: 'Get the signed configuration of the calling data plane, where it has another one',
+    summary: 'Get the signed configuration of the calling data plane if it has another one',
     query: exact({
       current: Type.Optional(sha256Hash),
       planeVersion: Type.Optional(
-        Type.String({ maxLength: limits.versionChars, description: 'Release that the plane runs' }),
+        Type.String({ maxLength: limits.versionChars, description: 'Release of the plane' }),
       ),
     }),
     success: { 200: TelemetryConfig },
@@ -176,8 +174,8 @@ export const bundle = {
     scope: 'telemetry:manage',
     method: 'GET',
     path: '/governance/bundle',
-    summary: 'Get the signed configuration: of the project at a service, in force at a plane',
-    success: { 200: HeldBundle },
+    summary: 'Get the signed configuration: of the project at a service, or in force at a plane',
+    success: { 200: HeldPlaneConfig },
     statuses: [401, 404, 409, 500],
   }),
   applyConfigBundle: operation({
@@ -186,22 +184,22 @@ export const bundle = {
     scope: 'telemetry:manage',
     method: 'POST',
     path: '/governance/bundle',
-    summary: 'Put a signed configuration that came by file in force at a data plane',
+    summary: 'Apply a signed configuration from a file at a data plane',
     body: exact({
-      parts: Type.Array(Type.String({ maxLength: limits.configBundlePartChars }), {
+      parts: Type.Array(Type.String({ maxLength: limits.planeConfigPartChars }), {
         minItems: 1,
-        maxItems: limits.configBundleParts,
-        description: 'The text of the file, in parts; so its numbers stay as they were signed',
+        maxItems: limits.planeConfigParts,
+        description: 'Text of the file in parts, so that its numbers stay as they were signed',
       }),
       older: Type.Optional(
         Type.Boolean({
           description:
-            'Take it though a later version is in force: of a service that was restored from a backup',
+            'true: apply it although a later version is in force, after the service was restored from a backup',
         }),
       ),
     }),
-    bodyBytes: limits.configBundleBodyBytes,
-    success: { 200: BundleApplied },
+    bodyBytes: limits.planeConfigBodyBytes,
+    success: { 200: PlaneConfigApplied },
     statuses: [400, 401, 403, 409, 500],
   }),
 } as const;

@@ -1,6 +1,5 @@
 /**
- * Policies and their life cycle (contract G1-G4, G9). The semantics are in
- * `src/core/policy/set/lifecycle.ts`.
+ * Policies and their life cycle (contract G1-G4, G9). `src/core/policy/set/lifecycle.ts` has the semantics.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -33,7 +32,7 @@ const condition = Type.Record(Type.String(), Type.Unknown(), {
   description: 'gov.cond/1: JsonLogic profile, match object, triple, or all/any/none; {} always matches',
 });
 const reason = Type.Optional(
-  Type.String({ maxLength: limits.reasonChars, description: 'Why; kept in the audit trail' }),
+  Type.String({ maxLength: limits.reasonChars, description: 'The reason, stored in the audit trail' }),
 );
 export const policyParams = exact({ policyId });
 
@@ -41,7 +40,7 @@ const PolicyVersion = Type.Object({
   policyId: Type.String(),
   version,
   condition: freeObject,
-  normalized: Type.Unknown({ description: 'The condition in canonical form, as it is hashed and evaluated' }),
+  normalized: Type.Unknown({ description: 'The condition in canonical form, which is hashed and evaluated' }),
   text: Type.String({ description: 'The condition in the text syntax' }),
   action,
   severity: nullable(severity),
@@ -58,7 +57,7 @@ const Policy = Type.Object({
   status,
   activeVersion: nullable(version),
   latestVersion: version,
-  /** Raised by every change; what `If-Match` compares. */
+  /** Every change increments it; `If-Match` compares it. */
   revision: version,
   active: nullable(PolicyVersion),
   latest: PolicyVersion,
@@ -68,7 +67,7 @@ const Policy = Type.Object({
 });
 export type Policy = Static<typeof Policy>;
 
-/** A version that is proposed or added. */
+/** A version that a client proposes or adds. */
 export const proposedVersion = exact({ condition, action, severity: Type.Optional(severity) });
 
 export const policies = {
@@ -130,7 +129,7 @@ export const policies = {
     ifMatch: true,
     path: '/governance/policies/{policyId}/versions',
     scope: 'governance:manage',
-    summary: 'Add the next version of a policy; its status stays',
+    summary: 'Add the next version of a policy without changing its status',
     params: policyParams,
     body: proposedVersion,
     success: { 201: PolicyVersion },

@@ -1,4 +1,4 @@
-/** The words of policies (contract G5), shared by the contract and the core. */
+/** Enumerated words of policies, shared by the contract and the core (contract G5). */
 
 /** From the least restrictive to the most. */
 export const policyActions = ['allow', 'warn', 'escalate', 'deny'] as const;

@@ -1,71 +1,75 @@
-/** What to do about each problem, in a sentence: shown on its page and in `docs/reference/problems.md`. */
+/** What to do about each problem, in one sentence. Proven by `test/contract/problems.test.ts`. */
 import { problems, problemSlug, type ProblemCode } from './problems.ts';
 
 export const problemHelp: Readonly<Record<ProblemCode, string>> = {
-  VALIDATION_ERROR: 'Correct the fields listed in `errors`; each names its place, its rule and what came.',
+  VALIDATION_ERROR:
+    'Correct the fields in `errors`. Each entry has a pointer, a rule and the difference from the expected value.',
   INVALID_JSON:
-    'Send RFC 8259 JSON in UTF-8 without byte order mark, repeated names, lone surrogates, U+0000 or numbers that a double would change.',
+    'Send RFC 8259 JSON in UTF-8. A byte order mark, repeated names, lone surrogates, U+0000 and numbers that a double cannot hold are refused.',
   JSON_TOO_COMPLEX: 'Send a flatter or smaller body, or several requests.',
-  UNKNOWN_FIELD: 'Remove the field, or correct its spelling; unknown fields are refused, never dropped.',
+  UNKNOWN_FIELD:
+    'Remove the field or correct its spelling. The service refuses unknown fields and never drops them.',
   READ_ONLY_FIELD: 'Remove the field: the service sets it.',
-  INVALID_CURSOR: 'Start again without `cursor`, and repeat a cursor only with the filters it came with.',
+  INVALID_CURSOR:
+    'Start again without `cursor`. Send a cursor only with the filters of the list that returned it.',
   INVALID_TRANSITION: 'Choose one of the moves in `allowed`.',
-  IDEMPOTENCY_KEY_REUSE: 'Use a fresh `Idempotency-Key` for another request.',
+  IDEMPOTENCY_KEY_REUSE: 'Send a new `Idempotency-Key` with each different request.',
   NAME_TAKEN: 'Choose another name.',
-  RUN_HAS_NO_EVENTS: 'Check the run id, and record events before proving the run.',
-  RUN_TOO_LARGE_FOR_SYNC: 'Ask with `"async": true` and poll the job.',
+  RUN_HAS_NO_EVENTS: 'Check the run id. Record events before you prove the run.',
+  RUN_TOO_LARGE_FOR_SYNC: 'Send `"async": true` and poll the job.',
   PROOF_NOT_FOUND: 'Check the proof id and the project of the key.',
   REPORT_CONFLICT: 'Give the changed report a new id.',
-  REPORT_INVALID: 'Look at the log of the data plane with `gov log fsck`; `reason` says what does not hold.',
+  REPORT_INVALID: 'Run `gov log fsck` on the data plane. `reason` names the rule that the report violates.',
   UNAUTHENTICATED:
-    'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`; a person signs in first (`gov auth login`).',
+    'Send the key as `Authorization: Bearer gov_…` or `X-API-Key: gov_…`. A person signs in first with `gov auth login`.',
   INVALID_CREDENTIAL:
-    'Check the key; it may be mistyped, revoked or expired. Create a new one if in doubt; a person signs in again.',
+    'Check whether the key is mistyped, revoked or expired. Create a new key if in doubt; a person signs in again.',
   AMBIGUOUS_CREDENTIAL: 'Send one credential only.',
   ENVIRONMENT_MISMATCH:
-    'Use `gov_live_…` keys and production projects under `/api/v1`, `gov_test_…` keys and sandbox projects under `/sandbox/api/v1`.',
+    'Use `gov_live_…` keys and production projects under `/api/v1`. Use `gov_test_…` keys and sandbox projects under `/sandbox/api/v1`.',
   INVALID_SIGNATURE: 'Sign the timestamp and the canonical body with the current secret.',
-  TIMESTAMP_OUT_OF_RANGE: 'Set the clock; `serverTime` says what time it is here.',
-  ENTITLEMENT_REQUIRED: 'The plan of the organization has to include this first.',
+  TIMESTAMP_OUT_OF_RANGE: 'Correct the clock of the client. `serverTime` is the time of the service.',
+  ENTITLEMENT_REQUIRED: 'Change to a plan that includes this feature.',
   FORBIDDEN:
-    'The credential is valid but may not do this. A session cookie is taken from pages of the service alone; programs use an API key.',
+    'The credential is valid, but it does not permit this. The service accepts a session cookie from its own pages only; programs use an API key.',
   INSUFFICIENT_SCOPE: 'Use a key that holds the scope in `requiredScope`.',
   NOT_FOUND:
-    'Check the id and the project of the key, or the one in `Gov-Project`; what another project owns is not found either.',
+    'Check the id. Check the project of the key, or the project in `Gov-Project`: an object of another project is not found either.',
   METHOD_NOT_ALLOWED: 'Use one of the methods in the `Allow` header.',
-  NOT_ACCEPTABLE: 'Allow the media type of the answer in `Accept`, or leave the header out.',
+  NOT_ACCEPTABLE: 'Add the media type of the response to `Accept`, or omit the header.',
   REQUEST_TIMEOUT: 'Send the request again, without pauses.',
-  CONFLICT: 'Read the current state, then decide again.',
+  CONFLICT: 'Read the current state, then decide whether to repeat the request.',
   USER_EXISTS: 'Sign in instead.',
-  GRAPH_SEALED: 'A committed graph does not change; use another run.',
-  JOB_NOT_RETRYABLE: 'Wait for the job; only failed ones can be retried.',
-  JOB_PAYLOAD_UNAVAILABLE: 'Send the original request again; its stored copy is gone.',
-  EXPORT_NOT_READY: 'Wait until the export has completed.',
+  GRAPH_SEALED: 'A committed graph never changes. Use another run.',
+  JOB_NOT_RETRYABLE: 'Wait until the job ends. Only a failed job can be retried.',
+  JOB_PAYLOAD_UNAVAILABLE: 'Send the original request again. The service no longer has its copy.',
+  EXPORT_NOT_READY: 'Wait until the export is completed.',
   EXPORT_FAILED: 'Create the export again.',
   EXPORT_EXPIRED: 'Create the export again.',
-  IDEMPOTENCY_IN_FLIGHT: 'Wait, then repeat the same request to get its answer.',
-  GONE: 'It existed and is no longer kept.',
-  RANGE_NOT_SATISFIABLE: 'Ask for bytes before the size, which `size` and `Content-Range` tell.',
-  PRECONDITION_FAILED: 'Read the current version and decide again.',
-  PAYLOAD_TOO_LARGE: 'Send less: split batches, or replace large values by their hash.',
+  IDEMPOTENCY_IN_FLIGHT: 'Wait, then repeat the same request to get its response.',
+  GONE: 'The object existed, but the service no longer keeps it.',
+  RANGE_NOT_SATISFIABLE:
+    'Request bytes before the end. `size` and `Content-Range` contain the size of the file.',
+  PRECONDITION_FAILED: 'Read the current revision, then decide whether to repeat the request.',
+  PAYLOAD_TOO_LARGE: 'Send less: split the batch, or replace large values by their hash.',
   UNSUPPORTED_MEDIA_TYPE: 'Send `Content-Type: application/json` without `Content-Encoding`.',
   ATTESTATION_FAILED:
-    'Look at the data plane: what its answer says does not hold, as `reason` says; nothing can be sent again.',
+    'Examine the data plane. `reason` names the check that its answer failed. The challenge accepts no second answer.',
   CHALLENGE_EXPIRED: 'Wait for the next challenge.',
   QUOTA_EXCEEDED: 'Wait for the next period, or raise the quota.',
   EXPORT_LIMIT:
-    'Delete exports that are not needed, wait until some expire, or have the operator raise the bound.',
-  RATE_LIMITED: 'Wait as long as `Retry-After` says.',
+    'Delete exports that you do not need, wait until some expire, or ask the operator to raise the limit.',
+  RATE_LIMITED: 'Wait for the seconds in `Retry-After`.',
   HEADERS_TOO_LARGE: 'Send at most 100 headers in 16 KiB, and a URL of at most 8 KiB.',
-  INTERNAL: 'A fault of the server. Repeat later; report the request id if it stays.',
-  STORAGE_FULL: 'Free disk space; recording resumes by itself. Reads keep working.',
-  STORAGE_FAULT: 'The disk failed. The process stops; check the disk, then start it again.',
-  OVERLOADED: 'Wait as long as `Retry-After` says.',
-  SHUTTING_DOWN: 'Repeat once the server is back.',
-  AUDIT_UNAVAILABLE: 'Nothing is done that cannot be recorded; see `/health/ready`.',
+  INTERNAL: 'The server has an error. Repeat the request later; report the request id if the error persists.',
+  STORAGE_FULL: 'Free disk space. Reads keep working, and recording resumes by itself.',
+  STORAGE_FAULT: 'The disk failed and the process stops. Check the disk, then start the process again.',
+  OVERLOADED: 'Wait for the seconds in `Retry-After`.',
+  SHUTTING_DOWN: 'Repeat the request once the server is back.',
+  AUDIT_UNAVAILABLE: 'The service refuses every action that it cannot record. See `/health/ready`.',
 };
 
-/** `docs/reference/problems.md`, of which every line comes from the register. */
+/** The text of `docs/reference/problems.md`, made from the register. */
 export function problemsPage(): string {
   const sections = Object.entries(problems).map(([code, { status, title, retryable }]) =>
     [
@@ -80,7 +84,7 @@ export function problemsPage(): string {
     '# Problems',
     '',
     'Every error body is an RFC 9457 problem. Its `type` ends in one of these names, and its `code` never changes.',
-    'Generated by `npm run docs`; do not edit.',
+    'This page is made from the error register; `test/contract/problems.test.ts` compares the two.',
     '',
     ...sections.map((section) => `${section}\n`),
   ].join('\n');

@@ -1,6 +1,7 @@
 /**
- * The error register: every problem that `gov` can answer with, once. Bodies follow RFC 9457; the HTTP
- * status stands here and nowhere else. `test/contract/problems.test.ts` holds code, docs and rows to it.
+ * The error register: every problem that `gov` answers with. Bodies follow RFC 9457.
+ * The HTTP status of a problem is defined here only. Proven by `test/contract/problems.test.ts`, which compares
+ * this table with the thrown codes, `docs/reference/problems.md` and the operations.
  */
 
 /** One problem type: its HTTP status, the fixed title, and whether the same request may succeed later. */
@@ -24,9 +25,9 @@ export const problems = {
   NAME_TAKEN: problem(400, 'The name is taken'),
   RUN_HAS_NO_EVENTS: problem(400, 'The run has no events'),
   RUN_TOO_LARGE_FOR_SYNC: problem(400, 'The run is too large for a synchronous proof'),
-  PROOF_NOT_FOUND: problem(400, 'The proof is not known here'),
-  REPORT_CONFLICT: problem(400, 'The report id was used with another content'),
-  REPORT_INVALID: problem(400, 'The report does not hold together'),
+  PROOF_NOT_FOUND: problem(400, 'The proof does not exist here'),
+  REPORT_CONFLICT: problem(400, 'The report id was used with other content'),
+  REPORT_INVALID: problem(400, 'The report contradicts itself'),
   UNAUTHENTICATED: problem(401, 'A credential is required'),
   INVALID_CREDENTIAL: problem(401, 'The credential is not valid'),
   AMBIGUOUS_CREDENTIAL: problem(401, 'Two different credentials were sent'),
@@ -50,14 +51,14 @@ export const problems = {
   EXPORT_EXPIRED: problem(409, 'The export has expired'),
   IDEMPOTENCY_IN_FLIGHT: problem(409, 'A request with this idempotency key is still running', true),
   GONE: problem(410, 'Gone'),
-  RANGE_NOT_SATISFIABLE: problem(416, 'The range is behind the end'),
+  RANGE_NOT_SATISFIABLE: problem(416, 'The range starts after the end'),
   PRECONDITION_FAILED: problem(412, 'The precondition does not hold'),
   PAYLOAD_TOO_LARGE: problem(413, 'The body is too large'),
   UNSUPPORTED_MEDIA_TYPE: problem(415, 'The media type is not supported'),
   ATTESTATION_FAILED: problem(422, 'The attestation does not verify'),
   CHALLENGE_EXPIRED: problem(422, 'The challenge has expired'),
   QUOTA_EXCEEDED: problem(429, 'The quota is used up'),
-  EXPORT_LIMIT: problem(429, 'The project keeps as many exports as it may'),
+  EXPORT_LIMIT: problem(429, 'The project has reached its limit of exports'),
   RATE_LIMITED: problem(429, 'Too many requests', true),
   HEADERS_TOO_LARGE: problem(431, 'The request headers are too large'),
   INTERNAL: problem(500, 'Internal error', true),
@@ -70,7 +71,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** One member of a validation error's `errors`: where, which rule, and what was expected and came. */
+/** One member of a validation error's `errors`: where, which rule, and what was expected and found. */
 export interface FieldError {
   readonly pointer: string;
   readonly in: 'body' | 'query' | 'path' | 'header';
@@ -87,7 +88,7 @@ export interface GovErrorOptions {
   readonly retryAfterSeconds?: number;
 }
 
-/** A problem on its way to a caller. `detail` says what was expected, what came, what to do. */
+/** An error with a problem code. `detail` states what was expected, what was found, and where. */
 export class GovError extends Error {
   override readonly name = 'GovError';
   readonly code: ProblemCode;
@@ -108,5 +109,5 @@ export class GovError extends Error {
   }
 }
 
-/** The path segment of a problem's page: `RUN_HAS_NO_EVENTS` is at `/problems/run-has-no-events`. */
+/** The path segment of a problem's page: `RUN_HAS_NO_EVENTS` has the page `/problems/run-has-no-events`. */
 export const problemSlug = (code: ProblemCode): string => code.toLowerCase().replaceAll('_', '-');

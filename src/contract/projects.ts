@@ -16,7 +16,7 @@ const settings = {
     Type.Integer({
       minimum: 1,
       maximum: limits.retentionDays,
-      description: 'Bodies are kept so long; null: for good. At least 183 in production',
+      description: 'Days to keep bodies; null: without end. At least 183 in production',
     }),
   ),
   auditFailureMode: oneOf(auditFailureModes),
@@ -34,7 +34,7 @@ const settings = {
       maxItems: limits.redactionKeys,
       uniqueItems: true,
       description:
-        'JSON pointers into actor, resource and metadata; what they name is replaced before it is hashed',
+        'JSON pointers into actor, resource and metadata; the service replaces these values before it hashes them',
     },
   ),
   subjectPointers: Type.Array(
@@ -46,17 +46,21 @@ const settings = {
       maxItems: limits.subjectPointers,
       uniqueItems: true,
       description:
-        'JSON pointers to whom an event is about, such as /metadata/customerId: by their values all about a person can be erased',
+        'JSON pointers to the subject of an event, such as /metadata/customerId. An erasure finds the events of a person by these values',
     },
   ),
-  requireTwoPersonErasure: Type.Boolean({ description: 'Whoever asks for an erasure does not carry it out' }),
-  requireTwoPersonPublish: Type.Boolean({ description: 'Whoever wrote a version does not publish it' }),
+  requireTwoPersonErasure: Type.Boolean({
+    description: 'An erasure needs two people: one requests it, another executes it',
+  }),
+  requireTwoPersonPublish: Type.Boolean({
+    description: 'A version needs two people: one writes it, another publishes it',
+  }),
   quotaMode: oneOf(quotaModes),
 };
 
 export const { redactionKeys } = settings;
 
-/** As they stand: every member. */
+/** All settings, as the service returns them. */
 const ProjectSettings = Type.Object(settings);
 export type ProjectSettings = Static<typeof ProjectSettings>;
 
@@ -67,10 +71,10 @@ const Project = Type.Object({
   createdAt: timestamp('When it was created'),
 });
 
-/** Without its settings, which may have 32 KiB: a list has up to a thousand projects and no pages. */
+/** A project without its settings: settings may have 32 KiB, and a list has up to 1000 projects without pages. */
 const ListedProject = Type.Object({
   ...Project.properties,
-  updatedAt: timestamp('When it was changed last'),
+  updatedAt: timestamp('When it was last changed'),
 });
 export type ListedProject = Static<typeof ListedProject>;
 
@@ -78,8 +82,8 @@ const ProjectDetail = Type.Object({ ...ListedProject.properties, settings: Proje
 export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
-/** Accepted only if it equals the stored value (contract A4). */
-const readOnly = Type.Optional(Type.Unknown({ description: 'As it was answered; it cannot be set' }));
+/** A member that a body may repeat but not set (contract A4). */
+const readOnly = Type.Optional(Type.Unknown({ description: 'As the service returned it; it cannot be set' }));
 const params = exact({ projectId: serviceId('prj') });
 const specified = {
   tag: 'Projects',
@@ -125,7 +129,7 @@ export const projects = {
     method: 'PUT',
     path: '/projects/{projectId}',
     scope: 'projects:write',
-    summary: 'Change the name or settings of a project; settings that are not named stay',
+    summary: 'Change the name or settings of a project; other settings are unchanged',
     params,
     body: Type.Object(
       {
@@ -153,7 +157,7 @@ export const projects = {
     method: 'DELETE',
     path: '/projects/{projectId}',
     scope: 'projects:write',
-    summary: 'Delete a project: its keys stop working, its data are kept',
+    summary: 'Delete a project: its keys stop working, its data remain',
     params,
     success: { 200: Type.Object({ deleted: Type.Boolean() }) },
     statuses: [401, 404, 500],

@@ -1,4 +1,4 @@
-/** Compliance proofs (contract F1-F6, O10). The hashing is in `src/core/proof/binding.ts`. */
+/** Compliance proofs (contract F1-F6, O10); `src/core/proof/binding.ts` has the hashing. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -15,7 +15,7 @@ import {
   timestamp,
 } from './shapes.ts';
 
-/** The registered layers, in the order in which they are answered. */
+/** The registered layers, in response order. */
 export const layerNames = [
   'event_integrity',
   'causal_consistency',
@@ -31,7 +31,7 @@ export const defaultLayers: readonly LayerName[] = [
   'policy_compliance',
 ];
 
-/** `1.0`, and its alias `v1`, echoed as sent. */
+/** `1.0` and its alias `v1`; the service echoes the one that the client sent. */
 export const schemaVersions = ['1.0', 'v1'] as const;
 
 const Layer = Type.Object(
@@ -42,7 +42,7 @@ const Commitment = Type.Object(
   {
     runId: Type.String(),
     schemaVersion: Type.String(),
-    timestamp: timestamp('When the tree size was frozen'),
+    timestamp: timestamp('When the tree size was fixed'),
   },
   { additionalProperties: false },
 );
@@ -60,7 +60,7 @@ export type ComplianceProof = Static<typeof ComplianceProof>;
 
 const ProofRequest = exact({
   runId: clientId('The run to prove'),
-  schemaVersion: Type.Optional(Type.String({ maxLength: 16, description: '1.0 (default) or its alias v1' })),
+  schemaVersion: Type.Optional(Type.String({ maxLength: 16, description: '1.0 (default), or its alias v1' })),
   composed: Type.Optional(
     exact({
       layers: Type.Optional(
@@ -73,11 +73,11 @@ const ProofRequest = exact({
       ),
     }),
   ),
-  async: Type.Optional(Type.Boolean({ description: 'true: answer 202 with a jobId at once' })),
+  async: Type.Optional(Type.Boolean({ description: 'true: return 202 with a jobId at once' })),
 });
 export type ProofRequest = Static<typeof ProofRequest>;
 
-/** Either `{proofId}` alone or the whole artifact; the handler says which members are missing. */
+/** `{proofId}` alone or the whole artifact; the handler reports missing members. */
 const VerifyRequest = exact({
   proofId: Type.String({ maxLength: 64 }),
   runId: Type.Optional(Type.String({ maxLength: limits.identifierChars })),
@@ -93,7 +93,7 @@ const VerifyResult = Type.Object({
   verified: Type.Boolean(),
   code: Type.Optional(
     Type.String({
-      description: 'Where verified is false: why, such as HASH_MISMATCH or LAYER_NOT_SATISFIED',
+      description: 'The reason if verified is false, such as HASH_MISMATCH or LAYER_NOT_SATISFIED',
     }),
   ),
   layers: Type.Array(
@@ -171,18 +171,18 @@ export const proofs = {
     stability: 'beta',
     origin: 'extension',
     scope: 'proofs:read',
-    summary: 'Get everything needed to verify a proof offline',
+    summary: 'Get a bundle to verify a proof offline',
     params: proofParams,
     query: exact({
       events: Type.Optional(
         Type.Union([Type.Literal('none'), Type.Literal('records'), Type.Literal('disclosed')], {
           description:
-            'Events to enclose: none, records (hashes only, the default up to 10,000 events) or disclosed',
+            'Events in the bundle: none, records (hashes only, the default up to 10,000 events) or disclosed',
         }),
       ),
       attestation: Type.Optional(
         Type.Boolean({
-          description: 'true: with a DSSE envelope signed by the attestation key; default false',
+          description: 'true: add a DSSE envelope signed by the attestation key; default false',
         }),
       ),
     }),

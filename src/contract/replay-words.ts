@@ -1,4 +1,4 @@
-/** The words of replay (contract F12), shared by the contract and the core. */
+/** Enumerated words of replay, shared by the contract and the core (contract F12). */
 
 export const stepStatuses = ['match', 'mismatch', 'missing', 'extra', 'not_replayable'] as const;
 export type StepStatus = (typeof stepStatuses)[number];

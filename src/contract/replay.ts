@@ -1,4 +1,4 @@
-/** Replay (contract F10-F12, F14, F16, G10, O4). The comparison is in `core/replay/`. */
+/** Replay (contract F10-F12, F14, F16, G10, O4); `src/core/replay/` has the comparison. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { SnapshotInput } from './governance.ts';
@@ -22,9 +22,9 @@ import {
 const stable = { tag: 'Replay', stability: 'stable', origin: 'specification' } as const;
 
 export const ReplayRequest = exact({
-  runId: clientId('The run to verify again'),
+  runId: clientId('The run to replay'),
   replaySnapshot: Type.Optional(SnapshotInput),
-  compareRunId: Type.Optional(clientId('Another run whose recorded steps are the expectation')),
+  compareRunId: Type.Optional(clientId('Another run, whose recorded steps are the expected ones')),
 });
 export type ReplayRequest = Static<typeof ReplayRequest>;
 
@@ -44,7 +44,7 @@ const ReplaySummary = Type.Object({
   warningsCount: Type.Integer({ minimum: 0 }),
   driftCount: Type.Integer({ minimum: 0 }),
   createdAt: timestamp('When it was accepted'),
-  completedAt: nullable(timestamp('When it ended')),
+  completedAt: nullable(timestamp('When it completed or failed')),
   error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
 });
 export type ReplaySummary = Static<typeof ReplaySummary>;
@@ -57,7 +57,7 @@ const Step = Type.Object({
   action: Type.String(),
   timestamp: timestamp('Of the recorded event'),
   detail: Type.Optional(
-    Type.String({ description: 'Where it does not match: what was expected, what came' }),
+    Type.String({ description: 'The difference if the step does not match: expected and actual value' }),
   ),
 });
 const Drift = Type.Object({
@@ -113,7 +113,7 @@ export const replay = {
     path: '/replay',
     scope: 'replay:write',
     meters: 'replay_verification',
-    summary: 'Verify the recorded decisions of a run again',
+    summary: 'Repeat the recorded decisions of a run and compare them',
     body: ReplayRequest,
     success: { 202: accepted },
     statuses: [400, 401, 429, 500],

@@ -1,4 +1,4 @@
-/** The words of risk routing (contract F7, F8), shared by the contract and the core. */
+/** Enumerated words of risk routing, shared by the contract and the core (contract F7, F8). */
 
 /** From the least restrictive to the most. */
 export const riskActions = ['allow', 'flag', 'escalate', 'block'] as const;

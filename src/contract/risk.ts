@@ -1,4 +1,4 @@
-/** Risk routing (contract F7-F9, O3). The scoring is in `core/risk/`. */
+/** Risk routing (contract F7-F9, O3); `src/core/risk/` has the scoring. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -85,7 +85,7 @@ const config = {
 };
 const signals = Type.Record(Type.String(), riskSignal, {
   maxProperties: limits.riskItems,
-  description: 'Known signals by name; replaces the built-in registry where given',
+  description: 'Known signals by name; replaces the built-in registry if present',
 });
 const Band = Type.Object({ from: unit, action });
 
@@ -98,7 +98,7 @@ export type RiskConfigInput = Static<typeof RiskConfigInput>;
 export const RiskRouterConfig = Type.Object({
   ...config,
   signals,
-  bands: Type.Array(Band, { description: 'What the thresholds mean, lowest first; read only' }),
+  bands: Type.Array(Band, { description: 'The actions of the thresholds, lowest first; read only' }),
 });
 export type RiskRouterConfig = Static<typeof RiskRouterConfig>;
 
@@ -109,7 +109,7 @@ export const risk = {
     path: '/risk/evaluate',
     scope: 'risk:evaluate',
     meters: 'risk_decision',
-    summary: 'Score a moment of a run and route it: allow, flag, escalate or block',
+    summary: 'Score a step of a run and route it: allow, flag, escalate or block',
     body: RiskInput,
     success: { 200: RiskDecision },
     statuses: [400, 401, 429, 500],

@@ -1,16 +1,17 @@
 /**
- * Schema pieces shared by several tags. A schema here *is* the JSON Schema that is published and checked.
+ * Schema parts that several tags share. Each is the JSON Schema that the service publishes and checks.
+ * Proven by `test/contract/schema.test.ts`.
  */
 import { Type } from 'typebox';
 import type { TLiteral, TProperties, TSchema, TUnion } from 'typebox';
 import { limits } from './limits.ts';
 import { idPattern } from './text-patterns.ts';
 
-/** An object that refuses unknown members; the only way in which inputs are declared. */
+/** An object that refuses unknown members; every input schema uses it. */
 export const exact = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false });
 
-/** An identifier chosen by a client: runId, policyId, nodeId, clientEventId. */
+/** An identifier that the client chooses: runId, policyId, nodeId, clientEventId. */
 export const clientId = (description: string) =>
   Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
@@ -18,19 +19,19 @@ export const clientId = (description: string) =>
     description,
   });
 
-/** An identifier made by the service: TypeID, `<prefix>_` and 26 characters of base32. */
+/** An identifier that the service makes: a TypeID, `<prefix>_` and 26 characters of base32. */
 export const serviceId = (prefix: string) =>
   Type.String({
     pattern: idPattern(prefix),
     description: `TypeID with prefix ${prefix}`,
   });
 
-/** RFC 3339 with offset; calendar and range are checked by `src/core/time.ts`. */
+/** RFC 3339 with offset; `src/core/time.ts` checks calendar and range. */
 export const timestamp = (description: string) => Type.String({ format: 'date-time', description });
 
 /** One of these words. */
 export const oneOf = <const Word extends string>(words: readonly Word[]) =>
-  // of a list typebox would derive no words; that of one literal, which may be any of them, is the same
+  // typebox derives no words from a list; the cast to a union of one literal type gives the same schema
   Type.Union(words.map((word) => Type.Literal(word))) as unknown as TUnion<[TLiteral<Word>]>;
 
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -39,21 +40,20 @@ export const sha256Hash = Type.String({
   pattern: '^sha256:[0-9a-f]{64}$',
   description: 'sha256: and 64 hex digits',
 });
-/** A bare tree hash or salted digest inside C2SP and RFC 9901 texts. */
 export const freeObject = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Free-form JSON object',
 });
 
-/** Text of a query parameter that holds an integer; `core`-side readers turn it into a number. */
+/** The page size of a list, as a query parameter. */
 export const limitQuery = (fallback: number, max: number) =>
   Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: `Page size, default ${fallback}; above ${max} counts as ${max}`,
+      description: `Page size, default ${fallback}, at most ${max}; a larger value counts as ${max}`,
     }),
   );
 export const cursorQuery = Type.Optional(
-  Type.String({ maxLength: limits.cursorChars, description: 'nextCursor of the page before' }),
+  Type.String({ maxLength: limits.cursorChars, description: 'nextCursor of the previous page' }),
 );
 
 export const page = <Item extends TSchema>(item: Item) =>

@@ -1,7 +1,7 @@
-/** Runs of the service itself: nobody else writes to them, everybody may read and prove them (contract O8). */
+/** Runs that only the service writes to; every reader of the project may read and prove them (contract O8). */
 
-/** How their ids begin. */
+/** Their ids begin with this. */
 const systemRuns = 'gov.';
 
 export const isSystemRun = (runId: string): boolean => runId.startsWith(systemRuns);
-export const systemRunRefusal = `expected a run of your own: ${systemRuns}… are the service’s`;
+export const systemRunRefusal = `expected a run id outside ${systemRuns}…, which the service reserves`;

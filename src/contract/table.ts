@@ -1,8 +1,8 @@
-/** THE TABLE: every operation, once. A row without a handler does not compile (`src/service/handlers.ts`). */
+/** The contract table: every operation, once. A row without a handler does not compile (`src/service/handlers.ts`). */
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
-import { bundle } from './plane-config.ts';
+import { planeConfig } from './plane-config.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
 import { exports } from './exports.ts';
@@ -30,7 +30,7 @@ export const table = {
   ...graphs,
   ...governance,
   ...policies,
-  ...bundle,
+  ...planeConfig,
   ...tools,
   ...approvals,
   ...erasures,

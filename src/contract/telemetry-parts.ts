@@ -1,4 +1,4 @@
-/** What rows of hybrid telemetry are put together of (`telemetry.ts`, `data-planes.ts`). */
+/** Schema parts that `telemetry.ts` and `data-planes.ts` share. */
 import { Type } from 'typebox';
 import { limits } from './limits.ts';
 import { meteredTypes, type MeteredType } from './operation.ts';
@@ -16,7 +16,7 @@ export const counts = exact(
     ReturnType<typeof count>
   >,
 );
-/** 32 bytes in base64, as C2SP texts have them. */
+/** A 32-byte hash in base64, as in C2SP texts. */
 export const treeHash = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', maxLength: 44 });
 export const path = Type.Array(treeHash, { maxItems: limits.proofPathHashes });
 export const record = (description: string) =>
@@ -31,10 +31,10 @@ export const dataPlaneId = serviceId('dpl');
 export const reportId = serviceId('urp');
 export const challengeId = Type.String({
   pattern: '^chl_[0-9a-hjkmnp-tv-z]{52}$',
-  description: 'chl_ and 52 characters of base32: 256 random bits, which are the nonce',
+  description: 'chl_ and 52 characters of base32: 256 random bits, the nonce',
 });
 
-/** A leaf of the metering log with its inclusion in the tree that the message is about. */
+/** A leaf of the metering log with its inclusion proof in the tree of the message. */
 export const provenLeaf = exact({ index: count(), record: record('JCS of gov.meter/1'), inclusion: path });
 
 export const attestationStatuses = ['not_sampled', 'pending', 'verified', 'failed', 'expired'] as const;

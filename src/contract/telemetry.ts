@@ -1,6 +1,6 @@
 /**
- * Hybrid telemetry (contract B9-B13, J1-J8): a customer-hosted data plane enrols, reports counts
- * that can be verified, and answers challenges about them. No schema here has a member for content.
+ * Usage reports of data planes that customers host, and their attestation (contract B9-B13, J1-J8).
+ * A data plane reports counts with proof and answers challenges about them. No schema here has a member for content.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -49,21 +49,24 @@ export const UsageReport = exact({
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Without gaps in an epoch, from 1',
   }),
-  periodStart: timestamp('periodEnd of the report before'),
-  periodEnd: timestamp('Leaves up to here are counted'),
+  periodStart: timestamp('periodEnd of the previous report'),
+  periodEnd: timestamp('The report counts leaves up to this time'),
   operations: counts,
   totals: counts,
-  unmetered: count('Leaves of the period that count nothing'),
+  unmetered: count('Leaves of the period that are not metered'),
   log: exact({
     origin: origin('Origin of the metering log'),
-    epoch: count('Raised where the log began anew, after a restored backup'),
-    fromSize: count('treeSize of the report before'),
+    epoch: count('Incremented when the log restarts after a restored backup'),
+    fromSize: count('treeSize of the previous report'),
     treeSize: count(),
-    checkpoint: note('Of the metering log at treeSize, signed by the plane'),
+    checkpoint: note('Checkpoint of the metering log at treeSize, signed by the plane'),
     consistency: path,
   }),
   lastLeaf: nullable(provenLeaf),
-  auditLog: exact({ treeSize: count(), checkpoint: note('Of the audit log, at what the last leaf covers') }),
+  auditLog: exact({
+    treeSize: count(),
+    checkpoint: note('Checkpoint of the audit log at the size that the last leaf covers'),
+  }),
   previousReportHash: nullable(sha256Hash),
   runtime: exact({
     planeVersion: Type.String({ maxLength: limits.versionChars }),
@@ -86,13 +89,13 @@ export const Challenge = Type.Object({
     pattern: '^[0-9a-f]{64}$',
     description: '32 random bytes, drawn after the report was stored',
   }),
-  sampleSize: count('Units asked for beside the first and the last one of the range'),
+  sampleSize: count('Sampled units in addition to the first and the last unit of the range'),
   unitRange: Type.Object({ from: count('Exclusive'), to: count('Inclusive') }),
   consistencySizes: Type.Array(count(), { maxItems: limits.attestationConsistencySizes }),
   auditTreeSize: count(),
   crossSampleSize: count(),
   issuedAt: timestamp('When it was drawn'),
-  expiresAt: timestamp('Until when it can be answered'),
+  expiresAt: timestamp('When the challenge expires'),
 });
 export type Challenge = Static<typeof Challenge>;
 
@@ -110,11 +113,11 @@ export const AttestationProof = exact({
   }),
   samples: Type.Array(
     exact({
-      unit: count('Which unit, counted over all types since the epoch began'),
-      index: count('Of the leaf whose totals first reach it'),
+      unit: count('Number of the unit, counted over all types since the epoch began'),
+      index: count('Index of the first leaf whose totals reach the unit'),
       record: record('JCS of that leaf'),
       inclusion: path,
-      previous: Type.Optional(exact({ record: record('JCS of the leaf before'), inclusion: path })),
+      previous: Type.Optional(exact({ record: record('JCS of the previous leaf'), inclusion: path })),
     }),
     { maxItems: attestationSamples },
   ),
@@ -137,11 +140,11 @@ export const AttestationProof = exact({
     { maxItems: limits.attestationCrossSamples },
   ),
   generatedAt: timestamp('When the answer was made'),
-  signature: note('Note over what is answered, signed by the plane’s Ed25519 key'),
+  signature: note('Note over the answer, signed by the Ed25519 key of the plane'),
 });
 export type AttestationProof = Static<typeof AttestationProof>;
 
-/** Why an attestation or a report does not verify (contract J7). */
+/** Reasons why an attestation or a usage report does not verify (contract J7). */
 export const telemetryFaults = [
   'challenge_expired',
   'already_answered',
@@ -163,7 +166,7 @@ const UsageAccepted = Type.Object({
   status: oneOf(['accepted', 'duplicate']),
   receivedAt: timestamp('When it was stored'),
   sequence: count(),
-  nextSequence: count('The first one that is not held yet'),
+  nextSequence: count('The first sequence that the service does not have yet'),
   acceptedTreeSize: count('The largest size accepted in this epoch'),
   cosignature: Type.String({
     description: 'Signature line of the service for the reported checkpoint (C2SP tlog-cosignature)',
@@ -184,7 +187,7 @@ const UsageAccepted = Type.Object({
       { description: 'By metered type' },
     ),
   ),
-  serverTime: timestamp('Now, at the service'),
+  serverTime: timestamp('Time of the service'),
 });
 export type UsageAccepted = Static<typeof UsageAccepted>;
 
@@ -194,15 +197,15 @@ const Attested = Type.Object({
   status: Type.Literal('verified'),
   verifiedAt: timestamp('When it was verified'),
   checks: Type.Array(Type.Object({ name: Type.String(), passed: Type.Boolean(), count: count() })),
-  sampled: count('Distinct units that were shown'),
+  sampled: count('Distinct sampled units'),
   detection: Type.Array(Type.Object({ badFraction: Type.Number(), probability: Type.Number() }), {
-    description: 'How probably wrong labels of this share would have been seen: 1-(1-f)^k',
+    description: 'Probability that the sample finds wrong labels of this share f among k units: 1-(1-f)^k',
   }),
   cosignature: Type.String(),
 });
 export type Attested = Static<typeof Attested>;
 
-/** A signed message as it would have crossed the wire. */
+/** A signed message of a data plane in a file, as it would be sent over HTTP. */
 const Message = exact({
   kind: oneOf(['usage', 'attestation']),
   challengeId: Type.Optional(challengeId),
@@ -216,12 +219,12 @@ export type Message = Static<typeof Message>;
 const Receipt = Type.Object({
   kind: oneOf(['usage', 'attestation']),
   id: Type.String({ description: 'reportId or challengeId' }),
-  status: Type.Integer({ description: 'The HTTP status that the message would have been answered with' }),
-  answer: Type.Unknown({ description: 'Its body' }),
+  status: Type.Integer({ description: 'The HTTP status of the response to the message' }),
+  answer: Type.Unknown({ description: 'The body of the response' }),
   newest: Type.Optional(
     Type.Object(NewestReport.properties, {
       description:
-        'What is held of the data plane, where its report was refused for another one: it cannot ask, and goes on behind that',
+        'The newest report of the data plane, if the service refused this one because of it. The plane continues after that report',
     }),
   ),
 });
@@ -262,7 +265,7 @@ export const telemetry = {
     ...managed,
     method: 'POST',
     path: '/telemetry/import',
-    summary: 'Take signed messages of data planes that came by file; their time is not bound to now',
+    summary: 'Import signed messages of data planes from a file, without a limit on their age',
     body: exact({ messages: Type.Array(Message, { minItems: 1, maxItems: limits.importMessages }) }),
     bodyBytes: limits.importTelemetryBytes,
     success: { 200: Type.Object({ receipts: Type.Array(Receipt) }) },

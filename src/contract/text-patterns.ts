@@ -1,11 +1,11 @@
-/** Patterns of texts that are also looked at where no schema is. */
+/** Patterns of texts that the schemas share with code that has no schema. Proven by `test/contract/schema.test.ts`. */
 
 /** A TypeID: a prefix, and 26 characters of Crockford's base32. */
 export const idPattern = (prefix: string): string => `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`;
 
 /**
- * A name for people to read: no C0 or C1 control characters, no line separators, nothing that turns the direction of
- * writing, and something that is seen.
+ * A name that people read: no C0 or C1 control characters, line separators or bidirectional controls, and at least
+ * one visible character.
  */
 export const namePattern =
   '^(?=.*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +

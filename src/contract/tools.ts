@@ -1,5 +1,5 @@
 /**
- * Tool governance (contract M9-M12). Policies see the call as the context
+ * Tool governance (contract M9-M12). Policies evaluate the call as the context
  * `{…context, tool: {name, server, version, schemaHash, annotations}, arguments, actor, runId}`.
  */
 import { Type } from 'typebox';
@@ -13,7 +13,7 @@ import { clientId, exact, freeObject, nullable, oneOf, serviceId, sha256Hash, ti
 const label = Type.String({ minLength: 1, maxLength: limits.toolNameChars });
 const hint = Type.Optional(Type.Boolean());
 
-/** What the service adds to the context of a tool call; a caller's own context must not have them. */
+/** Members that the service adds to the context of a tool call; the context of a caller must not have them. */
 export const toolContextMembers = ['tool', 'arguments', 'actor', 'runId'] as const;
 
 export const ToolCall = exact({
@@ -31,14 +31,14 @@ export const ToolCall = exact({
   actor: Type.Optional(Actor),
   context: Type.Optional(freeObject),
   policyIds: Type.Optional(Type.Array(clientId('Policy'), { maxItems: limits.toolPolicyIds })),
-  dryRun: Type.Optional(Type.Boolean({ description: 'true: decide, record nothing' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'true: decide but record nothing' })),
 });
 export type ToolCall = Static<typeof ToolCall>;
 
 const ToolDecision = Type.Object({
   evaluationId: serviceId('pev'),
   decision: oneOf(policyActions),
-  allowed: Type.Boolean({ description: 'decision is allow or warn' }),
+  allowed: Type.Boolean({ description: 'true if decision is allow or warn' }),
   reason: Type.String({ maxLength: limits.reasoningChars }),
   matchedPolicies: Type.Array(
     Type.Object({
@@ -52,7 +52,7 @@ const ToolDecision = Type.Object({
   argumentsHash: sha256Hash,
   approvalId: nullable(serviceId('apr')),
   evaluatedAt: timestamp('When it was decided'),
-  expiresAt: timestamp('Until when the decision may be used'),
+  expiresAt: timestamp('When the decision expires'),
 });
 export type ToolDecision = Static<typeof ToolDecision>;
 

@@ -1,12 +1,12 @@
 /**
- * A queue that serves its owners in turn: each time the oldest item of the owner who was served longest ago. However
- * much one owner queues, another waits for one item of each owner. Where the queue is full, what came last of the
- * owner with most items makes way: a flood refuses itself, and an owner alone has all the room.
+ * A queue that is fair to its owners: it returns the oldest item of the owner that was served longest ago.
+ * However many items one owner queues, another owner waits for at most one item of each owner. A full queue refuses the
+ * newest item of the owner with the most items, so a flood refuses itself, and a single owner may use all of it.
  * Proven by `test/core/fair-queue.test.ts`.
  */
 
-export class Turns<Item> {
-  /** By owner, in the order in which their turns come; none is empty. */
+export class FairQueue<Item> {
+  /** By owner, in serving order; no list is empty. */
   readonly #queues = new Map<string, Item[]>();
   #size = 0;
 
@@ -15,8 +15,8 @@ export class Turns<Item> {
   }
 
   /**
-   * Queues an item where fewer than `limit` wait. Answers the item that is refused where it is full: one of another
-   * owner, or the item itself.
+   * Queues an item if fewer than `limit` wait. Returns the refused item of a full queue: one of another owner, or the
+   * item itself.
    */
   add(owner: string, item: Item, limit: number): Item | undefined {
     const refused = this.#size < limit ? undefined : makeWay(this.#queues, owner, item);
@@ -28,11 +28,11 @@ export class Turns<Item> {
     return refused;
   }
 
-  /** Takes the item whose turn it is; undefined where none waits. */
+  /** Removes and returns the next item; undefined if the queue is empty. */
   next(): Item | undefined {
-    const [turn] = this.#queues;
-    if (turn === undefined) return undefined;
-    const [owner, queue] = turn;
+    const [first] = this.#queues;
+    if (first === undefined) return undefined;
+    const [owner, queue] = first;
     const item = queue.shift();
     this.#size -= 1;
     if (queue.length > 0 && this.#queues.size === 1) return item;
@@ -41,7 +41,7 @@ export class Turns<Item> {
     return item;
   }
 
-  /** Takes all that waits. */
+  /** Removes and returns all items. */
   clear(): Item[] {
     const all = [...this.#queues.values()].flat();
     this.#queues.clear();
@@ -51,8 +51,8 @@ export class Turns<Item> {
 }
 
 /**
- * Takes out the newest item of the owner with most, where that one has at least two more than the owner of `item`;
- * else answers `item`. Leaves no queue empty. Cost: the number of owners.
+ * Removes and returns the newest item of the owner with the most items, if it has at least two more than the owner of
+ * `item`; else returns `item`. Leaves no list empty. Cost: linear in the number of owners.
  */
 export function makeWay<Item>(queues: ReadonlyMap<string, Item[]>, owner: string, item: Item): Item {
   let longest = queues.get(owner) ?? [];

@@ -4,9 +4,9 @@
  *   bits   48          4    12      2    14      48
  *          unix ms     0111 random  10   random  random; in event ids: the index in the log
  *
- * An event id so names its own row, and the dearest index of the event table, a unique one over random
- * texts, is not needed. Whoever looks a row up that way must still compare the whole id: an index can be
- * guessed, 26 random bits beside it cannot be known. Identifiers are never an access control.
+ * An event id contains the leaf index of its event, so the event table needs no unique index over random texts, its most
+ * expensive one. A lookup by index must still compare the whole id: an index can be guessed, the 26 random bits cannot.
+ * Identifiers are never an access control.
  * Proven by `test/core/id.test.ts` (TypeID and RFC 9562 known answers).
  */
 const prefixes =
@@ -14,28 +14,28 @@ const prefixes =
 
 type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
 
-/** The prefix names the kind of thing: `evt` an event, `prf` a proof, … */
+/** The prefix names the kind of object: `evt` an event, `prf` a proof, … */
 export type IdPrefix = Words<typeof prefixes>;
 
 const anyTypeId = new RegExp(`^(?:${prefixes.replaceAll(' ', '|')})_[0-7][0-9a-hjkmnp-tv-z]{25}$`);
 const anyEventId = /^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Two characters for each value of ten bits: 128 bits are 13 look-ups. Made by whoever makes the first id. */
+/** Two characters for each value of ten bits: 128 bits are 13 look-ups. Made with the first id. */
 let pairs: readonly string[] | undefined;
 const allPairs = (): string[] =>
   Array.from(alphabet, (high) => Array.from(alphabet, (low) => high + low)).flat();
 const pair = (tenBits: number): string => (pairs ??= allPairs())[tenBits] ?? '';
 
-/** By character code. */
+/** Value of each digit, by character code. */
 const digitOf = new Uint8Array(128);
 for (let digit = 0; digit < alphabet.length; digit++) digitOf[alphabet.charCodeAt(digit)] = digit;
 
 const maxUint48 = 2 ** 48 - 1;
 
 /**
- * A TypeID from a time and randomness (at least 10 bytes, of which 74 bits are used). A time outside
- * 0 … 2^48 − 1 or too little randomness is a bug and throws.
+ * Returns a TypeID from a time and randomness (at least 10 bytes, of which 74 bits are used). Throws for a time outside of
+ * 0 … 2^48 − 1 or too little randomness: a bug.
  */
 export function typeId(prefix: IdPrefix, unixMs: number, random: Uint8Array): string {
   if (random.length < 10) throw new Error(`expected at least 10 random bytes, got ${random.length}`);
@@ -44,14 +44,14 @@ export function typeId(prefix: IdPrefix, unixMs: number, random: Uint8Array): st
   return encode(prefix, { unixMs, middle, last: bytes.getUint16(4) * 2 ** 32 + bytes.getUint32(6) });
 }
 
-/** An event id that carries the event's log index (0 … 2^48 − 1); `random` is 26 random bits. 0.2 µs. */
+/** Returns an event id with the log index of the event (0 … 2^48 − 1); `random`: 26 random bits. Cost: 0.2 µs. */
 export function eventId(unixMs: number, index: number, random: number): string {
   return encode('evt', { unixMs, middle: random & 0x3ffffff, last: index });
 }
 
 /**
- * The log index in an event id, or null for what is not the TypeID of an event over a UUIDv7. The text may
- * be an attacker's: an answer does not mean that such an event exists, or that this is its id.
+ * Returns the log index in an event id, or null for a text that is not the TypeID of an event over a UUIDv7. Attacker
+ * controlled: an index does not prove that such an event exists or has this id.
  */
 export function eventIndex(eventId: string): number | null {
   if (!anyEventId.test(eventId)) return null;
@@ -60,7 +60,7 @@ export function eventIndex(eventId: string): number | null {
   return decode(eventId, 20, 30) % 2 ** 48;
 }
 
-/** Whether a text is one of our TypeIDs, of one kind where a prefix is given. Accepts every UUID version. */
+/** Returns whether a text is one of our TypeIDs, of one kind if a prefix is given. Accepts every UUID version. */
 export function isTypeId(text: string, prefix?: IdPrefix): boolean {
   return (prefix === undefined || text.startsWith(`${prefix}_`)) && anyTypeId.test(text);
 }
@@ -89,7 +89,7 @@ function fiftyBits(two: number, fortyEight: number): string {
   return pair(high >>> 10) + pair(high & 1023) + thirtyBits(fortyEight % 2 ** 30);
 }
 
-/** The number in the characters [from, to) of a checked TypeID; exact up to ten characters. */
+/** Returns the number in the characters [from, to) of a checked TypeID; exact up to ten characters. */
 function decode(id: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at++) value = value * 32 + (digitOf[id.charCodeAt(at)] ?? 0);

@@ -1,7 +1,7 @@
 /**
- * Timestamps: RFC 3339 in the profile of contract A3. `T` and an offset (`Z` or ±hh:mm) are required, 0 to 9
- * fraction digits, no leap second 60, and both the written year and the moment it names lie in 1970 to 9999,
- * so that every accepted timestamp can be written by `formatTimestamp`.
+ * Timestamps: RFC 3339 in the profile of contract A3. `T` and an offset (`Z` or ±hh:mm) are required, with 0 to 9 fraction
+ * digits and no leap second 60. Both the written year and the moment are from 1970 to 9999, so that `formatTimestamp`
+ * can write every accepted timestamp.
  * Proven by `test/core/time.test.ts` (RFC 3339 §5.8 known answers).
  */
 import { limits } from '../contract/limits.ts';
@@ -22,8 +22,8 @@ const T = 0x54;
 const Z = 0x5a;
 
 /**
- * Unix milliseconds of a timestamp, digits beyond milliseconds cut off (towards −∞), or null for whatever is
- * not in the profile. The text may be an attacker's; cost is one pass, without a regular expression.
+ * Returns Unix milliseconds of a timestamp, further digits cut off (towards −∞), or null for a text outside of the profile.
+ * Attacker controlled. Cost: one pass, without a regular expression.
  */
 export function parseTimestamp(text: string): number | null {
   const length = text.length;
@@ -43,7 +43,7 @@ export function parseTimestamp(text: string): number | null {
   return unixMs >= 0 && unixMs < endOf9999 ? unixMs : null;
 }
 
-/** `YYYY-MM-DDTHH:mm:ss.sssZ` of unix milliseconds from 1970 to 9999; anything else is a bug and throws. */
+/** Returns `YYYY-MM-DDTHH:mm:ss.sssZ` of Unix milliseconds from 1970 to 9999; throws for another value, a bug. */
 export function formatTimestamp(unixMs: number): string {
   if (!(Number.isInteger(unixMs) && unixMs >= 0 && unixMs < endOf9999)) {
     throw new Error(`expected whole unix milliseconds in the years 1970 to 9999, got ${unixMs}`);
@@ -61,7 +61,7 @@ function hasDateTimeMarks(text: string): boolean {
   );
 }
 
-/** The number in [from, to), or −1 where a character is not a digit. */
+/** Returns the number in [from, to), or −1 if a character is not a digit. */
 function digits(text: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at++) {
@@ -74,7 +74,7 @@ function digits(text: string, from: number, to: number): number {
 
 const inRange = (value: number, max: number): boolean => value >= 0 && value <= max;
 
-/** Days from 1970-01-01 to a date of the proleptic Gregorian calendar, or −1 where there is no such date. */
+/** Returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar, or −1 for an invalid date. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   if (year < 1970 || month < 1 || month > 12 || day < 1) return -1;
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -86,7 +86,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return (year - 1970) * 365 + leapDays + before + (leap && month > 2 ? 1 : 0) + day - 1;
 }
 
-/** Where the fraction that may begin at character 19 ends, or −1 where it has none or more than 9 digits. */
+/** Returns the end of the fraction that may begin at character 19, or −1 for an empty one or more than 9 digits. */
 function endOfFraction(text: string): number {
   if (text.charCodeAt(19) !== DOT) return 19;
   let end = 20;
@@ -100,7 +100,7 @@ function fractionMs(text: string, end: number): number {
   return digits(text, 20, kept) * 10 ** (23 - kept);
 }
 
-/** The offset at the end of the text, or null where the text ends otherwise. */
+/** Returns the offset at the end of the text, or null if the text ends otherwise. */
 function offsetMs(text: string, at: number): number | null {
   const sign = text.charCodeAt(at);
   if (sign === Z) return at + 1 === text.length ? 0 : null;
@@ -112,7 +112,7 @@ function offsetMs(text: string, at: number): number | null {
   return (hours * 60 + minutes) * (sign === MINUS ? -minuteMs : minuteMs);
 }
 
-/** What is said of an event whose time is further ahead than `limits.futureSkewSeconds` (contract E6). */
+/** Returns the refusal of an event whose time exceeds `limits.futureSkewSeconds` (contract E6). */
 export function futureRefusal(sent: string, nowMs: number): string {
   const { futureSkewSeconds } = limits;
   const latest = formatTimestamp(nowMs + futureSkewSeconds * 1000);

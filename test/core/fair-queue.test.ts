@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/core/fair-queue.ts';
+import { FairQueue } from '../../src/core/fair-queue.ts';
 
 const room = 1000;
 
 /** Items are named by owner and number: `a1`. */
-function queued(...items: readonly string[]): Turns<string> {
-  const turns = new Turns<string>();
+function queued(...items: readonly string[]): FairQueue<string> {
+  const turns = new FairQueue<string>();
   for (const item of items) expect(turns.add(item.charAt(0), item, room)).toBeUndefined();
   return turns;
 }
 
-function taken(turns: Turns<string>, count = room): string[] {
+function taken(turns: FairQueue<string>, count = room): string[] {
   const items: string[] = [];
   while (items.length < count) {
     const item = turns.next();
@@ -41,7 +41,7 @@ describe('turns', () => {
   it('give nothing up twice, and nothing that was never given', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(3))), (steps) => {
-        const turns = new Turns<string>();
+        const turns = new FairQueue<string>();
         const out: string[] = [];
         steps.forEach(([owner, takes], at) => {
           const refused = turns.add(owner, `${owner}${at}`, 5);
@@ -58,7 +58,7 @@ describe('turns', () => {
 
 describe('a full queue', () => {
   it('belongs to one owner alone, and refuses what is one too many', () => {
-    const turns = new Turns<string>();
+    const turns = new FairQueue<string>();
     expect(turns.add('a', 'a1', 2)).toBeUndefined();
     expect(turns.add('a', 'a2', 2)).toBeUndefined();
     expect(turns.add('a', 'a3', 2)).toBe('a3');

@@ -2,7 +2,7 @@
 import { writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleFaults } from '../../src/contract/plane-config.ts';
+import { planeConfigFaults } from '../../src/contract/plane-config.ts';
 import { emptyDirectory, shell } from '../cli/support/tool.ts';
 import { blocks, page, promisedExit, withoutComment } from './pages.ts';
 import { startService, type Tenant, type TestService } from '../support/hosted.ts';
@@ -61,7 +61,7 @@ describe('docs/how-to/take-configuration-from-a-service.md', () => {
   });
 
   it('has every reason of a refusal in docs/reference/plane-configuration.md', () => {
-    const missing = bundleFaults.filter(
+    const missing = planeConfigFaults.filter(
       (reason) => !format.text.includes(`\`${reason}\``) && reason !== 'switched_off',
     );
     expect(missing).toEqual([]);

@@ -3,16 +3,16 @@
  * Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import type { Json, JsonObject } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
 import { isObject, objectOf, readInput } from '../program/input.ts';
 import type { InputIo } from '../program/input.ts';
 
-export const readCheckpoint = async (file: string, place: InputIo): Promise<Checkpoint> =>
+export const readCheckpoint = async (file: string, place: InputIo): Promise<PolicyInput> =>
   checkpointOf(objectOf(await readInput(file, place)), file);
 
 /** `where` names the file or case. Errors: exit 2. */
-export function checkpointOf(value: Json | undefined, where: string): Checkpoint {
+export function checkpointOf(value: Json | undefined, where: string): PolicyInput {
   if (!isObject(value)) throw usage(`${where}: expected a checkpoint, an object such as {"context": {…}}`);
   if (!Object.hasOwn(value, 'context')) return { context: value };
   const other = Object.keys(value).find((name) => name !== 'context' && name !== 'step');
@@ -26,5 +26,5 @@ export function checkpointOf(value: Json | undefined, where: string): Checkpoint
 }
 
 /** Returns the form that the service accepts. */
-export const wireCheckpoint = ({ step, context }: Checkpoint): { step?: number; context: JsonObject } =>
+export const wireCheckpoint = ({ step, context }: PolicyInput): { step?: number; context: JsonObject } =>
   step === undefined ? { context } : { step, context };

@@ -7,7 +7,7 @@ import { policyActions } from '../../contract/policy-words.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { compile } from '../../core/policy/evaluate/compile.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { coverage, mutants } from '../../core/policy/lint/coverage.ts';
 import type { Coverage } from '../../core/policy/lint/coverage.ts';
 import { counts, decide, restriction } from '../../core/policy/evaluate/decision.ts';
@@ -21,7 +21,7 @@ import type { PolicyFile } from './file.ts';
 export interface Case {
   readonly file: string;
   readonly name: string;
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: PolicyInput;
   /** The combined decision, or decisions by policy id. */
   readonly expect: PolicyAction | ReadonlyMap<string, PolicyAction>;
 }

@@ -1,7 +1,8 @@
 /**
  * Prints the result of an export's verification, and its limits. Tested by `test/cli/commands/export/verify.test.ts`.
  */
-import type { ExportCheckId, ExportVerdict } from '../../core/export/verify.ts';
+import type { ExportCheckId } from '../../core/export/checks.ts';
+import type { ExportVerdict } from '../../core/export/verify.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';

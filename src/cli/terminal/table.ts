@@ -2,7 +2,7 @@
  * Tables that fit the terminal's width, and tab-separated lines with full values for a pipe.
  * Tested by `test/cli/terminal/table.test.ts`.
  */
-import { marked } from '../../core/export/csv.ts';
+import { marked } from '../../core/csv.ts';
 import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
 import type { Column } from './view.ts';
@@ -152,7 +152,7 @@ export const tabbed = (columns: readonly Column[], row: Row): Safe =>
 
 /**
  * One CSV line (RFC 4180). A `'` precedes text that a spreadsheet would run as a formula, as in exports
- * (`src/core/export/csv.ts`, contract K10). Numbers stay unchanged.
+ * (`src/core/csv.ts`, contract K10). Numbers stay unchanged.
  */
 export function csvLine(values: readonly unknown[]): Safe {
   const cells = values.map((value) => {

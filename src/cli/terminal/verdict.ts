@@ -4,7 +4,7 @@
  */
 import type { Explanation } from '../../core/proof/bundle.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
-import type { CheckResult, VacuousCode, Verdict } from '../../core/proof/verdict.ts';
+import type { CheckResult, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
@@ -20,7 +20,7 @@ interface Layer {
 }
 
 /** A verdict of this machine, or the service's response, which has fewer members. */
-export interface ShownVerdict extends Partial<Omit<Verdict, 'layers' | 'code'>> {
+export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
   readonly verified: boolean;
   readonly proofId: string | null;

@@ -1,6 +1,6 @@
 /**
- * The leaf of a decided approval, `gov.approval/1` (docs/reference/proof-format.md, contract O9): in clear who decided what, and
- * when; committed the reason.
+ * The leaf of a decided approval, `gov.approval/1` (`docs/reference/proof-format.md`, contract O9). In clear: approver, outcome, time.
+ * Committed: the reason.
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
@@ -12,7 +12,7 @@ export interface ApprovalRecord {
   readonly runId: string;
   readonly evaluationId: string;
   readonly outcome: ApprovalOutcome;
-  /** Key id of the principal that decided. */
+  /** Key id of the approver. */
   readonly approver: string;
   readonly at: string;
 }
@@ -26,7 +26,7 @@ export function draftApproval(
   return draftLeaf('gov.approval/1', fields, { runId, id: approval.id, committed, salt });
 }
 
-/** `reason` is null where none was given, undefined where it was erased. */
+/** Reads a leaf. `reason` is null if none was given, undefined if it is erased. */
 export function openApproval({
   clear,
   committed,

@@ -1,24 +1,24 @@
 /**
- * The leaf of an erasure, `gov.erasure/1` (docs/explanation/how-erasure-works.md): which digests of which leaves lost their salts and values,
- * why and when. It has digests alone, never a pointer or a name: what was erased is not told by what remembers it.
+ * The leaf of an erasure, `gov.erasure/1` (`docs/explanation/how-erasure-works.md`): digests that lost their salts and values, the reason, the
+ * time. It contains digests only, never a pointer or name, so that the record does not reveal what was erased.
  * Proven by `test/core/decided/erasure.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 
-/** Digests of one leaf. A type, not an interface: it is JSON. */
+/** Digests of one leaf. A type, not an interface, because it is JSON. */
 export type ErasureTarget = { readonly index: number; readonly digests: readonly string[] };
 
 export interface ErasureRecord {
   readonly erasureId: string;
-  /** Ascending by index; at most `limits.erasureTargets` with `limits.erasureDigests` digests in all. */
+  /** Ascending by index; at most `limits.erasureTargets`, with at most `limits.erasureDigests` digests in total. */
   readonly targets: readonly ErasureTarget[];
-  /** A word of who asked, such as `subject_request` or `retention`. */
+  /** A word from the requester, such as `subject_request` or `retention`. */
   readonly reasonCode: string;
   readonly requestedAt: string;
   readonly executedAt: string;
-  /** Whether a key was destroyed with it, so that copies of the values elsewhere are of no use either. */
+  /** Whether a key was destroyed, so that copies of the values elsewhere are unreadable. */
   readonly keyDestroyed: boolean;
 }
 
@@ -28,7 +28,7 @@ export function draftErasure(erasure: ErasureRecord): OtherDraft {
   return draftLeaf('gov.erasure/1', fields, { id: erasure.erasureId });
 }
 
-/** What fits into one leaf of those that are to be erased, and the rest. */
+/** Splits the targets of an erasure into those that fit into one leaf, and the rest. */
 export function firstTargets(targets: readonly ErasureTarget[]): {
   readonly taken: readonly ErasureTarget[];
   readonly rest: readonly ErasureTarget[];
@@ -42,7 +42,7 @@ export function firstTargets(targets: readonly ErasureTarget[]): {
   return { taken: targets.slice(0, count), rest: targets.slice(count) };
 }
 
-/** Null where the record is no erasure. The text may be anything; never throws. */
+/** Reads an erasure; null for another record. Attacker controlled; never throws. */
 export function readErasure(record: string): ErasureRecord | null {
   if (!record.includes('"type":"gov.erasure/1"')) return null;
   let value: JsonObject;

@@ -1,38 +1,28 @@
 /**
- * The leaf of a policy evaluation, `gov.evaluation/1` (docs/reference/proof-format.md, contract O5): in clear which policy set
- * decided, what came out, and the approval that an escalation opened; committed the checkpoint, what of it the
+ * The leaf of a policy evaluation, `gov.evaluation/1` (`docs/reference/proof-format.md`, contract O5). In clear: the policy set, the
+ * combined decision, and the approval that an escalation opened. Committed: the policy input, the part of it that the
  * conditions read, and each decision.
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
 import { isSystemRun } from '../../contract/system-runs.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
-import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../contract/policy-words.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
 import { labelled } from '../hash.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import { counts } from '../policy/evaluate/decision.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
 import { spellingOf } from './outcome-cache.ts';
-
-/** What one policy decided, as it is answered and committed. */
-export type RecordedDecision = {
-  readonly policyId: string;
-  readonly version: number | null;
-  readonly policyHash: string | null;
-  readonly decision: PolicyAction;
-  readonly outcome: PolicyOutcome;
-  readonly severity: PolicySeverity | null;
-  readonly reasoning: string;
-};
+import type { RecordedDecision } from './recorded-decision.ts';
 
 export const policySources = ['requested', 'active', 'tool'] as const;
 export type PolicySource = (typeof policySources)[number];
 
-/** The approval that an escalation opened, for the time until it expires. */
+/** The approval that an escalation opened, until it expires. */
 export type OpenedApproval = {
   readonly id: string;
-  /** Key id of the principal that asked, who never decides it. */
+  /** Key id of the requester, who cannot decide the approval. */
   readonly requestedBy: string;
   readonly expiresAt: string;
 };
@@ -41,27 +31,27 @@ export interface Evaluation {
   readonly id: string;
   readonly runId: string;
   readonly policySource: PolicySource;
-  /** How many policies were evaluated; more than are listed where only non-default decisions are. */
+  /** Number of evaluated policies; more than are listed if only non-default decisions are listed. */
   readonly policyCount: number;
-  /** Ids that were asked for, in order; null for all active ones. */
+  /** Requested policy ids, in order; null for all active policies. */
   readonly policyIds: readonly string[] | null;
   readonly policySetHash: string;
-  /** Index of the newest gov.policy/1 leaf when it was decided, null where there was none. */
+  /** Index of the newest gov.policy/1 leaf at the evaluation; null without one. */
   readonly policyIndex: number | null;
   readonly combined: PolicyAction;
-  /** Null where it opened none. */
+  /** Null if no approval was opened. */
   readonly approval: OpenedApproval | null;
   readonly evaluatedAt: string;
   readonly decisions: readonly RecordedDecision[];
-  /** Decisions of policies in review: recorded, not enforced. */
+  /** Decisions of policies in review: recorded but not enforced. */
   readonly shadow: readonly RecordedDecision[];
-  /** `{step?, context}`; null once it was erased. */
+  /** The policy input `{step?, context}`; null if erased. */
   readonly checkpoint: JsonObject | null;
-  /** The smallest checkpoint that holds what the conditions read; kept where the whole one is erased. */
+  /** The smallest policy input with everything that the conditions read; stored after the whole one is erased. */
   readonly readSet: JsonObject | null;
 }
 
-/** A leaf of more commitments than `limits.policiesListed` decisions commits to their list as one. */
+/** Drafts the leaf. More than `limits.policiesListed` decisions are committed as one list. */
 export function draftEvaluation(evaluation: Evaluation, salt: () => string): OtherDraft {
   const { runId, decisions, shadow, checkpoint, readSet, policyIds, ...clear } = evaluation;
   const committed: (readonly [pointer: string, value: Json, canonical?: string])[] = [];
@@ -80,11 +70,11 @@ export function draftEvaluation(evaluation: Evaluation, salt: () => string): Oth
   return draftLeaf('gov.evaluation/1', fields, { runId, id: evaluation.id, committed, salt });
 }
 
-/** An evaluation as its leaf tells it: erased members are null or left out. */
+/** An evaluation as read from its leaf: erased members are null or empty. */
 export interface OpenEvaluation extends Evaluation {
-  /** What was committed to. */
+  /** The commitment to the decisions. */
   readonly list: ListCommitment;
-  /** Whether the caller picked the policies, also where their ids were erased. */
+  /** Whether the caller chose the policies, even if their ids are erased. */
   readonly picked: boolean;
 }
 
@@ -113,10 +103,10 @@ export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
   };
 }
 
-/** The evaluation in leaf `index` as it is listed and exported. */
+/** Returns the evaluation in leaf `index` for lists and exports. */
 export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation): PolicyEvaluationRecord => ({
   id: evaluation.id,
-  // a tool call without a run is kept in a run of the service
+  // A tool call without a run is recorded in a run of the service.
   runId: isSystemRun(evaluation.runId) ? null : evaluation.runId,
   policySource: evaluation.policySource,
   policyCount: evaluation.policyCount,
@@ -129,7 +119,7 @@ export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation):
   sequence: index,
 });
 
-/** Why an evaluation came to `escalate`: what the first policy that escalated says. */
+/** Returns the reason of an escalation: the reasoning of the first policy that escalated. */
 export function escalationReason(decisions: readonly RecordedDecision[]): string {
   const escalating = decisions.find(({ decision, outcome }) => decision === 'escalate' && counts(outcome));
   return escalating?.reasoning ?? '';
@@ -137,7 +127,7 @@ export function escalationReason(decisions: readonly RecordedDecision[]): string
 
 const argumentsLabel = 'gov.toolargs/v1';
 
-/** `SHA-256("gov.toolargs/v1\n" || JCS(arguments))` of a tool call, and how long the canonical form is. */
+/** Returns `SHA-256("gov.toolargs/v1\n" || JCS(arguments))` of a tool call, and the bytes of the canonical form. */
 export function argumentsHash(given: JsonObject): { readonly hash: string; readonly bytes: number } {
   const { preimage, hash } = labelled(argumentsLabel, given);
   return { hash, bytes: Buffer.byteLength(preimage) - argumentsLabel.length - 1 };

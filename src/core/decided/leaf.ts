@@ -1,6 +1,6 @@
 /**
- * What the leaves of decisions share (docs/reference/proof-format.md): lists by count and root, and reading a leaf back from
- * record and stored disclosures. The store checked both against the log when it read them.
+ * Common parts of the leaves of decisions (`docs/reference/proof-format.md`): list commitments, and reading a leaf from its record and
+ * stored disclosures. The store has checked both against the log. Proven by `test/core/decided/evaluation.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { hashText } from '../hash.ts';
@@ -9,23 +9,23 @@ import { ListRoot } from '../merkle/list-root.ts';
 import { rebuild } from '../event/record.ts';
 import type { Disclosure } from '../event/disclosure.ts';
 
-/** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface: it is JSON. */
+/** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface, because it is JSON. */
 export type ListCommitment = { readonly n: number; readonly root: string };
 
 export const listCommitment = (items: Iterable<Json>): ListCommitment =>
   hashesCommitment(Array.from(items, (item) => itemHash(canonicalize(item))));
 
-/** The RFC 6962 leaf hash of an item by its canonical text: 32 one-byte characters. */
+/** Returns the RFC 6962 leaf hash of an item from its canonical text: 32 one-byte characters. */
 export const itemHash = (text: string): string => hash('sha256', `\0${text}`, 'binary');
 
-/** As above, by the leaf hashes of the items. */
+/** Returns the commitment from the leaf hashes of the items. */
 export function hashesCommitment(hashes: Iterable<string>): ListCommitment {
   const list = new ListRoot();
   for (const leaf of hashes) list.addHash(leaf);
   return { n: list.size, root: hashText(list.root()) };
 }
 
-/** The clear members of a record, and the committed ones by name; without those that were erased. */
+/** The clear members of a record, and the committed members by name; erased ones are absent. */
 export interface OpenLeaf {
   readonly index: number;
   readonly clear: JsonObject;

@@ -1,18 +1,18 @@
 /**
- * What policies said lately, in the form in which it is recorded. A policy mostly says what it said before, for
- * the same reason, and an evaluation asks many: what does not hang on the evaluation is made once, which is the
- * canonical text of a decision and its hash in the list of decisions. Salts are new in every leaf.
+ * A cache of recent policy decisions in recorded form: canonical text and hash in the list of decisions.
+ * Most policies repeat a decision with the same reasoning, and an evaluation has many of them; the parts that do not
+ * depend on the evaluation are computed once. Salts are new in every leaf.
  * Proven by `test/core/decided/outcome-cache.test.ts`.
  */
 import { canonicalize } from '../json/parse.ts';
 import type { Member, PolicyDecision } from '../policy/set/member.ts';
-import type { RecordedDecision } from './evaluation.ts';
 import { itemHash } from './leaf.ts';
+import type { RecordedDecision } from './recorded-decision.ts';
 
-/** Decisions that are kept, about 1 KB each; beyond it all are forgotten. */
+/** Number of cached decisions, about 1 KB each; beyond it the cache is emptied. */
 export const keptDecisions = 4096;
 
-/** The canonical text of a decision, and the hash of its leaf as a string of one-byte characters. */
+/** The canonical text of a decision, and the hash of its leaf as 32 one-byte characters. */
 export interface Spelling {
   readonly text: string;
   readonly leaf: string;
@@ -22,7 +22,7 @@ let count = 0;
 let said = new WeakMap<Member, Map<string, RecordedDecision>>();
 const spellings = new WeakMap<RecordedDecision, Spelling>();
 
-/** The decision of a policy as it is recorded; the same object where it said the same before. */
+/** Returns the decision of a policy in recorded form; the same object for a repeated decision and reasoning. */
 export function recordedDecision(
   member: Member | undefined,
   decision: PolicyDecision,
@@ -43,20 +43,20 @@ export function recordedDecision(
   return made;
 }
 
-/** Its members stand in the order of their canonical form, which so costs nothing to make. */
+/** Its members are in canonical order, so that canonicalization makes no copy. */
 const recorded = (
   policyHash: string | null,
   { policyId, version, decision, outcome, severity }: PolicyDecision,
   reasoning: string,
 ): RecordedDecision => ({ decision, outcome, policyHash, policyId, reasoning, severity, version });
 
-/** How a decision is committed to. Cost: nothing for one that was spelled before, else 1 µs. */
+/** Returns text and hash of a decision. Cost: nothing for a cached decision, else 1 µs. */
 export function spellingOf(decision: RecordedDecision): Spelling {
   const known = spellings.get(decision);
   if (known !== undefined) return known;
   const text = canonicalize(decision);
   const made = { text, leaf: itemHash(text) };
-  // one that can be changed may say something else next time
+  // A decision that is not frozen may change, so it is not cached.
   if (Object.isFrozen(decision)) spellings.set(decision, made);
   return made;
 }

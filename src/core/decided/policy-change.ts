@@ -1,6 +1,6 @@
 /**
- * The leaf of a policy's life cycle, `gov.policy/1` (docs/reference/proof-format.md): which version came into force or left it.
- * From these leaves alone follows the policy set in force at every index of the log.
+ * The leaf of a policy change, `gov.policy/1` (`docs/reference/proof-format.md`): a version came into force or left it.
+ * The policy set in force at every index of the log follows from these leaves only.
  * Proven by `test/core/policy/set/timeline.test.ts`.
  */
 import type { PolicyStatus } from '../../contract/policy-words.ts';
@@ -18,23 +18,23 @@ export type PolicyChangeEvent = (typeof policyChangeEvents)[number];
 
 export interface PolicyChange {
   readonly policyId: string;
-  /** The version that the change is about: in force after it where `to` is active. */
+  /** The version of the change; in force after it if `to` is active. */
   readonly version: number;
   readonly policyHash: string;
   readonly event: PolicyChangeEvent;
-  /** Status before, null where the policy was created by it; status after. */
+  /** Status before the change, null if the change created the policy; status after it. */
   readonly from: PolicyStatus | null;
   readonly to: PolicyStatus;
   readonly at: string;
 }
 
-/** What a policy is called, from its creation on. */
+/** Name and description of a policy, from its creation on. */
 export interface PolicyName {
   readonly name: string;
   readonly description: string | null;
 }
 
-/** `named` where the policy is created. */
+/** Drafts the leaf of a change; `named` if the change creates the policy. */
 export function draftPolicyChange(
   change: PolicyChange & {
     readonly reason: string | null;
@@ -52,7 +52,7 @@ export function draftPolicyChange(
   return draftLeaf('gov.policy/1', { ...fields }, { committed, salt });
 }
 
-/** Members that were erased, or that no such leaf has, are null. */
+/** Reads a leaf. Members that were erased, or that the leaf does not have, are null. */
 export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange & {
   readonly reason: string | null;
   readonly actor: string | null;
@@ -62,8 +62,8 @@ export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange &
   const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
   const name = text('name');
   const named = name === null ? null : { name, description: text('description') };
-  const told = { reason: text('reason'), actor: text('actor'), named };
-  return { policyId, version, policyHash, event, from, to, at, ...told };
+  const rest = { reason: text('reason'), actor: text('actor'), named };
+  return { policyId, version, policyHash, event, from, to, at, ...rest };
 }
 
 /** Policy id → version and hash in force. */

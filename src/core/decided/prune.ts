@@ -1,17 +1,17 @@
 /**
- * The leaf of a pruning, `gov.prune/1` (docs/how-to/keep-and-prune.md): events below `minIndex` stand in an archive from here on, and
- * no longer in the store; the root of the tree at that size says which. Hash tiles stay, so every proof verifies as before.
+ * The leaf of a pruning, `gov.prune/1` (`docs/explanation/how-erasure-works.md`): events below `minIndex` moved from the store to an archive.
+ * The root of the tree at that size identifies them. Hash tiles stay, so every proof still verifies.
  * Proven by `test/core/decided/prune.test.ts`.
  */
 import { readJson, type JsonObject } from '../json/parse.ts';
 import { draftLeaf, systemRun, type OtherDraft } from '../event/record.ts';
 
-/** A type, not an interface: it is JSON. */
+/** A type, not an interface, because it is JSON. */
 export type PruneRecord = {
   readonly minIndex: number;
   /** `sha256:` and the RFC 6962 root of the first `minIndex` leaves. */
   readonly rootAtMinIndex: string;
-  /** Of the file: `sha256:` and 64 hex digits, and its bytes. */
+  /** Hash of the archive file, `sha256:` and 64 hex digits, and its size in bytes. */
   readonly archiveHash: string;
   readonly archiveSize: number;
   readonly reasonCode: string;
@@ -20,7 +20,7 @@ export type PruneRecord = {
 
 export const draftPrune = (prune: PruneRecord): OtherDraft => draftLeaf('gov.prune/1', { ...prune });
 
-/** Null where the record is no pruning. The text may be anything; never throws. */
+/** Reads a pruning; null for another record. Attacker controlled; never throws. */
 export function readPrune(record: string): PruneRecord | null {
   if (!record.includes('"type":"gov.prune/1"')) return null;
   let value: JsonObject;
@@ -42,13 +42,13 @@ const eventEnding = '"type":"gov.event/1"}';
 const ofSystem = `"runId":"${systemRun}"`;
 
 /**
- * Whether pruning takes the record: events do, but those of the service itself; what was decided, proved and changed
- * stays. Clear members match patterns without quotes, so their text is what parsing would say.
+ * Returns whether a pruning removes the record: only events, except those of the service. Decisions, proofs and changes
+ * stay. Clear members match patterns without quotes, so a text search is as exact as parsing.
  */
 export const isPrunable = (record: string): boolean =>
   record.endsWith(eventEnding) && !record.includes(ofSystem);
 
-/** The same in SQL of both engines; `record` is a column. */
+/** The same condition in SQL for both engines; `record` is a column. */
 export const prunableSql = (record: string): string =>
   `(substr(${record}, length(${record}) - ${eventEnding.length - 1}) = '${eventEnding}'
     AND replace(${record}, '${ofSystem}', '') = ${record})`;

@@ -1,6 +1,6 @@
 /**
- * The leaf of a replay, `gov.replay/1` (docs/reference/proof-format.md): how many steps were compared, how many of them were
- * decisions that were made again, which did not match, and against which snapshot; and the result. Proven by `test/core/proof/determinism.test.ts`.
+ * The leaf of a replay, `gov.replay/1` (`docs/reference/proof-format.md`): numbers of compared steps, repeated decisions and mismatches,
+ * the snapshot, and the hash of the result. Proven by `test/core/proof/determinism.test.ts`.
  */
 import type { Json } from '../json/parse.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
@@ -10,28 +10,28 @@ import type { Snapshot } from './snapshot.ts';
 export interface ReplayRecord {
   readonly replayId: string;
   readonly runId: string;
-  /** What was compared: the recorded decisions, the declared graph, or another run's steps. */
+  /** The compared objects: recorded decisions, the declared graph, or the steps of another run. */
   readonly kind: 'decisions' | 'graph' | 'run';
-  /** Events of the run that it covers: those with a smaller index than this. */
+  /** The replay covers events of the run with a smaller index. */
   readonly treeSize: number;
   readonly steps: number;
-  /** Of the steps: evaluations and risk decisions that were made again, and steps that could not be. */
+  /** Evaluations and risk decisions that were repeated, and steps that could not be. */
   readonly replayed: number;
   readonly notReplayable: number;
-  /** Steps that diverged, of {index, eventId, status}: mismatch, missing or extra. */
+  /** Diverging steps, as {index, eventId, status}: mismatch, missing or extra. */
   readonly mismatches: ListCommitment;
-  /** How many warnings were answered; how many drift diagnostics there were, answered or not. */
+  /** Number of warnings in the result; number of drift diagnostics, also those outside of the result. */
   readonly warnings: number;
   readonly driftCount: number;
   readonly at: string;
-  /** The snapshot that the run was held to: the one given, else its own; null where there is neither. */
+  /** The expected snapshot: the given one, else that of the run; null without either. */
   readonly snapshot: Snapshot | null;
   /**
-   * The drift diagnostics that were answered, of {field, expected, actual, severity}: committed with a salt, as
-   * they show values of payloads. Null once that was erased.
+   * The drift diagnostics in the result, as {field, expected, actual, severity}: committed with a salt, because they
+   * contain values of payloads. Null if erased.
    */
   readonly drift: ListCommitment | null;
-  /** SHA-256 of the whole result as it is stored and answered: committed with a salt, as above. */
+  /** SHA-256 of the whole stored result, committed with a salt. */
   readonly result: string | null;
 }
 

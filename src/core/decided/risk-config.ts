@@ -1,6 +1,6 @@
 /**
- * The leaf of the risk router's configuration, `gov.config/1` (docs/reference/proof-format.md): in clear the hash of what is in force
- * from there on, committed the configuration and who put it. Before the first one the default is in force.
+ * The leaf of a risk router configuration, `gov.config/1` (`docs/reference/proof-format.md`). In clear: its hash. Committed: the
+ * configuration and its author. It is in force from this leaf on; before the first leaf the default is in force.
  * Proven by `test/core/decided/risk-config.test.ts`.
  */
 import type { Json, JsonObject } from '../json/parse.ts';
@@ -24,7 +24,7 @@ export function draftConfigChange(
   return draftLeaf('gov.config/1', fields, { committed, salt });
 }
 
-/** `config` and `actor` are null where they were erased. */
+/** Reads a leaf; `config` and `actor` are null if erased. */
 export function openConfigChange({ clear, committed }: OpenLeaf): ConfigChange & {
   readonly config: JsonObject | null;
   readonly actor: string | null;

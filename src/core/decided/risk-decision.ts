@@ -1,6 +1,6 @@
 /**
- * The leaf of a risk decision, `gov.decision/1` (docs/reference/proof-format.md): in clear the action, score and hashes,
- * committed what they were computed from, so that the decision recomputes from its record.
+ * The leaf of a risk decision, `gov.decision/1` (`docs/reference/proof-format.md`). In clear: action, score and hashes. Committed: the
+ * inputs, so that the decision can be recomputed from its record.
  * Proven by `test/core/proof/decision-lineage.test.ts`.
  */
 import type { RiskDecision } from '../../contract/risk.ts';
@@ -26,7 +26,7 @@ export interface RiskRecord {
   readonly evaluatedAt: string;
   readonly wouldBeAction: RiskAction | null;
   readonly factors: readonly RiskFactor[];
-  /** The preimage of deterministicInputsHash, with the configuration; null once it was erased. */
+  /** The preimage of deterministicInputsHash, with the configuration; null if erased. */
   readonly inputs: JsonObject | null;
 }
 
@@ -57,7 +57,7 @@ export function openRiskDecision({ clear, committed }: OpenLeaf): RiskRecord {
   };
 }
 
-/** The decision as it is answered and exported. */
+/** Returns the decision for responses and exports. */
 export const riskDecisionBody = ({ inputs: _inputs, factors, ...decision }: RiskRecord): RiskDecision => ({
   ...decision,
   factors: [...factors],

@@ -1,11 +1,12 @@
 /**
- * The leaf of a run's governance snapshot, `gov.snapshot/1` (docs/reference/proof-format.md, contract G10): what the run was
- * made with. The first one of a run stays. Proven by `test/service/policies/snapshots.engines.test.ts`.
+ * The leaf of the governance snapshot of a run, `gov.snapshot/1` (`docs/reference/proof-format.md`, contract G10): policies, model, tools
+ * and configuration of the run. The first snapshot of a run is final.
+ * Proven by `test/service/policies/snapshots.engines.test.ts`.
  */
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
-/** Empty texts were not recorded. */
+/** An empty text means that the client did not record the value. */
 export type Snapshot = {
   readonly policyHash: string;
   readonly modelRoute: string;

@@ -1,8 +1,8 @@
 /**
- * The committed fields of a leaf as they are stored beside its record, `JCS([[salt, pointer, value], …])`. They
- * are read as text: each disclosure is hashed as it stands, so that what has a committed digest is what was
- * written, and only the values that are wanted are parsed. The text may have been altered below the log; the
- * record must be one whose hash was checked. Proven by `test/core/event/bodies.test.ts`.
+ * The committed fields of a leaf as stored next to its record: `JCS([[salt, pointer, value], …])`.
+ * They are read as text. Each disclosure is hashed as stored, so a text with a committed digest is the original text;
+ * only requested values are parsed. The text may have been altered in the store; the hash of the record must have been
+ * checked. Proven by `test/core/event/bodies.test.ts`.
  */
 import {
   digestOf,
@@ -16,22 +16,22 @@ import {
 import { readJson, type Json } from '../json/parse.ts';
 
 /**
- * Whether every stored disclosure was committed to by the record; false for any other text. Fewer disclosures
- * than digests are fine: the others were erased. One that stands twice is none: it would stand where another is
- * missing. Cost: 0.6 µs a disclosure.
+ * Returns whether the record committed to every stored disclosure; false for any other text. Fewer disclosures than
+ * digests are valid: the others were erased. A repeated disclosure is invalid, because it would hide a missing one.
+ * Cost: 0.6 µs a disclosure.
  */
 export const disclosuresMatch = (record: string, disclosures: string): boolean =>
   committedBounds(record, disclosures) !== null;
 
-/** Where each stored disclosure begins and ends, by turns; null where `disclosuresMatch` is false. */
+/** Returns start and end of each stored disclosure, alternating; null where `disclosuresMatch` is false. */
 export function committedBounds(record: string, disclosures: string): number[] | null {
   const bounds = tupleBounds(disclosures);
   return bounds !== null && areCommitted(record, digestsWithin(disclosures, bounds)) ? bounds : null;
 }
 
 /**
- * Whether the stored text is the one that the record committed to as a whole (`_sd_hash`): one hash, whatever the number of
- * fields. False after an erasure too; null where the record commits to its fields alone, as all but those of events do.
+ * Returns whether the record committed to the stored text as a whole (`_sd_hash`): one hash for any number of fields.
+ * False after an erasure; null if the record commits to single fields only, as all leaves but events do.
  */
 export function isCommittedText(record: string, disclosures: string): boolean | null {
   const at = record.startsWith(sdStart) ? record.indexOf(']') : -1;
@@ -40,9 +40,9 @@ export function isCommittedText(record: string, disclosures: string): boolean | 
 }
 
 /**
- * Of the stored disclosures those at `pointer`, in the same form; null where the record did not commit to what
- * is stored. A field that is there is checked alone. That it is not there is believed only of a body that is
- * checked whole, so renaming it does not hide it. Cost: 1 µs, or that of `disclosuresMatch`.
+ * Returns the stored disclosures at `pointer`, in the same form; null if the record did not commit to the stored text.
+ * A field that is present is checked alone. An absent field requires a check of the whole body, so that renaming a
+ * field does not hide it. Cost: 1 µs, or that of `disclosuresMatch`.
  */
 export function disclosuresAt(record: string, disclosures: string, pointer: string): string | null {
   const likely = likelyAt(disclosures, pointer);
@@ -56,12 +56,12 @@ export function disclosuresAt(record: string, disclosures: string, pointer: stri
   return `[${texts.filter((text) => fieldOf(text).pointer === pointer).join(',')}]`;
 }
 
-/** The values of stored disclosures whose pointers are `wanted`; the last one where a pointer stands twice. */
+/** Returns the values of stored disclosures at the `wanted` pointers; the last one for a repeated pointer. */
 export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<string, Json> {
   const values = new Map<string, Json>();
   const texts = disclosureTexts(disclosures);
   if (texts === null) {
-    // another spelling than ours
+    // A text in another spelling than that of `Committer`.
     for (const [, pointer, value] of readJson(disclosures) as unknown as Disclosure[]) {
       if (wanted.has(pointer)) values.set(pointer, value);
     }
@@ -69,17 +69,17 @@ export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<
   }
   for (const text of texts) {
     const { pointer, value } = fieldOf(text);
-    // a slice would keep the whole text alive for as long as somebody remembers the value
+    // Copies the value: a slice would keep the whole text in memory.
     if (wanted.has(pointer)) values.set(pointer, readJson(value));
   }
   return values;
 }
 
 const sdStart = '{"_sd":[';
-/** What stands behind the digests before that of the text. */
+/** The text between the digests and the digest of the whole text. */
 const textDigestStart = '],"_sd_alg":"sha-256","_sd_hash":"';
 
-/** Whether digests stand in the `_sd` of a record, each once; in our spelling that is its first member. */
+/** Whether all digests are in `_sd` of a record, each once; in our spelling `_sd` is the first member. */
 function areCommitted(record: string, digests: readonly string[]): boolean {
   if (digests.length > searched || !record.startsWith(sdStart)) {
     const known = new Set((readJson(record) as { _sd: string[] })._sd);
@@ -93,7 +93,7 @@ function areCommitted(record: string, digests: readonly string[]): boolean {
   });
 }
 
-/** Where a digest stands, −1 where it does not: mostly at one of the places that our spelling has for digests. */
+/** Position of a digest, −1 if absent: usually one of the fixed positions that our spelling has for digests. */
 function placeOf(record: string, digest: string, end: number): number {
   const first = digest.charCodeAt(0);
   for (let at = sdStart.length + 1; at < end; at += digestChars) {
@@ -102,23 +102,23 @@ function placeOf(record: string, digest: string, end: number): number {
   return record.indexOf(digest);
 }
 
-/** `"`, the digest, `"`, and what separates it from the next. */
+/** `"`, the digest, `"`, and the separator. */
 const digestChars = 46;
 
-/** So many digests are searched for in the text; above, a set of all is less work. */
+/** Up to this number of digests, a text search is faster than a set of all digests. */
 const searched = 24;
 
-/** What seems to be the disclosure at a pointer; what looks like one may stand within a value. */
+/** Returns a candidate for the disclosure at a pointer; the same text may also occur within a value. */
 function likelyAt(disclosures: string, pointer: string): string | null {
   const start = disclosures.indexOf(`,${JSON.stringify(pointer)},`) - saltEnd;
   const end = start > 0 ? tupleEnd(disclosures, start) : -1;
   return end === -1 ? null : disclosures.slice(start, end);
 }
 
-/** `["`, the salt, `"` */
+/** Length of `["`, the salt and `"`. */
 const saltEnd = 25;
 
-/** The pointer of a disclosure, and the text of its value. */
+/** Returns the pointer of a disclosure, and the text of its value. */
 function fieldOf(text: string): { readonly pointer: string; readonly value: string } {
   const nameEnd = text.indexOf('"', saltEnd + 2);
   const isOurs =

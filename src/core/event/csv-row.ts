@@ -2,7 +2,7 @@
  * An event as a record of CSV, put together from its texts: what `csvRow` makes of its values, without reading or scanning
  * most of them again. Proven by `test/core/event/text.test.ts` (`csvRow` as oracle).
  */
-import { csvCell, lineEnd } from '../export/csv.ts';
+import { csvCell, lineEnd } from '../csv.ts';
 import { cellOf, inOrder, type EventText, type Member } from './text.ts';
 
 /** Columns are the members of an event, in its order; the last is empty, since it has lost no field. */

@@ -1,7 +1,7 @@
 /**
- * Salted field commitments in the form of RFC 9901 (SD-JWT) disclosures. A disclosure is
- * `base64url(JCS([salt, pointer, value]))`, its digest `base64url(SHA-256(ASCII(disclosure)))`. Digests stand
- * in the log for ever; salt and value can be deleted, after which nothing can open the digest.
+ * Salted field commitments as disclosures of RFC 9901 (SD-JWT). A disclosure is `base64url(JCS([salt, pointer, value]))`,
+ * its digest `base64url(SHA-256(ASCII(disclosure)))`. Digests stay in the log permanently. Salt and value can be deleted;
+ * without them nothing can open the digest.
  * Proven by `test/core/event/disclosure.test.ts` (RFC 9901 §4.2.1 known answers).
  */
 import { hash } from 'node:crypto';
@@ -10,12 +10,12 @@ import { canonicalize, parseJson, type Json } from '../json/parse.ts';
 export const saltBytes = 16;
 const poolSalts = 256;
 
-/** One opened commitment: 22 base64url characters of salt, an RFC 6901 pointer, the value. */
+/** One opened commitment: salt (22 base64url characters), RFC 6901 pointer, value. */
 export type Disclosure = readonly [salt: string, pointer: string, value: Json];
 
 /**
- * Salts of 16 bytes as base64url, drawn from one pooled call of `randomBytes`. In the pool each salt is
- * followed by two zero bytes: base64url then is 24 characters a piece, of which the first 22 are the salt's.
+ * Returns a source of salts: 16 bytes each as base64url, from one pooled call of `randomBytes`. In the pool two zero bytes
+ * follow each salt: each salt is then 24 base64url characters, of which the first 22 are the salt.
  */
 export function saltPool(randomBytes: (size: number) => Buffer): () => string {
   const bytesApart = saltBytes + 2;
@@ -34,7 +34,7 @@ export function saltPool(randomBytes: (size: number) => Buffer): () => string {
   };
 }
 
-/** Sorts in place by UTF-16 code units; an event has few fields, and insertion beats the general sort there. */
+/** Sorts in place by UTF-16 code units. An event has few fields, for which insertion sort is faster. */
 function sortDigests(digests: string[]): string[] {
   if (digests.length > 24) return digests.sort();
   for (let at = 1; at < digests.length; at++) {
@@ -50,7 +50,7 @@ function sortDigests(digests: string[]): string[] {
 export const pointerToken = (name: string): string =>
   name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 
-/** Where texts become bytes: disclosures are short, and a buffer for each would cost a quarter of its digest. */
+/** Encoding buffer: disclosures are short, and a new buffer for each would cost a quarter of its digest. */
 const page = Buffer.allocUnsafe(64 * 1024);
 
 const base64url = (text: string): string =>
@@ -58,16 +58,16 @@ const base64url = (text: string): string =>
     ? page.toString('base64url', 0, page.write(text))
     : Buffer.from(text, 'utf8').toString('base64url');
 
-/** The digest of a disclosure given as the JSON text `JCS([salt, pointer, value])`. Cost: 0.6 µs. */
+/** Returns the digest of a disclosure, given as the JSON text `JCS([salt, pointer, value])`. Cost: 0.6 µs. */
 export const digestOf = (text: string): string => hash('sha256', base64url(text), 'base64url');
 
-/** What `_sd_hash` of a record is, of its disclosures as they are stored. Cost: 0.8 µs. */
+/** Returns `_sd_hash` of a record: the digest of its disclosures as stored. Cost: 0.8 µs. */
 export const textDigest = (disclosures: string): string => hash('sha256', disclosures, 'base64url');
 
-/** What JSON writes as it stands; most names are. */
+/** Names that JSON writes without escapes; most names match. */
 const plain = /^[\w/.~-]*$/;
 
-/** Collects commitments one field at a time; the text of each value is canonicalised exactly once. */
+/** Collects commitments field by field; canonicalizes each value once. */
 export class Committer {
   readonly #salt: () => string;
   readonly #texts: string[] = [];
@@ -77,8 +77,8 @@ export class Committer {
   }
 
   /**
-   * Commits to `value` at `pointer`; returns the length of its canonical text in UTF-16 units. `canonical`: that
-   * text, where the caller made it already.
+   * Commits to `value` at `pointer`; returns the length of its canonical text in UTF-16 units. `canonical`: that text, if
+   * the caller has it already.
    */
   add(pointer: string, value: Json, canonical = canonicalize(value)): number {
     const name = plain.test(pointer) ? `"${pointer}"` : JSON.stringify(pointer);
@@ -87,31 +87,31 @@ export class Committer {
     return canonical.length;
   }
 
-  /** How many fields were committed to. */
+  /** Number of committed fields. */
   get fields(): number {
     return this.#texts.length;
   }
 
-  /** The disclosures as they are stored, `JCS([[salt, pointer, value], …])`; `sortedDigests` is what is committed. */
+  /** Returns the disclosures as stored, `JCS([[salt, pointer, value], …])`; the record has their `sortedDigests`. */
   finish(): string {
     return `[${this.#texts.join(',')}]`;
   }
 }
 
-/** The digests of what a `Committer` made, as a record lists them. Cost: 0.6 µs a disclosure. */
+/** Returns the digests of a `Committer` text as a record lists them. Throws for another text. Cost: 0.6 µs a disclosure. */
 export function sortedDigests(disclosures: string): string[] {
   const digests = storedDigests(disclosures);
-  if (digests === null) throw new Error('expected disclosures as a committer makes them');
+  if (digests === null) throw new Error('expected the disclosures of a committer, got another text');
   return sortDigests(digests);
 }
 
-/** The digest of an opened disclosure; an attacker controls it, so it is rebuilt from its parts. */
+/** Returns the digest of an opened disclosure. Attacker controlled, so its text is rebuilt from its parts. */
 export const disclosureDigest = (disclosure: Disclosure): string => digestOf(canonicalize([...disclosure]));
 
-/** RFC 9901 wire form of a disclosure. */
+/** Returns the RFC 9901 wire form of a disclosure. */
 export const disclosureText = (disclosure: Disclosure): string => base64url(canonicalize([...disclosure]));
 
-/** Reads a wire-form disclosure; `null` when it is not one. Attacker controlled. */
+/** Reads a wire-form disclosure; `null` if it is malformed. Attacker controlled. */
 export function parseDisclosure(text: string): Disclosure | null {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return null;
   let parsed: unknown;
@@ -128,18 +128,18 @@ export function parseDisclosure(text: string): Disclosure | null {
 }
 
 /**
- * The digests of stored disclosures, in their order; null for a text that is no list of arrays. The text of each
- * is hashed as it stands, so what has a known digest is what was written. Cost: 0.5 µs a disclosure.
+ * Returns the digests of stored disclosures in order; null if the text is not a list of arrays. It hashes each text as
+ * stored, so a text with a known digest is the original text. Cost: 0.5 µs a disclosure.
  */
 export function storedDigests(disclosures: string): string[] | null {
   const bounds = tupleBounds(disclosures);
   return bounds === null ? null : digestsWithin(disclosures, bounds);
 }
 
-/** The same where it is known already where each begins and ends (`tupleBounds`). */
+/** The same for known bounds of the disclosures (`tupleBounds`). */
 export function digestsWithin(disclosures: string, bounds: readonly number[]): string[] {
   const digests: string[] = [];
-  // in ASCII the places of characters are those of bytes
+  // In ASCII, character positions are byte positions.
   const isOnPage = disclosures.length * 3 <= page.length && page.write(disclosures) === disclosures.length;
   for (let at = 0; at < bounds.length; at += 2) {
     const [from, to] = [bounds[at] ?? 0, bounds[at + 1] ?? 0];
@@ -152,7 +152,7 @@ export function digestsWithin(disclosures: string, bounds: readonly number[]): s
   return digests;
 }
 
-/** The texts of stored disclosures; null for a text that is no list of arrays without spaces between them. */
+/** Returns the texts of stored disclosures; null if the text is not a list of arrays without spaces between them. */
 export function disclosureTexts(disclosures: string): string[] | null {
   const bounds = tupleBounds(disclosures);
   if (bounds === null) return null;
@@ -161,11 +161,11 @@ export function disclosureTexts(disclosures: string): string[] | null {
   return texts;
 }
 
-/** Where stored disclosures begin and end, by turns; null as above. */
+/** Returns start and end of each stored disclosure, alternating; null as above. */
 export function tupleBounds(disclosures: string): number[] | null {
   if (disclosures === '[]') return [];
   const bounds: number[] = [];
-  let before = 0; // the bracket that opens the list, then the commas
+  let before = 0; // the opening bracket of the list, then each comma
   do {
     const end = tupleEnd(disclosures, before + 1);
     if (end === -1) return null;
@@ -187,7 +187,7 @@ const ARRAY_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 
-/** Where the array that begins at `start` ends, −1 where none begins or it does not end. */
+/** Returns the end of the array that begins at `start`; −1 if no array begins there or it does not end. */
 export function tupleEnd(text: string, start: number): number {
   if (text.charCodeAt(start) !== ARRAY) return -1;
   let depth = 0;
@@ -206,7 +206,7 @@ export function tupleEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Where the string that opens at `open` ends, −1 where it does not. */
+/** Returns the position of the quote that closes the string at `open`, or −1. */
 function closingQuote(text: string, open: number): number {
   for (let end = text.indexOf('"', open + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

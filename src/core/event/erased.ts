@@ -1,19 +1,19 @@
 /**
- * What is left of the committed fields of a leaf: each digest of a record is *kept* (its salt and value stand beside
- * it), *erased* by a `gov.erasure/1` leaf, or *missing*, the only alarm. Which leaf erased what is kept with the body as
- * a list of `[leaf, digest, …]`; where an erasure took all that was left, as `[leaf]` alone. The leaf itself is the
- * proof, this the index to it. Proven by `test/core/event/erased.test.ts`.
+ * The state of the committed fields of a leaf: each digest is *kept* (salt and value are stored), *erased* by a
+ * `gov.erasure/1` leaf, or *missing*, the only error. The body lists its erasures as `[leaf, digest, …]`, or as `[leaf]` if
+ * one erasure removed everything that was left. The leaf is the proof, the list only an index to it.
+ * Proven by `test/core/event/erased.test.ts`.
  */
 import { digestOf, disclosureTexts, storedDigests } from './disclosure.ts';
 import { readJson, type Json } from '../json/parse.ts';
 
-/** A body as it is stored. */
+/** A body as stored. */
 export interface KeptBody {
   /** `JCS([[salt, pointer, value], …])` */
   readonly disclosures: string;
-  /** Null where nothing was erased. */
+  /** Null without an erasure. */
   readonly erased: string | null;
-  /** What was kept cannot be opened any more: a key that it was sealed with is destroyed. */
+  /** Whether the key that sealed the body was destroyed, so that nothing can open it. */
   readonly isGone?: true;
 }
 
@@ -25,8 +25,8 @@ export interface ErasedDigest {
 }
 
 /**
- * The body without these digests, and the texts that went; null where one of them is not kept. Of what is gone nothing is
- * left, whatever is named. `leaf`: the index of the erasure. Cost: 1 µs a disclosure.
+ * Returns the body without these digests, and the removed texts; null if one of them is not kept. A body whose key was
+ * destroyed has nothing left to remove. `leaf`: index of the erasure. Cost: 1 µs a disclosure.
  */
 export function eraseDigests(
   { disclosures, erased, isGone }: KeptBody,
@@ -54,14 +54,14 @@ const withEntry = (
   erased: JSON.stringify([...entriesOf(erased), entry]),
 });
 
-/** What became of the digests of a record that are not kept, in the record's order. */
+/** The digests of a record that are not kept, in record order. */
 export interface Unkept {
   readonly erased: readonly ErasedDigest[];
   /** Neither kept nor erased. */
   readonly missing: readonly string[];
 }
 
-/** `digests`: all of the record. A body that cannot be read keeps nothing. */
+/** Returns the state of all `digests` of a record. A malformed body keeps none. */
 export function unkeptOf(
   digests: readonly string[],
   { disclosures, erased }: Pick<KeptBody, 'erased'> & { readonly disclosures: string | null },
@@ -84,12 +84,12 @@ export function unkeptOf(
   return { erased: found, missing };
 }
 
-/** Indexes of the erasures that a body names. */
+/** Returns the indexes of the erasures that a body names. */
 export const erasuresOf = (erased: string | null): number[] => entriesOf(erased).map(([leaf]) => leaf);
 
 type Entry = readonly [leaf: number, ...digests: string[]];
 
-/** The text may have been altered below the log: what is no list of ours names nothing. */
+/** The text may have been altered in the store: a malformed list names nothing. */
 function entriesOf(erased: string | null): Entry[] {
   if (erased === null) return [];
   let entries: Json;

@@ -1,7 +1,7 @@
 /**
- * What an event says about other events and parties, read from its disclosures: the input of the causal graph
- * (contract F14, O2). Everything here was written by clients; what has another type than expected is counted
- * as unresolved or left out, never guessed. Proven by `test/core/event/links.test.ts`.
+ * The references of an event to other events and parties, read from its disclosures: input of the causal graph
+ * (contract F14, O2). Clients write all of it. A value of an unexpected type counts as unresolved or is omitted, never
+ * guessed. Proven by `test/core/event/links.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { valuesAt } from './bodies.ts';
@@ -14,9 +14,9 @@ export type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee'
 
 export interface Party {
   readonly kind: PartyKind;
-  /** At least one of the two is given. */
+  /** At least one of `id` and `name` is not null. */
   readonly id: string | null;
-  /** Without an id, what else names the party: its role or type. */
+  /** For a party without id: its name, role or type. */
   readonly name: string | null;
 }
 
@@ -30,11 +30,11 @@ export interface EventLinks {
   readonly toolCallId: string | null;
   readonly toolCallIds: readonly string[];
   readonly toolResultIds: readonly string[];
-  /** References that are not text, or beyond the limit per event. */
+  /** Number of references that are not text, or beyond the limit per event. */
   readonly unusable: number;
 }
 
-/** Reads the links of an event. Cost: 2 µs; what no link stands in is passed over. */
+/** Returns the links of an event. Attacker controlled; never throws. Cost: 2 µs; other fields are skipped. */
 export function eventLinks(event: RunEvent): EventLinks {
   const fields = fieldsOf(event);
   const references = new References();
@@ -53,12 +53,12 @@ export function eventLinks(event: RunEvent): EventLinks {
   };
 }
 
-/** Where an event says what its timestamp was made from (contract O2). */
+/** Pointer of the source of a timestamp (contract O2). */
 export const sourcePointer = '/metadata/timestampSource';
 
 /**
- * `metadata.timestampSource` of an event, `client` where it says none; null where
- * it cannot be told: the bodies are not there, or it may have been erased.
+ * Returns `metadata.timestampSource` of an event, `client` if the event has none; null if the bodies are missing or the
+ * field may be erased.
  */
 export function timestampSource(event: Bodies): string | null {
   if (event.disclosures === null) return null;
@@ -68,8 +68,8 @@ export function timestampSource(event: Bodies): string | null {
 }
 
 /**
- * The node id of a party: `<kind>:id:<id>` where it has an id, else `<kind>:<name>`. A name that begins with
- * `id:` is hashed, so it is nobody's id.
+ * Returns the node id of a party: `<kind>:id:<id>` with an id, else `<kind>:<name>`. A name that begins with `id:` is
+ * hashed, so that it cannot pose as an id.
  */
 export function partyNodeId({ kind, id, name }: Party): string {
   if (id !== null) return partyId(`${kind}:id`, id);
@@ -77,8 +77,8 @@ export function partyNodeId({ kind, id, name }: Party): string {
 }
 
 /**
- * `<kind>:<name>` where that fits contract A2, else the kind and the first 32 hex digits of the SHA-256 of
- * the name.
+ * Returns `<kind>:<name>` if it matches the id pattern of contract A2, else the kind and the first 32 hex digits of the
+ * SHA-256 of the name.
  */
 export function partyId(kind: string, name: string): string {
   const id = `${kind}:${name}`;
@@ -89,7 +89,7 @@ const hashedId = (kind: string, name: string): string => `${kind}:${sha256(name)
 
 export const nodeIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-/** Whoever has disclosures from elsewhere has matched them to digests first. */
+/** Pointers that links are read from. A caller that passes foreign disclosures has matched them to digests before. */
 const wanted = new Set([
   '/action',
   '/clientEventId',
@@ -104,7 +104,7 @@ const wanted = new Set([
 export type Fields = ReadonlyMap<string, Json>;
 type Bodies = Pick<RunEvent, 'disclosures' | 'fields' | 'erased'>;
 
-/** What links are read from, of disclosures that were parsed already. */
+/** Returns the fields of parsed disclosures from which links are read. */
 export function linkFields(disclosures: readonly Disclosure[]): Fields {
   const fields = new Map<string, Json>();
   for (const [, pointer, value] of disclosures) if (wanted.has(pointer)) fields.set(pointer, value);
@@ -113,7 +113,7 @@ export function linkFields(disclosures: readonly Disclosure[]): Fields {
 
 let newest: { disclosures: string; fields: Fields } = { disclosures: '[]', fields: new Map() };
 
-/** The newest one is remembered: a run that is proved is asked twice about each event. */
+/** Remembers the newest event: a proof asks twice about each event of a run. */
 function fieldsOf({ disclosures, fields }: Bodies): Fields {
   if (fields !== undefined) return fields;
   if (disclosures === null) return new Map();
@@ -129,7 +129,7 @@ const asList = (value: Json | undefined): readonly Json[] => {
   return Array.isArray(value) ? value : [value];
 };
 
-/** Takes references up to a limit per list and counts what it cannot take. */
+/** Collects references up to a limit per list, and counts unusable ones. */
 class References {
   unusable = 0;
 
@@ -152,7 +152,7 @@ class References {
 
 const humans = new Set<Json | undefined>(['user', 'human', 'customer']);
 
-/** A party is a text, or an object that is committed member by member. */
+/** A party is a text, or an object with one commitment per member. */
 function partyOf(fields: Fields, party: 'actor' | 'resource'): Omit<Party, 'kind'> | null {
   const of = (member: string): string | null => text(fields.get(`/${party}${member}`));
   const id = of('/id');
@@ -175,7 +175,7 @@ function resourceOf(fields: Fields, eventType: string): Party | null {
   return party === null ? null : { kind: resourceKind(type, eventType), ...party };
 }
 
-/** Without a type of its own, a resource is what the kind of event says it is. */
+/** A resource without a type gets its kind from the event type. */
 function resourceKind(type: string | null, eventType: string): PartyKind {
   switch (type ?? eventType.split('.', 1)[0]) {
     case 'tool':

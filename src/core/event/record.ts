@@ -1,10 +1,9 @@
 /**
- * Leaf records of the audit log. A record is `JCS({ type, …fields, _sd, _sd_alg })`; its leaf is
- * `SHA-256(0x00 || record)` (RFC 6962 §2.1). That of an event commits to its disclosures as one text too (`_sd_hash`), so
- * that whoever reads many makes one hash for each event, not for each field. A *draft* holds all that is known before the
- * sequencer gives a record its place. The digests of an event's fields are made with its place, since by then it is in the
- * thread that writes, which has more time for them than the one that parses.
- * Proven by `test/core/event/record.test.ts`.
+ * Leaf records of the audit log: a record is `JCS({ type, …fields, _sd, _sd_alg })`, its leaf `SHA-256(0x00 || record)`
+ * (RFC 6962 §2.1). The record of an event also commits to all disclosures as one text (`_sd_hash`), so that a bulk reader
+ * computes one hash per event, not one per field. A *draft* has everything that is known before the sequencer assigns the
+ * position. `sealEvent` computes the digests of the fields in the write thread, which has more time than the thread that
+ * parses. Proven by `test/core/event/record.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
@@ -42,13 +41,13 @@ export interface EventDraft {
   readonly timestamp: string;
   readonly aiSystemId: string | null;
   readonly clientEventId: string | null;
-  /** The record's text from after `_sd_hash` to eventId, and after serverTimestamp. */
+  /** Text of the record from after `_sd_hash` to eventId, and after serverTimestamp. */
   readonly head: string;
   readonly tail: string;
   readonly disclosures: string;
-  /** How many disclosures there are. */
+  /** Number of disclosures. */
   readonly fields: number;
-  /** Keyed hashes of the subjects that it is about; absent where none are looked for. */
+  /** Keyed hashes of the subjects of the event; absent if the project has no subject pointers. */
   readonly subjects?: readonly string[];
 }
 
@@ -56,21 +55,21 @@ export interface OtherDraft {
   readonly kind: 'other';
   readonly type: LeafType;
   readonly runId: string | null;
-  /** Under which it is found again; null where it has none. */
+  /** Id by which the leaf can be found; null without an id. */
   readonly id: string | null;
   readonly record: string;
-  /** `null` where nothing is committed. */
+  /** `null` if the leaf has no committed field. */
   readonly disclosures: string | null;
-  /** As of an event. */
+  /** Keyed hashes of the subjects, as of an event. */
   readonly subjects?: readonly string[];
 }
 
 export type LeafDraft = EventDraft | OtherDraft;
 
-/** The run of the service's own events; nobody else writes to it (contract O8). */
+/** The run of the service's own events; no client writes to it (contract O8). */
 export const systemRun = 'gov.system';
 
-/** Why an event cannot be recorded; codes of contract E10. */
+/** Reason why an event cannot be recorded; codes of contract E10. */
 export interface Refusal {
   readonly code: 'event_too_large' | 'unsafe_json';
   readonly pointer: string;
@@ -87,9 +86,8 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Drafts an event that already passed the contract schema and the time checks. The client controls all of
- * `input`. Cost: one canonicalisation per committed field.
- * @returns the draft, or the refusal when a canonical size is over its limit.
+ * Drafts an event that has passed the contract schema and the time checks. The client controls all of `input`.
+ * Returns the draft, or a refusal if a canonical size exceeds its limit. Cost: one canonicalisation per committed field.
  */
 export function draftEvent(input: EventInput, timestampMs: number, salt: () => string): EventDraft | Refusal {
   const committer = new Committer(salt);
@@ -126,7 +124,7 @@ export function draftEvent(input: EventInput, timestampMs: number, salt: () => s
   };
 }
 
-/** Commits to each member of an actor or resource, or to the whole where it is a string. */
+/** Commits to each member of an actor or resource, or to the whole value if it is a string. */
 function commitParty(committer: Committer, name: 'actor' | 'resource', party: Json): Refusal | null {
   if (!isObject(party)) {
     committer.add(`/${name}`, party);
@@ -147,15 +145,15 @@ const tooLarge = (pointer: string, limit: number, bytes: number): Refusal => ({
   detail: `expected at most ${limit} canonical bytes, got ${bytes}`,
 });
 
-/** Every interpolated value matched a pattern without characters that JSON escapes. */
+/** Every interpolated value matched a pattern without characters that JSON escapes, so no escaping is needed. */
 function recordHead(input: EventInput): string {
   const system = input.aiSystemId === undefined ? '' : `"aiSystemId":"${input.aiSystemId}",`;
   const causes = input.causedBy === undefined ? '' : `"causedBy":${JSON.stringify(input.causedBy)},`;
   return `,${system}${causes}"eventId":"`;
 }
 
-/** What the sequencer adds to a draft. `random` are 26 bits. */
-export interface Place {
+/** The position that the sequencer assigns to a draft. `random`: 26 bits. */
+export interface AssignedPosition {
   readonly index: number;
   readonly runSeq: number;
   readonly serverMs: number;
@@ -170,17 +168,17 @@ export interface SealedEvent {
 
 let newest = { ms: 0, text: formatTimestamp(0) };
 
-/** `formatTimestamp` of a server time, which all records of a request share: the newest is remembered. */
+/** `formatTimestamp` of a server time. All records of a request share it, so the newest text is remembered. */
 export function serverTime(ms: number): string {
   if (ms !== newest.ms) newest = { ms, text: formatTimestamp(ms) };
   return newest.text;
 }
 
 /**
- * Gives a drafted event its place: eventId, runSeq, serverTimestamp, and with them its leaf. Cost: three SHA-256, and one for
- * each committed field.
+ * Seals a draft at its position: adds eventId, runSeq and serverTimestamp, and computes record and leaf. Cost: three
+ * SHA-256, and one for each committed field.
  */
-export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
+export function sealEvent(draft: EventDraft, place: AssignedPosition): SealedEvent {
   const id = eventId(place.serverMs, place.index, place.random);
   const digests = sortedDigests(draft.disclosures).join('","');
   const record =
@@ -190,13 +188,13 @@ export function sealEvent(draft: EventDraft, place: Place): SealedEvent {
   return { eventId: id, record, leaf: leafHash(record) };
 }
 
-/** Drafts any other leaf; `committed` are its salted fields by pointer. Throws where it is over a limit: a bug. */
+/** Drafts a leaf of another type; `committed`: its salted fields by pointer. Throws if it exceeds a limit: a bug. */
 export function draftLeaf(
   type: LeafType,
   fields: JsonObject,
   options: {
     runId?: string;
-    /** Stands in `fields` too, under the name that the type gives it. */
+    /** Also in `fields`, under the name that the type gives it. */
     id?: string;
     committed?: Iterable<readonly [pointer: string, value: Json, canonical?: string]>;
     salt?: () => string;
@@ -247,9 +245,9 @@ export interface EventRecord {
 }
 
 /**
- * Rebuilds an event as it was sent from its record and stored disclosures; JCS-equal to the input. Members that are not
- * kept are left out, or empty where an event always has them, and told in `erased`: by the leaf that erased them, or -1
- * where none did, by what the body says.
+ * Rebuilds an event from its record and stored disclosures; JCS-equal to the event as sent. Erased members are absent, or
+ * empty if every event has them. `erased` lists them with the index of the leaf that erased them, or -1 if the body names
+ * no such leaf.
  */
 export function openEvent(
   index: number,
@@ -287,7 +285,7 @@ function lostOf(digests: readonly string[], body: KeptBody): NonNullable<AuditEv
   ];
 }
 
-/** Top-level members of an event by name, from `/member` and `/member/name` pointers. */
+/** Returns the top-level members of an event, from pointers `/member` and `/member/name`. */
 export function rebuild(disclosures: readonly Disclosure[]): Map<string, Json> {
   const members = new Map<string, Json>();
   for (const [, pointer, value] of disclosures) {

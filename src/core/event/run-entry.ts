@@ -1,8 +1,8 @@
 /**
- * One event of a run as proofs and graphs read it: the clear members of its `gov.event/1` record and its leaf
- * hash. Records are read a million at a time, so our own spelling of them is matched by one regular
- * expression: what it accepts holds no escape, hence means to every JSON reader what the match says. Any other
- * text is parsed strictly and must be canonical. Proven by `test/core/event/run-entry.test.ts` (parser as oracle).
+ * One event of a run for proofs and graphs: the clear members of its `gov.event/1` record, and its leaf hash.
+ * A proof reads up to a million records, so one regular expression matches our own spelling. A match contains no escape,
+ * so every JSON reader agrees with it. Any other text is parsed strictly and must be canonical.
+ * Proven by `test/core/event/run-entry.test.ts` (with the parser as oracle).
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -16,12 +16,12 @@ import {
 } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 
-/** A leaf as it is stored: `disclosures` is `JCS([[salt, pointer, value], …])`, null where erased or not read. */
+/** A leaf as stored. `disclosures`: `JCS([[salt, pointer, value], …])`, null if erased or not read. */
 export interface RunLeaf {
   readonly index: number;
   readonly record: string;
   readonly disclosures: string | null;
-  /** There where fields of it were erased (`erased.ts`). */
+  /** Present if fields were erased (`erased.ts`). */
   readonly erased?: string;
 }
 
@@ -39,13 +39,13 @@ export interface ClearEvent {
 export interface RunEvent extends RunLeaf {
   /** RFC 6962 leaf hash of the record, 32 bytes. */
   readonly hash: Buffer;
-  /** Null where the record is not a canonical `gov.event/1` record. */
+  /** Null if the record is not a canonical `gov.event/1` record. */
   readonly clear: ClearEvent | null;
-  /** What its disclosures say at the pointers of `links.ts`, where they were parsed already. */
+  /** Values at the pointers of `links.ts`, if the disclosures were parsed already. */
   readonly fields?: ReadonlyMap<string, Json>;
 }
 
-/** Reads a leaf. The record may be an attacker's; never throws. Cost: one hash, about 2 µs for 700 bytes. */
+/** Reads a leaf. Attacker controlled; never throws. Cost: one hash, about 2 µs for 700 bytes. */
 export function readRunEvent({ index, record, disclosures }: RunLeaf): RunEvent {
   return { index, record, disclosures, hash: leafHash(record), clear: readRecord(record) };
 }
@@ -60,7 +60,7 @@ const own = new RegExp(
     '"type":"gov\\.event/1"\\}$',
 );
 
-/** The clear members, or null where the text is not a canonical event record. Never throws. */
+/** Returns the clear members, or null if the text is not a canonical event record. Never throws. */
 export function readRecord(record: string): ClearEvent | null {
   if (record.length > limits.recordBytes) return null;
   const match = own.exec(record);
@@ -79,7 +79,7 @@ export function readRecord(record: string): ClearEvent | null {
   return { eventId, runId, runSeq: Number(runSeq), eventType, timestamp, serverTimestamp, causedBy };
 }
 
-/** A record with members that this version does not know, or spelled with escapes. */
+/** Reads a record with escapes, or with members that this version does not define. */
 function readOther(record: string): ClearEvent | null {
   const value = strictObject(record);
   if (value === null || value['type'] !== 'gov.event/1') return null;
@@ -90,13 +90,13 @@ function readOther(record: string): ClearEvent | null {
   return { eventId, runId, runSeq: Number(runSeq), eventType, timestamp, serverTimestamp, causedBy };
 }
 
-/** The object that a text spells canonically, or null. Attacker controlled; never throws. */
+/** Returns the object that a canonical text contains, or null. Attacker controlled; never throws. */
 export function strictObject(text: string): JsonObject | null {
   const value = strictValue(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** The value that a text spells canonically, or undefined. Attacker controlled; never throws. */
+/** Returns the value that a canonical text contains, or undefined. Attacker controlled; never throws. */
 export function strictValue(text: string, bounds: JsonBounds = defaultBounds): Json | undefined {
   try {
     const value = parseJson(Buffer.from(text, 'utf8'), bounds);
@@ -112,7 +112,7 @@ const isTextList = (value: Json): value is string[] =>
 
 const digestPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** The salted digests (`_sd`) of a record that `readRecord` accepts; null where it has none of that form. */
+/** Returns the salted digests (`_sd`) of a record that `readRecord` accepts; null if they are malformed or repeated. */
 export function recordDigests(record: string): readonly string[] | null {
   const isOwn = record.length <= limits.recordBytes && own.test(record);
   if (!isOwn && readRecord(record) === null) return null;
@@ -121,7 +121,7 @@ export function recordDigests(record: string): readonly string[] | null {
   return isTextList(digests) && wellFormed && new Set(digests).size === digests.length ? digests : null;
 }
 
-/** In our own spelling the digests stand first, and hold no bracket. */
+/** In our own spelling the digests come first, and contain no bracket. */
 function ownDigests(record: string): string[] {
   const list = record.slice('{"_sd":['.length, record.indexOf(']'));
   return list === '' ? [] : list.slice(1, -1).split('","');

@@ -1,6 +1,6 @@
 /**
- * Which events a run has, by position: leaf index and id, optionally the leaf hash, in flat memory (38 or 70
- * bytes an event), because a run may have a million. An event id names its leaf index, so ids need no map.
+ * The events of a run by position: leaf index, id, and optionally leaf hash, in flat memory (38 or 70 bytes an event).
+ * A run may have a million events. An event id contains its leaf index, so ids need no map.
  * Proven by `test/core/event/run-entry.test.ts`.
  */
 import { eventIndex } from '../id.ts';
@@ -24,18 +24,18 @@ export class RunIndex {
     return this.count;
   }
 
-  /** Bytes held. */
+  /** Bytes in memory. */
   get bytes(): number {
     return this.indexes.byteLength + this.ids.length + (this.hashes?.length ?? 0);
   }
 
-  /** Adds the next event and returns its position. `hash`: 32 bytes, kept where the index keeps hashes. */
+  /** Adds the next event and returns its position. `hash`: 32 bytes, stored if the index has hashes. */
   add(index: number, eventId: string, hash?: Uint8Array): number {
     const at = this.count;
     if (at === this.indexes.length) this.grow();
     if (at > 0 && !(index > (this.indexes[at - 1] ?? 0))) this.ascending = false;
     this.indexes[at] = index;
-    // An id of another length is not one of ours: kept as blanks, it is never found.
+    // An id of another length is foreign: stored as blanks, it is never found.
     this.ids.write(eventId.length === idChars ? eventId : blankId, at * idChars, idChars, 'latin1');
     if (this.hashes !== null && hash !== undefined) this.hashes.set(hash, at * hashBytes);
     this.count = at + 1;
@@ -52,13 +52,13 @@ export class RunIndex {
       : '';
   }
 
-  /** `sha256:…` of the leaf, empty where none is held. */
+  /** Returns `sha256:…` of the leaf, or an empty text without a stored hash. */
   hashAt(position: number): string {
     if (this.hashes === null || position >= this.count) return '';
     return `sha256:${this.hashes.toString('hex', position * hashBytes, (position + 1) * hashBytes)}`;
   }
 
-  /** How many events have a smaller leaf index. */
+  /** Returns the number of events with a smaller leaf index. */
   below(index: number): number {
     let low = 0;
     let high = this.count;
@@ -70,7 +70,7 @@ export class RunIndex {
     return low;
   }
 
-  /** The position of the event with this id, or −1. The id may be an attacker's. Cost: log n. */
+  /** Returns the position of the event with this id, or −1. Attacker controlled. Cost: log n. */
   find(eventId: string): number {
     const index = this.ascending ? eventIndex(eventId) : null;
     if (index === null || index > this.indexAt(this.count - 1)) return -1;

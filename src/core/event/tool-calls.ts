@@ -1,6 +1,6 @@
 /**
- * Which event last asked for, made, or answered each tool call of a run, by call id. One map for all three,
- * because a long run has as many call ids as a third of its events. Proven by `test/core/graph/derivation.test.ts`.
+ * The newest event that requested, made or answered each tool call of a run, by call id. One map serves all three
+ * roles, because a long run has a call id for every third event. Proven by `test/core/graph/derivation.test.ts`.
  */
 const roles = { asked: 0, called: 1, answered: 2 } as const;
 export type CallRole = keyof typeof roles;
@@ -9,10 +9,10 @@ const roleCount = 3;
 
 export class ToolCalls {
   private readonly slots = new Map<string, number>();
-  /** Event positions, three for each call, plus one; 0 is none. */
+  /** Event positions plus one, three for each call; 0: no event. */
   private events = new Int32Array(64 * roleCount);
 
-  /** The position of the newest such event; undefined where there is none. */
+  /** Returns the position of the newest event with this role, or undefined. */
   find(callId: string, role: CallRole): number | undefined {
     const slot = this.slots.get(callId);
     const event = slot === undefined ? 0 : (this.events[slot * roleCount + roles[role]] ?? 0);

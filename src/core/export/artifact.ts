@@ -1,24 +1,24 @@
 /**
- * The JSON artifact of an export (contract K9), UTF-8, one row a line, so that it is written and read in one pass:
+ * The JSON artifact of an export (contract K9): UTF-8, one row a line, written and read in one pass.
  *
  *   {"schemaVersion":"1.0","resource":"…","generatedAt":"…","filters":{…},"data":[
  *   <row>,
  *   <row>
  *   ],"manifest":{"treeSize":…,"rootHash":"…","firstSequence":…,"lastSequence":…,"rowCount":…},"proof":{…}}
  *
- * `proof` is there where it was asked for, and then each row begins with what proves it:
+ * `proof` is present if the request has `includeProof`. Each row then begins with its evidence:
  *
  *   {"evidence":{"index":…,"gap":[…],"record":"…","disclosures":[…],"erased":[…]},…}
  *
- *   index        of its leaf in the audit log; rows ascend by it
- *   gap          hashes of the largest complete subtrees between the leaf of the row before and this one
- *                (`src/core/merkle/multi-proof.ts`), base64; left out where there are none
- *   record       the text of the leaf
- *   disclosures  its committed fields, `[[salt, pointer, value], …]` as they were hashed; null where it has none
- *   erased       `[[leaf, digest], …]` of those that an erasure took, in the record's order; left out where none
+ *   index        leaf index in the audit log; rows are in ascending order
+ *   gap          hashes of the largest complete subtrees between the leaf of the previous row and this one
+ *                (`src/core/merkle/multi-proof.ts`), base64; omitted if empty
+ *   record       text of the leaf
+ *   disclosures  its committed fields, `[[salt, pointer, value], …]` as hashed; null without committed fields
+ *   erased       `[[leaf, digest], …]` of the erased fields, in record order; omitted if empty
  *
- * Whoever verifies makes each line again from what it proves and compares the texts: so every byte counts.
- * `verify.ts` does so; proven by `test/core/export/artifact.test.ts`.
+ * A verifier makes each line again from its parsed parts and compares the texts, so every byte counts (`verify.ts`).
+ * Proven by `test/core/export/artifact.test.ts`.
  */
 import type { ExportResource } from '../../contract/exports.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
@@ -38,17 +38,17 @@ export interface ExportHead {
   readonly filters: string;
 }
 
-/** With its line break. */
+/** Returns the first line of an artifact, with its line break. */
 export const exportHead = ({ resource, generatedAt, filters }: ExportHead): string =>
   `{"schemaVersion":"${exportVersion}","resource":"${resource}","generatedAt":"${generatedAt}","filters":${filters},"data":[\n`;
 
-/** What proves a row. `gap`: 32 bytes each, of `subtreesOf` the leaves since the row before. */
+/** The evidence of a row. `gap`: 32 bytes each, `subtreesOf` the leaves since the previous row. */
 export interface RowEvidence {
   readonly leaf: ExportLeaf;
   readonly gap: readonly Uint8Array[];
 }
 
-/** The row with what separates it from the one before. */
+/** Returns a row, preceded by the separator from the previous row. */
 export function exportRowText(row: string, isFirst: boolean, evidence?: RowEvidence): string {
   const text = evidence === undefined ? row : `{"evidence":${evidenceText(evidence)},${row.slice(1)}`;
   return isFirst ? text : `,\n${text}`;
@@ -62,14 +62,14 @@ function evidenceText({ leaf, gap }: RowEvidence): string {
   return `{"index":${index},${before}"record":${JSON.stringify(record)},"disclosures":${disclosures}${after}}`;
 }
 
-/** Which leaf erased each field that is not kept; null where all are. */
+/** Returns the erased fields with the leaf that erased each; null without erased fields. */
 export function erasedText({ record, disclosures, erased }: ExportLeaf): string | null {
   if (erased === null || erased === undefined) return null;
   const { erased: gone } = unkeptOf(digestsOf(record) ?? [], { disclosures, erased });
   return gone.length === 0 ? null : JSON.stringify(gone.map(({ digest, leaf }) => [leaf, digest]));
 }
 
-/** The digests of a leaf of any type; null where the text is no record. Attacker controlled. */
+/** Returns the digests of a leaf of any type; null if the text is not a record. Attacker controlled. */
 export function digestsOf(record: string): readonly string[] | null {
   if (record.endsWith('"type":"gov.event/1"}')) return recordDigests(record);
   const digests = strictObject(record)?.['_sd'];
@@ -84,39 +84,39 @@ export interface ManifestOfRows {
   readonly firstSequence: number | null;
   readonly lastSequence: number | null;
   readonly rowCount: number;
-  /** Events below this leaf were pruned, and are in no row; absent where none were. */
+  /** Events below this leaf were pruned, and no row has them; absent without a pruning. */
   readonly prunedBelow?: number | undefined;
 }
 
 export interface ProvedLeaf {
   readonly index: number;
   readonly record: string;
-  /** Path in the tree of the checkpoint. */
+  /** Inclusion proof in the tree of the checkpoint. */
   readonly inclusion: readonly Uint8Array[];
 }
 
 export interface ExportProof {
-  /** A signed note of a size behind all leaves below. */
+  /** A signed note whose size covers all leaves below. */
   readonly checkpoint: string;
-  /** From the manifest's tree to the checkpoint's. */
+  /** Consistency proof from the tree of the manifest to the tree of the checkpoint. */
   readonly consistency: readonly Uint8Array[];
-  /** The event `export.created`: what was asked for. `disclosures` as it is stored. */
+  /** The event `export.created` with the request. `disclosures` as stored. */
   readonly created: ProvedLeaf & { readonly disclosures: string };
-  /** The gov.erasure/1 leaves that rows name, ascending; gov.prune/1 too where results of replays were withdrawn. */
+  /** The gov.erasure/1 leaves that rows name, ascending; also gov.prune/1 leaves if results of replays were withdrawn. */
   readonly erasures: readonly ProvedLeaf[];
-  /** Of replays whose results were withdrawn: leaves of their runs that those erasures name, ascending. */
+  /** For withdrawn results of replays: leaves of their runs that those erasures name, ascending. */
   readonly withdrawn: readonly ProvedLeaf[];
-  /** Hashes of `subtreesOf` the leaves behind the last row, up to the manifest's tree size. */
+  /** Hashes of `subtreesOf` the leaves after the last row, up to the tree size of the manifest. */
   readonly gap: readonly Uint8Array[];
 }
 
-/** The last line, with what separates it from the rows. */
+/** Returns the last line with its separator from the rows. */
 export function exportTail(manifest: ManifestOfRows, proof?: ExportProof): string {
   const { rowCount } = manifest;
   return `${rowCount > 0 ? '\n' : ''}${tailLine(manifest, proof)}\n`;
 }
 
-/** The last line alone. */
+/** Returns the last line without separator. */
 export function tailLine(manifest: ManifestOfRows, proof?: ExportProof): string {
   const { rootHash, treeSize, firstSequence, lastSequence, rowCount, prunedBelow } = manifest;
   const counts = { firstSequence, lastSequence, rowCount, prunedBelow };
@@ -142,27 +142,27 @@ function proofText({ checkpoint, consistency, created, erasures, withdrawn, gap 
   });
 }
 
-/** A gap has at most 2 · 53 hashes of 44 characters; a pattern without a bound takes V8's stack on a long one. */
+/** A gap has at most 2 · 53 hashes of 44 characters. A pattern without a bound would exhaust the stack of V8. */
 const beforeRecord =
   /^\{"evidence":\{"index":(0|[1-9][0-9]{0,15}),(?:"gap":\["([A-Za-z0-9+/=",]{44,6000})"\],)?"record":(?=")/;
 const afterRecord = '","disclosures":';
 const noDisclosures = 'null';
 const beforeErased = ',"erased":';
 
-/** A row as it stands in a line: its evidence, and what it shows. */
+/** A parsed line: evidence and row. */
 export interface ReadRow extends RowEvidence {
   readonly row: string;
 }
 
 /**
- * Takes a line of a proved row apart; null where it is none. What stands between the parts is for the caller to see, who
- * writes the line again. Attacker controlled; never throws.
+ * Splits a line of a proved row into its parts; null if it is malformed. It does not check the text between the parts: the
+ * caller writes the line again and compares. Attacker controlled; never throws.
  */
 export function readRow(line: string): ReadRow | null {
   const head = beforeRecord.exec(line);
   if (head === null) return null;
   const from = head[0].length;
-  // within a string every quote has a backslash before it, so these characters end it
+  // Within a JSON string a backslash precedes every quote, so these characters end the string.
   const to = line.indexOf(afterRecord, from);
   const record = to === -1 ? null : stringOf(line.slice(from, to + 1));
   const start = to + afterRecord.length;
@@ -182,7 +182,7 @@ export function readRow(line: string): ReadRow | null {
   return { leaf, gap, row: `{${line.slice(after + 2)}` };
 }
 
-/** The value of a string that is well-formed Unicode: another would hash as what it is not. */
+/** Returns the value of a JSON string; null if it is not well-formed Unicode, which would hash as another text. */
 function stringOf(literal: string): string | null {
   try {
     const text: unknown = JSON.parse(literal);
@@ -192,7 +192,7 @@ function stringOf(literal: string): string | null {
   }
 }
 
-/** Hashes of 32 bytes in strict base64; null where one is none. */
+/** Returns 32-byte hashes from strict base64; null if a text is malformed. */
 export function hashesOf(texts: readonly string[]): Buffer[] | null {
   const hashes: Buffer[] = [];
   for (const text of texts) {

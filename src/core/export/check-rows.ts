@@ -1,6 +1,6 @@
 /**
- * The rows of an export that is verified, one after the other: each is what its leaf and the disclosed values give, fits
- * what was asked for, and its leaf goes into the root of all. Proven by `test/core/export/artifact.test.ts`.
+ * Row checks of an export: each row follows from its leaf and the disclosed values and matches the filters, and its leaf
+ * counts towards the root of all leaves. Proven by `test/core/export/artifact.test.ts`.
  */
 import { openLeaf } from '../decided/leaf.ts';
 import { openReplay, type ReplayRecord } from '../decided/replay.ts';
@@ -8,7 +8,7 @@ import { storedDigests } from '../event/disclosure.ts';
 import { unkeptOf } from '../event/erased.ts';
 import { digestsOf, erasedText, type ExportHead, type ReadRow } from './artifact.ts';
 import { leafTypes, rowBounds, rowOfLeaf, type ExportLeaf, type LoggedResource } from './row.ts';
-import type { ExportChecks } from './verify.ts';
+import type { ExportChecks } from './checks.ts';
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { MultiproofRoot } from '../merkle/multi-proof.ts';
@@ -17,20 +17,20 @@ import { readRecord, strictObject, strictValue } from '../event/run-entry.ts';
 import { parseTimestamp } from '../time.ts';
 import type { DigestCounts } from '../proof/verdict.ts';
 
-/** A field that a row lacks: of which leaf, and which leaf is said to have erased it. */
+/** A field that a row lacks: index of its leaf, and its digest. */
 export interface ErasedField {
   readonly index: number;
   readonly digest: string;
 }
 
-/** A row that stands in place of the result of a replay, by the word of a leaf. */
+/** A row that replaces the result of a replay, because leaf `by` withdrew the result. */
 export interface Withdrawal extends Pick<ReplayRecord, 'runId' | 'kind'> {
-  /** Of the replay. */
+  /** Leaf index of the replay. */
   readonly index: number;
   readonly by: number;
 }
 
-/** Throws what parsers throw. */
+/** Returns the withdrawal that a row of a replay states, or null. Throws the errors of the parsers. */
 export function withdrawalOf(leaf: ExportLeaf, row: string): Withdrawal | null {
   const { index } = leaf;
   const logged = openReplay(openLeaf(leaf));
@@ -44,12 +44,12 @@ export class RowCheck {
   readonly #checks: ExportChecks;
   readonly #root = new MultiproofRoot();
   readonly #counts = { disclosed: 0, withheld: 0, erased: 0, missing: 0 };
-  /** By the leaf that is said to have erased them. */
+  /** By index of the leaf that erased them, according to the rows. */
   readonly erased = new Map<number, ErasedField[]>();
   first: number | null = null;
   last: number | null = null;
   count = 0;
-  /** Results of replays that are not shown. */
+  /** Withdrawn results of replays. */
   readonly withdrawn: Withdrawal[] = [];
 
   constructor(head: ExportHead & { readonly asked: JsonObject }, checks: ExportChecks) {
@@ -61,13 +61,13 @@ export class RowCheck {
     return this.#counts;
   }
 
-  /** A row without evidence. */
+  /** Records a row without evidence. */
   unproved(): void {
     this.count++;
     this.#checks.fail('rows', 'EXPORT_WITHOUT_PROOF', `row ${this.count} has no evidence`);
   }
 
-  /** `line`: where it stands, for people. */
+  /** Checks the next row. `line`: its line number, for messages. */
   add({ leaf, gap, row }: ReadRow, line: number): void {
     this.count++;
     this.first ??= leaf.index;
@@ -82,39 +82,40 @@ export class RowCheck {
     }
   }
 
-  /** The root of the leaves below `size`; null where the leaves and the hashes between them have none. */
+  /** Returns the root of the leaves below `size`; null if leaves and gap hashes do not form a tree. */
   root(size: number, gap: readonly Uint8Array[]): Buffer | null {
     return this.#root.root(size, gap);
   }
 
   #faultOf(leaf: ExportLeaf, row: string): string | null {
     const { resource, asked } = this.#head;
-    if (resource === 'jobs') return 'expected a resource of the log, got jobs';
+    if (resource === 'jobs') return 'expected a resource with leaves in the log, got jobs';
     const members = membersOf(resource, leaf.record, row);
     const digests = digestsOf(leaf.record);
-    if (members === null || digests === null) return `expected a leaf ${leafTypes[resource]}, got another`;
-    if (!isAsked(members, asked))
-      return 'expected a row that was asked for, got one that the filters leave out';
+    if (members === null || digests === null)
+      return `expected a leaf of type ${leafTypes[resource]}, got another type`;
+    if (!isAsked(members, asked)) return 'expected a row that matches the filters, got another';
     return (
-      this.#openFault(leaf, digests) ?? (isRowOf(resource, leaf, row) ? null : 'the row says something else')
+      this.#openFault(leaf, digests) ??
+      (isRowOf(resource, leaf, row) ? null : 'expected the row of this leaf, got another text')
     );
   }
 
-  /** Every disclosed value belongs to the leaf, and every other one was erased, by the leaf's word. */
+  /** Checks that every disclosed value belongs to the leaf, and that the leaf names an erasure for every other one. */
   #openFault(leaf: ExportLeaf, digests: readonly string[]): string | null {
     const { index, disclosures, erased = null } = leaf;
     if (digests.length === 0 && disclosures !== null)
-      return 'expected no disclosed values of a leaf that commits to none, got some';
+      return 'expected no disclosed values for a leaf without commitments, got some';
     const opened = disclosures === null ? [] : storedDigests(disclosures);
     if (opened === null || (disclosures !== null && !areFields(disclosures)))
       return 'expected a list of disclosed values, got something else';
     const unopened = new Set(digests);
-    for (const digest of opened) if (!unopened.delete(digest)) return 'a disclosed value is not of this leaf';
+    for (const digest of opened)
+      if (!unopened.delete(digest)) return 'expected values that the leaf commits to, got another value';
     this.#counts.disclosed += opened.length;
-    if (unopened.size === 0) return erased === null ? null : 'expected nothing erased, got some';
+    if (unopened.size === 0) return erased === null ? null : 'expected no erased fields, got some';
     const { erased: gone, missing } = unkeptOf(digests, { disclosures, erased });
-    if (erasedText(leaf) !== erased)
-      return 'expected the erased fields as they are written, got another text';
+    if (erasedText(leaf) !== erased) return 'expected the erased fields in canonical form, got another text';
     this.#counts.missing += missing.length;
     this.#counts.erased += gone.length;
     for (const { digest, leaf: by } of gone) {
@@ -126,7 +127,7 @@ export class RowCheck {
   }
 }
 
-/** Whether a text is `JCS([[salt, pointer, value], …])`: rows are made of its parts as they stand. Attacker controlled. */
+/** Returns whether a text is `JCS([[salt, pointer, value], …])`: rows contain its parts unchanged. Attacker controlled. */
 function areFields(text: string): boolean {
   const value = strictValue(text, rowBounds);
   const isField = (item: Json): boolean =>
@@ -137,11 +138,11 @@ function areFields(text: string): boolean {
 interface Members {
   readonly runId: string | null;
   readonly eventType: string | null;
-  /** By which filters of time go; null where the resource has none. */
+  /** The time that time filters compare; null if the resource has no time filter. */
   readonly timestamp: string | null;
 }
 
-/** What filters speak of, in the record, or in a row that the record commits to; null where it is of another type. */
+/** Returns the members that filters compare, from the record or the row that it commits to; null for another leaf type. */
 function membersOf(resource: LoggedResource, record: string, row: string): Members | null {
   if (resource === 'audit_events') return readRecord(record);
   const clear = strictObject(record);
@@ -167,11 +168,11 @@ function timeOf(
     case 'replays':
       return createdAt(row);
     case 'causal_graphs':
-      return null; // no filter of time is taken for them
+      return null; // causal graphs have no time filter
   }
 }
 
-/** Attacker controlled; whether the row is that of its leaf is asked next. */
+/** Attacker controlled; `isRowOf` compares the row with its leaf afterwards. */
 function createdAt(row: string): string {
   try {
     return textOf((readJson(row) as JsonObject)['createdAt']);
@@ -180,10 +181,10 @@ function createdAt(row: string): string {
   }
 }
 
-/** What is no time is within no bounds. */
+/** An empty text is outside of every time range. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Whether filters let it pass. */
+/** Returns whether the filters select these members. */
 function isAsked({ runId, eventType, timestamp }: Members, asked: JsonObject): boolean {
   if (asked['runId'] !== undefined && asked['runId'] !== runId) return false;
   if (asked['eventType'] !== undefined && asked['eventType'] !== eventType) return false;
@@ -194,7 +195,7 @@ function isAsked({ runId, eventType, timestamp }: Members, asked: JsonObject): b
   return isLate && (typeof endTime !== 'string' || atMs <= (parseTimestamp(endTime) ?? NaN));
 }
 
-/** Attacker controlled: what cannot be read as one is none. */
+/** Attacker controlled: null for a row that cannot be parsed as a withdrawal. */
 function withdrawalIn(leaf: ExportLeaf, row: string): Withdrawal | null {
   try {
     return withdrawalOf(leaf, row);
@@ -203,7 +204,7 @@ function withdrawalIn(leaf: ExportLeaf, row: string): Withdrawal | null {
   }
 }
 
-/** Attacker controlled: whatever reading it ends with, it is no row of the leaf. */
+/** Attacker controlled: false for any parse error. */
 function isRowOf(resource: LoggedResource, leaf: ExportLeaf, row: string): boolean {
   try {
     return rowOfLeaf(resource, leaf, row) === row;

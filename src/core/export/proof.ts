@@ -1,7 +1,7 @@
 /**
- * What stands behind the rows of an export: that their leaves are in a log whose head a trusted key signed, that exactly
- * this export was asked for, and which leaves erased what rows lack. Attacker controlled; nothing here throws. Proven by
- * `test/core/export/artifact.test.ts`.
+ * The proof of an export: its leaves are in a log whose checkpoint a trusted key signed, the log contains the request for
+ * this export, and leaves of the log erased the fields that rows lack. Attacker controlled; nothing here throws.
+ * Proven by `test/core/export/artifact.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from '../note/checkpoint.ts';
@@ -10,7 +10,7 @@ import { readPrune } from '../decided/prune.ts';
 import { storedDigests } from '../event/disclosure.ts';
 import type { ExportHead, ExportProof, ManifestOfRows, ProvedLeaf } from './artifact.ts';
 import type { ErasedField, RowCheck, Withdrawal } from './check-rows.ts';
-import type { ExportChecks } from './verify.ts';
+import type { ExportChecks } from './checks.ts';
 import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -34,7 +34,7 @@ export interface ProvedExport {
   readonly notes: readonly string[];
 }
 
-/** All checks but those of form. */
+/** Makes all checks except those of the format. */
 export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport {
   const { rows, manifest, proof, trust } = read;
   checkManifest(read, checks);
@@ -43,27 +43,27 @@ export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport
   const quorum = trust?.quorum ?? 0;
   if (witnesses < quorum) {
     checks.fail('witnesses', 'WITNESS_QUORUM_NOT_MET', `expected ${quorum} witnesses, got ${witnesses}`);
-  } else if (witnesses === 0) checks.skip('witnesses', 'the trust asks for none');
+  } else if (witnesses === 0) checks.skip('witnesses', 'the trust requires no witness');
   else checks.pass('witnesses', `${witnesses} cosigned`);
   const asked = checkRequest(read, checkpoint, checks);
   const unshown = checkErasures(rows, proof, { checkpoint, checks });
   return { ...asked, notes: notesOf(read, { witnesses, unshown }) };
 }
 
-/** Step 3: the manifest counts these rows, and their leaves are in its tree. */
+/** Step 3: the manifest has the numbers of these rows, and their leaves are in its tree. */
 function checkManifest({ rows, manifest, proof }: ReadExport, checks: ExportChecks): void {
   const { treeSize, rootHash, firstSequence, lastSequence, rowCount } = manifest;
   const counts = rowCount === rows.count && firstSequence === rows.first && lastSequence === rows.last;
   if (!counts) {
-    const detail = `expected ${rows.count} rows, leaves ${rows.first} to ${rows.last}, got other numbers`;
+    const detail = `expected ${rows.count} rows, leaves ${rows.first} to ${rows.last}, got ${rowCount} rows, leaves ${firstSequence} to ${lastSequence}`;
     checks.fail('manifest', 'MANIFEST_MISMATCH', detail);
   }
   const root = rows.root(treeSize, proof.gap);
   if (root === null || !equalHash(root, rootHash)) {
-    checks.fail('manifest', 'NOT_INCLUDED', 'the leaves of the rows are not shown to be in the tree');
+    checks.fail('manifest', 'NOT_INCLUDED', 'the leaves of the rows do not have the root of the manifest');
   }
-  checks.pass('rows', `${rowCount} rows are what their leaves say`);
-  checks.pass('manifest', `all of them in the tree of ${treeSize} leaves`);
+  checks.pass('rows', `${rowCount} rows match their leaves`);
+  checks.pass('manifest', `all in the tree of ${treeSize} leaves`);
 }
 
 interface Head {
@@ -71,7 +71,7 @@ interface Head {
   readonly witnesses: number;
 }
 
-/** Step 4; where the signature is at fault, what the note says is still read, to find further faults. */
+/** Step 4: opens the checkpoint. One with an invalid signature is still read, to find further errors. */
 function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head {
   const unverified = (): Head => ({ checkpoint: readUnverified(note), witnesses: 0 });
   if (trust === null || trust.keys.length === 0) {
@@ -123,7 +123,11 @@ function checkConsistency(
     });
   if (isExtended) checks.pass('consistency', `${treeSize} to ${checkpoint.size} leaves`);
   else
-    checks.fail('consistency', 'NOT_CONSISTENT', 'the signed tree is not shown to extend that of the rows');
+    checks.fail(
+      'consistency',
+      'NOT_CONSISTENT',
+      'the consistency proof from the tree of the rows to the signed tree is invalid',
+    );
 }
 
 const isIncluded = ({ index, record, inclusion }: ProvedLeaf, checkpoint: Checkpoint | null): boolean =>
@@ -136,7 +140,7 @@ const isIncluded = ({ index, record, inclusion }: ProvedLeaf, checkpoint: Checkp
     root: checkpoint.root,
   });
 
-/** Step 5: the log says that this was asked for, when and by whom. */
+/** Step 5: the log has the request for this export, with its time and its requester. */
 function checkRequest(
   { head, manifest, proof }: ReadExport,
   checkpoint: Checkpoint | null,
@@ -145,12 +149,20 @@ function checkRequest(
   const { created } = proof;
   const nothing = { exportId: null, requestedBy: null };
   if (created.index < manifest.treeSize || !isIncluded(created, checkpoint)) {
-    checks.fail('request', 'NOT_INCLUDED', `leaf ${created.index} is not shown to be in the signed tree`);
+    checks.fail(
+      'request',
+      'NOT_INCLUDED',
+      `leaf ${created.index} has no valid inclusion proof in the signed tree`,
+    );
     return nothing;
   }
   const event = openWhole(created);
   if (event === null) {
-    checks.fail('request', 'EXPORT_MISMATCH', `leaf ${created.index} is not the event of a request`);
+    checks.fail(
+      'request',
+      'EXPORT_MISMATCH',
+      `leaf ${created.index} is not an event that requests an export`,
+    );
     return nothing;
   }
   const exportId = text(event.metadata['exportId']);
@@ -169,7 +181,7 @@ function checkRequest(
     event.timestamp === head.generatedAt &&
     canonicalize(event.metadata) === canonicalize(asked);
   if (!isThis) {
-    checks.fail('request', 'EXPORT_MISMATCH', `leaf ${created.index} speaks of another export`);
+    checks.fail('request', 'EXPORT_MISMATCH', `leaf ${created.index} requests another export`);
     return nothing;
   }
   checks.pass('request', `leaf ${created.index}, ${exportId}`);
@@ -184,7 +196,7 @@ interface Request {
   readonly metadata: JsonObject;
 }
 
-/** The event, all of it disclosed; null for anything else. */
+/** Returns the event if all of it is disclosed, else null. */
 function openWhole({ index, record, disclosures }: ExportProof['created']): Request | null {
   const digests = recordDigests(record);
   const opened = storedDigests(disclosures);
@@ -194,16 +206,16 @@ function openWhole({ index, record, disclosures }: ExportProof['created']): Requ
   try {
     const { runId, eventType, timestamp, actor, metadata } = openEvent(index, record, disclosures);
     const id = typeof actor === 'object' ? text((actor as JsonObject)['id']) : text(actor);
-    // an event's metadata is JSON
+    // The metadata of an event is JSON.
     return { runId, eventType, timestamp, actor: id, metadata: metadata as JsonObject };
   } catch {
-    return null; // it was committed to, but is no event
+    return null; // the leaf commits to these fields, but they are not an event
   }
 }
 
 const text = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 
-/** Step 6. Answers how many results of replays are taken out by the word of whoever made the file. */
+/** Step 6. Returns the number of withdrawn results for which only the author of the file vouches. */
 function checkErasures(
   rows: RowCheck,
   { erasures: enclosed, withdrawn }: Pick<ExportProof, 'erasures' | 'withdrawn'>,
@@ -214,7 +226,7 @@ function checkErasures(
     checks.fail(
       'disclosures',
       'DISCLOSURE_MISSING',
-      `${missing} committed fields are neither shown nor erased`,
+      `${missing} committed fields are neither disclosed nor erased`,
     );
   }
   const unproved = new Map(rows.erased);
@@ -223,13 +235,17 @@ function checkErasures(
     const fields = unproved.get(leaf.index);
     unproved.delete(leaf.index);
     if (fields === undefined || !isIncluded(leaf, checkpoint) || !namesAll(leaf.record, fields)) {
-      const detail = `leaf ${leaf.index} is not shown to be the erasure that rows speak of`;
+      const detail = `leaf ${leaf.index} is not proved to be the erasure that rows name`;
       checks.fail('disclosures', 'NOT_INCLUDED', detail);
     }
   }
   const [first] = unproved.keys();
   if (first !== undefined) {
-    checks.fail('disclosures', 'DISCLOSURE_MISSING', `the erasure of leaf ${first} is not enclosed`);
+    checks.fail(
+      'disclosures',
+      'DISCLOSURE_MISSING',
+      `expected the erasure of leaf ${first} in the file, got none`,
+    );
   }
   const unshown = checkWithdrawn(rows.withdrawn, { erasures: enclosed, withdrawn }, { checkpoint, checks });
   checks.pass('disclosures', `${disclosed} disclosed${erased === 0 ? '' : `, ${erased} erased`}`);
@@ -243,9 +259,9 @@ function namesAll(record: string, fields: readonly ErasedField[]): boolean {
 }
 
 /**
- * Each result that is not shown was withdrawn by an erasure that names a leaf of its run, which is enclosed too. Of a
- * pruning no such leaf is left, and of a comparison the leaf may be of the other run, which the log does not name: those
- * are counted, and told.
+ * An erasure withdraws a missing result if it names a leaf of the same run, which the file contains too. A pruning leaves
+ * no such leaf, and the erased leaf of a comparison may be of the other run, which the log does not name: those results
+ * are counted for a note.
  */
 function checkWithdrawn(
   withdrawals: readonly Withdrawal[],
@@ -262,7 +278,11 @@ function checkWithdrawn(
   for (const leaf of withdrawn) {
     if (isIncluded(leaf, checkpoint)) runs.set(leaf.index, runOf(leaf.record));
     else
-      checks.fail('disclosures', 'NOT_INCLUDED', `leaf ${leaf.index} is not shown to be in the signed tree`);
+      checks.fail(
+        'disclosures',
+        'NOT_INCLUDED',
+        `leaf ${leaf.index} has no valid inclusion proof in the signed tree`,
+      );
   }
   const runsBy = new Map<number, ReadonlySet<string | null>>();
   for (const [by, targets] of named) {
@@ -276,7 +296,7 @@ function checkWithdrawn(
     const isUnshown = named.get(by) === 'pruning' || (kind === 'run' && (taken?.size ?? 0) > 0);
     if (by > index && isUnshown) unshown += 1;
     else {
-      const detail = `leaf ${by} is not shown to have taken what the replay of leaf ${index} showed`;
+      const detail = `leaf ${by} is not proved to have withdrawn the result of the replay of leaf ${index}`;
       checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
     }
   }
@@ -293,28 +313,26 @@ function notesOf(
   return [
     ...(others > 0
       ? [
-          `NOT PROVED COMPLETE: each row shown is in the log; ${others} of its ${manifest.treeSize} leaves are not shown, and whether one of them is a row that was asked for cannot be seen here`,
+          `NOT PROVED COMPLETE: each row of the file is in the log, but the file cannot show whether the other ${others} of its ${manifest.treeSize} leaves contain further matching rows`,
         ]
       : []),
     ...(manifest.prunedBelow === undefined
       ? []
       : [
-          `PRUNED: events below leaf ${manifest.prunedBelow} were pruned before this file was made, and are in no row; the archives of the prunings have them`,
+          `PRUNED: events below leaf ${manifest.prunedBelow} were pruned before this export; the archives of the prunings have them`,
         ]),
     ...(rows.withdrawn.length > 0
       ? [
-          `WITHDRAWN: ${rows.withdrawn.length} results of replays are not shown; leaves of the log took values since`,
+          `WITHDRAWN: ${rows.withdrawn.length} results of replays are withheld, because leaves of the log erased values that they contain`,
         ]
       : []),
     ...(unshown > 0
       ? [
-          `NOT PROVED WITHDRAWN: that a pruning, or an erasure in the run compared with, took what ${unshown} of them showed is the word of whoever made this file`,
+          `NOT PROVED WITHDRAWN: only the author of this file states that a pruning, or an erasure in the compared run, withdrew ${unshown} of them`,
         ]
       : []),
     ...(witnesses === 0
-      ? [
-          'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',
-        ]
+      ? ['UNWITNESSED: no trusted witness cosigned; the owner of the log key could show another history']
       : []),
   ];
 }

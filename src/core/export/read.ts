@@ -1,6 +1,6 @@
 /**
- * Reads the first and the last line of an export's artifact strictly: what is written again of what was read is the same
- * text. Nothing is verified here. Proven by `test/core/export/artifact.test.ts`.
+ * Strict reader of the first and last line of an export: writing the parsed values must give the same text.
+ * It verifies nothing. Proven by `test/core/export/artifact.test.ts`.
  */
 import { exportResources, type ExportResource } from '../../contract/exports.ts';
 import { limits } from '../../contract/limits.ts';
@@ -17,7 +17,7 @@ import {
 import { rowBounds } from './row.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 
-/** What stands before the rows; `filters` as an object. Null where the line is none. Attacker controlled. */
+/** Returns the first line, with `filters` as an object; null if it is malformed. Attacker controlled. */
 export function readHead(line: string): (ExportHead & { readonly asked: JsonObject }) | null {
   const value = parsed(`${line}]}`, tailBounds);
   const { resource, generatedAt, filters: asked } = value ?? {};
@@ -34,7 +34,7 @@ export interface ReadTail {
   readonly proof: ExportProof | undefined;
 }
 
-/** What stands behind the rows. Null where the line is none. Attacker controlled. */
+/** Returns the last line; null if it is malformed. Attacker controlled. */
 export function readTail(line: string): ReadTail | null {
   if (!line.startsWith('],')) return null;
   const value = parsed(`{${line.slice(2)}`, tailBounds);
@@ -90,7 +90,7 @@ function leafOf(value: Json | undefined): ProvedLeaf | null {
     : null;
 }
 
-/** Hashes of a path, or of the subtrees of a gap, in a tree of at most 2^53 leaves. */
+/** Most hashes of a path, or of the subtrees of a gap, in a tree of at most 2^53 leaves. */
 const longestPath = 106;
 
 function pathOf(value: Json | undefined): Buffer[] | null {
@@ -98,7 +98,7 @@ function pathOf(value: Json | undefined): Buffer[] | null {
   return isTexts && value.length <= longestPath ? hashesOf(value as string[]) : null;
 }
 
-/** Erasures and what they name, each with a path; nothing is read of more. */
+/** Limits of the last line: erasures and the leaves that they name, each with a path. */
 const tailBounds: Record<keyof typeof rowBounds, number> = {
   ...rowBounds,
   values: 2 * limits.bundleErasures * (longestPath + 4),

@@ -1,6 +1,6 @@
 /**
- * A row of an export out of the leaf that it shows (docs/reference/export-format.md): the text that is written is the text that a
- * verifier makes again. Resources whose rows stand beside the log are held against the hash that their leaf has of them.
+ * Rows of an export, made from the leaves that they show (`docs/reference/export-format.md`). A verifier makes the same text again.
+ * Rows of resources outside the log are compared with the hash in their leaf.
  * Proven by `test/core/export/artifact.test.ts`.
  */
 import type { ExportResource } from '../../contract/exports.ts';
@@ -20,27 +20,27 @@ import { proofPreimage } from '../proof/binding.ts';
 import { isWithdrawnResult } from '../replay/withdrawn.ts';
 import { openEvent } from '../event/record.ts';
 
-/** A leaf as it is stored, and what its row is where that stands beside the log. */
+/** A leaf as stored, with its row if the row is outside the log. */
 export interface ExportLeaf {
   readonly index: number;
   readonly record: string;
   readonly disclosures: string | null;
-  /** Where each of them begins and ends, by turns (`tupleBounds`), where that is known already. */
+  /** Start and end of each disclosure, alternating (`tupleBounds`), if known. */
   readonly bounds?: readonly number[];
-  /** Of the record, where it was made already: 32 bytes. */
+  /** Leaf hash of the record, if known: 32 bytes. */
   readonly hash?: Uint8Array;
-  /** `[[leaf, digest, …], …]` (`src/core/event/erased.ts`), where fields were erased. */
+  /** `[[leaf, digest, …], …]` (`src/core/event/erased.ts`), if fields were erased. */
   readonly erased?: string | null | undefined;
   /** compliance_proofs: JCS of the proof; replays: the result; causal_graphs: `graphText`. */
   readonly stored?: string | undefined;
-  /** Instead of it, piece by piece: of what may be too large to be held. */
+  /** Instead of `stored`: the row in pieces, if it may be too large for memory. */
   readonly pieces?: (() => AsyncIterable<string>) | undefined;
 }
 
-/** Resources of which each row comes from one leaf. */
+/** Resources whose rows each come from one leaf. */
 export type LoggedResource = Exclude<ExportResource, 'jobs'>;
 
-/** The type of the leaves of each. */
+/** The leaf type of each resource. */
 export const leafTypes = {
   audit_events: 'gov.event/1',
   compliance_proofs: 'gov.proof/1',
@@ -50,7 +50,7 @@ export const leafTypes = {
   policy_evaluations: 'gov.evaluation/1',
 } as const satisfies Record<LoggedResource, string>;
 
-/** The row as JSON without a line break. Throws where the leaf is not one of ours: the store has checked it. */
+/** Returns the row as JSON without a line break. Throws for a foreign leaf: the store has checked it. */
 export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
   switch (resource) {
     case 'audit_events': {
@@ -67,20 +67,21 @@ export function exportRow(resource: LoggedResource, leaf: ExportLeaf): string {
     case 'compliance_proofs':
     case 'replays':
     case 'causal_graphs':
-      if (leaf.stored === undefined) throw new Error(`expected what leaf ${leaf.index} commits to, got none`);
+      if (leaf.stored === undefined)
+        throw new Error(`expected the stored row of leaf ${leaf.index}, got none`);
       return leaf.stored;
   }
 }
 
-/** The event of a leaf as its texts; null where it has to be opened (`src/core/event/text.ts`). */
+/** Returns the event of a leaf as texts; null if it must be opened in full (`src/core/event/text.ts`). */
 export function eventOf({ index, record, disclosures, bounds, hash }: ExportLeaf): EventText | null {
   if (disclosures === null) return null;
   return eventText({ index, record, disclosures, bounds, hash: hash ?? leafHash(record) });
 }
 
 /**
- * The row that the leaf gives, where `shown` is the row of an artifact; null where `shown` stands beside the log and the
- * leaf is of another. An attacker controls all of it; throws what parsers throw.
+ * Returns the row of a leaf, where `shown` is the row of an artifact; null if `shown` is outside the log and belongs to
+ * another leaf. Attacker controlled; throws the errors of the parsers.
  */
 export function rowOfLeaf(resource: LoggedResource, leaf: ExportLeaf, shown: string): string | null {
   switch (resource) {
@@ -99,7 +100,7 @@ export function rowOfLeaf(resource: LoggedResource, leaf: ExportLeaf, shown: str
   }
 }
 
-/** Whether a row of replays stands in place of a result, by the word of whoever keeps the log. Throws as above. */
+/** Returns whether a row of replays replaces a withdrawn result, according to the owner of the log. Throws as above. */
 export const isWithdrawnRow = (leaf: ExportLeaf, shown: string): boolean =>
   isWithdrawnResult(openReplay(openLeaf(leaf)), shown);
 
@@ -119,7 +120,7 @@ function isProofOf({ record }: ExportLeaf, shown: string): boolean {
   );
 }
 
-/** Rows of graphs and results are as large as a line may be. */
+/** Limits of a row: rows of graphs and results may fill the longest line. */
 export const rowBounds = {
   depth: 2 * limits.jsonDepth,
   values: limits.bundleValues,
@@ -127,7 +128,7 @@ export const rowBounds = {
   stringBytes: limits.exportLineBytes,
 };
 
-/** The row of a graph, of the rows of its nodes and edges as they are committed to. */
+/** Returns the row of a graph, made of the committed rows of its nodes and edges. */
 export const graphText = (graph: {
   readonly runId: string;
   readonly rootHash: string;
@@ -135,19 +136,19 @@ export const graphText = (graph: {
   readonly edges: readonly string[];
 }): string => `${graphStart(graph)}${graph.nodes.join(',')}${graphMiddle}${graph.edges.join(',')}${graphEnd}`;
 
-/** What stands before the rows of the nodes, between them and those of the edges, and behind these. */
+/** The texts before the node rows, between node and edge rows, and after the edge rows. */
 export const graphStart = ({ runId, rootHash }: { runId: string; rootHash: string }): string =>
   `{"runId":${JSON.stringify(runId)},"rootHash":"${rootHash}","nodes":[`;
 export const graphMiddle = '],"edges":[';
 export const graphEnd = ']}';
 
-/** The root hash of the graph of a leaf, `sha256:…`; null where the leaf is of another run. Throws as parsers do. */
+/** Returns the root hash of the graph of a leaf, `sha256:…`; null if the leaf is of another run. Throws as parsers do. */
 export function rootOfGraph({ record }: Pick<ExportLeaf, 'record'>, runId: string): string | null {
   const clear = readJson(record) as JsonObject;
   return clear['runId'] === runId && typeof clear['rootHash'] === 'string' ? clear['rootHash'] : null;
 }
 
-/** A row may be 64 MiB, so it is read from left to right and nothing of it is kept. */
+/** A row may have 64 MiB, so it is read once from left to right without a copy. */
 function isGraphOf({ record }: ExportLeaf, shown: string): boolean {
   const { runId, rootHash } = readJson(record) as JsonObject;
   if (typeof runId !== 'string' || typeof rootHash !== 'string') return false;
@@ -159,7 +160,7 @@ function isGraphOf({ record }: ExportLeaf, shown: string): boolean {
   return graphRoot(runId, { nodes: nodes.committed, edges: edges.committed }).hash === rootHash;
 }
 
-/** What commits to the rows that stand from a place on, and where they end; null where one has no such form. */
+/** Returns the commitment to the rows from a position on, and their end; null if a row is malformed. */
 function rowsFrom(
   text: string,
   from: number,
@@ -168,7 +169,7 @@ function rowsFrom(
   const root = new ListRoot();
   let at = from;
   for (let more = text.charAt(at) === '{'; more;) {
-    const end = text.indexOf('}', at) + 1; // no member of a row has one
+    const end = text.indexOf('}', at) + 1; // no member of a row contains a brace
     const row = text.slice(at, end);
     if (read(row) === null) return null;
     root.add(`\0${row}`);

@@ -1,57 +1,45 @@
 /**
- * The verifier of exports (docs/reference/export-format.md): reads an artifact once, in memory of one row. It needs no network and no
- * store, fails closed, and never throws on what a file holds, all of which may be an attacker's. Trust comes from the
- * caller only. The steps: 1 each line is the one that is written of what it says; 2 each row is what its leaf and the
- * disclosed values give; 3 the leaves, with the hashes of those between them, have the root of the manifest; 4 that tree
- * is one of a checkpoint that a trusted key signed; 5 in it stands that exactly this was asked for; 6 what rows lack was
- * erased by leaves of it. Proven by `test/core/export/artifact.test.ts` (every byte changed, and none of them verifies).
+ * The verifier of exports (`docs/reference/export-format.md`): reads an artifact once, in memory of one row.
+ * It needs no network and no store, and fails closed. The file is attacker controlled, and no content of it makes the
+ * verifier throw. Trust comes from the caller only. The steps: 1 each line has the canonical spelling of its content;
+ * 2 each row follows from its leaf and the disclosed values; 3 the leaves, with the hashes between them, have the root of
+ * the manifest; 4 a checkpoint that a trusted key signed extends this tree; 5 the log contains the request for this export;
+ * 6 leaves of the log erased the fields that rows lack. Proven by `test/core/export/artifact.test.ts` (every byte is
+ * changed, and no changed file verifies).
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Trust } from '../note/checkpoint.ts';
 import { exportRowText, readRow, type ManifestOfRows } from './artifact.ts';
+import { exportCheckIds, type ExportCheckId, type ExportChecks } from './checks.ts';
 import { checkProof, type ProvedExport } from './proof.ts';
 import { readHead, readTail, type ReadTail } from './read.ts';
 import { RowCheck } from './check-rows.ts';
 import { textLines } from '../json/text-lines.ts';
 import { CheckList, type CheckResult, type DigestCounts, type VerdictCode } from '../proof/verdict.ts';
 
-/** The checks of an export, in the order in which they are told. */
-export const exportCheckIds = [
-  'format',
-  'rows',
-  'manifest',
-  'checkpoint_signatures',
-  'consistency',
-  'witnesses',
-  'request',
-  'disclosures',
-] as const;
-export type ExportCheckId = (typeof exportCheckIds)[number];
-export type ExportChecks = CheckList<ExportCheckId>;
-
 export interface ExportVerdict {
   /** Nothing failed, and a trusted signature was checked. */
   readonly verified: boolean;
-  /** Why not: of the first check that failed. Null where verified. */
+  /** Code of the first failed check; null if verified. */
   readonly code: VerdictCode | null;
   readonly resource: string | null;
-  /** The following are the log's word, and null where it was not seen. */
+  /** The following members come from the log; null if they could not be read. */
   readonly exportId: string | null;
-  /** Who asked for it. */
+  /** Key or person that requested the export. */
   readonly requestedBy: string | null;
   readonly generatedAt: string | null;
   readonly manifest: Omit<ManifestOfRows, 'rootHash'> | null;
   readonly checks: readonly CheckResult<ExportCheckId>[];
   readonly digests: DigestCounts | null;
-  /** Sentences that every output shows beside the answer. */
+  /** Sentences that every output shows with the result. */
   readonly notes: readonly string[];
 }
 
 /**
- * Verifies the artifact in these bytes under the caller's trust; without trust nothing is verified, but every hash is
- * still checked. Rejects only where `chunks` does. Cost: about 20 µs a row of 700 bytes; memory of one row of at most
- * `limits.exportLineBytes`, beyond it 150 bytes for each erased field.
+ * Verifies the artifact in these bytes with the trust of the caller. Without trust nothing is verified, but every hash is
+ * still checked. Rejects only if `chunks` rejects. Cost: about 20 µs a row of 700 bytes; memory: one row of at most
+ * `limits.exportLineBytes`, plus 150 bytes for each erased field.
  */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
@@ -63,7 +51,7 @@ export async function verifyExport(
   return reading.verdict(trust);
 }
 
-/** What `chunks` rejects with is its reader's to tell; what they hold is judged. */
+/** Returns an error of `chunks`, which the caller throws. An error in the content becomes a failed check. */
 async function read(chunks: AsyncIterable<Uint8Array>, reading: Reading): Promise<Error | null> {
   let broken: Error | null = null;
   const watched = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
@@ -87,17 +75,17 @@ async function read(chunks: AsyncIterable<Uint8Array>, reading: Reading): Promis
   return null;
 }
 
-/** An artifact as far as it was read. */
+/** An artifact that is being read. */
 class Reading {
   readonly #checks: ExportChecks = new CheckList(exportCheckIds);
   #head: ReturnType<typeof readHead> = null;
   #rows: RowCheck | null = null;
   #tail: ReadTail | null = null;
   #lines = 0;
-  /** Whether the line before said that a row follows. */
+  /** Whether the previous line announced a row. */
   #awaitsRow = false;
 
-  /** False where nothing behind it can be judged any more. */
+  /** Checks the next line; false if the rest of the file cannot be checked. */
   judge(line: string): boolean {
     this.#lines++;
     try {
@@ -108,14 +96,15 @@ class Reading {
     }
   }
 
-  /** The line behind those that were judged. */
+  /** Records that the next line cannot be read. */
   unreadable(detail: string): void {
     this.#lines++;
     this.malformed(detail);
   }
 
   #line(line: string): boolean {
-    if (this.#tail !== null) return this.malformed('expected nothing behind the manifest, got more');
+    if (this.#tail !== null)
+      return this.malformed('expected the end of the file after the manifest, got more');
     if (this.#head === null) return this.#readHead(line);
     return line.startsWith(']') ? this.#readTail(line) : this.#readRow(line, this.#head);
   }
@@ -132,7 +121,7 @@ class Reading {
 
   #readHead(line: string): boolean {
     this.#head = readHead(line);
-    if (this.#head === null) return this.malformed('expected the beginning of an export, got something else');
+    if (this.#head === null) return this.malformed('expected the first line of an export, got another text');
     this.#rows = new RowCheck(this.#head, this.#checks);
     return true;
   }
@@ -146,21 +135,21 @@ class Reading {
     const read = isProved ? readRow(text) : null;
     if (read === null) {
       if (!isProved && text.startsWith('{') && text.endsWith('}')) this.#rows?.unproved();
-      else return this.malformed('expected a row, got something else');
+      else return this.malformed('expected a row, got another text');
       return true;
     }
     if (exportRowText(read.row, true, read) !== text)
       return this.malformed(
-        `expected a row of ${resource} with its evidence as it is written, got another text`,
+        `expected a row of ${resource} with its evidence in canonical form, got another text`,
       );
     this.#rows?.add(read, this.#lines);
     return true;
   }
 
   #readTail(line: string): boolean {
-    if (this.#awaitsRow) return this.malformed('expected a row behind the comma, got none');
+    if (this.#awaitsRow) return this.malformed('expected a row after the comma, got none');
     this.#tail = readTail(line);
-    return this.#tail !== null || this.malformed('expected a manifest as it is written, got another text');
+    return this.#tail !== null || this.malformed('expected a manifest in canonical form, got another text');
   }
 
   verdict(trust: Trust | null): ExportVerdict {
@@ -172,7 +161,7 @@ class Reading {
         checks.fail(
           'rows',
           'EXPORT_WITHOUT_PROOF',
-          'ask for one with includeProof: gov export create --proof',
+          'expected an export with includeProof (gov export create --proof), got one without',
         );
       } else {
         proved = checkProof({ head, rows, manifest: tail.manifest, proof: tail.proof, trust }, checks);

@@ -1,7 +1,7 @@
 /**
- * Builds the committed graph of a run: from its events (`GraphBuilder`), or again from the kept rows of a
- * logged graph (`GraphRows`), which give the same facts when the bodies are long gone.
- * Proven by `test/core/graph/builder.test.ts` (both ways agree on random runs; known answers).
+ * Builds the committed graph of a run: `GraphBuilder` from its events, `GraphRows` from the stored rows of a logged graph.
+ * Both give the same facts, even if the bodies are erased.
+ * Proven by `test/core/graph/builder.test.ts` (both agree on random runs; known answers).
  */
 import { CausalChecks } from './causality.ts';
 import { compare, type Declaration } from './declaration.ts';
@@ -25,7 +25,7 @@ import type { JsonObject } from '../json/parse.ts';
 import type { RunEvent } from '../event/run-entry.ts';
 import { RunIndex } from '../event/run-index.ts';
 
-/** Derives and commits the graph of a run. Memory: that of the derivation, and 8 bytes an edge. */
+/** Derives and commits the graph of a run. Memory: the derivation, and 8 bytes an edge. */
 export class GraphBuilder {
   private readonly runId: string;
   private readonly rows = new CommittingSink(true);
@@ -36,21 +36,21 @@ export class GraphBuilder {
     this.union = new GraphUnion(runId, this.rows, declaration);
   }
 
-  /** Adds the run's next event. STORAGE_FAULT where its record cannot be read. Cost: about 15 µs. */
+  /** Adds the next event of the run. Throws STORAGE_FAULT for a malformed record. Cost: about 15 µs. */
   add(event: RunEvent): void {
     this.union.add(event);
   }
 
-  /** The chunks of rows that are complete since the last call, to be stored. */
+  /** Returns the chunks of rows that were completed since the last call, to be stored. */
   drain(): GraphChunk[] {
     return this.rows.drain();
   }
 
-  /** Ends the run; afterwards `drain` answers the last chunks. */
+  /** Ends the run; `drain` then returns the last chunks. */
   finish(): GraphFacts {
     const { unresolved } = this.union.finish();
     this.rows.end();
-    // Bound by construction, but for what was declared: the rows were made of these leaves.
+    // Derived nodes are bound to leaves by construction; `CommittingSink` checks declared nodes.
     return this.rows.facts(this.runId, {
       events: this.union.events,
       unresolved,
@@ -59,7 +59,7 @@ export class GraphBuilder {
   }
 }
 
-/** Reads the rows of a logged graph, nodes first, and judges them anew. Attacker controlled; never throws. */
+/** Reads the rows of a logged graph, nodes first, and checks them again. Attacker controlled; never throws. */
 export class GraphRows {
   private readonly runId: string;
   private readonly sink = new CommittingSink(false);
@@ -67,7 +67,7 @@ export class GraphRows {
   private readonly binding: NodeBinding;
   private wellFormed = true;
 
-  /** `run`: the events of the run with their leaf hashes, at least those that the graph covers. */
+  /** `run`: events of the run with their leaf hashes, at least those that the graph covers. */
   constructor(runId: string, run: RunIndex) {
     this.runId = runId;
     this.binding = new NodeBinding(runId, run);
@@ -83,7 +83,7 @@ export class GraphRows {
     if (!this.reader.edge(row)) this.wellFormed = false;
   }
 
-  /** A node whose members have the form of a row's; false where it repeats one. */
+  /** Adds a well-formed node; returns false if it repeats a node. */
   nodeItem(item: NodeItem): boolean {
     const added = this.reader.nodeItem(item);
     if (added) this.binding.node(item);
@@ -91,12 +91,12 @@ export class GraphRows {
     return added;
   }
 
-  /** An edge between nodes whose numbers (`GraphSink`) are known. */
+  /** Adds an edge between nodes of known numbers (`GraphSink`). */
   edgeBetween(item: EdgeItem, source: number, target: number): void {
     this.sink.edge(item, source, target);
   }
 
-  /** `unresolved` is what the graph's leaf says: rows cannot tell. */
+  /** `unresolved`: the number in the leaf of the graph, since rows do not have it. */
   finish(unresolved: number): GraphFacts {
     return this.sink.facts(this.runId, {
       events: this.reader.events,
@@ -106,30 +106,30 @@ export class GraphRows {
   }
 }
 
-/** Turns rows into the calls that a `GraphSink` gets from a derivation. Attacker controlled; never throws. */
+/** Converts rows to calls of a `GraphSink`, as a derivation makes them. Attacker controlled; never throws. */
 export class RowReader {
   private readonly sink: GraphSink;
   private readonly index = new RunIndex();
   private readonly others = new Map<string, number>();
-  /** The edges of an event stand together, so the nodes of the last edge are likely those of the next. */
+  /** The nodes of the last edge: edges of one event are adjacent, so the next edge likely has the same nodes. */
   private last = { source: '', from: 0, target: '', to: 0 };
 
   constructor(sink: GraphSink) {
     this.sink = sink;
   }
 
-  /** Event nodes read so far. */
+  /** Number of event nodes so far. */
   get events(): number {
     return this.index.length;
   }
 
-  /** False where the row is malformed or repeats a node. */
+  /** Returns false if the row is malformed or repeats a node. */
   node(row: string): boolean {
     const item = readNodeRow(row);
     return item !== null && this.nodeItem(item);
   }
 
-  /** False where the row is malformed or names an unknown node. */
+  /** Returns false if the row is malformed or names an unknown node. */
   edge(row: string): boolean {
     const item = readEdgeRow(row);
     if (item === null) return false;
@@ -176,7 +176,7 @@ class CommittingSink implements GraphSink {
   node(node: NodeItem, _data: JsonObject): void {
     this.nodes.add(nodeRow(node));
     this.checks.node(node.index !== null);
-    // What has an index is held to the run's leaves by `NodeBinding`.
+    // `NodeBinding` compares nodes with an index with the leaves of the run.
     if (node.index === null && (node.type === 'event' || isEventForm(node.id))) this.posing = true;
   }
 
@@ -212,9 +212,9 @@ class CommittingSink implements GraphSink {
 }
 
 /**
- * Whether node rows are those of a run: first the run's own node; event nodes are its events in order, each
- * with its leaf index and leaf hash; a node that follows an event and has its leaf hash is a party that the
- * event names; the rest are declared nodes, sorted by id.
+ * Checks that node rows belong to a run. The first is the node of the run. Event nodes are its events in order, each with
+ * its leaf index and leaf hash. A node after an event with the same leaf hash is a party that the event names. The others
+ * are declared nodes, sorted by id.
  */
 class NodeBinding {
   private readonly runId: string;

@@ -1,13 +1,13 @@
 /**
- * The causal checks over the edges of a graph, in flat memory (8 bytes an edge) and without recursion.
+ * The causal checks of the edges of a graph, in flat memory (8 bytes an edge) and without recursion.
  *
- * Containment and causation are two relations: a span that ends after its parts may be recorded after them and
- * still contain them, so a cycle through both is no contradiction. Each must be acyclic by itself, and between
- * events every edge but `contains` must lead from a smaller leaf index to a larger one.
+ * Containment and causation are separate relations: a span that ends after its parts may be recorded after them, so a
+ * cycle through both relations is no contradiction. Each relation must be acyclic by itself. Between events, every edge
+ * except `contains` must lead from a smaller leaf index to a larger one.
  * Proven by `test/core/graph/causality.test.ts`.
  */
 
-/** Pairs of numbers that grow. */
+/** A growing list of number pairs. */
 export class EdgeArray {
   private pairs = new Int32Array(256);
   length = 0;
@@ -39,13 +39,13 @@ export class EdgeArray {
 const LEFT = 1;
 const ENTERED = 2;
 
-/** One relation between numbered nodes; see `GraphSink` for the numbers. */
+/** One relation between numbered nodes; `GraphSink` defines the numbers. */
 class Relation {
   private readonly edges = new EdgeArray();
-  /** By node that is no event: whether edges leave it, and whether edges enter it. */
+  /** By non-event node: whether edges leave it, and whether edges enter it. */
   private readonly others: number[] = [];
   private through = false;
-  /** Every edge between events leads from a smaller leaf index to a larger one: events are numbered by it. */
+  /** Whether every edge between events leads to a larger leaf index; event numbers follow leaf indexes. */
   inOrder = true;
 
   add(source: number, target: number): void {
@@ -56,8 +56,8 @@ class Relation {
   }
 
   /**
-   * Where edges between events are in order, and every other node is only left or only entered, the former
-   * nodes, the events and the latter nodes are an order of all nodes: so derived graphs need no search.
+   * Fast path: if edges between events are in order, and every other node has only outgoing or only incoming edges, then
+   * the former nodes, the events and the latter nodes form an order of all nodes. Derived graphs so need no search.
    */
   isAcyclic(count: NodeCount): boolean {
     return (this.inOrder && !this.through) || isAcyclic(this.edges, count);
@@ -70,7 +70,7 @@ class Relation {
   }
 }
 
-/** Judges edges between numbered nodes; see `GraphSink` for the numbers. */
+/** Checks edges between numbered nodes; `GraphSink` defines the numbers. */
 export class CausalChecks {
   private events = 0;
   private others = 0;
@@ -87,7 +87,7 @@ export class CausalChecks {
     else this.causation.add(source, target);
   }
 
-  /** Cost: at most linear in nodes and edges, about 0.1 µs an edge. */
+  /** Returns the results. Cost: at most linear in nodes and edges, about 0.1 µs an edge. */
   finish(): { readonly acyclic: boolean; readonly causesBeforeEffects: boolean } {
     const count: NodeCount = { events: this.events, others: this.others };
     return {
@@ -97,23 +97,23 @@ export class CausalChecks {
   }
 }
 
-/** Which edges leave (or enter) each node, in compressed rows: those of node n are at [starts[n], starts[n+1]). */
+/** Outgoing or incoming edges by node in compressed rows: those of node n are at [starts[n], starts[n+1]). */
 export interface Adjacency {
   readonly starts: Int32Array;
   readonly neighbours: Int32Array;
 }
 
-/** Non-negative numbers for nodes: events first, then the others. */
+/** Returns a non-negative number for a reference: events first, then the others. */
 export const nodeNumber = (reference: number, events: number): number =>
   reference >= 0 ? reference : events - 1 - reference;
 
-/** How many nodes of each kind there are. */
+/** Number of nodes of each kind. */
 export interface NodeCount {
   readonly events: number;
   readonly others: number;
 }
 
-/** Counting sort of edges by their source, or by their target. */
+/** Sorts edges by their source or target, by counting sort. */
 export function adjacency(edges: EdgeArray, count: NodeCount, by: 'source' | 'target'): Adjacency {
   const nodes = count.events + count.others;
   const near = (edge: number): number =>
@@ -133,7 +133,7 @@ export function adjacency(edges: EdgeArray, count: NodeCount, by: 'source' | 'ta
   return { starts, neighbours };
 }
 
-/** Kahn 1962: a graph is acyclic where every node can be taken after all nodes before it were taken. */
+/** Kahn 1962: a graph is acyclic if every node can be taken after all its predecessors. */
 function isAcyclic(edges: EdgeArray, count: NodeCount): boolean {
   const nodes = count.events + count.others;
   const waitsFor = new Int32Array(nodes);
@@ -155,7 +155,7 @@ function isAcyclic(edges: EdgeArray, count: NodeCount): boolean {
   return queued === nodes;
 }
 
-/** The entry at an index that the caller has bounded. */
+/** Returns the entry at an index within the array. */
 export const at = (array: Int32Array, index: number): number => array[index] ?? 0;
 
 function raise(array: Int32Array, index: number, by: number): void {

@@ -1,7 +1,7 @@
 /**
- * Nodes and edges that a client declares beside those derived from events (contract F14). A declaration is kept
- * as the JCS text of `{ edges, nodes, salt }` with nodes sorted by id and edges by (source, target, type); its
- * hash says which declaration a logged graph includes. A declared node commits to its data by
+ * Nodes and edges that a client declares in addition to those derived from events (contract F14). The store has a
+ * declaration as the JCS text of `{ edges, nodes, salt }`, nodes sorted by id and edges by (source, target, type); its
+ * hash identifies the declaration in a logged graph. A declared node commits to its data by
  * `SHA-256("gov.node/v1\n" || JCS({ data, id, salt, type }))`. Proven by `test/core/graph/declaration.test.ts`.
  */
 import type { GraphDeclaration, GraphEdge } from '../../contract/graphs.ts';
@@ -25,9 +25,9 @@ export interface Declaration {
 }
 
 /**
- * Refuses a declaration that repeats a node or an edge, has a node that poses as an event or as the run, or an
- * edge to a node that is neither declared in it nor `known`, a derived node of the run: VALIDATION_ERROR with
- * pointers. The client controls the input, which matches the contract.
+ * Checks a declaration. Throws VALIDATION_ERROR with pointers for a repeated node or edge, a node that poses as an event
+ * or as the run, or an edge to a node that is neither declared nor `known` (a derived node of the run). The client
+ * controls the input, which matches the contract.
  */
 export function checkDeclaration(
   input: GraphDeclaration,
@@ -47,10 +47,12 @@ export function checkDeclaration(
     if (isEvent && !known(id)) {
       fault(`/nodes/${at}/id`, 'NOT_ALLOWED', 'expected an event of this run, or an id without evt_');
     } else if (isEvent !== (type === 'event')) {
-      const expected = isEvent ? 'event, as this node is one' : 'another type: only recorded events have it';
+      const expected = isEvent
+        ? 'type event, because this node is an event'
+        : 'another type than event, which only recorded events have';
       fault(`/nodes/${at}/type`, 'NOT_ALLOWED', `expected ${expected}`);
     } else if (id === runNode && type !== 'run') {
-      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', 'expected run, as this node is the run');
+      fault(`/nodes/${at}/type`, 'NOT_ALLOWED', 'expected type run, because this node is the run');
     }
   }
   const seen = new Set<string>();
@@ -71,7 +73,7 @@ export function checkDeclaration(
   });
 }
 
-/** A checked input in stored order; with `previous`, the union of both, in which the input's nodes win. */
+/** Returns a checked input in stored order; with `previous`, the union, in which nodes of the input replace others. */
 export function declare(
   input: GraphDeclaration,
   salt: string,
@@ -95,18 +97,18 @@ export function declare(
 export const declarationText = (declaration: Declaration): string =>
   canonicalize(declaration as unknown as Json);
 
-/** Reads what `declarationText` wrote; the text comes from our own store. */
+/** Reads a text of `declarationText` from our own store. */
 export const readDeclaration = (text: string): Declaration => readJson(text) as unknown as Declaration;
 
-/** Names a declaration in `StoredGraph.declarationHash`. */
+/** Returns the hash of a declaration text, as in `StoredGraph.declarationHash`. */
 export const declarationHash = (text: string): string => sha256Text(text);
 
-/** The salted commitment of a declared node, `sha256:…`. */
+/** Returns the salted commitment of a declared node, `sha256:…`. */
 export const declaredCommitment = (salt: string, { id, type, data }: DeclaredNode): string =>
   labelled('gov.node/v1', { data, id, salt, type }).hash;
 
-/** Ids and types hold no space. */
+/** Ids and types contain no space, so the key is unambiguous. */
 export const edgeKey = ({ source, target, type }: GraphEdge): string => `${source} ${target} ${type}`;
 
-/** By UTF-16 code units, as everywhere in JCS. */
+/** Compares by UTF-16 code units, as JCS does. */
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

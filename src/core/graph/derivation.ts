@@ -1,13 +1,13 @@
 /**
- * Derives the causal graph of a run from its events, one at a time in the order of recording (contract F14,
- * docs/reference/causal-graphs.md). Actors only get outgoing edges and resources only incoming ones, so a party that everything
- * touches does not join everything with everything.
+ * Derives the causal graph of a run from its events, one at a time in log order (contract F14, `docs/reference/causal-graphs.md`).
+ * Actors have only outgoing edges and resources only incoming ones, so that a common party does not connect everything
+ * with everything.
  *
- * Edges of one event, in this order: `contains` from its parent or the run; `causes` from causedBy, then from
- * the model event that asked for the call; `produces` from a call to its result; `feeds` from results to the
- * event that read them; `sequence` from the event before, where none of these led here; `produces` from its
- * actor; the edge to its resource; then the edges of earlier events that waited for this one. An event whose
- * parent never comes is contained by the run, in the last edges. Proven by `test/core/graph/derivation.test.ts`.
+ * Edges of one event, in this order: `contains` from its parent or the run; `causes` from causedBy, then from the model
+ * event that requested the call; `produces` from a call to its result; `feeds` from results to the event that read them;
+ * `sequence` from the previous event, if none of these edges enters the event; `produces` from its actor; the edge to its
+ * resource; then the edges of earlier events that waited for this one. If the parent of an event never comes, the run
+ * contains the event, with the last edges. Proven by `test/core/graph/derivation.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -19,7 +19,7 @@ import type { ClearEvent, RunEvent } from '../event/run-entry.ts';
 import { RunIndex } from '../event/run-index.ts';
 import { ToolCalls } from '../event/tool-calls.ts';
 
-/** The node types of the parties; a called agent is an agent. */
+/** Node types of the parties; a called agent has type agent. */
 const partyType = {
   agent: 'agent',
   human: 'human',
@@ -35,8 +35,8 @@ interface Waiting {
 }
 
 /**
- * Feeds `sink` with the graph of a run. Memory: about 110 bytes an event with a clientEventId. References to
- * events that come later wait, at most `limits.graphPendingReferences`; beyond, they count as unresolved.
+ * Sends the graph of a run to `sink`. Memory: about 110 bytes an event with a clientEventId. References to later events
+ * wait, at most `limits.graphPendingReferences`; further ones count as unresolved.
  */
 export class GraphDerivation {
   readonly events = new RunIndex();
@@ -56,7 +56,7 @@ export class GraphDerivation {
     this.sink = sink;
   }
 
-  /** Adds the run's next event; STORAGE_FAULT where its record cannot be read. Cost: about 5 µs. */
+  /** Adds the next event of the run. Throws STORAGE_FAULT for a malformed record. Cost: about 5 µs. */
   add(event: RunEvent): void {
     const { clear } = event;
     if (clear === null || clear.runId !== this.runId) {
@@ -79,7 +79,7 @@ export class GraphDerivation {
     this.remember(self, clear.eventType, links);
   }
 
-  /** Ends the run: what still waits is unresolved. Returns how many references are. */
+  /** Ends the run; waiting references become unresolved. Returns the number of unresolved references. */
   finish(): { readonly unresolved: number } {
     const orphans: number[] = [];
     for (const list of this.waiting.values()) {
@@ -91,12 +91,12 @@ export class GraphDerivation {
     return { unresolved: this.unresolvedCount + this.waitingCount };
   }
 
-  /** How many nodes that are no events were derived. */
+  /** Number of derived nodes that are not events. */
   get otherNodes(): number {
     return this.others.size;
   }
 
-  /** The number of a derived node, see `GraphSink`; null where there is none with this id. */
+  /** Returns the number of a derived node (`GraphSink`); null for an unknown id. */
   reference(nodeId: string): number | null {
     const event = this.events.find(nodeId);
     return event >= 0 ? event : (this.others.get(nodeId) ?? null);
@@ -136,7 +136,7 @@ export class GraphDerivation {
     else if (!this.wait(parent, { event: self, type: 'contains' })) this.linkRun(self);
   }
 
-  /** Returns how many edges lead here from other events. */
+  /** Returns the number of edges from other events to this one. */
   private addCauses(self: number, clear: ClearEvent, links: EventLinks): number {
     const causes = new Set<number>();
     for (const reference of links.causes) {
@@ -177,7 +177,7 @@ export class GraphDerivation {
     }
   }
 
-  /** Draws the edges that waited for this event. */
+  /** Adds the edges that waited for this event. */
   private settle(self: number, ...ids: readonly (string | null)[]): void {
     if (this.waiting.size === 0) return;
     const drawn = new Set<string>();
@@ -202,7 +202,7 @@ export class GraphDerivation {
     else if (eventType === 'tool.result') this.calls.set(links.toolCallId, 'answered', self);
   }
 
-  /** An eventId or a clientEventId of this run. */
+  /** Resolves an eventId or a clientEventId of this run. */
   private resolve(reference: string): number | null {
     const event = reference.startsWith('evt_') ? this.events.find(reference) : -1;
     return event >= 0 ? event : (this.clientIds.get(reference) ?? null);
@@ -231,7 +231,7 @@ export class GraphDerivation {
   }
 }
 
-/** A call that was refused is a call that a model asked for. */
+/** A refused call is also a call that a model requested. */
 const isCall = (eventType: string): boolean => eventType === 'tool.call' || eventType === 'tool.call_blocked';
 
 function resourceEdge({ kind }: Party, eventType: string): string {

@@ -1,8 +1,8 @@
 /**
- * The graph of a run in memory, to be answered whole or as the lineage of a node (contract F13, F16). It is
- * compact (about 250 bytes an event, edges 9), so that a service may keep the graphs that it was just asked
- * for; `bytes` says what one weighs. It holds actions and names: drop it when a body of its run is erased.
- * Proven by `test/core/graph/lineage.test.ts`; `bench/proof.ts` measures it.
+ * The graph of a run in memory, to return it whole or the lineage of a node (contract F13, F16). It is compact (about
+ * 250 bytes an event, 9 an edge), so that a service may cache recent graphs; `bytes` is its size. It contains actions and
+ * names: drop it when a body of its run is erased. Proven by `test/core/graph/lineage.test.ts`; measured by
+ * `bench/proof.ts`.
  */
 import type { GraphEdge, GraphNode } from '../../contract/graphs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -11,14 +11,14 @@ import type { EdgeItem, GraphSink, NodeItem } from './rows.ts';
 import type { JsonObject } from '../json/parse.ts';
 import { RunIndex } from '../event/run-index.ts';
 
-/** Part of a graph; `truncated` where it had more than `limits.graphNodesAnswered` or `graphEdgesAnswered`. */
+/** Part of a graph; `truncated` if it has more than `limits.graphNodesAnswered` nodes or `graphEdgesAnswered` edges. */
 export interface GraphAnswer {
   readonly nodes: GraphNode[];
   readonly edges: GraphEdge[];
   readonly truncated: boolean;
 }
 
-/** What is answered of an event node. Types and actions repeat, so they are held by number. */
+/** Data of event nodes. Types and actions repeat, so they are stored by number. */
 interface EventColumns {
   readonly eventTypes: number[];
   readonly actions: number[];
@@ -27,7 +27,7 @@ interface EventColumns {
 
 const heldByDefault = { nodes: limits.graphNodesHeld, edges: limits.graphEdgesHeld };
 
-/** A sink that keeps what it gets, up to `limits.graphNodesHeld` and `graphEdgesHeld`. */
+/** A sink that stores the graph, up to `limits.graphNodesHeld` and `graphEdgesHeld`. */
 export class RunGraph implements GraphSink {
   private readonly events = new RunIndex();
   private readonly columns: EventColumns = { eventTypes: [], actions: [], timestamps: [] };
@@ -47,17 +47,17 @@ export class RunGraph implements GraphSink {
     this.max = max;
   }
 
-  /** Nodes held. */
+  /** Number of nodes. */
   get size(): number {
     return this.events.length + this.others.length;
   }
 
-  /** Nothing more is kept: whoever feeds the graph can stop. */
+  /** Whether the limit is reached, so that the caller can stop. */
   get full(): boolean {
     return this.cut;
   }
 
-  /** An estimate of the memory held, adjacency included. */
+  /** Estimated memory in bytes, adjacency included. */
   get bytes(): number {
     const perNode = 64 * this.events.length + 300 * this.others.length + 4 * this.order.length;
     const lists = 8 * (this.size + this.edgeList.length);
@@ -87,18 +87,18 @@ export class RunGraph implements GraphSink {
   }
 
   /**
-   * Gives an event node its data, where the graph was read from rows. `position`: of the event in its run.
+   * Sets the data of an event node of a graph that was read from rows. `position`: of the event in its run.
    */
   describe(position: number, data: { eventType: string; action: string; timestamp: string }): void {
     if (position < this.events.length) this.setColumns(position, data);
   }
 
-  /** Whether the graph has this node. */
+  /** Returns whether the graph has this node. */
   has(nodeId: string): boolean {
     return this.find(nodeId) !== null;
   }
 
-  /** The graph in list order, capped. */
+  /** Returns the graph in list order, up to the limits. */
   answer(): GraphAnswer {
     const nodes = Math.min(this.size, limits.graphNodesAnswered);
     const chosen = new Uint8Array(this.size);
@@ -107,9 +107,9 @@ export class RunGraph implements GraphSink {
   }
 
   /**
-   * A node with everything it came from and everything that came of it, and the edges between them; null for
-   * an unknown node. The nearest come first when the answer is capped. Cycles are walked once. Cost: linear;
-   * the first call builds the adjacency. The node id may be an attacker's.
+   * Returns a node with all its ancestors and descendants, and the edges between them; null for an unknown node. A
+   * truncated result has the nearest nodes. Cycles are walked once. Cost: linear; the first call builds the adjacency. The
+   * node id is attacker controlled.
    */
   lineage(nodeId: string): GraphAnswer | null {
     const start = this.find(nodeId);
@@ -132,10 +132,10 @@ export class RunGraph implements GraphSink {
     return this.lists;
   }
 
-  /** The chosen nodes and the edges between them, in list order. */
+  /** Returns the chosen nodes and the edges between them, in list order. */
   private collect(chosen: Uint8Array, truncated: boolean): GraphAnswer {
     const nodes: GraphNode[] = [];
-    // An edge has the very strings of its nodes: spelling ids again would cost more than all the rest.
+    // An edge reuses the strings of its nodes: making the ids again would cost more than everything else.
     const ids = Array.from<string | undefined>({ length: this.size });
     for (let position = 0; position < this.size; position++) {
       const number = this.numberAt(position);
@@ -211,7 +211,7 @@ export class RunGraph implements GraphSink {
   }
 }
 
-/** Breadth first, so that a cap keeps the nearest. False where the budget ran out. */
+/** Walks breadth first, so that a truncated result has the nearest nodes. Returns false if the budget ran out. */
 function walk(list: Adjacency, start: number, chosen: Uint8Array, budget: { left: number }): boolean {
   const seen = new Uint8Array(chosen.length);
   const queue = new Int32Array(chosen.length);
@@ -235,7 +235,7 @@ function walk(list: Adjacency, start: number, chosen: Uint8Array, budget: { left
   return true;
 }
 
-/** Words that repeat, by number; 0 is the empty word. */
+/** Repeated words by number; 0 is the empty word. */
 class Interned {
   private readonly numbers = new Map<string, number>([['', 0]]);
   private readonly wordList: string[] = [''];

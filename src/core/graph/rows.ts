@@ -1,15 +1,15 @@
 /**
- * The causal graph of a run as it is committed. A *row* is the JCS text of an item:
+ * The committed rows of the causal graph of a run. A *row* is the JCS text of an item:
  *
  *   node  {"dataCommitment":"sha256:…","id":"…","index":<leaf index or null>,"type":"…"}
  *   edge  {"source":"…","target":"…","type":"…"}
  *
- * Order of nodes: the run, then each event followed by the parties that it is the first to name, then declared
- * nodes by id. Order of edges: as derived, event by event, then declared edges by (source, target, type). Each
- * list is committed as {n, root}: the RFC 6962 root over its rows. Both go into
- * `rootHash = SHA-256("gov.graph/v1\n" || JCS({ runId, nodes, edges }))`. The data commitment of what was
- * derived is the leaf hash of the (first) event that says so, which is salted because the record holds salted
- * digests; that of a declared node is a salted hash of its data. Proven by `test/core/graph/builder.test.ts`.
+ * Order of nodes: the run, then each event followed by the parties that it names first, then declared nodes by id. Order
+ * of edges: as derived, event by event, then declared edges by (source, target, type). Each list is committed as
+ * {n, root}, the RFC 6962 root over its rows. Both are part of
+ * `rootHash = SHA-256("gov.graph/v1\n" || JCS({ runId, nodes, edges }))`. The data commitment of a derived item is the
+ * leaf hash of the first event that names it, which is salted because the record contains salted digests. The commitment
+ * of a declared node is a salted hash of its data. Proven by `test/core/graph/builder.test.ts`.
  */
 import type { GraphEdge } from '../../contract/graphs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -21,7 +21,7 @@ import { ListRoot } from '../merkle/list-root.ts';
 
 export interface NodeItem {
   readonly id: string;
-  /** Leaf index of an event node, null for every other node. */
+  /** Leaf index of an event node; null for every other node. */
   readonly index: number | null;
   readonly type: string;
   readonly dataCommitment: string;
@@ -29,15 +29,15 @@ export interface NodeItem {
 
 export type EdgeItem = GraphEdge;
 
-/** A committed list: how many items, and `sha256:…` of the RFC 6962 root over them. */
+/** A committed list: number of items, and `sha256:…` of the RFC 6962 root over them. */
 export type ListCommitment = {
   readonly n: number;
   readonly root: string;
 };
 
 /**
- * Takes a graph item by item, in committed order. A *reference* names a node by number: the k-th event node
- * is k, the k-th other node (the run, parties, declared nodes) is −1 − k.
+ * Receives a graph item by item, in committed order. A *reference* names a node by number: the k-th event node is k, the
+ * k-th other node (the run, parties, declared nodes) is −1 − k.
  */
 export interface GraphSink {
   node(node: NodeItem, data: JsonObject): void;
@@ -47,18 +47,18 @@ export interface GraphSink {
 export const runNodeId = (runId: string): string => partyId('run', runId);
 
 /**
- * Whether a node claims to be an event, by its type, id or leaf index, and cannot be: an event is a node of type
- * `event` whose id names its own leaf. Declared nodes have no leaf, so none of them may claim it.
+ * Returns whether a node claims to be an event by type, id or leaf index without being one. An event is a node of type
+ * `event` whose id contains its own leaf index. Declared nodes have no leaf, so none may claim it.
  */
 export function posesAsEvent({ id, index, type }: NodeItem): boolean {
   if (index === null) return type === 'event' || isEventForm(id);
   return type !== 'event' || eventIndex(id) !== index;
 }
 
-/** Ids that begin so are kept for events. */
+/** Ids with this prefix are reserved for events. */
 export const isEventForm = (id: string): boolean => id.startsWith('evt_');
 
-/** Every member of an item is text without characters that JSON escapes; so the rows are JCS. */
+/** Every member of an item is text without characters that JSON escapes, so the rows are JCS. */
 export const nodeRow = ({ dataCommitment, id, index, type }: NodeItem): string =>
   `{"dataCommitment":"${dataCommitment}","id":"${id}","index":${index},"type":"${type}"}`;
 
@@ -75,7 +75,7 @@ const edgeForm = new RegExp(`^\\{"source":"${id}","target":"${id}","type":"${typ
 /** Node and edge types (contract F13). */
 export const graphTypePattern = new RegExp(`^${type}$`);
 
-/** Reads a node row, or null for anything but the exact form. Attacker controlled. */
+/** Reads a node row; null for any other form. Attacker controlled. */
 export function readNodeRow(row: string): NodeItem | null {
   const match = nodeForm.exec(row);
   if (match === null) return null;
@@ -83,7 +83,7 @@ export function readNodeRow(row: string): NodeItem | null {
   return { dataCommitment, id, index: index === 'null' ? null : Number(index), type };
 }
 
-/** Reads an edge row, or null for anything but the exact form. Attacker controlled. */
+/** Reads an edge row; null for any other form. Attacker controlled. */
 export function readEdgeRow(row: string): EdgeItem | null {
   const match = edgeForm.exec(row);
   if (match === null) return null;
@@ -91,34 +91,34 @@ export function readEdgeRow(row: string): EdgeItem | null {
   return { source, target, type };
 }
 
-/** Rows of one list that belong together in storage: newline-separated, at most `limits.graphPartItems`. */
+/** Rows of one list that are stored together: separated by newlines, at most `limits.graphPartItems`. */
 export interface GraphChunk {
   readonly list: 'nodes' | 'edges';
-  /** 0, 1, 2 … within the list. */
+  /** 0, 1, 2 … in the list. */
   readonly part: number;
   /** UTF-8. */
   readonly rows: Buffer;
 }
 
-/** Commits to one list of rows as they come, in memory that grows with log n, and hands them out in chunks. */
+/** Commits to one list of rows in memory that grows with log n, and returns the rows in chunks. */
 export class ListCommitter {
   private readonly list: 'nodes' | 'edges';
   private readonly keep: boolean;
   private readonly root = new ListRoot();
-  /** The rows of the open chunk as bytes, a line break after each: as strings they would be ten times as many objects. */
+  /** Rows of the open chunk as bytes, each with a line break: strings would be ten times as many objects. */
   private open = Buffer.alloc(0);
   private openBytes = 0;
   private openRows = 0;
   private parts = 0;
   private ready: GraphChunk[] = [];
 
-  /** With `keep`, rows are kept for `drain`. */
+  /** `keep`: whether to keep rows for `drain`. */
   constructor(list: 'nodes' | 'edges', keep: boolean) {
     this.list = list;
     this.keep = keep;
   }
 
-  /** Cost: two hashes, about 1 µs. */
+  /** Adds a row. Cost: two hashes, about 1 µs. */
   add(row: string): void {
     this.root.add(`\0${row}`);
     if (!this.keep) return;
@@ -130,7 +130,7 @@ export class ListCommitter {
     if (this.openRows === limits.graphPartItems) this.cut();
   }
 
-  /** The chunks that are complete since the last call; with `end`, also the last one. */
+  /** Returns the chunks that were completed since the last call; with `end`, also the last one. */
   drain(options: { readonly end?: boolean } = {}): GraphChunk[] {
     if (options.end === true && this.openRows > 0) this.cut();
     const ready = this.ready;
@@ -159,7 +159,7 @@ export class ListCommitter {
 
 const NEWLINE = 0x0a;
 
-/** The root hash of a graph, `sha256:…`, and the text it is the hash of. */
+/** Returns the root hash of a graph, `sha256:…`, and its preimage. */
 export function graphRoot(
   runId: string,
   lists: { readonly nodes: ListCommitment; readonly edges: ListCommitment },
@@ -168,26 +168,26 @@ export function graphRoot(
   return labelled('gov.graph/v1', { runId, nodes: { ...nodes }, edges: { ...edges } });
 }
 
-/** What a graph commits to, and how its checks came out. */
+/** The commitments of a graph, and the results of its checks. */
 export interface GraphFacts {
   readonly nodes: ListCommitment;
   readonly edges: ListCommitment;
   readonly rootHash: string;
-  /** Events of the run that the graph covers: the first so many. */
+  /** Number of events of the run that the graph covers, counted from the first. */
   readonly events: number;
-  /** References that name no event of the run. */
+  /** Number of references that name no event of the run. */
   readonly unresolved: number;
   readonly checks: CausalVerdicts;
 }
 
 export interface CausalVerdicts {
-  /** Neither containment nor the other edges have a cycle. */
+  /** Whether neither containment nor the other edges have a cycle. */
   readonly acyclic: boolean;
   readonly causesBeforeEffects: boolean;
   readonly nodesBoundToLeaves: boolean;
 }
 
-/** The clear members of a `gov.graph/1` leaf beside its type. All are needed to recompute the layer. */
+/** The clear members of a `gov.graph/1` leaf except its type. A recomputation of the layer needs all of them. */
 export function graphLeafFields(
   runId: string,
   facts: Omit<GraphFacts, 'checks'>,

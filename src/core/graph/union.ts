@@ -1,7 +1,7 @@
 /**
- * The derived graph of a run and the declared one beside it, as one graph (contract F14): a declared node with
- * the id of a derived one is that node, a declared edge that was derived is that edge; what remains of the
- * declaration follows in its own order. Proven by `test/core/graph/builder.test.ts`.
+ * The union of the derived and the declared graph of a run (contract F14). A declared node with the id of a derived node
+ * is that node, and a declared edge that was derived is that edge. The rest of the declaration follows in its own order.
+ * Proven by `test/core/graph/builder.test.ts`.
  */
 import { type Declaration, declaredCommitment, edgeKey } from './declaration.ts';
 import { GraphDerivation } from './derivation.ts';
@@ -9,7 +9,7 @@ import type { EdgeItem, GraphSink, NodeItem } from './rows.ts';
 import type { JsonObject } from '../json/parse.ts';
 import type { RunEvent } from '../event/run-entry.ts';
 
-/** Feeds `sink` with the union. Without a declaration it costs nothing beside the derivation. */
+/** Sends the union to `sink`. Without a declaration it costs no more than the derivation. */
 export class GraphUnion {
   private readonly derivation: GraphDerivation;
   private readonly sink: GraphSink;
@@ -21,22 +21,22 @@ export class GraphUnion {
     this.derivation = new GraphDerivation(runId, this.sink);
   }
 
-  /** Events added so far. */
+  /** Number of events so far. */
   get events(): number {
     return this.derivation.events.length;
   }
 
-  /** Adds the run's next event; STORAGE_FAULT where its record cannot be read. */
+  /** Adds the next event of the run. Throws STORAGE_FAULT for a malformed record. */
   add(event: RunEvent): void {
     this.derivation.add(event);
   }
 
-  /** Whether a declaration may have edges to this node. */
+  /** Returns whether a declaration may have edges to this node. */
   has(nodeId: string): boolean {
     return this.derivation.reference(nodeId) !== null;
   }
 
-  /** Ends the run and adds what was only declared. Returns the references that name nothing. */
+  /** Ends the run and adds the declared items. Returns the number of references that name nothing. */
   finish(): { readonly unresolved: number } {
     const { unresolved } = this.derivation.finish();
     return { unresolved: unresolved + this.addDeclared() };
@@ -64,7 +64,7 @@ export class GraphUnion {
   }
 }
 
-/** Lets each declared edge through once, and shows declared data beside derived data. */
+/** Passes each declared edge once, and merges declared data with derived data. */
 class DeclaredOnce implements GraphSink {
   private readonly sink: GraphSink;
   private readonly data: ReadonlyMap<string, JsonObject>;

@@ -1,6 +1,6 @@
-/** Base64 of RFC 4648 §4, read strictly: one spelling per value, as signatures need. Test: `test/core/json/base64.test.ts`. */
+/** Strict base64 (RFC 4648 §4): one spelling per value, as signatures need. Proven by `test/core/json/base64.test.ts`. */
 
-/** The bytes, or null where padding, alphabet or trailing bits are not canonical. An attacker may control it. */
+/** Returns the bytes; null if padding, alphabet or trailing bits are not canonical. Attacker controlled. */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : null;

@@ -1,12 +1,12 @@
 /**
- * Builds the value of a JSON text whose member names `JSON.parse` cannot be trusted with.
+ * Builds the value of a JSON text whose member names `JSON.parse` may confuse.
  *
- * V8 12.8 and later (Node 24 and 26; nodejs/node#63785) compares a name that is spelled with an escape, as it
- * stands in the text, with the name it expects from objects of that shape seen before, in this process, by
- * whomever: after `{"a":1,"\\":1}` was parsed, `{"a":1,"\n":1}` has the name `\` instead of a line feed. One
- * caller could so change what another one's evidence says. Names without escapes are not affected.
+ * V8 12.8 and later (Node 24 and 26; nodejs/node#63785) compares a name with an escape, as spelled in the text, with the
+ * name that it expects from earlier objects of the same shape in the same process. After `{"a":1,"\\":1}` was parsed,
+ * `{"a":1,"\n":1}` has the name `\` instead of a line feed. One caller could so change the evidence of another one. Names
+ * without escapes are not affected.
  *
- * This is the slow way, for the rare text with such names: two to five times the cost of `JSON.parse`.
+ * This slow path is for the rare text with such names: two to five times the cost of `JSON.parse`.
  * Proven by `test/core/json/build.test.ts`.
  */
 import type { Json } from './canonical.ts';
@@ -24,8 +24,8 @@ interface Built {
 }
 
 /**
- * The value of a text that `scan` has passed: neither grammar nor depth is checked again. Of two equal names
- * the last counts, as in `JSON.parse`.
+ * Returns the value of a text that `scan` has accepted; it does not check grammar or depth again. The last of two equal
+ * names counts, as in `JSON.parse`.
  */
 export const buildJson = (bytes: Uint8Array): Json => build(bytes, 0).value;
 

@@ -1,11 +1,11 @@
 /**
- * Canonical JSON: RFC 8785 (JCS). Member names are sorted by UTF-16 code units; numbers and strings are
- * spelled as ECMAScript's `JSON.stringify` spells them, which is the RFC's own definition (§3.2.2).
+ * Canonical JSON: RFC 8785 (JCS). Member names are sorted by UTF-16 code units; numbers and strings are spelled as by
+ * ECMAScript's `JSON.stringify`, which is the definition of the RFC (§3.2.2).
  *
- * Fast path: a walk refuses what is not JSON and copies only the objects whose names are out of order; then
- * one `JSON.stringify` writes everything. An object enumerates integer-like names first, and assigning
- * `__proto__` sets a prototype, so values that would need such a copy are spelled piece by piece instead.
- * Proven by `test/core/json/canonical.test.ts` (the RFC's official pairs; the package `canonicalize` as oracle).
+ * Fast path: a walk refuses other values than JSON and copies only objects whose names are out of order; then one
+ * `JSON.stringify` writes the text. An object enumerates integer-like names first, and assigning `__proto__` sets a
+ * prototype, so values that need such a copy are spelled piece by piece.
+ * Proven by `test/core/json/canonical.test.ts` (official pairs of the RFC; the package `canonicalize` as oracle).
  */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -15,19 +15,19 @@ export interface JsonObject {
 }
 
 /**
- * The JCS text of a value; its UTF-8 bytes are what is hashed and stored. Throws an Error where the value is
- * not JSON: undefined, NaN, an infinity, a lone surrogate, a hole, an instance of a class. Cost: about 1.8
- * times `JSON.stringify`, 1.4 times where all names are in order already. Recursive: the caller bounds depth.
+ * Returns the JCS text of a value; its UTF-8 bytes are hashed and stored. Throws an Error for a value that is not JSON:
+ * undefined, NaN, an infinity, a lone surrogate, a hole, an instance of a class. Cost: about 1.8 times `JSON.stringify`,
+ * 1.4 times if all names are in order. Recursive: the caller limits the depth.
  */
 export function canonicalize(value: Json): string {
   const inOrder = ordered(value);
   const text = inOrder === undefined ? spell(value) : JSON.stringify(inOrder);
-  // JSON.stringify writes \ud for lone surrogates only; text that holds a backslash before "ud" looks alike
+  // JSON.stringify writes \ud only for lone surrogates; a backslash followed by the text "ud" looks alike.
   if (text.includes('\\ud')) assertWellFormed(value);
   return text;
 }
 
-/** `T` where it is JSON by its type, as interfaces and readonly arrays are; `never` for what is none anywhere in it. */
+/** `T` if its type is JSON, readonly arrays and interfaces included; `never` for a type that is not JSON anywhere. */
 export type JsonShaped<T> = T extends null | boolean | number | string
   ? T
   : T extends ((...args: never) => unknown) | Uint8Array | Date | ReadonlyMap<never, unknown>
@@ -36,12 +36,12 @@ export type JsonShaped<T> = T extends null | boolean | number | string
       ? { readonly [Name in keyof T]: JsonShaped<T[Name]> }
       : never;
 
-/** As `canonicalize`, of what is JSON by its type: a bigint, bytes, undefined or unknown in it does not compile. */
+/** `canonicalize` for JSON by type: bigint, bytes, undefined or unknown anywhere in the value do not compile. */
 export const canonicalText = <T>(value: T & JsonShaped<T>): string => canonicalize(value as unknown as Json);
 
 /**
- * The value itself where all names in it are in order, else a copy in order that shares what was in order;
- * undefined where no copy can have that order.
+ * Returns the value itself if all its names are in order, else an ordered copy that shares the ordered parts; undefined if
+ * no copy can have that order.
  */
 function ordered(value: Json): Json | undefined {
   switch (typeof value) {
@@ -106,13 +106,13 @@ function sortedCopy(object: JsonObject): JsonObject | undefined {
   return copy;
 }
 
-/** Whether assigning a name to an object makes it the last one: not so for integers and `__proto__`. */
+/** Returns whether a name stays the last one when it is assigned: false for integers and `__proto__`. */
 function keepsPlace(name: string): boolean {
   const first = name.charCodeAt(0);
   return first <= 0x39 ? first < 0x30 || !/^[0-9]+$/.test(name) : name !== '__proto__';
 }
 
-/** Sorts in place by UTF-16 code units. Most objects are small: insertion beats the general sort there. */
+/** Sorts in place by UTF-16 code units. Most objects are small, for which insertion sort is faster. */
 function sortNames(names: string[]): string[] {
   if (names.length > 16) return names.sort();
   for (let at = 1; at < names.length; at++) {
@@ -124,7 +124,7 @@ function sortNames(names: string[]): string[] {
   return names;
 }
 
-/** RFC 8785 as it stands, for what cannot be copied in order; it meets members that no walk has seen yet. */
+/** Spells a value by RFC 8785 if it has no ordered copy; it may meet members that no walk has checked. */
 function spell(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(ordered(value));
   if (Array.isArray(value)) return `[${Array.from(value, spell).join(',')}]`;
@@ -133,7 +133,7 @@ function spell(value: Json): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${spell(value[name] as Json)}`).join(',')}}`;
 }
 
-/** Dates, maps, buffers and boxed values are not JSON; objects of another realm are. */
+/** Refuses dates, maps, buffers and boxed values; accepts plain objects of another realm. */
 function assertPlain(object: JsonObject): void {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype === Object.prototype || prototype === null) return;
@@ -153,5 +153,5 @@ function assertWellFormed(value: Json): void {
 
 function notJson(value: unknown): never {
   const got = typeof value === 'object' ? Object.prototype.toString.call(value) : String(value);
-  throw new Error(`expected a JSON value to canonicalise, got ${got}`);
+  throw new Error(`expected a JSON value to canonicalize, got ${got}`);
 }

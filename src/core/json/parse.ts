@@ -1,14 +1,14 @@
 /**
- * Strict JSON in: RFC 8259 text in the I-JSON profile (RFC 7493) of contract A6, so that what was read is
- * what a second reader reads, and what JCS writes of it is what was sent. The input is an attacker's.
+ * Strict JSON parser: RFC 8259 text in the I-JSON profile (RFC 7493) of contract A6. Input is attacker controlled.
+ * Every reader reads the accepted text alike, and JCS of the parsed value is JCS of the text.
  *
- * One pass over the bytes (`scan.ts`) checks grammar, bounds, escapes and numbers, without building or
- * recursing; then the bytes are decoded and `JSON.parse` builds the value. Names are counted in the text and
- * in the value: fewer in the value means that a name stood twice.
+ * One pass over the bytes (`scan.ts`) checks grammar, limits, escapes and numbers, without building or recursing. Then
+ * the bytes are decoded and `JSON.parse` builds the value. Member names are counted in the text and in the value: fewer in
+ * the value means a repeated name.
  *
- * Danger: the `JSON.parse` of V8 12.8 and later can mistake a member name that is spelled with an escape
- * (`build.ts` says how). So texts with such names are built here, and no text with names that we did not
- * choose may be given to `JSON.parse`, or to `Response.json()`: use `parseJson`, or `readJson` for stored ones.
+ * Danger: `JSON.parse` of V8 12.8 and later can confuse a member name that is spelled with an escape (see `build.ts`).
+ * Texts with such names are therefore built here. Never give a text with foreign names to `JSON.parse` or
+ * `Response.json()`: use `parseJson`, or `readJson` for stored texts.
  *
  * Proven by `test/core/json/parse.test.ts` (hostile vectors, `JSON.parse` as oracle).
  */
@@ -24,7 +24,7 @@ export { canonicalize, canonicalText } from './canonical.ts';
 export type { Json, JsonObject } from './canonical.ts';
 export type { JsonBounds } from './scan.ts';
 
-/** Bounds of a body. */
+/** Limits of a request body. */
 export const defaultBounds: JsonBounds = {
   depth: limits.jsonDepth,
   values: limits.jsonValues,
@@ -32,15 +32,15 @@ export const defaultBounds: JsonBounds = {
   stringBytes: limits.stringBytes,
 };
 
-/** Bounds of the bodies that carry many items: event batches, graphs, imports. */
+/** Limits of bodies with many items: event batches, graphs, imports. */
 export const largeBounds: JsonBounds = { ...defaultBounds, values: limits.jsonValuesLarge };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses strict JSON. Names such as `__proto__` become own properties. Throws a GovError with the byte
- * `offset` as extension: INVALID_JSON for what is not JSON in our profile, JSON_TOO_COMPLEX beyond a bound.
- * Cost: linear in the bytes whatever they hold, about 1.5 times decoding and `JSON.parse`.
+ * Parses strict JSON. Names such as `__proto__` become own properties. Throws GovError with the byte `offset` as
+ * extension: INVALID_JSON for a text outside of the profile, JSON_TOO_COMPLEX beyond a limit. Cost: linear in the bytes
+ * for any content, about 1.5 times decoding and `JSON.parse`.
  */
 export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds): Json {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -54,12 +54,12 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds)
 }
 
 /**
- * The same answers as `parseJson`, in a third of its time where the text is spelled as `JSON.stringify` spells
- * it: what gives the same text again holds no name twice, no number that a double changes, and no name that
- * `JSON.parse` mistook. Worth it in a process that reads one text, before the scan is compiled.
+ * Returns the same as `parseJson`, in a third of its time for a text in the spelling of `JSON.stringify`. A text that
+ * `JSON.stringify` reproduces has no repeated name, no number that a double changes, and no confused name. Useful in a
+ * process that reads one text, before the scan is compiled.
  */
 export function parseSpelledJson(bytes: Uint8Array, bounds: JsonBounds): Json {
-  // JSON.parse has no bound of depth; this one holds its memory below 50 bytes for each of these
+  // JSON.parse has no depth limit; this length limit bounds its memory to 50 bytes per byte.
   if (bytes.length > maxSpelledBytes) return parseJson(bytes, bounds);
   let text: string;
   try {
@@ -74,27 +74,27 @@ export function parseSpelledJson(bytes: Uint8Array, bounds: JsonBounds): Json {
 const maxSpelledBytes = 4 * 1024 * 1024;
 
 /**
- * Parses a JSON text that we wrote ourselves and stored: the profile holds, bounds are those of an envelope
- * around a body. As fast as `JSON.parse` where the text holds no backslash, half as fast where it does.
+ * Parses a JSON text that we wrote and stored ourselves. The profile applies, with limits for an envelope around a body.
+ * As fast as `JSON.parse` for a text without backslash, half as fast with one.
  */
 export function readJson(text: string): Json {
   if (!text.includes('\\')) return JSON.parse(text) as Json;
   return readSpelled(text) ?? parseJson(Buffer.from(text), storedBounds);
 }
 
-/** The value of a text that `JSON.stringify` writes for it, undefined for every other text. */
+/** Returns the value of a text that `JSON.stringify` reproduces; undefined for every other text. */
 function readSpelled(text: string): Json | undefined {
-  // it would write lone surrogates and U+0000 as they came; what only looks like one is left to the scan
+  // JSON.stringify would reproduce lone surrogates and U+0000; the scan decides about texts that look like them.
   if (text.includes('\\ud') || text.includes('\\u0000')) return undefined;
   try {
     const value = JSON.parse(text) as Json;
     return JSON.stringify(value) === text ? value : undefined;
   } catch {
-    return undefined; // no JSON, or too deep: the scan says where
+    return undefined; // malformed or too deep: the scan reports where
   }
 }
 
-/** Holds a value against bounds, on the safe side: what it refuses is for the scan to judge. */
+/** Compares a value with limits, conservatively: the scan decides about a value that does not fit. */
 class Measure {
   private readonly bounds: JsonBounds;
   private values = 0;
@@ -141,7 +141,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Where bytes that are not UTF-8 first differ from what decoding and encoding makes of them. */
+/** Returns the offset at which decoding and encoding first changes bytes that are not UTF-8. */
 function invalidUtf8At(bytes: Uint8Array): number {
   const repaired = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
   let at = 0;
@@ -149,7 +149,7 @@ function invalidUtf8At(bytes: Uint8Array): number {
   return at;
 }
 
-/** Member names in a value; its depth is bounded by the scan. */
+/** Counts the member names in a value; the scan has limited its depth. */
 function countNames(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Array.isArray(value) ? value : Object.values(value);
@@ -168,5 +168,5 @@ function refuseRepeatedName(bytes: Uint8Array, bounds: JsonBounds): never {
     if (names.has(name)) malformed(at, 'each member name once', `a second ${quoted(name)}`);
     seen[depth] = names.add(name);
   });
-  throw new Error('the names counted in a text and in its value differ, but none stands twice');
+  throw new Error('expected a repeated member name, because text and value have different counts, got none');
 }

@@ -1,8 +1,8 @@
 /**
- * The scan that stands before `JSON.parse`: one pass over the bytes of a JSON text that refuses, with the byte
- * offset, whatever is malformed (RFC 8259), not I-JSON (`token.ts`), too deep, too many or too long.
- * It builds nothing, keeps one byte per level, and reads each byte a bounded number of times, whatever comes.
- * UTF-8 and repeated names are left to `parse.ts`. Proven by `test/core/json/scan.test.ts` and `test/core/json/parse.test.ts`.
+ * The scan before `JSON.parse`: one pass over the bytes of a JSON text that refuses, with the byte offset, a text that is
+ * malformed (RFC 8259), not I-JSON (`token.ts`), too deep, too large or too long. It builds nothing, stores one byte per
+ * level, and reads each byte a bounded number of times. `parse.ts` checks UTF-8 and repeated names.
+ * Proven by `test/core/json/scan.test.ts` and `test/core/json/parse.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -15,7 +15,7 @@ import {
   unexpected,
 } from './token.ts';
 
-/** How large a JSON text may be beyond its bytes; strings are measured decoded, each scalar is a value. */
+/** Limits of a JSON text besides its bytes; strings are measured decoded, and each scalar counts as a value. */
 export interface JsonBounds {
   readonly depth: number;
   readonly values: number;
@@ -23,7 +23,7 @@ export interface JsonBounds {
   readonly stringBytes: number;
 }
 
-/** Called for each member name: offset of its quote, depth of its object, whether it is the first there. */
+/** Called for each member name: offset of its quote, depth of its object, whether it is the first member. */
 export type VisitName = (at: number, depth: number, first: boolean) => void;
 
 const QUOTE = 0x22;
@@ -33,7 +33,7 @@ const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 const ARRAY = 0x5b;
 
-/** The member names of a text: how many there are, and how many of them are spelled with an escape. */
+/** The number of member names of a text, and of those with an escape. */
 export interface NameCount {
   all: number;
   escaped: number;
@@ -62,7 +62,7 @@ export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): 
       at = afterString(bytes, at, bounds.stringBytes);
     } else if (start === OBJECT || start === ARRAY) {
       if (depth === maxDepth) tooComplex(at, maxDepth, 'levels');
-      end = start + 2; // { and }, [ and ] stand two apart in ASCII
+      end = start + 2; // the codes of { and }, [ and ] differ by two in ASCII
       ends[++depth] = end;
       at = afterSpace(bytes, at + 1);
       first = true;
@@ -70,7 +70,7 @@ export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): 
     } else {
       at = afterScalar(bytes, at);
     }
-    // behind a value, or at the end of an empty container: close what ends here, up to a comma
+    // After a value or an empty container: close the containers that end here, up to a comma.
     for (;;) {
       at = afterSpace(bytes, at);
       if (depth === 0) {
@@ -97,7 +97,7 @@ interface Naming {
   readonly maxChars: number;
 }
 
-/** Passes and counts a member name, with its colon and the space behind it. */
+/** Skips and counts a member name, its colon and the space after it. */
 function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): number {
   if (byteAt(bytes, at) !== QUOTE) unexpected(bytes, at, 'a member name');
   let end = plainEnd(bytes, at + 1);
@@ -114,7 +114,7 @@ function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): 
   return afterSpace(bytes, colon + 1);
 }
 
-/** Passes a string that is a value. */
+/** Skips a string value. */
 function afterString(bytes: Uint8Array, at: number, maxBytes: number): number {
   const end = closingQuote(bytes, at + 1);
   if (end - at - 1 > maxBytes && Buffer.byteLength(stringBetween(bytes, at, end)) > maxBytes) {
@@ -123,7 +123,7 @@ function afterString(bytes: Uint8Array, at: number, maxBytes: number): number {
   return end + 1;
 }
 
-/** Characters (code points) of a string. */
+/** Counts the characters (code points) of a string. */
 function charsBetween(bytes: Uint8Array, start: number, end: number): number {
   const text = stringBetween(bytes, start, end);
   let chars = 0;

@@ -1,12 +1,13 @@
 /**
- * The lines of a stream of UTF-8, each ended by U+000A, in memory of one chunk and one line. Bytes that are not UTF-8,
- * a line over the bound and a last line without its end are refused with a GovError. Test: `test/core/json/text-lines.test.ts`.
+ * Lines of a stream of UTF-8, each ended by U+000A, in memory of one chunk and one line.
+ * Bytes that are not UTF-8, an overlong line and a last line without end are refused with a GovError.
+ * Proven by `test/core/json/text-lines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 
 const lineFeed = 0x0a;
 
-/** Lists of the lines that end within each chunk. INVALID_JSON, PAYLOAD_TOO_LARGE. Attacker controlled. */
+/** Yields the lines that end within each chunk. Throws INVALID_JSON, PAYLOAD_TOO_LARGE. Attacker controlled. */
 export async function* textLines(
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
@@ -21,7 +22,7 @@ export async function* textLines(
       yield* linesOf(whole);
     }
     const rest = chunk.subarray(end + 1);
-    // a copy: who sends the chunks may use their memory again
+    // A copy, because the sender of the chunks may reuse their memory.
     if (rest.length > 0) held.push(Uint8Array.from(rest));
     heldBytes += rest.length;
     if (heldBytes > maxLineBytes) {
@@ -31,7 +32,7 @@ export async function* textLines(
   if (heldBytes > 0) throw new GovError('INVALID_JSON', 'expected a line break at the end, got none');
 }
 
-/** Those before the first that is not UTF-8 are given, so that its reader knows which it is. */
+/** Yields the lines before the first one that is not UTF-8, so that the reader knows its number. */
 function* linesOf(whole: Buffer): Generator<string[], void, undefined> {
   const text = decode(whole);
   if (text !== null) return yield text.split('\n');

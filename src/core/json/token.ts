@@ -1,8 +1,8 @@
 /**
- * The tokens of a JSON text as bytes (RFC 8259 §3, §6, §7): each function is given where a token begins and
- * returns where it ends, or throws INVALID_JSON with the byte offset. Beyond the grammar they refuse what
- * I-JSON refuses: lone surrogates (RFC 7493 §2.1), U+0000 (contract A6), and numbers that a double would
- * change (§2.2). All input is an attacker's; every function is linear in the token's length.
+ * The tokens of a JSON text as bytes (RFC 8259 §3, §6, §7). Each function takes the start of a token and returns its end,
+ * or throws INVALID_JSON with the byte offset. Beyond the grammar they refuse what I-JSON refuses: lone surrogates
+ * (RFC 7493 §2.1), U+0000 (contract A6), and numbers that a double changes (§2.2). Attacker controlled; every function is
+ * linear in the length of the token.
  * Proven by `test/core/json/token.test.ts` and `test/core/json/parse.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -17,7 +17,7 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** The byte at an offset; past the end 0, with which no token of JSON begins or goes on. */
+/** The byte at an offset; 0 after the end, which no token of JSON contains. */
 export const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
 
 export function malformed(offset: number, expected: string, got: string): never {
@@ -25,7 +25,7 @@ export function malformed(offset: number, expected: string, got: string): never 
   throw new GovError('INVALID_JSON', detail, { extensions: { offset } });
 }
 
-/** Refuses the byte at an offset; out of line, so that the loops that call it stay small. */
+/** Refuses the byte at an offset. A function of its own, so that the loops that call it stay small. */
 export function unexpected(bytes: Uint8Array, at: number, expected: string): never {
   const byte = bytes[at];
   if (byte === undefined) malformed(at, expected, 'the end of the text');
@@ -37,11 +37,11 @@ export function unexpected(bytes: Uint8Array, at: number, expected: string): nev
   );
 }
 
-/** How a message shows a text of the input: cut to the length that may be echoed, control characters escaped. */
+/** Returns a text of the input for a message: cut to the echo limit, control characters escaped. */
 export const quoted = (text: string): string =>
   JSON.stringify(text.length > limits.echoChars ? `${text.slice(0, limits.echoChars - 1)}…` : text);
 
-// The two loops below read only inside of the text: a read past its end, once seen, would slow them by a third.
+// The two loops below read only within the text: a single read past its end would slow them by a third.
 
 export function afterSpace(bytes: Uint8Array, from: number): number {
   const length = bytes.length;
@@ -54,7 +54,7 @@ export function afterSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Offset of the first byte from `from` on that does not stand for itself in a string. */
+/** Returns the offset of the first byte from `from` on that is not a plain character of a string. */
 export function plainEnd(bytes: Uint8Array, from: number): number {
   const length = bytes.length;
   let at = from;
@@ -66,7 +66,7 @@ export function plainEnd(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Offset of the quote that closes the string whose content begins at `from`, or goes on there. */
+/** Returns the offset of the quote that closes the string whose content begins or continues at `from`. */
 export function closingQuote(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -78,7 +78,7 @@ export function closingQuote(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** 1 for the bytes that may follow a backslash, but for `u`. */
+/** 1 for the bytes that may follow a backslash, except `u`. */
 const isSimpleEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte > 0 && '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
@@ -96,7 +96,7 @@ function afterEscape(bytes: Uint8Array, at: number): number {
   return at + 12;
 }
 
-/** The UTF-16 code unit of four hex digits. */
+/** Returns the UTF-16 code unit of four hex digits. */
 function hexUnit(bytes: Uint8Array, from: number): number {
   let unit = 0;
   for (let at = from; at < from + 4; at++) {
@@ -109,15 +109,15 @@ function hexUnit(bytes: Uint8Array, from: number): number {
   return unit;
 }
 
-/** The text of the bytes [start, end). */
+/** Returns the text of the bytes [start, end). */
 export const textBetween = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 
-/** The value of the string whose quotes are at `start` and `end`, which `closingQuote` has passed. */
+/** Returns the value of the string with quotes at `start` and `end`, which `closingQuote` has checked. */
 export const stringBetween = (bytes: Uint8Array, start: number, end: number): string =>
   JSON.parse(textBetween(bytes, start, end + 1)) as string; // the text of one JSON string
 
-/** Passes `true`, `false`, `null` or a number. */
+/** Returns the end of `true`, `false`, `null` or a number. */
 export function afterScalar(bytes: Uint8Array, at: number): number {
   const first = byteAt(bytes, at);
   if (first === 0x74) return afterWord(bytes, at, 'true');
@@ -133,7 +133,7 @@ function afterWord(bytes: Uint8Array, start: number, word: string): number {
   return start + word.length;
 }
 
-/** Without an exponent, 15 characters hold at most 15 digits, and those survive a double unchanged. */
+/** Without an exponent, 15 characters have at most 15 digits, which a double holds unchanged. */
 const safeChars = 15;
 
 function afterNumber(bytes: Uint8Array, start: number): number {
@@ -160,9 +160,8 @@ function afterDigits(bytes: Uint8Array, start: number, expected: string): number
 }
 
 /**
- * Refuses a number that is not, digit for digit, the number that JCS writes for it, and integers beyond
- * 2^53 − 1. From 10^21 on JCS writes an exponent, so there a literal with an exponent is a double, not an
- * integer. Whatever is accepted, its JCS form is accepted too.
+ * Refuses a number that JCS writes with other digits, and integers beyond 2^53 − 1. From 10^21 on JCS writes an exponent,
+ * so such a literal with an exponent is a double, not an integer. The JCS form of each accepted number is accepted too.
  */
 function assertExact(bytes: Uint8Array, start: number, end: number): void {
   const literal = textBetween(bytes, start, end);
@@ -178,7 +177,7 @@ function assertExact(bytes: Uint8Array, start: number, end: number): void {
   }
 }
 
-/** A decimal in one spelling: sign, digits without outer zeros, power of ten. */
+/** Returns one spelling for each decimal: sign, digits without outer zeros, power of ten. */
 function decimal(literal: string): string {
   const [mantissa = '', power = '0'] = literal.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

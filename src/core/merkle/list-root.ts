@@ -1,6 +1,6 @@
 /**
- * The RFC 6962 root over a stream of text rows: what `Frontier` gives over their leaf hashes, at half the
- * cost, because hashes stay one-byte strings. Graphs commit to millions of short rows this way.
+ * The RFC 6962 root over a stream of text rows. It equals the root of `Frontier` over their leaf hashes, at half the
+ * cost, because hashes stay one-byte strings. Graphs commit to millions of short rows in this way.
  * Proven by `test/core/merkle/list-root.test.ts` (`merkleRoot` as oracle).
  */
 import { hash } from 'node:crypto';
@@ -8,9 +8,9 @@ import { emptyRoot, hashBytes } from './tree.ts';
 
 const parentPreimage = Buffer.alloc(1 + 2 * hashBytes, 1);
 
-/** Memory: one hash per set bit of the count. */
+/** Accumulates rows. Memory: one hash per set bit of the count. */
 export class ListRoot {
-  /** `peaks[h]`: root of a complete subtree of 2^h rows, empty where the bit is not set. */
+  /** `peaks[h]`: root of a complete subtree of 2^h rows; empty if the bit is not set. */
   private readonly peaks: string[] = [];
   private count = 0;
 
@@ -18,12 +18,12 @@ export class ListRoot {
     return this.count;
   }
 
-  /** Adds the row whose leaf preimage, U+0000 and the row, is given. Cost: two hashes, 0.8 µs. */
+  /** Adds a row by its leaf preimage: U+0000 and the row. Cost: two hashes, 0.8 µs. */
   add(preimage: string): void {
     this.addHash(hash('sha256', preimage, 'binary'));
   }
 
-  /** Adds a leaf by its hash, 32 bytes as a string of one-byte characters. */
+  /** Adds a leaf by its hash, 32 one-byte characters. */
   addHash(leaf: string): void {
     let carry = leaf;
     let height = 0;
@@ -36,13 +36,13 @@ export class ListRoot {
     this.count++;
   }
 
-  /** 32 bytes; `emptyRoot` for no rows. */
+  /** Returns the root, 32 bytes; `emptyRoot` without rows. */
   root(): Buffer {
     const root = this.byteText();
     return root === '' ? Buffer.from(emptyRoot) : Buffer.from(root, 'latin1');
   }
 
-  /** The root as `parent` takes it, empty for no rows. */
+  /** Returns the root in the form that `parent` takes; an empty text without rows. */
   byteText(): string {
     let root = '';
     for (const peak of this.peaks) {
@@ -52,7 +52,7 @@ export class ListRoot {
   }
 }
 
-/** `nodeHash` of hashes that are strings of 32 one-byte characters. */
+/** `nodeHash` for hashes as strings of 32 one-byte characters. */
 export function parent(left: string, right: string): string {
   parentPreimage.write(left + right, 1, 2 * hashBytes, 'latin1');
   return hash('sha256', parentPreimage, 'binary');

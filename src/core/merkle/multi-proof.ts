@@ -1,7 +1,7 @@
 /**
- * Proves any number of leaves of one tree at once (RFC 6962 §2.1): beside the leaves' own hashes only those of the
- * largest complete subtrees between them are needed, in order. For a log of which nearly every leaf is shown these are
- * few; for k scattered leaves of n they are about k·log2(n/k). Proven by `test/core/merkle/multi-proof.test.ts`.
+ * Inclusion proof of any number of leaves of one tree (RFC 6962 §2.1), in one pass: in addition to the leaves it needs
+ * only the hashes of the largest complete subtrees between them, in order. These are few if nearly all leaves are present,
+ * and about k·log2(n/k) for k scattered leaves of n. Proven by `test/core/merkle/multi-proof.test.ts`.
  */
 import { hashBytes, nodeHash } from './tree.ts';
 
@@ -11,7 +11,7 @@ export interface Subtree {
   readonly index: number;
 }
 
-/** The largest complete subtrees that make up the leaves [from, to), in order: at most 2·log2(to). */
+/** Returns the largest complete subtrees that make up the leaves [from, to), in order: at most 2·log2(to). */
 export function subtreesOf(from: number, to: number): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let at = from; at < to;) {
@@ -24,29 +24,29 @@ export function subtreesOf(from: number, to: number): Subtree[] {
 }
 
 /**
- * The root of a tree, some leaves of which are given, the others by the hashes of `subtreesOf` each gap, 32 bytes each.
- * Given in ascending order; memory is log n. Nothing throws: what does not fit makes `root` answer null.
+ * Computes the root of a tree from some leaves and the hashes of `subtreesOf` each gap, 32 bytes each, in ascending order.
+ * Memory is log n. Nothing throws: for invalid input `root` returns null.
  */
 export class MultiproofRoot {
-  /** `#peaks[h]` is the root of a complete subtree of 2^h leaves; they make up the leaves [0, #at). */
+  /** `#peaks[h]`: root of a complete subtree of 2^h leaves; together they make up the leaves [0, #at). */
   readonly #peaks: (Uint8Array | undefined)[] = [];
   #at = 0;
   #isSound = true;
 
-  /** `gap`: the hashes since the leaf before. Cost: amortised one node hash, and one for each of them. */
+  /** Adds a leaf. `gap`: the hashes since the previous leaf. Cost: amortised one node hash, and one for each gap hash. */
   leaf(index: number, hash: Uint8Array, gap: readonly Uint8Array[]): void {
     if (!this.#fill(index, gap)) return;
     this.#add(0, hash);
   }
 
   /**
-   * The root of the first `size` leaves, 32 bytes, with the hashes behind the last leaf; null where a hash was missing,
-   * left over or torn, or an index out of turn. Once, at the end.
+   * Returns the root of the first `size` leaves, 32 bytes, with the hashes after the last leaf; null if a hash was missing,
+   * surplus or of another length, or if an index was out of order. Call it once, at the end.
    */
   root(size: number, gap: readonly Uint8Array[]): Buffer | null {
     if (!this.#fill(size, gap)) return null;
     const [lowest, ...higher] = this.#peaks.filter((peak) => peak !== undefined);
-    if (lowest === undefined) return null; // of an empty tree nothing can be shown
+    if (lowest === undefined) return null; // an empty tree has no leaves to prove
     return Buffer.from(higher.reduce((root, peak) => nodeHash(peak, root), lowest));
   }
 

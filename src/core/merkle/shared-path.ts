@@ -1,14 +1,14 @@
 /**
- * One inclusion proof for many leaves of an RFC 6962 tree: the hashes of the largest subtrees that hold none of
- * them, from left to right. With the leaves they give the root, exactly as a single path does for one leaf; for
- * a run of consecutive leaves they are not many more. Proven by `test/core/merkle/list-root.test.ts`.
+ * One inclusion proof for many leaves of an RFC 6962 tree: the hashes of the largest subtrees without any of these
+ * leaves, from left to right. With the leaf hashes they give the root, as a single path does for one leaf. For
+ * consecutive leaves the proof is hardly longer than a single path. Proven by `test/core/merkle/list-root.test.ts`.
  */
 import { ListRoot, parent } from './list-root.ts';
 import { hashBytes } from './tree.ts';
 
 /**
- * The shared path of leaves at ascending `indexes` in the tree of `size` leaves. `pathOf` gives the inclusion
- * path of one leaf (RFC 6962 §2.1.1); it is asked for few leaves, at most twice in a row for the same.
+ * Returns the shared path of leaves at ascending `indexes` in the tree of `size` leaves. `pathOf` returns the inclusion
+ * path of one leaf (RFC 6962 §2.1.1); it is called for few leaves, at most twice in a row for the same.
  */
 export function sharedPath(
   indexes: readonly number[],
@@ -35,8 +35,8 @@ export function sharedPath(
 }
 
 /**
- * The root of the tree of `size` leaves, from leaf hashes at ascending `indexes` and their shared path; null
- * where the path has too few or too many hashes. An attacker may control all of it; the root must be compared.
+ * Returns the root of the tree of `size` leaves, from leaf hashes at ascending `indexes` and their shared path; null if
+ * the path has too few or too many hashes. Attacker controlled; the caller must compare the root.
  */
 export function sharedRoot(
   leaves: readonly { readonly index: number; readonly hash: Uint8Array }[],
@@ -47,7 +47,7 @@ export function sharedRoot(
   const ascending = indexes.every((index, at) => index > (indexes[at - 1] ?? -1) && index < size);
   if (leaves.length === 0 || !ascending || !Number.isSafeInteger(size)) return null;
   let next = 0;
-  /** Empty where a hash is missing. */
+  /** Returns an empty text if a hash is missing. */
   const compute = (range: Range): string => {
     if (range.from === range.to) return byteText(path[next++]);
     if (range.end - range.start === range.to - range.from) return wholeRoot(leaves, range);
@@ -60,7 +60,7 @@ export function sharedRoot(
   return root !== '' && next === path.length ? Buffer.from(root, 'latin1') : null;
 }
 
-/** The root of a subtree all of whose leaves are given; empty where the hash of one is none. */
+/** Returns the root of a subtree whose leaves are all given; an empty text for an invalid leaf hash. */
 function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to }: Range): string {
   const root = new ListRoot();
   for (let at = from; at < to; at++) {
@@ -71,13 +71,13 @@ function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to 
   return root.byteText();
 }
 
-/** A hash as `parent` takes it, empty for what is none. */
+/** Returns a hash in the form that `parent` takes; an empty text for an invalid hash. */
 const byteText = (hash: Uint8Array | undefined): string =>
   isHash(hash) ? Buffer.from(hash.buffer, hash.byteOffset, hashBytes).toString('latin1') : '';
 
 const isHash = (hash: Uint8Array | undefined): hash is Uint8Array => hash?.length === hashBytes;
 
-/** Leaves [start, end) of the tree, which hold the positions [from, to) of the index list. */
+/** Leaves [start, end) of the tree; their indexes are at positions [from, to) of the index list. */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -85,7 +85,7 @@ interface Range {
   readonly to: number;
 }
 
-/** RFC 6962 §2.1: split at the largest power of two below the size. */
+/** Splits at the largest power of two below the size (RFC 6962 §2.1). */
 function halves(range: Range, indexes: readonly number[]): { left: Range; right: Range } {
   const { start, end, from, to } = range;
   let split = 1;

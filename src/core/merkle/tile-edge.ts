@@ -1,22 +1,21 @@
 /**
- * The growing right edge of a tiled log (C2SP tlog-tiles): the one writer appends leaf hashes, stores the
- * tiles that changed in the same transaction, and settles once that is durable. `test/core/merkle/tile-edge.test.ts`
- * proves it.
+ * The growing right edge of a tiled log (C2SP tlog-tiles). The only writer appends leaf hashes, stores the changed tiles
+ * in the same transaction, and settles the edge after the commit. Proven by `test/core/merkle/tile-edge.test.ts`.
  */
 import { type Frontier, hashBytes } from './tree.ts';
 import { tileWidth } from './tile-path.ts';
 import { frontierFromTiles } from './tile-proof.ts';
 import type { TileRead } from './tile-source.ts';
 
-/** A tile to store: its first hashes are those that were stored before. */
+/** A tile to store; the hashes stored before are its first ones. */
 export interface ChangedTile {
   readonly level: number;
   readonly index: number;
-  /** Whole hashes, at most 256. A view: valid until the next `append` or `rollback`. */
+  /** Whole hashes, at most 256. A view, valid until the next `append` or `rollback`. */
   readonly hashes: Buffer;
 }
 
-/** The tile of one level that is being filled; `width` of 256 hashes stand in `bytes`. */
+/** The partial tile of one level; `bytes` has room for 256 hashes, of which `width` are set. */
 interface OpenTile {
   readonly index: number;
   readonly width: number;
@@ -36,7 +35,7 @@ export class TileEdge {
     this.settledOpen = [];
   }
 
-  /** The edge of a stored log. Reads the tiles of `rootPlan(size)`; STORAGE_FAULT where one is short. */
+  /** Returns the edge of a stored log. Reads the tiles of `rootPlan(size)`; throws STORAGE_FAULT if a tile is short. */
   static from(size: number, read: TileRead): TileEdge {
     const edge = new TileEdge(frontierFromTiles(size, read));
     for (let level = 0; tileWidth ** level <= size; level++) {
@@ -54,12 +53,12 @@ export class TileEdge {
     return this.frontier.size;
   }
 
-  /** The root of everything appended, settled or not. Cost: at most 52 hashes. */
+  /** Returns the root of all appended leaves, settled or not. Cost: at most 52 hashes. */
   root(): Buffer {
     return this.frontier.root();
   }
 
-  /** Adds leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
+  /** Appends leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
   append(hashes: readonly Uint8Array[]): void {
     for (const leaf of hashes) {
       this.frontier.append(leaf, this.completed);
@@ -67,7 +66,7 @@ export class TileEdge {
     }
   }
 
-  /** The tiles that differ from the settled state: the full ones, then each level's open one. */
+  /** Returns the tiles that differ from the settled state: full ones first, then the partial one of each level. */
   changed(): ChangedTile[] {
     const open = this.open.flatMap(({ index, width, bytes }, level) => {
       const before = this.settledOpen[level];
@@ -77,21 +76,21 @@ export class TileEdge {
     return [...this.full, ...open];
   }
 
-  /** What was appended is durable: it is now the state that `rollback` returns to. */
+  /** Marks the appended leaves as durable; `rollback` returns to this state. */
   settle(): void {
     this.settledFrontier = this.frontier.clone();
     this.settledOpen = [...this.open];
     this.full = [];
   }
 
-  /** The transaction failed: back to the settled state. */
+  /** Returns to the settled state after a failed transaction. */
   rollback(): void {
     this.frontier = this.settledFrontier.clone();
     this.open.splice(0, this.open.length, ...this.settledOpen);
     this.full = [];
   }
 
-  /** Every eighth tree level is a tile level. */
+  /** Fills the next tile level: every eighth tree level is one. */
   private readonly completed = (height: number, hash: Buffer): void => {
     if (height % 8 === 0) this.fill(height / 8, hash);
   };

@@ -1,37 +1,37 @@
 /**
- * Names and sizes of C2SP tlog-tiles: a tile holds up to 256 hashes of one level, eight tree levels apart;
- * an entry bundle holds the records of a level-0 tile. `test/core/merkle/tile-path.test.ts` proves it.
+ * Names and sizes of C2SP tlog-tiles: a tile holds up to 256 hashes of one level; levels are eight tree levels apart.
+ * An entry bundle holds the records of a level-0 tile. Proven by `test/core/merkle/tile-path.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 
 export const tileWidth = 256;
 
-/** A tile as it stands in a tree of some size: `width` is 256, or less at the right edge. */
+/** A tile of a tree of some size: `width` is 256, or less at the right edge. */
 export interface TileId {
   readonly level: number;
   readonly index: number;
   readonly width: number;
 }
 
-/** What a tile path names; `entries` are the records of a level-0 tile. */
+/** A resource with a tile path; `entries`: the records of a level-0 tile. */
 export type TileResource =
   | ({ readonly kind: 'hashes' } & TileId)
   | { readonly kind: 'entries'; readonly index: number; readonly width: number };
 
-/** The path below the log's prefix: `tile/0/x001/x234/067`, with `.p/<width>` for a partial tile. */
+/** Returns the path below the prefix of the log: `tile/0/x001/x234/067`, with `.p/<width>` for a partial tile. */
 export function tilePath({ level, index, width }: TileId): string {
   return `tile/${level}/${indexPath(index)}${partial(width)}`;
 }
 
-/** The path of an entry bundle below the log's prefix: `tile/entries/x001/067.p/5`. */
+/** Returns the path of an entry bundle below the prefix of the log: `tile/entries/x001/067.p/5`. */
 export function entriesPath(index: number, width: number = tileWidth): string {
   return `tile/entries/${indexPath(index)}${partial(width)}`;
 }
 
 const pathForm = /^tile\/(entries|[0-9]{1,2})\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([0-9]{1,3}))?$/;
 
-/** What a path names, or null. An attacker may control it; only the one spelling of each name is accepted. */
+/** Parses a path; null if it is malformed. Attacker controlled; only one spelling of each name is accepted. */
 export function parseTilePath(path: string): TileResource | null {
   const match = pathForm.exec(path);
   if (match === null) return null;
@@ -47,7 +47,7 @@ export function parseTilePath(path: string): TileResource | null {
   return id.level < 64 && tilePath(id) === path ? { kind: 'hashes', ...id } : null;
 }
 
-/** An entry bundle: each record with its length as a big-endian uint16 before it. */
+/** Returns an entry bundle: each record after its length as a big-endian uint16. */
 export function entryBundle(records: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(
     records.flatMap((record) => {
@@ -60,7 +60,7 @@ export function entryBundle(records: readonly (string | Uint8Array)[]): Buffer {
   );
 }
 
-/** The records of an entry bundle, at most 256. An attacker may control it: VALIDATION_ERROR where torn. */
+/** Returns the records of an entry bundle, at most 256. Attacker controlled; throws VALIDATION_ERROR. */
 export function parseEntryBundle(bundle: Uint8Array): Buffer[] {
   const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
   const records: Buffer[] = [];
@@ -69,7 +69,7 @@ export function parseEntryBundle(bundle: Uint8Array): Buffer[] {
     if (end > bytes.length || records.length === tileWidth) {
       throw new GovError(
         'VALIDATION_ERROR',
-        `expected up to ${tileWidth} whole records in the entry bundle, got a torn or surplus one at byte ${offset}`,
+        `expected up to ${tileWidth} whole records in the entry bundle, got a truncated or surplus one at byte ${offset}`,
       );
     }
     records.push(bytes.subarray(offset + 2, end));

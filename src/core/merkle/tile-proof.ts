@@ -1,28 +1,28 @@
 /**
- * Roots, inclusion and consistency proofs (RFC 6962 §2.1.1, §2.1.2) out of C2SP tlog-tiles. Plan, one read,
- * pure compute: a plan names the tiles, the caller fetches them at once, the proof is then only hashing.
- * `test/core/merkle/tile.test.ts` holds every proof to a naive tree.
+ * Roots, inclusion and consistency proofs (RFC 6962 §2.1.1, §2.1.2) from C2SP tlog-tiles: plan, one read, pure compute.
+ * A plan names the tiles, the caller fetches them in one read, and the proof then only hashes.
+ * Proven by `test/core/merkle/tile.test.ts` (every proof is compared with a naive tree).
  */
 import { Frontier, nodeHash } from './tree.ts';
 import type { TileId } from './tile-path.ts';
 import { type Subtree, type TileCache, tileOf, type TileRead, TileSource } from './tile-source.ts';
 
 export interface ProofOptions {
-  /** Tiles of *this* log with their inner nodes, kept over many proofs. */
+  /** Expanded tiles of *this* log, for many proofs. */
   readonly cache?: TileCache;
 }
 
-/** The tiles that `rootFromTiles` reads: the partial right edge of each level. */
+/** Returns the tiles that `rootFromTiles` reads: the partial right edge of each level. */
 export function rootPlan(size: number): TileId[] {
   return tilesOf([{ start: 0, end: checkedSize(size) }], size);
 }
 
-/** The root of the first `size` leaves. Cost: at most 255 hashes per level. */
+/** Returns the root of the first `size` leaves. Cost: at most 255 hashes per level. */
 export function rootFromTiles(size: number, read: TileRead, options: ProofOptions = {}): Buffer {
   return frontierFromTiles(size, read, options).root();
 }
 
-/** The right edge of the first `size` leaves, to append to. */
+/** Returns the right edge of the first `size` leaves, to append to. */
 export function frontierFromTiles(size: number, read: TileRead, options: ProofOptions = {}): Frontier {
   const source = new TileSource(checkedSize(size), read, options.cache);
   return Frontier.from(
@@ -31,14 +31,14 @@ export function frontierFromTiles(size: number, read: TileRead, options: ProofOp
   );
 }
 
-/** The tiles that `inclusionProof` reads. */
+/** Returns the tiles that `inclusionProof` reads. */
 export function inclusionPlan(index: number, size: number): TileId[] {
   return tilesOf(inclusionRanges(index, size), size);
 }
 
 /**
- * The path from the leaf's sibling up to the root's child. Cost: at most 254 hashes per level (0.4 ms in a
- * log of ten million leaves), none for tiles in the cache.
+ * Returns the path from the sibling of the leaf up to the child of the root. Cost: at most 254 hashes per level (0.4 ms in
+ * a log of ten million leaves), none for cached tiles.
  */
 export function inclusionProof(
   index: number,
@@ -50,12 +50,12 @@ export function inclusionProof(
   return inclusionRanges(index, size).map((range) => rangeRoot(range, source));
 }
 
-/** The tiles that `consistencyProof` reads. */
+/** Returns the tiles that `consistencyProof` reads. */
 export function consistencyPlan(first: number, second: number): TileId[] {
   return tilesOf(consistencyRanges(first, second), second);
 }
 
-/** The proof that the tree of `second` leaves extends that of `first` ≥ 1 leaves; empty where they are equal. */
+/** Returns the proof that the tree of `second` leaves extends that of `first` ≥ 1 leaves; empty for equal sizes. */
 export function consistencyProof(
   first: number,
   second: number,
@@ -66,7 +66,7 @@ export function consistencyProof(
   return consistencyRanges(first, second).map((range) => rangeRoot(range, source));
 }
 
-/** Leaves [start, end) that are one subtree of the tree, complete or at its ragged right edge. */
+/** Leaves [start, end) that form one subtree of the tree, complete or at its right edge. */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -117,7 +117,7 @@ function consistencyRanges(first: number, second: number): Range[] {
   return ranges.reverse();
 }
 
-/** The complete subtrees of a range, the largest first. */
+/** Returns the complete subtrees of a range, the largest first. */
 function completeSubtrees({ start, end }: Range): Subtree[] {
   const subtrees: Subtree[] = [];
   let height = 0;
@@ -145,7 +145,7 @@ function tilesOf(ranges: readonly Range[], size: number): TileId[] {
   return [...tiles.values()];
 }
 
-/** The largest power of two below `size`, at least 1. */
+/** Returns the largest power of two below `size`, at least 1. */
 function splitOf(size: number): number {
   let split = 1;
   while (split * 2 < size) split *= 2;

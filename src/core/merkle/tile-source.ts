@@ -1,6 +1,6 @@
 /**
- * Subtree hashes out of C2SP tlog-tiles: a tile is expanded to its inner nodes once, and full tiles may stay
- * expanded in a bounded cache. `test/core/merkle/tile.test.ts` proves it.
+ * Subtree hashes from C2SP tlog-tiles. Each tile is expanded to its inner nodes once; a bounded cache keeps expanded
+ * tiles. Proven by `test/core/merkle/tile.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -8,21 +8,20 @@ import { hashBytes, writeParent } from './tree.ts';
 import { type TileId, tileWidth } from './tile-path.ts';
 
 /**
- * The hashes of a tile, at least as many as the plan's width; a longer, newer tile is as good, because
- * tiles only grow. The bytes are trusted: they come from our own store, and a proof over wrong ones does
- * not verify.
+ * Returns the hashes of a tile, at least as many as the width in the plan. A longer, newer tile is as good, because tiles
+ * only grow. The bytes are trusted: they come from our own store, and a proof over wrong bytes does not verify.
  */
 export type TileRead = (level: number, index: number) => Uint8Array;
 
-/** The first `width` hashes of a tile, and of the inner nodes above them those that are complete. */
+/** The first `width` hashes of a tile, and the complete inner nodes above them. */
 interface ExpandedTile {
   readonly width: number;
   readonly nodes: Buffer;
 }
 
 /**
- * Tiles with their inner nodes, least recently used first out. A tile only grows, so what is held is never
- * stale, at most too narrow; one cache serves one log. Memory: 16 KiB per tile.
+ * Expanded tiles, least recently used first out. A tile only grows, so a cached tile is never stale, at most too narrow.
+ * One cache serves one log. Memory: 16 KiB per tile.
  */
 export class TileCache {
   private readonly held = new Map<string, ExpandedTile>();
@@ -36,7 +35,7 @@ export class TileCache {
     return this.held.size;
   }
 
-  /** The tile, if held at this width, which is now the most recently used. */
+  /** Returns the tile if the cache has it at this width, and marks it as the most recently used. */
   get({ level, index, width }: TileId): ExpandedTile | undefined {
     const key = `${level}/${index}`;
     const tile = this.held.get(key);
@@ -61,20 +60,20 @@ export interface Subtree {
   readonly height: number;
 }
 
-/** The tiles of one tree size during one proof, each read where the cache lacks it. */
+/** The tiles of one tree size during one proof; a tile is read if the cache lacks it. */
 export class TileSource {
   private readonly size: number;
   private readonly read: TileRead;
   private readonly cache: TileCache;
 
-  /** Without a cache of the caller's, one lives as long as the proof, which needs at most 14 tiles. */
+  /** Default cache: one for this proof, which needs at most 14 tiles. */
   constructor(size: number, read: TileRead, cache: TileCache = new TileCache()) {
     this.size = size;
     this.read = read;
     this.cache = cache;
   }
 
-  /** The hash of a complete subtree within the size. */
+  /** Returns the hash of a complete subtree within the size. */
   hash(subtree: Subtree): Buffer {
     const heightInTile = subtree.height % tileHeight;
     const position = (subtree.start / 2 ** subtree.height) % 2 ** (tileHeight - heightInTile);
@@ -101,10 +100,10 @@ export class TileSource {
 
 const tileHeight = 8;
 
-/** In an expanded tile the hashes of height h begin after those of lower heights: 0, 256, 384 … 508. */
+/** In an expanded tile the hashes of height h follow those of lower heights: 0, 256, 384 … 508. */
 const nodesBelow = (height: number): number => 2 * tileWidth - 2 ** (tileHeight + 1 - height);
 
-/** A tile followed by its complete inner nodes of heights 1 to 7. Cost: less than one hash per hash. */
+/** Returns a tile followed by its complete inner nodes of heights 1 to 7. Cost: less than one hash per tile hash. */
 function expand(bytes: Uint8Array): ExpandedTile {
   const width = Math.min(tileWidth, Math.floor(bytes.length / hashBytes));
   const nodes = Buffer.alloc(nodesBelow(tileHeight) * hashBytes);
@@ -119,7 +118,7 @@ function expand(bytes: Uint8Array): ExpandedTile {
   return { width, nodes };
 }
 
-/** The tile that holds the hashes below (or at) the root of a subtree. */
+/** Returns the tile with the hashes below (or at) the root of a subtree. */
 export function tileOf({ start, height }: Subtree, size: number): TileId {
   const level = Math.floor(height / tileHeight);
   const index = Math.floor(start / tileWidth ** (level + 1));

@@ -1,5 +1,6 @@
 /**
- * C2SP tlog-tiles over one RFC 6962 tree: paths and bundles, proofs out of tiles, and the growing edge.
+ * C2SP tlog-tiles over one RFC 6962 tree: paths and entry bundles, proofs from tiles, and the growing edge.
+ * Proven by `test/core/merkle/tile.test.ts`.
  */
 export {
   entriesPath,

@@ -1,7 +1,7 @@
 /**
- * Merkle trees of RFC 6962 §2.1 (the same in RFC 9162 §2.1) over SHA-256, and the verification of
- * inclusion and consistency proofs (RFC 9162 §2.1.3.2, §2.1.4.2; subtrees: draft-ietf-plants-merkle-tree-certs
- * §4). `test/core/merkle/tree.test.ts` holds this to the transparency-dev/merkle vectors and to a naive tree.
+ * Merkle trees of RFC 6962 §2.1 (equal in RFC 9162 §2.1) over SHA-256. It verifies inclusion and consistency proofs
+ * (RFC 9162 §2.1.3.2, §2.1.4.2; subtrees: draft-ietf-plants-merkle-tree-certs §4).
+ * Proven by `test/core/merkle/tree.test.ts` (transparency-dev/merkle vectors, a naive tree as oracle).
  *
  * leaf = SHA-256(0x00 || record), node = SHA-256(0x01 || left || right), the empty tree = SHA-256("").
  */
@@ -10,13 +10,13 @@ import { sha256 } from '../hash.ts';
 
 export const hashBytes = 32;
 
-/** The Merkle tree hash of no leaves: SHA-256 of nothing. */
+/** The Merkle tree hash of no leaves: SHA-256 of the empty string. */
 export const emptyRoot: Buffer = sha256('');
 
-/** 0x00 and room for a record of the log's limit; hashing bytes that lie here costs half of hashing a string. */
+/** 0x00 and space for the longest record; hashing bytes in this buffer costs half of hashing a string. */
 const leafPreimage = Buffer.alloc(1 + 64 * 1024);
 
-/** Leaf hash (32 bytes) of a record; a string is hashed as UTF-8. Cost: one hash, about 1 µs for 600 bytes. */
+/** Returns the leaf hash (32 bytes) of a record; a string is hashed as UTF-8. Cost: about 1 µs for 600 bytes. */
 export function leafHash(record: string | Uint8Array): Buffer {
   if (typeof record === 'string') {
     if (record.length * 3 >= leafPreimage.length) return sha256(`\0${record}`);
@@ -30,7 +30,7 @@ export function leafHash(record: string | Uint8Array): Buffer {
 
 const nodePreimage = Buffer.alloc(1 + 2 * hashBytes, 1);
 
-/** Hash (32 bytes) of an inner node; throws RangeError where a child is not 32 bytes. */
+/** Returns the hash (32 bytes) of an inner node. Throws RangeError if a child is not 32 bytes. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   if (left.length !== hashBytes || right.length !== hashBytes) {
     throw new RangeError(`expected two hashes of 32 bytes, got ${left.length} and ${right.length}`);
@@ -40,22 +40,22 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   return sha256(nodePreimage);
 }
 
-/** `nodeHash` of the two hashes that stand at byte `children` of `nodes`, written to byte `parent`. */
+/** Writes `nodeHash` of the two hashes at byte `children` of `nodes` to byte `parent`. */
 export function writeParent(nodes: Buffer, children: number, parent: number): void {
   nodes.copy(nodePreimage, 1, children, children + 2 * hashBytes);
   nodes.write(hash('sha256', nodePreimage, 'binary'), parent, hashBytes, 'latin1');
 }
 
 /**
- * The compact right edge of a tree: one hash per bit that is set in its size, so at most 53. It gives the
- * root of a stream of leaves in memory that grows with log n.
+ * The compact right edge of a tree: one hash per set bit of its size, at most 53. It computes the root of a stream of
+ * leaves in memory that grows with log n.
  */
 export class Frontier {
-  /** `peaks[h]` is the root of the complete subtree of 2^h leaves, where bit h of the size is set. */
+  /** `peaks[h]`: root of the complete subtree of 2^h leaves, if bit h of the size is set. */
   private peaks: (Buffer | undefined)[] = [];
   private leaves = 0;
 
-  /** A frontier of `size` leaves from `hashes()` of an earlier one; RangeError where the count is wrong. */
+  /** Restores a frontier of `size` leaves from `hashes()` of an earlier one. Throws RangeError for a wrong count. */
   static from(size: number, hashes: readonly Uint8Array[]): Frontier {
     if (!isCount(size)) throw new RangeError(`expected a tree size up to 2^53-1, got ${size}`);
     const frontier = new Frontier();
@@ -78,8 +78,8 @@ export class Frontier {
   }
 
   /**
-   * Adds a leaf hash: amortised one node hash, about 0.5 µs. `completed` is told of each inner node that
-   * this leaf completes, from the bottom up, with the height above the leaves.
+   * Appends a leaf hash. Cost: amortised one node hash, about 0.5 µs. Calls `completed` for each inner node that this leaf
+   * completes, from the bottom up, with its height above the leaves.
    */
   append(leaf: Uint8Array, completed?: (height: number, hash: Buffer) => void): void {
     let carry: Buffer = Buffer.from(leaf);
@@ -96,7 +96,7 @@ export class Frontier {
     this.leaves++;
   }
 
-  /** The root of the tree, `emptyRoot` for no leaves. Cost: at most 52 hashes. */
+  /** Returns the root; `emptyRoot` without leaves. Cost: at most 52 hashes. */
   root(): Buffer {
     let root: Buffer | undefined;
     for (const peak of this.peaks) {
@@ -105,7 +105,7 @@ export class Frontier {
     return Buffer.from(root ?? emptyRoot);
   }
 
-  /** The peaks from left to right, the largest subtree first. */
+  /** Returns the peaks from left to right, the largest subtree first. */
   hashes(): Buffer[] {
     return this.peaks.filter((peak) => peak !== undefined).reverse();
   }
@@ -118,7 +118,7 @@ export class Frontier {
   }
 }
 
-/** The root over leaf hashes. Cost: one hash per leaf, memory log n. */
+/** Returns the root over leaf hashes. Cost: one hash per leaf, memory log n. */
 export function merkleRoot(hashes: Iterable<Uint8Array>): Buffer {
   const frontier = new Frontier();
   for (const leaf of hashes) frontier.append(leaf);
@@ -130,21 +130,21 @@ export interface InclusionClaim {
   readonly size: number;
   /** The leaf hash, 32 bytes. */
   readonly leaf: Uint8Array;
-  /** From the leaf's sibling up to the root's child, 32 bytes each. */
+  /** From the sibling of the leaf up to the child of the root, 32 bytes each. */
   readonly path: readonly Uint8Array[];
   readonly root: Uint8Array;
 }
 
 /**
- * True only where `leaf` stands at `index` in the tree of `size` leaves with this root. An attacker may
- * control every member: integers beyond 2^53−1, wrong lengths and surplus hashes give false, never an error.
+ * Returns whether `leaf` is at `index` in the tree of `size` leaves with this root. Attacker controlled: integers beyond
+ * 2^53−1, wrong lengths and surplus hashes give false, never an error.
  */
 export const verifyInclusion = (claim: InclusionClaim): boolean =>
   isHash(claim.root) && isEqual(inclusionRoot(claim), claim.root);
 
 /**
- * The one root that a tree of `size` leaves must have for `path` to lead to it from `leaf` at `index`; null
- * where no tree does. It says nothing until it is compared. An attacker may control every member; never throws.
+ * Returns the root that `path` computes from `leaf` at `index` in a tree of `size` leaves; null if no tree has this path.
+ * The root proves nothing until the caller compares it. Attacker controlled; never throws.
  */
 export function inclusionRoot({ index, size, leaf, path }: Omit<InclusionClaim, 'root'>): Uint8Array | null {
   if (!isCount(index) || !isCount(size) || index >= size) return null;
@@ -175,9 +175,8 @@ export interface ConsistencyClaim {
 }
 
 /**
- * True only where the tree of `second` leaves extends the tree of `first` leaves. Nothing can be learnt
- * about an empty first tree, so `first` 0 gives false; a caller without an earlier tree must not ask. An
- * attacker may control every member; never throws.
+ * Returns whether the tree of `second` leaves extends the tree of `first` leaves. `first` 0 gives false, because an empty
+ * tree proves nothing; a caller without an earlier tree must not ask. Attacker controlled; never throws.
  */
 export function verifyConsistency(claim: ConsistencyClaim): boolean {
   const { first, second, firstRoot, secondRoot, path } = claim;
@@ -197,7 +196,7 @@ export interface SubtreeInclusionClaim extends Omit<InclusionClaim, 'size'> {
   readonly end: number;
 }
 
-/** True only where `leaf` stands at `index` below the root of the subtree [start, end). Never throws. */
+/** Returns whether `leaf` is at `index` below the root of the subtree [start, end). Never throws. */
 export function verifySubtreeInclusion(claim: SubtreeInclusionClaim): boolean {
   const { index, start, end, leaf, path, root } = claim;
   if (!isCount(index) || !isSubtree(start, end) || index < start) return false;
@@ -213,7 +212,7 @@ export interface SubtreeConsistencyClaim {
   readonly path: readonly Uint8Array[];
 }
 
-/** True only where the leaves [start, end) of the tree of `size` leaves have `subtreeRoot`. Never throws. */
+/** Returns whether the leaves [start, end) of the tree of `size` leaves have `subtreeRoot`. Never throws. */
 export function verifySubtreeConsistency(claim: SubtreeConsistencyClaim): boolean {
   const { start, end, size, subtreeRoot, root, path } = claim;
   if (!isCount(size) || !isSubtree(start, end) || end > size || !Array.isArray(path)) return false;
@@ -221,8 +220,8 @@ export function verifySubtreeConsistency(claim: SubtreeConsistencyClaim): boolea
   if (end - start === size) return path.length === 0 && isEqual(subtreeRoot, root);
   if (!isHash(subtreeRoot) || !isHash(root)) return false;
 
-  // Climb to the largest complete subtree at the right end: its hash is the first of the path, unless it is
-  // the whole subtree, whose hash the caller holds.
+  // Climb to the largest complete subtree at the right end. Its hash is the first of the path, unless it is the whole
+  // subtree, whose hash the caller has.
   let first = start;
   let node = end - 1;
   let last = size - 1;
@@ -256,7 +255,7 @@ export function verifySubtreeConsistency(claim: SubtreeConsistencyClaim): boolea
   return last === 0 && isEqual(subtreeHash, subtreeRoot) && isEqual(treeHash, root);
 }
 
-/** [start, end) is a subtree where `start` is a multiple of the least power of two ≥ its length. */
+/** [start, end) is a subtree if `start` is a multiple of the least power of two ≥ its length. */
 function isSubtree(start: unknown, end: unknown): boolean {
   if (!isCount(start) || !isCount(end) || start > end) return false;
   let width = 1;
@@ -264,7 +263,7 @@ function isSubtree(start: unknown, end: unknown): boolean {
   return start % width === 0;
 }
 
-// Sizes pass 2^31, where the bit operators of the language end; up to 2^53 these are exact.
+// Sizes exceed 2^31, the limit of bit operators; these are exact up to 2^53.
 const isOdd = (count: number): boolean => count % 2 === 1;
 const half = (count: number): number => Math.floor(count / 2);
 

@@ -1,6 +1,6 @@
 /**
- * C2SP tlog-checkpoint: the signed head of a log. Ed25519 signatures cover the note text; ML-DSA-44 ones and
- * cosignatures cover what C2SP tlog-cosignature says. `test/core/note/checkpoint.test.ts` proves it.
+ * C2SP tlog-checkpoint: the signed head of a log. Ed25519 signatures cover the note text; ML-DSA-44 signatures and
+ * cosignatures cover the message of C2SP tlog-cosignature. Proven by `test/core/note/checkpoint.test.ts`.
  */
 import {
   NoteError,
@@ -22,7 +22,7 @@ export { formatTrust, parseTrust, type Trust } from './trust.ts';
 
 export type CheckpointSigner = NoteSigner;
 
-/** A signed checkpoint, one line per signer. The caller makes sure that it extends what it signed before. */
+/** Returns a signed checkpoint, one line per signer. The caller ensures that it extends all signed before. */
 export function signCheckpoint(
   checkpoint: Checkpoint,
   signers: readonly CheckpointSigner[],
@@ -33,18 +33,18 @@ export function signCheckpoint(
 
 export interface OpenCheckpoint {
   readonly checkpoint: Checkpoint;
-  /** The note text that was signed. */
+  /** The signed note text. */
   readonly text: string;
-  /** The given keys that signed, at least one. */
+  /** The given keys that signed it, at least one. */
   readonly signedBy: readonly VerifiedSignature[];
-  /** Signatures of other keys; they say nothing. */
+  /** Signatures by other keys; they prove nothing. */
   readonly unverified: readonly NoteSignature[];
 }
 
 /**
- * Opens a checkpoint of `expectedOrigin` that at least one of the log's own `keys` signed. Never give a
- * witness's key here: a witness alone does not make a checkpoint. Throws NoteError as `openNote` does, and
- * `wrong_origin`; VALIDATION_ERROR where the text is no checkpoint. An attacker may control the note.
+ * Opens a checkpoint of `expectedOrigin` that at least one of the log's own `keys` signed. `keys` must not contain keys of
+ * witnesses: a witness alone does not make a checkpoint. Throws NoteError as `openNote` does, and `wrong_origin`;
+ * VALIDATION_ERROR if the text is not a checkpoint. Attacker controlled.
  */
 export function openCheckpoint(
   note: string | Uint8Array,
@@ -66,13 +66,13 @@ export function openCheckpoint(
 export interface TrustedCheckpoint extends OpenCheckpoint {
   /** Distinct witnesses of the trust that cosigned at a stated time. */
   readonly witnessedBy: readonly VerifiedSignature[];
-  /** Whether they are as many as the trust asks for. */
+  /** Whether there are as many as the trust requires. */
   readonly quorumMet: boolean;
 }
 
 /**
- * Opens a checkpoint under a trust: signed by one of its log keys, else an error as above. Whether enough
- * witnesses cosigned is a verdict, `quorumMet`; one forged cosignature of a trusted witness is an error.
+ * Opens a checkpoint that one of the trusted log keys signed, else throws as above. Too few cosignatures are no error
+ * (`quorumMet`); one forged cosignature of a trusted witness is an error.
  */
 export function openTrustedCheckpoint(note: string | Uint8Array, trust: Trust): TrustedCheckpoint {
   const opened = openCheckpoint(note, [...trust.keys, ...trust.witnesses], trust.origin);

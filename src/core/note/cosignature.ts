@@ -1,14 +1,15 @@
 /**
- * What C2SP tlog-cosignature signs: not the note text, but a message that also binds a time. Ed25519
- * cosignatures (type 0x04) sign the note text below two lines, ML-DSA-44 ones (0x06) a binary structure that
- * names the cosigner too. Both signatures carry the time before them, as u64. `test/core/note/checkpoint.test.ts`.
+ * The signed messages of C2SP tlog-cosignature, which also contain a time.
+ * Ed25519 cosignatures (type 0x04) sign two lines and the note text. ML-DSA-44 cosignatures (0x06) sign a binary
+ * structure with the name of the cosigner. Both have the time, as u64, before the signature.
+ * Proven by `test/core/note/checkpoint.test.ts`.
  */
 import { parseCheckpoint } from './tree-head.ts';
 
 const timestampBytes = 8;
 const textBytes = 255;
 
-/** The Ed25519 message of a checkpoint's note text at a POSIX time in seconds. */
+/** Returns the Ed25519 message of a checkpoint text at a POSIX time in seconds. */
 export function cosignatureMessage(noteText: Uint8Array, timestampSeconds: number): Buffer {
   return Buffer.concat([Buffer.from(`cosignature/v1\ntime ${timestampSeconds}\n`), noteText]);
 }
@@ -16,8 +17,8 @@ export function cosignatureMessage(noteText: Uint8Array, timestampSeconds: numbe
 const subtreeLabel = Buffer.from('subtree/v1\n\0');
 
 /**
- * The ML-DSA-44 message: `cosigned_message` over the whole tree of a checkpoint. Extension lines are not in
- * it. Throws VALIDATION_ERROR where the text is no checkpoint, RangeError where a name exceeds 255 bytes.
+ * Returns the ML-DSA-44 message: `cosigned_message` over the whole tree of a checkpoint, without extension lines. Throws
+ * VALIDATION_ERROR if the text is not a checkpoint, RangeError for a name over 255 bytes.
  */
 export function cosignedMessage(
   noteText: Uint8Array,
@@ -37,11 +38,11 @@ export function cosignedMessage(
   ]);
 }
 
-/** `timestamped_signature`: the time, then the signature. */
+/** Returns `timestamped_signature`: the time, then the signature. */
 export const withTimestamp = (timestampSeconds: number, signature: Uint8Array): Buffer =>
   Buffer.concat([uint64(timestampSeconds), signature]);
 
-/** The parts of a `timestamped_signature`, or null where it is torn or the time passes 2^53−1. */
+/** Splits a `timestamped_signature`; null if it is too short or its time exceeds 2^53−1. */
 export function splitTimestamp(bytes: Uint8Array): { timestampSeconds: number; signature: Buffer } | null {
   const buffer = Buffer.from(bytes);
   if (buffer.length <= timestampBytes) return null;

@@ -1,7 +1,7 @@
 /**
- * DSSE v1 envelopes (secure-systems-lab/dsse protocol.md) with in-toto Statement v1 payloads, signed with
- * ECDSA P-256 and SHA-256: the form that cosign and sigstore clients verify. `test/core/note/dsse.test.ts` holds
- * it to the vector of the specification and to @sigstore/verify.
+ * DSSE v1 envelopes (secure-systems-lab/dsse protocol.md) with in-toto Statement v1 payloads. The signatures are ECDSA
+ * P-256 with SHA-256, which cosign and sigstore clients verify.
+ * Proven by `test/core/note/dsse.test.ts` (vector of the specification, @sigstore/verify).
  */
 import { type KeyObject, sign, verify } from 'node:crypto';
 import { encodeBase64, decodeBase64 } from '../json/base64.ts';
@@ -15,13 +15,13 @@ export interface DsseEnvelope {
   readonly signatures: readonly { readonly keyid?: string; readonly sig: string }[];
 }
 
-/** The bytes that are signed: `DSSEv1 <length> <type> <length> <payload>`, lengths in bytes. */
+/** Returns the signed bytes: `DSSEv1 <length> <type> <length> <payload>`, lengths in bytes. */
 export function pae(payloadType: string, payload: Uint8Array): Buffer {
   const type = Buffer.from(payloadType);
   return Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `), payload]);
 }
 
-/** An envelope with one signature, in DER, by a P-256 private key; TypeError for another key. */
+/** Returns an envelope with one DER signature by a P-256 private key. Throws TypeError for another key. */
 export function signDsse(
   payloadType: string,
   payload: Uint8Array,
@@ -37,9 +37,9 @@ export function signDsse(
 }
 
 /**
- * The payload, if one of the signatures is by this P-256 key; else null. The key id is a hint that nobody
- * signed, so it is not looked at. DER and raw r||s signatures are read. An attacker may control the envelope;
- * never throws. The caller still has to check `payloadType`.
+ * Returns the payload if one of the signatures is by this P-256 key, else null. It ignores the key id, an unsigned hint.
+ * It accepts DER and raw r||s signatures. The envelope is attacker controlled; never throws. The caller must check
+ * `payloadType`.
  */
 export function verifyDsse(envelope: unknown, publicKey: KeyObject): Buffer | null {
   if (!isEnvelope(envelope) || !isP256(publicKey)) return null;
@@ -55,7 +55,7 @@ export interface Statement {
   readonly predicate: unknown;
 }
 
-/** An in-toto Statement v1 about one artifact; its JSON bytes are the payload to sign. */
+/** Returns an in-toto Statement v1 about one artifact; its JSON bytes are the payload to sign. */
 export function inTotoStatement(
   subject: { readonly name: string; readonly sha256: string },
   predicateType: string,
@@ -66,8 +66,8 @@ export function inTotoStatement(
 }
 
 /**
- * The statement inside an envelope that this key signed, else null: `verifyDsse`, then the payload type and
- * the statement's form. The caller compares the subject's digest. An attacker may control the envelope.
+ * Returns the statement in an envelope that this key signed, else null: `verifyDsse`, then payload type and form of the
+ * statement. The caller must compare the digest of the subject. The envelope is attacker controlled.
  */
 export function openStatement(envelope: unknown, publicKey: KeyObject): Statement | null {
   const payload = verifyDsse(envelope, publicKey);

@@ -1,9 +1,9 @@
 /**
- * The keys that sign a log, as the log itself says: its first leaf (`gov.genesis/1`) pins the keys that it began with,
- * and `gov.key/1` leaves add keys and retire them (docs/how-to/rotate-keys.md). A leaf carries a note over what it changes, signed
- * by an Ed25519 key that was in force before and, where keys are added, by each added Ed25519 key, so neither whoever
- * writes to the database nor whoever holds only a new key can bring one in. A checkpoint of n leaves is signed by keys
- * that the leaves below n put in force. Nothing is ever taken out of the history: old proofs need old keys.
+ * The signing keys of a log, as the log records them: its first leaf (`gov.genesis/1`) has the first keys, and
+ * `gov.key/1` leaves add and retire keys (`docs/how-to/rotate-keys.md`). Each such leaf has a note over its change, signed by an
+ * Ed25519 key in force and, for an addition, by each added Ed25519 key. So neither write access to the database nor a new
+ * key alone can add a key. Keys that the leaves below n put in force sign a checkpoint of n leaves. Retired keys stay in
+ * the history, because old proofs need them.
  * Proven by `test/core/note/key-history.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -18,20 +18,20 @@ export interface KeyChange {
   readonly keys: readonly string[];
 }
 
-/** Keys that came together. */
+/** Keys that one leaf added. */
 export interface KeyGroup {
   readonly keys: readonly VerifierKey[];
-  /** Index of the leaf that added them; they sign checkpoints of more leaves than that. */
+  /** Index of the leaf that added them; they sign checkpoints of more leaves. */
   readonly from: number;
-  /** Index of the leaf that retired them, null while they are in force. */
+  /** Index of the leaf that retired them; null while they are in force. */
   readonly until: number | null;
 }
 
-/** The text that is signed for a change at the leaf `index` of a log. */
+/** Returns the signed text of a change at the leaf `index` of a log. */
 export const keyChangeText = (origin: string, index: number, { change, keys }: KeyChange): string =>
   ['gov.key/1', origin, `${index}`, ...keys.map((key) => `${change} ${key}`), ''].join('\n');
 
-/** The fields of a `gov.key/1` leaf. `signers`: Ed25519, of a key in force and of each that is added. */
+/** Returns the fields of a `gov.key/1` leaf. `signers`: Ed25519, a key in force and each added key. */
 export function keyLeafFields(
   origin: string,
   index: number,
@@ -45,7 +45,7 @@ export class KeyHistory {
   readonly origin: string;
   #groups: KeyGroup[];
 
-  /** Throws VALIDATION_ERROR where the record is no first leaf that pins keys. */
+  /** Throws VALIDATION_ERROR if the record is not a first leaf with keys. */
   constructor(genesis: string) {
     const { type, origin, keys } = objectOf(genesis);
     const texts = textsOf(keys);
@@ -60,7 +60,7 @@ export class KeyHistory {
     return this.#groups;
   }
 
-  /** Those that sign the next checkpoint, oldest first. */
+  /** Keys that sign the next checkpoint, oldest first. */
   get inForce(): readonly VerifierKey[] {
     return this.#groups.flatMap(({ keys, until }) => (until === null ? keys : []));
   }
@@ -70,9 +70,9 @@ export class KeyHistory {
   }
 
   /**
-   * Whether a head of `size` leaves that this log lacks may have been signed by its owner with a key (32 bytes): one in
-   * force signs any, since another history may have added it earlier; a retired one only where it was in force, since by
-   * now it may be in anybody's hands.
+   * Returns whether the owner of the log may have signed a head of `size` leaves that this log lacks with this public key
+   * (32 bytes). A key in force may sign any size, since another history may have added it earlier. A retired key may sign
+   * only sizes for which it was in force, since other parties may have it now.
    */
   couldSign(publicKey: Buffer, size: number): boolean {
     return this.#groups.some(
@@ -82,14 +82,14 @@ export class KeyHistory {
     );
   }
 
-  /** Whether a record may be a change of keys, at the cost of a search in its text. */
+  /** Returns whether a record may be a key change, by a text search. */
   static concerns(record: string): boolean {
     return record.includes('"gov.key/1"');
   }
 
   /**
-   * Takes the change in a record, where it is one. VALIDATION_ERROR where it does not hold; the history stays as it
-   * was then. Whoever writes to the database controls the record.
+   * Applies the key change in a record; ignores other records. Throws VALIDATION_ERROR for an invalid change and leaves the
+   * history unchanged. Anyone with write access to the database controls the record.
    */
   read(index: number, record: string): void {
     const { type, add, retire, note } = objectOf(record);
@@ -110,7 +110,7 @@ export class KeyHistory {
     if (known.size + keys.length > limits.trustKeys) throw malformed(`at most ${limits.trustKeys} keys`);
     if (keys.some((key) => known.has(identity(key)))) throw malformed('keys that are new to the log');
     const fresh = keys.filter(isEd25519);
-    if (fresh.length === 0) throw malformed('an Ed25519 key among those that are added');
+    if (fresh.length === 0) throw malformed('an Ed25519 key among the added keys');
     assertSigned(signed, this.inForce.filter(isEd25519), 'one');
     assertSigned(signed, fresh, 'all');
     this.#groups.push({ keys, from: index, until: null });
@@ -120,7 +120,7 @@ export class KeyHistory {
     const group = this.#groups.find(
       ({ keys, until }) => until === null && keys.map(({ text }) => text).join() === texts.join(),
     );
-    if (group === undefined) throw malformed('keys in force that came together');
+    if (group === undefined) throw malformed('keys in force that one leaf added');
     const left = this.inForce.filter((key) => !group.keys.includes(key) && isEd25519(key));
     if (left.length === 0) throw malformed('an Ed25519 key that stays in force');
     assertSigned(signed, left, 'one');
@@ -135,7 +135,7 @@ interface Signed {
 
 function assertSigned({ text, note }: Signed, keys: readonly VerifierKey[], which: 'one' | 'all'): void {
   const opened = openNote(note, keys);
-  if (opened.text !== text) throw malformed('a note over this very change');
+  if (opened.text !== text) throw malformed('a note over this change');
   if (which === 'all' && opened.verified.length < keys.length) throw malformed('a signature of each new key');
 }
 
@@ -158,4 +158,4 @@ const textsOf = (value: unknown): string[] | null =>
   Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : null;
 
 const malformed = (expected: string): GovError =>
-  new GovError('VALIDATION_ERROR', `key leaf: expected ${expected}, got something else`);
+  new GovError('VALIDATION_ERROR', `key leaf: expected ${expected}, got another leaf`);

@@ -1,7 +1,7 @@
 /**
- * The keys of C2SP signed-note: verifier keys as text (`<name>+<key id>+<base64 of type and public key>`)
- * and signers. A key knows what it signs: the note text itself (type 0x01), or the message that C2SP
- * tlog-cosignature makes of it (0x04, 0x06). `test/core/note/signed.test.ts` proves it.
+ * Keys of C2SP signed-note: signers, and verifier keys as text (`<name>+<key id>+<base64 of type and public key>`).
+ * The key type defines the signed message: the note text (0x01), or the message of C2SP tlog-cosignature (0x04, 0x06).
+ * Proven by `test/core/note/signed.test.ts`.
  */
 import type { KeyObject } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
@@ -18,7 +18,7 @@ import {
   verifyBytes,
 } from './signature.ts';
 
-/** `ed25519` signs a note's text; the others sign checkpoints, with a time: logs and witnesses alike. */
+/** `ed25519` signs the text of any note; the others sign checkpoints with a time, for logs and witnesses. */
 export type KeyAlgorithm = 'ed25519' | 'ed25519-cosignature' | 'ml-dsa-44';
 
 export interface VerifierKey {
@@ -26,11 +26,11 @@ export interface VerifierKey {
   /** The first four bytes of SHA-256(name "\n" type public key), as an unsigned integer. */
   readonly keyId: number;
   readonly algorithm: KeyAlgorithm;
-  /** The raw public key: two verifier keys with the same one are the same key. */
+  /** The raw public key; two verifier keys with the same public key are the same key. */
   readonly publicKey: Buffer;
   /** The verifier key text (vkey). */
   readonly text: string;
-  /** Whether `signature` is this key's over the note text. Both may be an attacker's; never throws. */
+  /** Returns whether `signature` is by this key over the note text. Attacker controlled; never throws. */
   verify(noteText: Uint8Array, signature: Uint8Array): boolean;
 }
 
@@ -41,8 +41,8 @@ export interface NoteSigner {
   /** The verifier key text (vkey). */
   readonly verifierKey: string;
   /**
-   * The signature over a note text. `timestampSeconds` goes into cosignatures and is ignored by `ed25519`;
-   * 0, which only `ml-dsa-44` takes, says nothing of whether the tree is the largest seen.
+   * Returns the signature over a note text. Cosignatures contain `timestampSeconds`; `ed25519` ignores it. 0, which only
+   * `ml-dsa-44` accepts, does not claim that the tree is the largest seen.
    */
   sign(noteText: Uint8Array, timestampSeconds?: number): Uint8Array;
 }
@@ -50,7 +50,7 @@ export interface NoteSigner {
 interface Algorithm {
   readonly type: number;
   readonly signature: SignatureAlgorithm;
-  /** The signed message, where it is not the note text itself. */
+  /** The signed message; default: the note text. */
   readonly message?: (noteText: Uint8Array, name: string, timestampSeconds: number) => Buffer;
 }
 
@@ -71,10 +71,10 @@ const algorithmOfType = (type: number | undefined): KeyAlgorithm | undefined =>
 export const isKeyName = (name: string): boolean =>
   name !== '' && name.isWellFormed() && !/[\p{White_Space}+]/u.test(name);
 
-/** Key id as the verifier key text writes it: 8 lower-case hex digits. */
+/** Returns the key id as in a verifier key text: 8 lower-case hex digits. */
 export const keyIdText = (keyId: number): string => keyId.toString(16).padStart(8, '0');
 
-/** The verifier key text for a raw public key; throws RangeError for a bad name or length. */
+/** Returns the verifier key text of a raw public key. Throws RangeError for an invalid name or length. */
 export function verifierKeyText(name: string, algorithm: KeyAlgorithm, publicKey: Uint8Array): string {
   const { type, signature } = algorithms[algorithm];
   const { publicKeyBytes } = signatureSizes[signature];
@@ -89,7 +89,7 @@ export function verifierKeyText(name: string, algorithm: KeyAlgorithm, publicKey
 
 const verifierKeyForm = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/s;
 
-/** Reads a verifier key text; throws VALIDATION_ERROR with the reason. An attacker may control it. */
+/** Reads a verifier key text. Throws VALIDATION_ERROR with the reason. Attacker controlled. */
 export function parseVerifierKey(text: string): VerifierKey {
   const [, name = '', idText = '', keyText = ''] = verifierKeyForm.exec(text) ?? [];
   if (!isKeyName(name)) throw malformed('<name>+<8 hex digits>+<base64>', text);
@@ -112,22 +112,22 @@ export function parseVerifierKey(text: string): VerifierKey {
   return { name, keyId, algorithm, publicKey, text, verify };
 }
 
-/** The time inside a cosignature, in seconds; null for signatures that carry none. */
+/** Returns the time in a cosignature, in seconds; null for plain signatures. */
 export function timestampOf(algorithm: KeyAlgorithm, signature: Uint8Array): number | null {
   return algorithms[algorithm].message === undefined
     ? null
     : (splitTimestamp(signature)?.timestampSeconds ?? null);
 }
 
-/** A signer of notes by an Ed25519 private key (type 0x01). */
+/** Returns a signer of notes with an Ed25519 private key (type 0x01). */
 export const ed25519Signer = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, 'ed25519', privateKey);
 
-/** A cosigner of checkpoints by an Ed25519 private key (type 0x04): a witness. */
+/** Returns a cosigner of checkpoints (a witness) with an Ed25519 private key (type 0x04). */
 export const ed25519Cosigner = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, 'ed25519-cosignature', privateKey);
 
-/** A signer of checkpoints by an ML-DSA-44 private key (type 0x06): a log or a witness. Needs `hasMlDsa44()`. */
+/** Returns a signer of checkpoints with an ML-DSA-44 private key (type 0x06), for a log or witness. Needs `hasMlDsa44()`. */
 export const mlDsa44Signer = (name: string, privateKey: KeyObject): NoteSigner =>
   signerOf(name, 'ml-dsa-44', privateKey);
 
@@ -159,7 +159,7 @@ function verifierOf(name: string, algorithm: KeyAlgorithm, key: KeyObject): Veri
     try {
       return verifyBytes(key, message(noteText, name, split.timestampSeconds), split.signature);
     } catch {
-      return false; // the text is no checkpoint, so there is no message
+      return false; // the text is not a checkpoint, so there is no message
     }
   };
 }

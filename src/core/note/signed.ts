@@ -1,7 +1,7 @@
 /**
  * C2SP signed-note, the format of golang.org/x/mod/sumdb/note: a text, an empty line, then signature lines
  * `— <key name> <base64 of key id and signature>`. The text must not be used before a trusted key verified it.
- * `test/core/note/signed.test.ts` holds it to the vectors of the Go package and of the C2SP specification.
+ * Proven by `test/core/note/signed.test.ts` (vectors of the Go package and of the C2SP specification).
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -28,7 +28,7 @@ export type NoteFault =
   | 'no_trusted_signature'
   | 'wrong_origin';
 
-/** Why a note was not opened. INVALID_SIGNATURE where a signature is at fault, else VALIDATION_ERROR. */
+/** The reason why a note was not opened: INVALID_SIGNATURE for a signature, else VALIDATION_ERROR. */
 export class NoteError extends GovError {
   readonly fault: NoteFault;
 
@@ -46,7 +46,7 @@ export interface NoteSignature {
 
 export interface VerifiedSignature extends NoteSignature {
   readonly key: VerifierKey;
-  /** The time a cosignature binds, in POSIX seconds; null for plain signatures. */
+  /** The time in a cosignature, in POSIX seconds; null for plain signatures. */
   readonly timestampSeconds: number | null;
 }
 
@@ -55,16 +55,16 @@ export interface OpenNote {
   readonly text: string;
   /** One entry per key, at least one. */
   readonly verified: readonly VerifiedSignature[];
-  /** Signatures of keys that were not given; they say nothing. */
+  /** Signatures by keys that the caller did not give; they prove nothing. */
   readonly unverified: readonly NoteSignature[];
 }
 
 export interface SignOptions {
-  /** The POSIX time that cosignatures bind. */
+  /** The POSIX time that cosignatures contain. */
   readonly timestampSeconds?: number;
 }
 
-/** A signed note. Throws NoteError (malformed) where the text cannot be signed. */
+/** Returns a signed note. Throws NoteError (malformed) if the text cannot be signed. */
 export function signNote(text: string, signers: readonly NoteSigner[], options: SignOptions = {}): string {
   return joinNote(
     text,
@@ -72,7 +72,7 @@ export function signNote(text: string, signers: readonly NoteSigner[], options: 
   );
 }
 
-/** One signature line, with its newline: what a witness answers. */
+/** Returns one signature line with its newline, as a witness answers it. */
 export function signatureLine(text: string, signer: NoteSigner, options: SignOptions = {}): string {
   checkText(text);
   const keyId = Buffer.alloc(4);
@@ -81,7 +81,7 @@ export function signatureLine(text: string, signer: NoteSigner, options: SignOpt
   return `— ${signer.name} ${encodeBase64(Buffer.concat([keyId, signature]))}\n`;
 }
 
-/** A note out of its text and signature lines; throws NoteError (malformed, over_limit). */
+/** Joins a text and its signature lines to a note. Throws NoteError (malformed, over_limit). */
 export function joinNote(text: string, lines: readonly string[]): string {
   checkText(text);
   const note = `${text}\n${lines.join('')}`;
@@ -96,8 +96,8 @@ interface SignatureLine extends NoteSignature {
 }
 
 /**
- * The text and the signature lines, nothing verified. Throws NoteError (malformed, over_limit). An attacker
- * may control the note; as bytes it must be UTF-8.
+ * Splits a note into text and signature lines without verifying it. Throws NoteError (malformed, over_limit). Attacker
+ * controlled; bytes must be UTF-8.
  */
 export function splitNote(note: string | Uint8Array): { text: string; signatures: SignatureLine[] } {
   const content = contentOf(note);
@@ -106,7 +106,7 @@ export function splitNote(note: string | Uint8Array): { text: string; signatures
     throw new NoteError('malformed', 'note: expected an empty line before the signatures, got none');
   const lines = content.slice(end + 2).split('\n');
   if (lines.pop() !== '' || lines.length === 0) {
-    throw new NoteError('malformed', 'note: expected signature lines and a final newline');
+    throw new NoteError('malformed', 'note: expected signature lines and a final newline, got another end');
   }
   if (lines.length > limits.noteSignatures) {
     throw new NoteError(
@@ -118,10 +118,9 @@ export function splitNote(note: string | Uint8Array): { text: string; signatures
 }
 
 /**
- * Opens a note that at least one of the keys signed. Throws NoteError: `malformed`, `over_limit`,
- * `ambiguous_key` (two given keys have the name and id of a signature), `invalid_signature` (of a given
- * key, whatever the others say), `no_trusted_signature`. An attacker may control the note. Cost: 0.1 ms for
- * each signature of a given key.
+ * Opens a note that at least one of the keys signed. Throws NoteError: `malformed`, `over_limit`, `ambiguous_key` (two
+ * given keys have name and id of a signature), `invalid_signature` (of a given key, even if others are valid),
+ * `no_trusted_signature`. Attacker controlled. Cost: 0.1 ms for each signature by a given key.
  */
 export function openNote(note: string | Uint8Array, keys: readonly VerifierKey[]): OpenNote {
   const { text, signatures } = splitNote(note);
@@ -141,7 +140,7 @@ export function openNote(note: string | Uint8Array, keys: readonly VerifierKey[]
     if (!key.verify(message, signature)) {
       throw new NoteError(
         'invalid_signature',
-        `note: the signature of ${name}+${keyIdText(keyId)} does not match`,
+        `note: expected a valid signature of ${name}+${keyIdText(keyId)}, got an invalid one`,
       );
     }
     verified.set(key, { name, keyId, key, timestampSeconds: timestampOf(key.algorithm, signature) });
@@ -150,7 +149,7 @@ export function openNote(note: string | Uint8Array, keys: readonly VerifierKey[]
   return { text, verified: [...verified.values()], unverified: [...unverified.values()] };
 }
 
-/** The error for a note that none of `keys` signed. */
+/** Returns the error for a note without a signature by any of `keys`. */
 export function untrusted(keys: readonly NoteSignature[], got: readonly NoteSignature[]): NoteError {
   const list = (signatures: readonly NoteSignature[]): string =>
     signatures
@@ -194,16 +193,20 @@ function contentOf(note: string | Uint8Array): string {
 
 function checkText(text: string): void {
   checkCharacters(text);
-  if (!text.endsWith('\n')) throw new NoteError('malformed', 'note: expected a text that ends in a newline');
+  if (!text.endsWith('\n'))
+    throw new NoteError('malformed', 'note: expected a newline at the end of the text, got none');
 }
 
-/** Well-formed Unicode without control characters below U+0020, but for the newline. */
+/** Requires well-formed Unicode without control characters below U+0020, except the newline. */
 function checkCharacters(text: string): string {
   if (!text.isWellFormed() || control.test(text)) {
-    throw new NoteError('malformed', 'note: expected Unicode without control characters');
+    throw new NoteError(
+      'malformed',
+      'note: expected Unicode without control characters, got other characters',
+    );
   }
   return text;
 }
 
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern must match control characters
 const control = /[\u0000-\u0009\u000b-\u001f]/;

@@ -1,6 +1,6 @@
 /**
- * C2SP tlog-proof v1, the portable proof that a record is in a log: its index, the inclusion path and the
- * signed checkpoint, as one text (`.tlog-proof`). `test/core/note/tlog-proof.test.ts` proves it.
+ * C2SP tlog-proof v1 (`.tlog-proof`): the portable proof that a record is in a log.
+ * One text has the index, the inclusion proof and the signed checkpoint. Proven by `test/core/note/tlog-proof.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -9,17 +9,17 @@ import { hashBytes } from '../merkle/tree.ts';
 
 export interface TlogProof {
   readonly index: number;
-  /** From the leaf's sibling up to the root's child, 32 bytes each. */
+  /** From the sibling of the leaf up to the child of the root, 32 bytes each. */
   readonly path: readonly Uint8Array[];
-  /** The signed note, verbatim. */
+  /** The signed note, unchanged. */
   readonly checkpoint: string;
-  /** Opaque, and bound by no signature. */
+  /** Opaque bytes that no signature covers. */
   readonly extra?: Uint8Array;
 }
 
 const header = 'c2sp.org/tlog-proof@v1';
 
-/** The proof as text. Throws VALIDATION_ERROR where a member cannot be written. */
+/** Returns the proof as text. Throws VALIDATION_ERROR for a member that the format cannot express. */
 export function formatTlogProof({ index, path, checkpoint, extra }: TlogProof): string {
   const lines = [
     header,
@@ -36,8 +36,8 @@ export function formatTlogProof({ index, path, checkpoint, extra }: TlogProof): 
 const indexForm = /^index (0|[1-9][0-9]{0,15})$/;
 
 /**
- * Reads a proof strictly, nothing verified: open the checkpoint with the keys you trust, then
- * `verifyInclusion` against its root. Throws VALIDATION_ERROR. An attacker may control the text.
+ * Reads a proof strictly without verifying it. The caller opens the checkpoint with its trusted keys, then calls
+ * `verifyInclusion` with its root. Throws VALIDATION_ERROR. Attacker controlled.
  */
 export function parseTlogProof(text: string): TlogProof {
   if (Buffer.byteLength(text) > limits.noteBytes) throw malformed(`at most ${limits.noteBytes} bytes`, text);

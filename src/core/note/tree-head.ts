@@ -1,23 +1,23 @@
 /**
- * The text of a C2SP tlog-checkpoint: what a log signs. Three lines, origin, size and root, then opaque
- * extension lines. `test/core/note/checkpoint.test.ts` proves it.
+ * The text of a C2SP tlog-checkpoint, which a log signs: origin, size and root on three lines, then opaque
+ * extension lines. Proven by `test/core/note/checkpoint.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { emptyRoot, hashBytes } from '../merkle/tree.ts';
 
 export interface Checkpoint {
-  /** The log's identity, one non-empty line. */
+  /** Identity of the log, one non-empty line. */
   readonly origin: string;
-  /** Leaves, up to 2^53−1. */
+  /** Number of leaves, up to 2^53−1. */
   readonly size: number;
-  /** The RFC 6962 root, 32 bytes. */
+  /** RFC 6962 root, 32 bytes. */
   readonly root: Buffer;
-  /** Opaque lines that no log monitor can audit; empty in our own checkpoints. */
+  /** Opaque lines that log monitors cannot audit; empty in our own checkpoints. */
   readonly extensions: readonly string[];
 }
 
-/** The note text, with its final newline. Throws VALIDATION_ERROR where a member cannot be written as a line. */
+/** Returns the note text with its final newline. Throws VALIDATION_ERROR for a member that does not fit on a line. */
 export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint): string {
   const text = [origin, size, encodeBase64(root), ...extensions].map((line) => `${line}\n`).join('');
   const read = parseCheckpoint(text);
@@ -29,7 +29,7 @@ export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint)
 
 const sizeForm = /^(?:0|[1-9][0-9]{0,15})$/;
 
-/** Reads a note text strictly; throws VALIDATION_ERROR. An attacker may control it. */
+/** Reads a note text strictly. Throws VALIDATION_ERROR. Attacker controlled. */
 export function parseCheckpoint(text: string): Checkpoint {
   if (!text.endsWith('\n')) throw malformed('a final newline', text.slice(-10));
   const lines = text.slice(0, -1).split('\n');

@@ -1,22 +1,22 @@
 /**
- * Whom a verifier trusts for one log: its keys, witnesses, and how many of them must have cosigned. The text
- * form is C2SP tlog-policy, limited to one origin and to one group of witnesses. `test/core/note/trust.test.ts`.
+ * The trust of a verifier in one log: log keys, witnesses, and the required number of cosignatures. The text form is
+ * C2SP tlog-policy, limited to one origin and one group of witnesses. Proven by `test/core/note/trust.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseVerifierKey, type VerifierKey } from './key.ts';
 
 export interface Trust {
-  /** The log's origin, which its keys have as their name. */
+  /** Origin of the log, and the name of its keys. */
   readonly origin: string;
-  /** The log's own keys: a signature of one of them is enough. */
+  /** Keys of the log; a signature by one of them is sufficient. */
   readonly keys: readonly VerifierKey[];
   readonly witnesses: readonly VerifierKey[];
-  /** How many distinct witnesses must have cosigned; 0 asks for none. */
+  /** Number of distinct witnesses that must have cosigned; 0: no witness. */
   readonly quorum: number;
 }
 
-/** The text form; witnesses get the names w1, w2 … Throws VALIDATION_ERROR where `parseTrust` would. */
+/** Returns the text form; witnesses are named w1, w2 … Throws VALIDATION_ERROR if `parseTrust` would. */
 export function formatTrust({ origin, keys, witnesses, quorum }: Trust): string {
   const names = witnesses.map((_, index) => `w${index + 1}`);
   const lines = [
@@ -45,12 +45,12 @@ interface Draft {
 }
 
 /**
- * Reads a trust file; throws VALIDATION_ERROR with the line. Witnesses that the quorum does not name are left
- * out, but for `quorum none`. Groups of groups and several origins are not supported, and refused.
+ * Reads a trust file; throws VALIDATION_ERROR with the line. Witnesses outside of the quorum are omitted, except for
+ * `quorum none`. Groups of groups and several origins are not supported and refused.
  */
 export function parseTrust(text: string): Trust {
   if (Buffer.byteLength(text) > limits.trustBytes)
-    throw malformed(`at most ${limits.trustBytes} bytes`, 'more');
+    throw malformed(`at most ${limits.trustBytes} bytes`, `${Buffer.byteLength(text)} bytes`);
   const draft: Draft = {
     keys: [],
     witnesses: new Map(),
@@ -58,7 +58,8 @@ export function parseTrust(text: string): Trust {
     publicKeys: new Set(),
     quorum: undefined,
   };
-  if (/[^\t\n\u0020-\u007e\u0080-\uffff]/.test(text)) throw malformed('no control characters', 'one');
+  if (/[^\t\n\u0020-\u007e\u0080-\uffff]/.test(text))
+    throw malformed('no control characters', 'a control character');
   for (const [index, line] of text.split('\n').entries()) {
     const words = line.split(/[ \t]+/).filter((word) => word !== '');
     if (words.length === 0 || words[0]?.startsWith('#')) continue;
@@ -114,7 +115,8 @@ function readKey(text: string, draft: Draft, allowed: readonly VerifierKey['algo
   if (!allowed.includes(key.algorithm)) throw malformed(`a key for ${allowed.join(' or ')}`, key.algorithm);
   const id = key.publicKey.toString('hex');
   if (draft.publicKeys.has(id)) throw malformed('distinct public keys', text);
-  if (draft.publicKeys.size === limits.trustKeys) throw malformed(`at most ${limits.trustKeys} keys`, 'more');
+  if (draft.publicKeys.size === limits.trustKeys)
+    throw malformed(`at most ${limits.trustKeys} keys`, `${limits.trustKeys + 1} or more`);
   draft.publicKeys.add(id);
   return key;
 }
@@ -147,7 +149,7 @@ function readQuorum(name: string, draft: Draft): Quorum {
 
 function checkNewName(name: string, draft: Draft): void {
   if (name === '' || name === 'none') throw malformed('a name other than none', name);
-  if (draft.witnesses.has(name) || draft.groups.has(name)) throw malformed('a name that is not taken', name);
+  if (draft.witnesses.has(name) || draft.groups.has(name)) throw malformed('an unused name', name);
 }
 
 function malformed(expected: string, got: string): GovError {

@@ -1,8 +1,8 @@
 /**
- * C2SP tlog-witness v1: what a log sends to have a checkpoint cosigned, and what a witness answers. The body is
- * `old <size>`, at most 63 lines with the hashes of a consistency proof in base64, an empty line, the checkpoint. The
- * witness keeps the newest checkpoint that it cosigned for each log; a log whose checkpoints do not each extend the
- * one before gets no cosignature. `test/core/note/witness.test.ts` proves it.
+ * C2SP tlog-witness v1: the request of a log for a cosignature, and the decision of the witness.
+ * The body is `old <size>`, at most 63 lines with the hashes of a consistency proof in base64, an empty line, and the
+ * checkpoint. The witness stores its newest cosigned checkpoint of each log. It refuses a checkpoint that does not extend
+ * this one. Proven by `test/core/note/witness.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -11,11 +11,11 @@ import { type Checkpoint, parseCheckpoint } from './tree-head.ts';
 import { hashBytes, verifyConsistency } from '../merkle/tree.ts';
 import { NoteError, openNote, splitNote, type VerifierKey } from './signed.ts';
 
-/** The media type of a 409 that names the size of the newest cosigned checkpoint. */
+/** Media type of a 409 response with the size of the newest cosigned checkpoint. */
 export const sizeType = 'text/x.tlog.size';
 
 export interface WitnessRequest {
-  /** Leaves of the newest checkpoint that the sender believes to be cosigned; 0 where it knows none. */
+  /** Size of the newest cosigned checkpoint that the sender knows; 0 if it knows none. */
   readonly oldSize: number;
   /** RFC 6962 consistency proof, 32 bytes each. */
   readonly proof: readonly Buffer[];
@@ -23,14 +23,14 @@ export interface WitnessRequest {
   readonly note: string;
 }
 
-/** The body of `POST /add-checkpoint`. */
+/** Returns the body of `POST /add-checkpoint`. */
 export const formatWitnessRequest = ({ oldSize, proof, note }: WitnessRequest): string =>
   [`old ${oldSize}`, ...proof.map(encodeBase64), '', note].join('\n');
 
 const sizeForm = /^(?:0|[1-9][0-9]{0,15})$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a body strictly; VALIDATION_ERROR. An attacker controls it. The checkpoint is not looked at. */
+/** Reads a body strictly, but not its checkpoint. Throws VALIDATION_ERROR. Attacker controlled. */
 export function parseWitnessRequest(body: Uint8Array): WitnessRequest {
   const text = textOf(body);
   const end = text.indexOf('\n\n');
@@ -49,7 +49,7 @@ export function parseWitnessRequest(body: Uint8Array): WitnessRequest {
   return { oldSize, proof, note: text.slice(end + 2) };
 }
 
-/** The size in the body of a 409, `<size>` and a newline; null where it is none. A witness controls it. */
+/** Returns the size in the body of a 409, `<size>` and a newline; null if it is malformed. A witness controls it. */
 export const parseSizeBody = (body: string): number | null =>
   body.endsWith('\n') ? parseSize(body.slice(0, -1)) : null;
 
@@ -58,20 +58,20 @@ function parseSize(text: string): number | null {
   return Number.isSafeInteger(size) ? size : null;
 }
 
-/** What a witness knows of a log. */
+/** The state of a witness for one log. */
 export interface WitnessedLog {
   readonly keys: readonly VerifierKey[];
-  /** The newest checkpoint that it cosigned; null before the first. */
+  /** Its newest cosigned checkpoint; null before the first. */
   readonly latest: { readonly size: number; readonly root: Uint8Array } | null;
 }
 
-/** `knownSize`: what a 409 names, where it says that the sender has to begin at another size. */
+/** `knownSize`: the size in a 409 response from which the sender must start. */
 export type WitnessDecision =
   | { readonly status: 200; readonly checkpoint: Checkpoint; readonly text: string }
   | { readonly status: 400 | 403 | 404 | 422; readonly detail: string }
   | { readonly status: 409; readonly detail: string; readonly knownSize: number | null };
 
-/** The origin that a checkpoint names, by which its log is found; null where it is no checkpoint. */
+/** Returns the origin of a checkpoint, which identifies its log; null if the checkpoint is malformed. */
 export function originOf(note: string): string | null {
   try {
     return parseCheckpoint(splitNote(note).text).origin;
@@ -82,10 +82,10 @@ export function originOf(note: string): string | null {
 }
 
 /**
- * Whether to cosign, in the order of the specification: the log is known (404), a key of it signed (403), the old size
- * is not above the new one (400), it is the one that was cosigned last (409), nothing is contradicted (422, or 409 for
- * another root of the same size). `log`: null where the origin is unknown. An attacker controls the request. Whoever
- * decides must keep the checkpoint, durably and before anybody else decides for this log, and cosign then.
+ * Decides whether to cosign, in the order of the specification: the log is known (404); one of its keys signed (403); the
+ * old size is at most the new one (400); it is the size of the newest cosigned checkpoint (409); the consistency proof is
+ * valid (422; 409 for another root of the same size). `log`: null for an unknown origin. The request is attacker
+ * controlled. The caller must store the checkpoint durably before another decision for this log, and only then cosign.
  */
 export function decideWitness(request: WitnessRequest, log: WitnessedLog | null): WitnessDecision {
   const opened = openSigned(request.note, log);
@@ -101,7 +101,11 @@ export function decideWitness(request: WitnessRequest, log: WitnessedLog | null)
     return { status: 409, detail: `expected old ${knownSize}, got ${oldSize}`, knownSize };
   }
   if (known !== null && size === knownSize && !root.equals(known.root)) {
-    return { status: 409, detail: `size ${size} was cosigned with another root`, knownSize: null };
+    return {
+      status: 409,
+      detail: `expected the cosigned root of size ${size}, got another`,
+      knownSize: null,
+    };
   }
   const consistent =
     knownSize === 0
@@ -116,7 +120,7 @@ export function decideWitness(request: WitnessRequest, log: WitnessedLog | null)
   if (consistent) return { status: 200, ...opened };
   return {
     status: 422,
-    detail: `expected a proof that ${size} leaves extend the ${knownSize} cosigned ones`,
+    detail: `expected a consistency proof from size ${knownSize} to ${size}, got an invalid one`,
   };
 }
 
@@ -130,7 +134,7 @@ function openSigned(
     const checkpoint = parseCheckpoint(splitNote(note).text);
     if (log === null) {
       const origin = JSON.stringify(checkpoint.origin.slice(0, limits.echoChars));
-      return { status: 404, detail: `no log ${origin} is witnessed here` };
+      return { status: 404, detail: `expected the origin of a log that this witness serves, got ${origin}` };
     }
     return { checkpoint, text: openNote(note, log.keys).text };
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * What an answer to a challenge shows, sample by sample, held against the heads that the plane reported.
- * Every member is an attacker's, beyond what its schema bounds. Proven by `test/core/plane/attestation.test.ts`.
+ * Checks the samples of an attestation one by one against the heads that the plane reported.
+ * Every member is attacker controlled within its schema. Proven by `test/core/plane/attestation.test.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
 import type { AttestationProof } from '../../contract/telemetry.ts';
@@ -11,7 +11,7 @@ import { type MeterLeaf, meterRefOf, parseMeterRecord, sumOf, type Totals, zeroT
 import { type Fault, faultAt } from './identity.ts';
 import { decodePath, malformedRecord } from './reported-head.ts';
 
-/** The heads of the report that is asked about. */
+/** The heads of the report of the challenge. */
 export interface Heads {
   readonly log: Checkpoint;
   readonly audit: Checkpoint;
@@ -27,7 +27,7 @@ export interface Earlier {
 type Sample = AttestationProof['samples'][number];
 type Cross = AttestationProof['cross'][number];
 
-/** Each unit is reached first by its leaf, which adds what it says to the totals of the leaf before. */
+/** Checks that each unit is first reached by its leaf, which adds its units to the totals of the previous leaf. */
 export function checkSamples(samples: readonly Sample[], heads: Heads): Fault | null {
   return firstFault(samples, (sample, at) => checkSample(sample, heads.log, `/samples/${at}`));
 }
@@ -70,7 +70,7 @@ const membersOf = (pointer: string): Pointers => ({
   inclusion: `${pointer}/inclusion`,
 });
 
-/** The leaf of a record that is in the tree. */
+/** Returns the leaf of a record that is in the tree. */
 function leafOf({ index, record, inclusion }: Claimed, head: Checkpoint, at: Pointers): MeterLeaf | Fault {
   if (!isIncluded(inclusion, { index, leaf: leafHash(record), head }))
     return notIncluded(at.inclusion, index, head);
@@ -84,7 +84,7 @@ function checkStep(
 ): Fault | null {
   for (const type of meteredTypes) {
     if (totals[type] >= before[type]) continue;
-    const detail = `expected ${before[type]} ${type} or more, as in the leaf before, got ${totals[type]}`;
+    const detail = `expected ${before[type]} ${type} or more, as in the previous leaf, got ${totals[type]}`;
     return faultAt('totals_not_monotonic', `${pointer}/record`, detail);
   }
   const [after, reached] = [sumOf(before), sumOf(totals)];
@@ -93,16 +93,16 @@ function checkStep(
     return faultAt('sample_set_mismatch', `${pointer}/index`, detail);
   }
   if (op === 'none') {
-    const detail = 'expected an op of a metered type where the totals rise, got none';
+    const detail = 'expected an op of a metered type where the totals increase, got none';
     return faultAt('op_type_invalid', `${pointer}/record`, detail);
   }
   if (totals[op] - before[op] === units && reached - after === units) return null;
   const rises = meteredTypes.map((type) => `${totals[type] - before[type]} ${type}`).join(', ');
-  const detail = `expected totals that rise by ${units} ${op}, as the leaf says, got ${rises}`;
+  const detail = `expected totals that increase by ${units} ${op}, the units of the leaf, got ${rises}`;
   return faultAt('totals_sum_mismatch', `${pointer}/record`, detail);
 }
 
-/** The reported tree extends every earlier one; what was empty is extended by everything. */
+/** Checks that the reported tree extends every earlier one; every tree extends the empty one. */
 export function checkConsistency(
   shown: AttestationProof['consistency'],
   { log }: Heads,
@@ -111,14 +111,13 @@ export function checkConsistency(
   return firstFault(shown, ({ fromSize, path }, at) => {
     const firsts =
       fromSize === 0 ? [{ size: 0, root: emptyRoot }] : earlier.filter(({ size }) => size === fromSize);
-    if (firsts.length === 0)
-      throw new Error(`no head of ${fromSize} leaves was given to hold the answer against`);
+    if (firsts.length === 0) throw new Error(`expected an earlier head of ${fromSize} leaves, got none`);
     const hashes = decodePath(path);
     const extended = (firstRoot: Uint8Array): boolean =>
       hashes !== null &&
       (fromSize === 0 ? hashes.length === 0 : consistent({ fromSize, firstRoot, log, hashes }));
     if (firsts.every(({ root }) => extended(root))) return null;
-    const detail = `expected a path from the tree of ${fromSize} leaves, as reported, to that of ${log.size}, got another`;
+    const detail = `expected a path from the tree of ${fromSize} leaves, as reported, to the tree of ${log.size}, got another`;
     return faultAt('consistency_invalid', `/consistency/${at}/path`, detail);
   });
 }
@@ -137,7 +136,7 @@ const consistent = (claim: {
     path: claim.hashes,
   });
 
-/** Each audit leaf is in the audit log, and in the batch that a metering leaf covers; of events, it counts them all. */
+/** Checks that each audit leaf is in the audit log and in the batch of a metering leaf, which counts all its events. */
 export function checkCross(cross: readonly Cross[], heads: Heads): Fault | null {
   return firstFault(cross, (each, at) => checkCovered(each, heads, `/cross/${at}`));
 }
@@ -174,19 +173,19 @@ function checkCovered(cross: Cross, heads: Heads, pointer: string): Fault | null
     meterRefOf({ nonce, firstIndex: firstAuditIndex, count, root }) === meter.ref;
   if (!same)
     return fault('expected the ref of the metering leaf over this batch, got another', 'meterRecord');
-  // of other types one unit can append several leaves; each event is one
+  // One unit of another type can append several leaves; each event is one leaf.
   if (meter.op !== 'audit_event' || meter.units === count) return null;
   const detail = `expected ${count} units of audit_event, one for each leaf of the batch, got ${meter.units}`;
   return faultAt('totals_sum_mismatch', `${pointer}/meterRecord`, detail);
 }
 
-interface Place {
+interface ClaimedLeaf {
   readonly index: number;
   readonly leaf: Uint8Array;
   readonly head: Checkpoint;
 }
 
-function isIncluded(inclusion: readonly string[], { index, leaf, head }: Place): boolean {
+function isIncluded(inclusion: readonly string[], { index, leaf, head }: ClaimedLeaf): boolean {
   const path = decodePath(inclusion);
   return path !== null && verifyInclusion({ index, size: head.size, leaf, path, root: head.root });
 }
@@ -198,7 +197,7 @@ const notIncluded = (pointer: string, index: number, { size }: Checkpoint): Faul
     `expected a path from leaf ${index} to the root of ${size} leaves, got another`,
   );
 
-/** What is wrong with the first item that is wrong. */
+/** Returns the first fault of the items. */
 function firstFault<Item>(
   items: readonly Item[],
   check: (item: Item, at: number) => Fault | null,

@@ -1,8 +1,8 @@
 /**
- * Answers of data planes to challenges about their reports (contract J4-J7; docs/reference/telemetry-protocol.md). Each asked unit is shown as
- * the leaf whose totals first reach it, with the leaf before, so its label and what it added are seen; earlier reports are
- * shown to be of the same log; and audit leaves are shown to be counted, by hashes alone. A note by the plane's own key
- * covers the answer, so that who holds the signing secret cannot answer for it.
+ * Attestations: answers of data planes to challenges about their usage reports. For each sampled unit the answer has the
+ * leaf whose totals first reach it and the previous leaf, which show its label and its units. It also proves that earlier
+ * reports are of the same log, and that audit leaves are counted, by hashes only. A note by the key of the plane covers
+ * the answer, so the HMAC signing secret alone cannot make one.
  * Proven by `test/core/plane/attestation.test.ts` and `test/core/plane/cheating.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -28,7 +28,7 @@ export { challengeId, crossIndexes, sampledUnits } from './challenge.ts';
 
 type Answer = Pick<AttestationProof, 'samples' | 'consistency' | 'cross'>;
 
-/** The text of the note that a plane signs, with the key of the challenge's epoch. */
+/** Returns the text of the note that a plane signs with its key of the epoch of the challenge. */
 export function attestationText(challenge: Challenge, { samples, consistency, cross }: Answer): string {
   const { challengeId, origin, treeSize, rootHash } = challenge;
   const answerHash = sha256Text(canonicalText({ samples, consistency, cross }));
@@ -36,36 +36,35 @@ export function attestationText(challenge: Challenge, { samples, consistency, cr
 }
 
 export interface AttestationInput {
-  /** As it was drawn for `report`; its owner, time and single use are the caller's to look at. */
+  /** As drawn for `report`; the caller checks its owner, time and single use. */
   readonly challenge: Challenge;
   /** The stored report, which `checkReport` accepted. */
   readonly report: UsageReport;
-  /** Valid by its schema; else an attacker's. */
+  /** Valid by its schema, otherwise attacker controlled. */
   readonly proof: AttestationProof;
   readonly plane: PlaneIdentity;
   /**
-   * The heads of the reports of this plane and epoch that have a size in `challenge.consistencySizes`:
-   * `reportedHead(report)` of each. Where several reports have one size, all of them. An asked size of which no head is
-   * given is a bug and throws.
+   * The heads of the reports of this plane and epoch with a size in `challenge.consistencySizes`: `reportedHead(report)` of
+   * each, all of them if several reports have one size. A missing head is a bug and throws.
    */
   readonly earlier: readonly Earlier[];
 }
 
 export interface AttestationResult {
-  /** In the order in which they run. After one that fails the others do not run, and have not passed. */
+  /** In the order in which they run. After a failed check the others do not run and have not passed. */
   readonly checks: { name: string; passed: boolean; count: number }[];
-  /** What does not hold, with a pointer into the proof; null where everything does. */
+  /** The fault, with a pointer into the proof; null if all checks passed. */
   readonly fault: Fault | null;
-  /** Distinct units that were asked for. */
+  /** Number of distinct sampled units. */
   readonly sampled: number;
   readonly detection: { badFraction: number; probability: number }[];
 }
 
 /**
- * Verifies an answer; it is accepted only where `fault` is null. Throws VALIDATION_ERROR where it is of another challenge,
- * report or plane than it is held against (contract J7: structurally inconsistent). Samples are in the order of
- * `sampledUnits` and `crossIndexes`, consistency in that of `consistencySizes`. Cost: one signature, and 50 hashes for
- * each of up to 66 units in a log of ten million leaves: a few ms.
+ * Verifies an answer; it is valid only if `fault` is null. Throws VALIDATION_ERROR if it belongs to another challenge,
+ * report or plane (contract J7: structurally inconsistent). Samples are in the order of `sampledUnits` and `crossIndexes`,
+ * consistency proofs in that of `consistencySizes`. Cost: one signature, and 50 hashes for each of up to 66 units in a log
+ * of ten million leaves: a few ms.
  */
 export function verifyAttestation(input: AttestationInput): AttestationResult {
   const { challenge, report, proof, plane, earlier } = input;
@@ -97,8 +96,8 @@ export function verifyAttestation(input: AttestationInput): AttestationResult {
 }
 
 /**
- * 1 − (1 − f)^k: how probably k draws show it where a share f of the units is labelled wrongly. The first and the last
- * unit are not among the k: everybody knows that they are asked for.
+ * 1 − (1 − f)^k: the probability that k draws find wrong labels if a share f of the units has them. The first and the last
+ * unit are not among the k, because they are always sampled.
  */
 const detectionOf = (draws: number): AttestationResult['detection'] =>
   [0.01, 0.05].map((badFraction) => ({ badFraction, probability: 1 - (1 - badFraction) ** draws }));
@@ -114,7 +113,7 @@ function checkReferences(challenge: Challenge, proof: AttestationProof): void {
   }
 }
 
-/** Both are the service's own: a challenge that is held against another report is a bug. */
+/** Both come from the service itself: a challenge for another report is a bug. */
 function assertDrawnFor(
   challenge: Challenge,
   { reportId, dataPlaneId, log, totals }: UsageReport,
@@ -129,7 +128,8 @@ function assertDrawnFor(
     challenge.rootHash === encodeBase64(heads.log.root) &&
     challenge.auditTreeSize === heads.audit.size &&
     challenge.unitRange.to <= sumOf(totals);
-  if (!same) throw new Error(`the challenge ${challenge.challengeId} was not drawn for report ${reportId}`);
+  if (!same)
+    throw new Error(`expected a challenge drawn for report ${reportId}, got ${challenge.challengeId}`);
 }
 
 function checkReported(report: UsageReport, { log }: AttestationProof, plane: PlaneIdentity): Fault | null {
@@ -189,7 +189,7 @@ function checkSampleSet(
       (_, n) => expected[n] !== got[n],
     );
     if (at < 0) continue;
-    const detail = `expected ${expected[at] ?? 'no more'} as asked, in this order, got ${got[at] ?? 'no more'}`;
+    const detail = `expected ${expected[at] ?? 'no more'} as in the challenge, in this order, got ${got[at] ?? 'no more'}`;
     return faultAt('sample_set_mismatch', `${pointer}/${at}`, detail);
   }
   return null;

@@ -1,11 +1,11 @@
 /**
- * What a challenge asks a data plane to show: units of its metering log and leaves of its audit log, drawn by a seed that
- * the service chose after the report was stored. Both sides compute the same numbers from it:
+ * The samples of a challenge: units of the metering log and leaves of the audit log of a data plane. The service chooses a
+ * seed after it stored the report. Both sides compute the same numbers from the seed:
  *
  *   from + 1 + (first 16 bytes of SHA-256("gov.attest/v1\n" || seed || u32be(j)) as an integer) mod (to − from)
  *
- * for j = 0 … sampleSize − 1, and the first and the last unit of the range besides. The modulus is less than 2^53, so no
- * number is likelier than another by more than 2^-75. Proven by `test/core/plane/challenge.test.ts`.
+ * for j = 0 … sampleSize − 1, plus the first and the last unit of the range. The modulus is less than 2^53, so the
+ * probabilities of numbers differ by at most 2^-75. Proven by `test/core/plane/challenge.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -14,7 +14,7 @@ import { sha256 } from '../hash.ts';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** `chl_` and 52 characters of base32 that hold 256 random bits, the highest first. Other lengths throw. */
+/** Returns `chl_` and 52 characters of base32 with 256 random bits, highest first. Throws for another length. */
 export function challengeId(random32: Uint8Array): string {
   if (random32.length !== 32) throw new Error(`expected 32 random bytes, got ${random32.length}`);
   let rest = BigInt(`0x${Buffer.from(random32).toString('hex')}`);
@@ -27,28 +27,27 @@ export function challengeId(random32: Uint8Array): string {
 }
 
 /**
- * Distinct units that a challenge asks for, ascending: at most `sampleSize` + 2, none of an empty range. VALIDATION_ERROR
- * for a challenge that asks for more than `limits.attestationSamples`, or for a range that ends before it begins.
+ * Returns the distinct units of a challenge, ascending: at most `sampleSize` + 2, none for an empty range. Throws
+ * VALIDATION_ERROR for more than `limits.attestationSamples`, or for a range that ends before it begins.
  */
 export function sampledUnits({ seed, sampleSize, unitRange }: Challenge): number[] {
   const { from, to } = unitRange;
-  if (from > to) throw refused('a range of units that does not fall', `(${from}, ${to}]`);
+  if (from > to) throw refused('a range of units that ends at or after its start', `(${from}, ${to}]`);
   const asked = { seed, sampleSize, most: limits.attestationSamples };
   const drawn = draw('gov.attest/v1\n', asked, { first: from + 1, end: to + 1 });
   return from === to ? [] : ascending([from + 1, ...drawn, to]);
 }
 
 /**
- * Distinct indexes of the audit log that a challenge asks for, ascending: at most `crossSampleSize`, in
- * [1, auditTreeSize), as leaf 0 says what the log is of. VALIDATION_ERROR for more than
- * `limits.attestationCrossSamples`.
+ * Returns the distinct audit log indexes of a challenge, ascending: at most `crossSampleSize`, in [1, auditTreeSize),
+ * because leaf 0 only names the log. Throws VALIDATION_ERROR for more than `limits.attestationCrossSamples`.
  */
 export function crossIndexes({ seed, crossSampleSize, auditTreeSize }: Challenge): number[] {
   const asked = { seed, sampleSize: crossSampleSize, most: limits.attestationCrossSamples };
   return ascending(draw('gov.attest.cross/v1\n', asked, { first: 1, end: auditTreeSize }));
 }
 
-/** Numbers in [first, end), with repetitions. */
+/** Draws numbers in [first, end), with repetitions. */
 function draw(
   label: string,
   { seed, sampleSize, most }: { seed: string; sampleSize: number; most: number },

@@ -1,12 +1,12 @@
 /**
- * Enrolment by file (contract B9; docs/how-to/report-to-a-service.md "Without a network"): what a data plane that reaches no service asks,
- * and what it is answered. Neither carries the one-time token, and nobody on the way can use or change either:
+ * Enrolment by file (contract B9; `docs/reference/telemetry-protocol.md`, "Without a network"): request and answer of a data plane that
+ * reaches no service. Neither contains the one-time token, and nobody who transports the files can use or change them:
  *
- * - the request has an HMAC-SHA-256, by SHA-256 of the token, over `gov.enrolrequest/1` "\n" JCS of all that it says, in
- *   a note signed by the plane's own key: so it was made by somebody who has the token, and holds that key;
- * - the answer has the credentials sealed (HPKE, RFC 9180, mode_psk) to a key of the request that is of use once, with
- *   SHA-256 of the token as the shared secret and the rest of the answer as what is authenticated: so the plane that
- *   asked opens it alone, and it was made by whoever issued the token.
+ * - the request has an HMAC-SHA-256, keyed with SHA-256 of the token, over `gov.enrolrequest/1` "\n" JCS of its members, in
+ *   a note signed by the key of the plane: so its author has the token and this key;
+ * - the answer has the credentials sealed (HPKE, RFC 9180, mode_psk) to a single-use key of the request, with SHA-256 of
+ *   the token as shared secret and the rest of the answer as authenticated data: so only the requesting plane can open it,
+ *   and its author issued the token.
  *
  * Proven by `test/core/plane/enrolment-request.test.ts`.
  */
@@ -23,10 +23,10 @@ import { checkClaim, faultAt, type Fault, type PlaneIdentity } from './identity.
 export const requestSchema = 'gov.enrolrequest/1';
 export const answerSchema = 'gov.enrolanswer/1';
 
-/** What both sides know of the token: the service keeps this and not the token. 32 bytes. */
+/** Returns the secret that both sides share: SHA-256 of the token, 32 bytes. The service stores it, not the token. */
 export const enrolmentSecret = (token: string): Buffer => sha256(token);
 
-/** A request. `sealTo`: public half of an X25519 key of use once, whose other half the plane keeps for the answer. */
+/** Returns a request. `sealTo`: public half of a single-use X25519 key, whose private half the plane stores. */
 export function enrolmentRequest(
   { origin, auditOrigin, verifierKey, auditVerifierKey }: PlaneIdentity,
   {
@@ -59,31 +59,27 @@ function claimText(
   return `${requestSchema}\n${proof}\n${said.origin}\n`;
 }
 
-/** What does not hold of a request for the plane that waits for this token. An attacker controls the request. */
+/** Returns the fault of a request for the plane with this token, or null. The request is attacker controlled. */
 export function checkEnrolmentRequest(request: EnrolmentRequest, secret: Uint8Array): Fault | null {
   const fault = checkClaim(request.possession, request, claimText(request, secret));
   if (fault !== null) return fault;
   if (decodeBase64(request.sealTo) !== null) return null;
-  return faultAt(
-    'origin_mismatch',
-    '/sealTo',
-    'expected 32 bytes in base64 as it writes them, got another spelling',
-  );
+  return faultAt('origin_mismatch', '/sealTo', 'expected 32 bytes in canonical base64, got another spelling');
 }
 
-/** What is sealed. */
+/** The sealed credentials. */
 export interface SealedCredentials {
   readonly key: string;
   readonly signingSecret: string;
 }
 
-/** All of an answer that everybody may read. */
+/** The members of an answer that are not sealed. */
 export type OpenAnswer = Omit<EnrolmentAnswer, 'enc' | 'sealed'>;
 
 const contextOf = (open: OpenAnswer, secret: Uint8Array) =>
   ({ info: answerSchema, psk: secret, pskId: requestSchema, aad: canonicalText(open) }) as const;
 
-/** The answer; VALIDATION_ERROR is the caller's to give where it throws: `sealTo` is no point of use. */
+/** Returns the answer. Throws if `sealTo` is an invalid X25519 point; the caller reports VALIDATION_ERROR. */
 export function enrolmentAnswer(
   open: OpenAnswer,
   { key, signingSecret }: SealedCredentials,
@@ -95,7 +91,7 @@ export function enrolmentAnswer(
   return { ...open, enc: encodeBase64(enc), sealed: encodeBase64(ciphertext) };
 }
 
-/** The credentials, or null where it is no answer to this request by whoever issued the token. */
+/** Returns the credentials; null if this is not an answer to this request by the issuer of the token. */
 export function openEnrolmentAnswer(
   { enc, sealed, ...open }: EnrolmentAnswer,
   { secret, sealingKey }: { readonly secret: Uint8Array; readonly sealingKey: Uint8Array },
@@ -106,6 +102,6 @@ export function openEnrolmentAnswer(
     { enc: bytes.enc, ciphertext: bytes.ciphertext },
     { ...contextOf(open, secret), privateKey: sealingKey },
   );
-  // whoever has the token made it
+  // The author has the token, so the message is trusted.
   return message === null ? null : (readJson(message) as unknown as SealedCredentials);
 }

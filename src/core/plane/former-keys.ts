@@ -1,7 +1,7 @@
 /**
- * Messages of a data plane that were signed before it enrolled with other keys: a report that lay in the outbox, an answer
- * to a challenge that was drawn before. The keys in force come first, so those before cost nothing where they are not
- * needed. Proven by `test/core/plane/former-keys.test.ts`.
+ * Verification of messages that a data plane signed with earlier keys: a report from its outbox, or an answer to an older
+ * challenge. The current keys are tried first, so earlier keys cost nothing unless they are needed.
+ * Proven by `test/core/plane/former-keys.test.ts`.
  */
 import type { UsageReport } from '../../contract/telemetry.ts';
 import type { Fault, FormerKeys, PlaneIdentity } from './identity.ts';
@@ -11,7 +11,7 @@ export interface KeyedIdentity extends PlaneIdentity {
   readonly formerKeys: readonly FormerKeys[];
 }
 
-/** The plane as it was while it had keys that it had at `sinceMs`: as it is now, then the newest of those before first. */
+/** Returns the plane with each of its keys since `sinceMs`: the current keys first, then the newest earlier ones. */
 export function identitiesSince(plane: KeyedIdentity, sinceMs: number): [PlaneIdentity, ...PlaneIdentity[]] {
   const { formerKeys, ...identity } = plane;
   const former = formerKeys.filter(({ untilMs }) => untilMs >= sinceMs).toReversed();
@@ -21,7 +21,7 @@ export function identitiesSince(plane: KeyedIdentity, sinceMs: number): [PlaneId
   ];
 }
 
-/** `checkReport` by any of these; what does not hold by the first one where none fits. */
+/** `checkReport` with any of these identities; returns the fault of the first one if none fits. */
 export function checkReportBy(report: UsageReport, identities: readonly PlaneIdentity[]): Fault | null {
   let first: Fault | null = null;
   for (const identity of identities) {

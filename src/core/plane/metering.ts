@@ -1,7 +1,7 @@
 /**
- * The metering log: one leaf for each request that appended to the audit log, with running totals, so that
- * the counts of any period follow from two leaves. `ref` binds the leaf to the audit leaves it covers without
- * showing them. Proven by `test/core/plane/metering.test.ts`.
+ * The metering log: one leaf for each request that appended to the audit log, with running totals, so that the counts of
+ * any period follow from two leaves. `ref` binds the leaf to the audit leaves that it covers without disclosing them.
+ * Proven by `test/core/plane/metering.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
@@ -15,28 +15,28 @@ export const zeroTotals: Totals = Object.freeze(
   Object.fromEntries(meteredTypes.map((type) => [type, 0])) as Record<MeteredType, number>,
 );
 
-/** `totals` with `op` raised by `units`; `none` counts nothing. */
+/** Returns `totals` with `op` increased by `units`; `none` counts nothing. Throws for an invalid count: a bug. */
 export function addUnits(totals: Totals, op: MeterOp, units: number): Totals {
   if (op === 'none') {
-    if (units !== 0) throw new Error(`an unmetered leaf has 0 units, got ${units}`);
+    if (units !== 0) throw new Error(`expected 0 units in an unmetered leaf, got ${units}`);
     return totals;
   }
   if (!Number.isSafeInteger(units) || units < 1)
-    throw new Error(`a metered leaf has at least 1 unit, got ${units}`);
+    throw new Error(`expected at least 1 unit in a metered leaf, got ${units}`);
   return { ...totals, [op]: totals[op] + units };
 }
 
-/** A sum of units as it is told: at most 2^53-1, the largest count that is exact in JSON. */
+/** Returns a sum of units for JSON: at most 2^53-1, the largest exact count. */
 export const countable = (units: number): number => Math.min(units, Number.MAX_SAFE_INTEGER);
 
-/** Type by type, as it is told. */
+/** Returns the sums by type, for JSON. */
 export const addTotals = (one: Totals, other: Totals): Totals =>
   Object.fromEntries(meteredTypes.map((type) => [type, countable(one[type] + other[type])])) as Record<
     MeteredType,
     number
   >;
 
-/** Units of all types. The sum numbers the units: unit n is of the leaf whose totals' sum first reaches n. */
+/** Units of all types. The sum numbers the units: unit n belongs to the leaf whose sum of totals first reaches n. */
 export const sumOf = (totals: Totals): number => meteredTypes.reduce((sum, type) => sum + totals[type], 0);
 
 export interface MeterLeaf {
@@ -51,7 +51,7 @@ export interface MeterLeaf {
 
 const sortedTypes = meteredTypes.toSorted();
 
-/** JCS of the leaf with its type; every value is a number, or a text without characters that JSON escapes. */
+/** Returns the JCS of the leaf with its type; every value is a number or a text without characters that JSON escapes. */
 export function meterRecord({ op, units, at, ref, totals }: MeterLeaf): string {
   const counts = sortedTypes.map((type) => `"${type}":${totals[type]}`).join(',');
   return (
@@ -68,9 +68,9 @@ const recordForm = new RegExp(
 );
 
 /**
- * The leaf of a record, read strictly: null for every text but the one that `meterRecord` writes of a leaf that can be.
- * So `none` has 0 units, every other op at least 1 and no more than its total, and the totals' sum is at most 2^53−1. An
- * attacker may control the text; cost: about 2 µs.
+ * Reads the leaf of a record strictly: null for every text that `meterRecord` does not write for a valid leaf. `none` has
+ * 0 units, every other op at least 1 and at most its total, and the sum of totals is at most 2^53−1. Attacker controlled.
+ * Cost: about 2 µs.
  */
 export function parseMeterRecord(record: string): MeterLeaf | null {
   const found = recordForm.exec(record);
@@ -91,17 +91,17 @@ function isLeaf({ at, op, ref, totals, units }: MeterLeaf): boolean {
 
 const label = 'gov.meterref/v1\n';
 export const meterNonceBytes = 16;
-/** Where it is put together: label, nonce, first index of 8 bytes, count of 4, root. */
+/** Buffer for the preimage: label, nonce, first index in 8 bytes, count in 4, root. */
 const preimage = Buffer.alloc(label.length + meterNonceBytes + 8 + 4 + hashBytes);
 preimage.write(label);
 
-/** Binds a meter leaf to the audit leaves [firstIndex, firstIndex + leaves.length). `nonce`: 16 bytes. */
+/** Returns the ref that binds a meter leaf to the given audit leaves from `firstIndex` on. `nonce`: 16 bytes. */
 export const meterRef = (nonce: Uint8Array, firstIndex: number, leaves: readonly Uint8Array[]): string =>
   meterRefOf({ nonce, firstIndex, count: leaves.length, root: merkleRoot(leaves) });
 
 /**
- * The same by the root of the covered leaves, 32 bytes. `firstIndex` up to 2^53−1, `count` below 2^32. RangeError where
- * nonce or root has another length.
+ * The same from the root of the covered leaves, 32 bytes. `firstIndex` up to 2^53−1, `count` below 2^32. Throws RangeError
+ * for another length of nonce or root.
  */
 export function meterRefOf(covered: {
   readonly nonce: Uint8Array;

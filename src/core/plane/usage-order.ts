@@ -1,6 +1,6 @@
 /**
- * What a later report of an epoch never falls behind, whatever is missing in between: times, sizes, totals. A plane that
- * was set back to an older copy is seen by it, although the report that follows directly is not held.
+ * The order of two usage reports of an epoch: a later report never has smaller times, sizes or totals. It detects a plane
+ * that was restored from an older copy, even if reports in between are missing.
  * Proven by `test/core/plane/usage-order.test.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
@@ -9,7 +9,7 @@ import { type Fault, faultAt } from './identity.ts';
 import { reportedHead } from './reported-head.ts';
 
 /**
- * What does not hold of `later` after `earlier`, both of one plane and epoch and accepted by `checkReport`, or null.
+ * Returns the fault of `later` after `earlier`, both of one plane and epoch and accepted by `checkReport`, or null.
  * Pointers are into `later`.
  */
 export function checkOrder(earlier: UsageReport, later: UsageReport): Fault | null {
@@ -34,6 +34,6 @@ export function checkOrder(earlier: UsageReport, later: UsageReport): Fault | nu
   }
   const isSame = later.log.treeSize === earlier.log.treeSize;
   if (!isSame || reportedHead(later).root.equals(reportedHead(earlier).root)) return null;
-  const detail = `expected the root that report ${earlier.sequence} has for as many leaves, got another`;
+  const detail = `expected the root of report ${earlier.sequence} for the same number of leaves, got another`;
   return faultAt('consistency_invalid', '/log/checkpoint', detail);
 }

@@ -1,10 +1,10 @@
 /**
- * What makes a usage report of a data plane true (contract J1; docs/reference/telemetry-protocol.md): its counts are those of the last leaf of
- * the metering log, which is in the tree that the plane signed, and that tree extends the one reported before. A report is
- * held against itself and the plane's keys when it comes, and against its predecessor as soon as both are held.
+ * The checks of a usage report of a data plane: its counts are those of the last leaf of the metering log, this leaf is in
+ * the tree that the plane signed, and the tree extends the previously reported one. The service checks a report by itself
+ * when it arrives, and with its predecessor as soon as it has both.
  *
- * A period never crosses a month of UTC: it ends at the latest where the next month begins, at 00:00:00.000.
- * Reports are valid by their schema (`src/contract/telemetry.ts`); nothing else of them is trusted here.
+ * A period never crosses a month of UTC: it ends at 00:00:00.000 of the next month at the latest.
+ * Reports match their schema (`src/contract/telemetry.ts`); nothing else in them is trusted.
  * Proven by `test/core/plane/usage-report.test.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
@@ -37,10 +37,10 @@ export {
 export { reportedAuditHead, reportedHead } from './reported-head.ts';
 export { checkSuccession } from './usage-succession.ts';
 
-/** `sha256:` and hex of a report's JCS text: what the next report names. */
+/** Returns `sha256:` and hex of the JCS text of a report, which the next report contains. */
 export const reportHash = (body: string): string => sha256Text(body);
 
-/** The month that a period is of, `2026-11`: that of its last millisecond. RangeError for what is no timestamp. */
+/** Returns the month of a period, `2026-11`: that of its last millisecond. Throws RangeError for an invalid timestamp. */
 export function reportMonth({
   periodStart,
   periodEnd,
@@ -51,8 +51,8 @@ export function reportMonth({
 }
 
 /**
- * What does not hold of a report by itself, or null. An attacker with the HMAC secret controls the report; what is signed
- * needs the plane's own keys. Cost: two signatures, about 0.4 ms.
+ * Returns the first fault of a report by itself, or null. A party with the HMAC secret controls the report; the signed
+ * parts need the keys of the plane. Cost: two signatures, about 0.4 ms.
  */
 export function checkReport(report: UsageReport, plane: PlaneIdentity): Fault | null {
   return checkPeriod(report) ?? checkFirst(report) ?? checkCounts(report) ?? checkHeads(report, plane);
@@ -67,11 +67,11 @@ function checkPeriod({ periodStart, periodEnd }: UsageReport): Fault | null {
     return faultAt('history_regressed', pointer, detail);
   }
   if (monthOf(start) === reportMonth({ periodStart, periodEnd })) return null;
-  const detail = `expected a period within ${monthOf(start)} in UTC, got one up to ${periodEnd}; cut it at the month`;
+  const detail = `expected a period within ${monthOf(start)} in UTC, got one that ends at ${periodEnd}; end it with the month`;
   return faultAt('totals_sum_mismatch', pointer, detail);
 }
 
-/** The first report of an epoch follows none, every other one follows one. */
+/** The first report of an epoch has no predecessor, every other one has one. */
 function checkFirst({ sequence, previousReportHash, log, operations, totals }: UsageReport): Fault | null {
   if (log.fromSize > log.treeSize) {
     const detail = `expected a tree of ${log.fromSize} leaves or more, got ${log.treeSize}`;
@@ -99,7 +99,7 @@ function checkFirst({ sequence, previousReportHash, log, operations, totals }: U
   return checkDifference({ operations, totals }, zeroTotals);
 }
 
-/** What the period counts fits into what the epoch counts, and into the leaves of the period. */
+/** The counts of the period fit into the totals of the epoch, and into the leaves of the period. */
 function checkCounts({ operations, totals, unmetered, log }: UsageReport): Fault | null {
   for (const type of meteredTypes) {
     if (operations[type] <= totals[type]) continue;
@@ -111,7 +111,7 @@ function checkCounts({ operations, totals, unmetered, log }: UsageReport): Fault
     const detail = `expected at most the ${leaves} leaves of the period, got ${unmetered}`;
     return faultAt('totals_sum_mismatch', '/unmetered', detail);
   }
-  // each metered leaf is of one type and has a unit or more
+  // Each metered leaf has one type and at least one unit.
   const metered = leaves - unmetered;
   const units = sumOf(operations);
   const types = meteredTypes.filter((type) => operations[type] > 0).length;
@@ -147,12 +147,12 @@ function checkLastLeaf(report: UsageReport, root: Buffer): Fault | null {
   const { lastLeaf, log, totals } = report;
   if (lastLeaf === null || log.treeSize === 0) {
     if (lastLeaf !== null)
-      return faultAt('inclusion_invalid', '/lastLeaf', 'expected null of an empty log, got a leaf');
+      return faultAt('inclusion_invalid', '/lastLeaf', 'expected null for an empty log, got a leaf');
     if (log.treeSize > 0)
       return faultAt('inclusion_invalid', '/lastLeaf', `expected leaf ${log.treeSize - 1}, got null`);
     return sumOf(totals) === 0
       ? null
-      : faultAt('totals_sum_mismatch', '/totals', 'expected zeros of an empty log, got other totals');
+      : faultAt('totals_sum_mismatch', '/totals', 'expected zeros for an empty log, got other totals');
   }
   const { index, record } = lastLeaf;
   if (index !== log.treeSize - 1) {
@@ -170,9 +170,9 @@ function checkLastLeaf(report: UsageReport, root: Buffer): Fault | null {
 }
 
 /**
- * The times of a log never run backwards: after a clock that was ahead they stay where it was until that time has come. A
- * leaf that is dated after the report was made counts to the period in which it is reported: else the plane could not
- * report until then. Nothing is counted twice for it, nor less: what is counted are leaves, each of which one report has.
+ * The times of a log never decrease: after a clock that was ahead they stay constant until that time. A leaf dated after
+ * the report was made counts in the period of that report; otherwise the plane could not report until then. The counts
+ * stay correct, because a report counts leaves and each leaf is in one report.
  */
 function checkAgainstLeaf(
   leaf: MeterLeaf,
@@ -185,7 +185,7 @@ function checkAgainstLeaf(
   }
   const at = timeOf(leaf.at);
   if (at <= timeOf(periodEnd) || at > timeOf(sentAt)) return null;
-  const detail = `expected the end of the period at ${leaf.at} or later, where its last leaf is, got ${periodEnd}`;
+  const detail = `expected a period that ends at ${leaf.at}, the time of its last leaf, or later, got ${periodEnd}`;
   return faultAt('totals_sum_mismatch', '/periodEnd', detail);
 }
 

@@ -1,6 +1,7 @@
 /**
- * What makes one usage report of a data plane follow from another: it names it by its hash, begins where it ended, counts
- * on from its totals, and its tree extends the tree of it. Looked at as soon as both are held, in whichever order they came.
+ * The succession of two usage reports of a data plane: the next one has the hash of the previous one, begins where it
+ * ended, continues its totals, and its tree extends the previous tree. The service checks it as soon as it has both, in
+ * any order of arrival.
  * Proven by `test/core/plane/usage-report.test.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
@@ -11,8 +12,8 @@ import { type Fault, faultAt } from './identity.ts';
 import { decodePath, reportedAuditHead, reportedHead } from './reported-head.ts';
 
 /**
- * What does not hold between two reports of a plane that `checkReport` accepted, `next` being the one after `previous` in
- * its epoch, or null. `previousHash` is `reportHash` of the bytes that came. Pointers are into `next`. Cost: 0.1 ms.
+ * Returns the fault between two accepted reports of a plane, `next` directly after `previous` in its epoch, or null.
+ * `previousHash`: `reportHash` of the received bytes. Pointers are into `next`. Cost: 0.1 ms.
  */
 export function checkSuccession(
   previous: UsageReport,
@@ -21,7 +22,7 @@ export function checkSuccession(
 ): Fault | null {
   const { log } = next;
   if (log.origin !== previous.log.origin) {
-    const detail = `expected ${previous.log.origin} as in the report before, got ${log.origin}`;
+    const detail = `expected ${previous.log.origin} as in the previous report, got ${log.origin}`;
     return faultAt('origin_mismatch', '/log/origin', detail);
   }
   const expected: readonly [pointer: string, expected: unknown, got: unknown][] = [
@@ -31,7 +32,7 @@ export function checkSuccession(
   ];
   for (const [pointer, value, got] of expected) {
     if (value === got) continue;
-    const detail = `expected ${String(value)} after the report before, got ${String(got)}`;
+    const detail = `expected ${String(value)} after the previous report, got ${String(got)}`;
     return faultAt('history_regressed', pointer, detail);
   }
   return (
@@ -43,18 +44,18 @@ export function checkSuccession(
 }
 
 /**
- * A period begins where the one before ended, or later with a month of UTC: months in which nothing was recorded need no
- * report. What is counted does not hang on it: the leaves follow without a gap.
+ * A period begins where the previous one ended, or later with a month of UTC: months without records need no report. The
+ * counts do not depend on it, because the leaves follow without a gap.
  */
 function checkStart({ periodEnd }: UsageReport, { periodStart }: UsageReport): Fault | null {
   if (periodStart === periodEnd) return null;
   const isMonth = /^[0-9]{4}-[0-9]{2}-01T00:00:00(?:\.0+)?Z$/.test(periodStart);
   if (isMonth && Date.parse(periodStart) > Date.parse(periodEnd)) return null;
-  const detail = `expected ${periodEnd}, where the period before ended, or the beginning of a later month, got ${periodStart}`;
+  const detail = `expected ${periodEnd}, the end of the previous period, or the start of a later month, got ${periodStart}`;
   return faultAt('history_regressed', '/periodStart', detail);
 }
 
-/** What a period counts is what the totals rose by since `earlier`, and none of them fell. */
+/** The counts of a period are the increase of the totals since `earlier`, and no total decreased. */
 export function checkDifference(
   { operations, totals }: Pick<UsageReport, 'operations' | 'totals'>,
   earlier: Totals,
@@ -66,7 +67,7 @@ export function checkDifference(
       return faultAt('totals_not_monotonic', `/totals/${type}`, detail);
     }
     if (operations[type] === totals[type] - before) continue;
-    const detail = `expected ${totals[type] - before}, what the totals rose by, got ${operations[type]}`;
+    const detail = `expected ${totals[type] - before}, the increase of the totals, got ${operations[type]}`;
     return faultAt('totals_sum_mismatch', `/operations/${type}`, detail);
   }
   return null;
@@ -74,7 +75,7 @@ export function checkDifference(
 
 function checkExtension(previous: UsageReport, { log }: UsageReport): Fault | null {
   const first = previous.log.treeSize;
-  if (first === 0) return null; // nothing was signed yet that a tree could contradict
+  if (first === 0) return null; // an empty tree has nothing to contradict
   const path = decodePath(log.consistency);
   const heads = { firstRoot: reportedHead(previous).root, secondRoot: reportedHead({ log }).root };
   if (path !== null && verifyConsistency({ first, second: log.treeSize, ...heads, path })) return null;
@@ -82,7 +83,7 @@ function checkExtension(previous: UsageReport, { log }: UsageReport): Fault | nu
   return faultAt('consistency_invalid', '/log/consistency', detail);
 }
 
-/** Heads of the audit log come without a path between them: its size does not fall, and one size has one root. */
+/** Heads of the audit log come without a consistency proof: the size never decreases, and one size has one root. */
 function checkAuditExtension(previous: UsageReport, next: UsageReport): Fault | null {
   const before = reportedAuditHead(previous);
   const head = reportedAuditHead(next);

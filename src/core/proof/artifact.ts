@@ -1,8 +1,7 @@
 /**
- * Steps 2 to 4 and 8 of the verification: what can be said of a proof from its own members and the statements
- * of its layers. `verifyArtifact` is `POST /proofs/verify`: an artifact that someone sends is held against the
- * proof that the service stored. Everything sent may be an attacker's; nothing here throws on it.
- * Proven by `test/core/proof/artifact.test.ts`.
+ * Steps 2 to 4 and 8 of the verification: checks of a proof by its own members and layer statements.
+ * `verifyArtifact` serves `POST /proofs/verify`: it compares an artifact from a client with the stored proof.
+ * Attacker controlled; nothing here throws. Proven by `test/core/proof/artifact.test.ts`.
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -18,11 +17,11 @@ import {
   vacuousCodes,
   type DigestCounts,
   type LayerVerification,
-  type Verdict,
+  type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
 
-/** A proof as the service keeps it. */
+/** A proof as the service stores it. */
 export interface KeptProof {
   readonly proof: ComplianceProof;
   readonly preimage: string;
@@ -31,21 +30,21 @@ export interface KeptProof {
 }
 
 /**
- * Verifies an artifact against the proof kept under its id. `artifact`: JSON; `createdAt` may be absent.
- * `recomputed`: statements computed again from the store at the recorded tree size, with the kept nonces.
+ * Verifies an artifact against the proof stored under its id. `artifact`: JSON; `createdAt` may be absent.
+ * `recomputed`: statements recomputed from the store at the recorded tree size, with the stored nonces.
  */
 export function verifyArtifact(
   artifact: Json,
   kept: KeptProof,
   recomputed: Readonly<Record<string, string>> = {},
-): Verdict {
+): ProofVerdict {
   const checks = new CheckList();
   const proof = readArtifact(artifact, checks);
   if (proof === null) return conclude({ checks, proof, statements: new Map() });
   checkCommitment(proof, checks);
   checkProofHash(proof, proofPreimage(proof).preimage, checks);
   if (canonicalText(proof) !== canonicalText(kept.proof)) {
-    checks.fail('proof_hash', 'STORED_MISMATCH', 'expected the proof that was stored under this id');
+    checks.fail('proof_hash', 'STORED_MISMATCH', 'expected the proof that is stored under this id');
   }
   const statements = checkStatements(proof, kept.statements, checks);
   const again = new Map<string, boolean>();
@@ -75,7 +74,7 @@ function withCreatedAt(artifact: Json): Json {
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Step 2: run, version and time agree; layers are there, known, unique and in order. */
+/** Step 2: run, version and time agree; the layers are known, unique and in order. */
 export function checkCommitment(proof: ComplianceProof, checks: CheckList): void {
   const { runId, schemaVersion, commitment, layers, createdAt } = proof;
   const agree =
@@ -86,11 +85,15 @@ export function checkCommitment(proof: ComplianceProof, checks: CheckList): void
     checks.fail(
       'commitment',
       'COMMITMENT_MISMATCH',
-      'runId, schemaVersion and createdAt are not as committed',
+      'runId, schemaVersion or createdAt differs from the commitment',
     );
   }
   if (!proofSchemaVersions.includes(schemaVersion)) {
-    checks.fail('commitment', 'COMMITMENT_MISMATCH', `expected version ${proofSchemaVersions.join(' or ')}`);
+    checks.fail(
+      'commitment',
+      'COMMITMENT_MISMATCH',
+      `expected version ${proofSchemaVersions.join(' or ')}, got ${schemaVersion.slice(0, limits.echoChars)}`,
+    );
   }
   if (!inLayerOrder(layers.map(({ name }) => name))) {
     checks.fail('commitment', 'LAYERS_INVALID', 'expected known layers, each once, in order');
@@ -104,7 +107,7 @@ function inLayerOrder(names: readonly string[]): boolean {
   return known && places.every((place, at) => place > (places[at - 1] ?? -1));
 }
 
-/** Step 3: the members hash to proofHash, by way of the given text. */
+/** Step 3: the members, and the given preimage, have the hash proofHash. */
 export function checkProofHash(proof: ComplianceProof, given: string, checks: CheckList): void {
   const { preimage, hash } = proofPreimage(proof);
   if (hash !== proof.proofHash || preimage !== given) {
@@ -114,8 +117,8 @@ export function checkProofHash(proof: ComplianceProof, given: string, checks: Ch
 }
 
 /**
- * Step 4: each layer's statement has its hash, is about this layer and run, says what the layer says, and all
- * have the same evidence. Returns the statements that hold; those of a layer at fault are left out.
+ * Step 4: each statement has the hash of its layer, names this layer and run, and agrees with the layer; all statements
+ * have the same evidence. Returns the valid statements by layer.
  */
 export function checkStatements(
   proof: ComplianceProof,
@@ -130,7 +133,7 @@ export function checkStatements(
       checks.fail(
         'layer_statements',
         'HASH_MISMATCH',
-        `${name}: the statement is not the one that was hashed`,
+        `${name}: the hash of the statement differs from the hash of the layer`,
       );
       continue;
     }
@@ -140,12 +143,16 @@ export function checkStatements(
       statement.evidence.runId === proof.runId &&
       (statement.verdict === 'pass') === verified;
     if (statement === null || !fits) {
-      checks.fail('layer_statements', 'STATEMENT_INVALID', `${name}: the statement does not fit the layer`);
+      checks.fail('layer_statements', 'STATEMENT_INVALID', `${name}: the statement contradicts the layer`);
       continue;
     }
     const own = canonicalize({ ...statement.evidence });
     if (evidence !== '' && own !== evidence) {
-      checks.fail('layer_statements', 'EVIDENCE_MISMATCH', `${name}: other evidence than the layer before`);
+      checks.fail(
+        'layer_statements',
+        'EVIDENCE_MISMATCH',
+        `${name}: its evidence differs from the previous layer`,
+      );
       continue;
     }
     evidence = own;
@@ -158,34 +165,34 @@ export function checkStatements(
   return statements;
 }
 
-/** Step 7: what was computed again came out as stated. */
+/** Step 7: each recomputed layer equals its statement. */
 export function checkRecomputed(recomputed: ReadonlyMap<string, boolean>, checks: CheckList): void {
   const different = [...recomputed].filter(([, same]) => !same).map(([name]) => name);
   if (different.length > 0) {
-    const detail = `${different.join(', ')}: another statement when computed again`;
+    const detail = `${different.join(', ')}: the recomputed statement differs`;
     checks.fail('layers_recomputed', 'LAYER_MISMATCH', detail);
   } else if (recomputed.size > 0) checks.pass('layers_recomputed', [...recomputed.keys()].join(', '));
 }
 
-/** What the steps found. */
+/** Results of the steps. */
 export interface Examined {
   readonly checks: CheckList;
   readonly proof: ComplianceProof | null;
   readonly statements: ReadonlyMap<string, Statement>;
-  /** Layers that were computed again, and whether they came out as stated. */
+  /** Recomputed layers, and whether each equals its statement. */
   readonly recomputed?: ReadonlyMap<string, boolean>;
   readonly digests?: DigestCounts | null;
   readonly notes?: readonly string[];
   readonly witnesses?: number;
-  /** The proof was read from the log's own store, so no signature is asked for. */
+  /** Whether the proof comes from the store of the log itself, so that no signature is required. */
   readonly kept?: boolean;
 }
 
-/** Step 8: the result. */
+/** Step 8: the verdict. */
 export function conclude(
   examined: Examined,
   { requireLayers }: { readonly requireLayers?: readonly string[] } = {},
-): Verdict {
+): ProofVerdict {
   const { checks, proof, kept = false } = examined;
   const anchored = kept || anchors.every((id) => checks.passed(id));
   const layers = (proof?.layers ?? []).map((layer) => judgeLayer(layer, examined, anchored));
@@ -261,9 +268,7 @@ function notesOf(
       isVacuous(code) ? [`${code}: ${vacuousCodes[code]}; ${name} holds vacuously`] : [],
     ),
     ...(proof !== null && !kept && (witnesses ?? 0) === 0
-      ? [
-          'UNWITNESSED: no trusted witness cosigned; whoever holds the key of the log could show another history',
-        ]
+      ? ['UNWITNESSED: no trusted witness cosigned; the owner of the log key could show another history']
       : []),
     ...notes,
   ];

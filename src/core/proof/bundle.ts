@@ -1,20 +1,20 @@
 /**
- * The proof bundle `*.govproof.json`: everything that is needed to check a proof offline, and nothing that has
- * to be trusted. One JSON object (I-JSON; unknown members are refused), hashes as `sha256:<hex>`:
+ * The proof bundle `*.govproof.json`: one file with everything that an offline check of a proof needs, except trust.
+ * One JSON object (I-JSON, RFC 7493; unknown members are refused), hashes as `sha256:<hex>`:
  *
  *   mediaType         application/vnd.gov.proof.v1+json
  *   proof             the ComplianceProof
- *   proofPreimage     the text that proofHash is the SHA-256 of
- *   layerStatements   { layer: the text that the layer's hash is the SHA-256 of }
- *   proofLeaf         { index, record, inclusion }: the gov.proof/1 leaf, its path in the tree of proofCheckpoint
- *   checkpoint        the signed note of S, the tree size that the layers speak of
+ *   proofPreimage     the text whose SHA-256 is proofHash
+ *   layerStatements   { layer: the text whose SHA-256 is the hash of the layer }
+ *   proofLeaf         { index, record, inclusion }: the gov.proof/1 leaf, in the tree of proofCheckpoint
+ *   checkpoint        the signed note of S, the tree size of the layers
  *   proofCheckpoint   the signed note of S′ ≥ index + 1
- *   consistency       the path from S to S′
- *   events?           [{ index, record, inclusion?, disclosures?, withheld? }], in order; `inclusion` is a path in
- *                     the tree of S; disclosures are RFC 9901 texts; `withheld` lists digests kept back on purpose
- *   eventsInclusion?  one path for all events together (`src/core/merkle/shared-path.ts`)
- *   erasures?         { checkpoint, consistency, leaves: [{ index, record, inclusion }] }: gov.erasure/1 leaves that took
- *                     values of the events, in the tree of a signed note of at least S′ leaves, with the path to it
+ *   consistency       the consistency proof from S to S′
+ *   events?           [{ index, record, inclusion?, disclosures?, withheld? }], in order; `inclusion` is an inclusion
+ *                     proof in the tree of S; disclosures are RFC 9901 texts; `withheld` lists digests withheld on purpose
+ *   eventsInclusion?  one inclusion proof for all events together (`src/core/merkle/shared-path.ts`)
+ *   erasures?         { checkpoint, consistency, leaves: [{ index, record, inclusion }] }: gov.erasure/1 leaves that
+ *                     erased values of the events, in the tree of a signed note of at least S′ leaves that extends S′
  *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
  *                     an edge is [source, target, type], where source and target are positions in nodes
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
@@ -33,7 +33,7 @@ import { formatTlogProof } from '../note/tlog-proof.ts';
 
 export const bundleMediaType = 'application/vnd.gov.proof.v1+json';
 
-/** A leaf with its path in a tree, from its sibling up to the root's child. */
+/** A leaf with its inclusion proof, from the sibling of the leaf up to the child of the root. */
 export interface IncludedRecord {
   readonly index: number;
   readonly record: string;
@@ -61,7 +61,7 @@ export interface BundleGraph {
   readonly edges: readonly BundleEdge[];
 }
 
-/** An edge by the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
+/** An edge as the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
 export type BundleEdge = readonly [source: number, target: number, type: string];
 
 export interface Bundle {
@@ -80,14 +80,14 @@ export interface Bundle {
   readonly dsse?: DsseEnvelope;
 }
 
-/** A path of 32-byte hashes as a bundle writes it. */
+/** A path of 32-byte hashes in the spelling of a bundle. */
 export const pathText = (path: readonly Uint8Array[]): string[] => path.map(hashText);
 
-/** The hashes of a path of a bundle that was read. */
+/** The hashes of a path in a bundle that `readBundle` returned. */
 export const pathHashes = (path: readonly string[]): Buffer[] =>
   path.flatMap((hash) => parseHash(hash) ?? []);
 
-/** Everything of a bundle but its media type. */
+/** Adds the media type to the other members of a bundle. */
 export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
   mediaType: bundleMediaType,
   ...parts,
@@ -97,8 +97,8 @@ export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
 export const bundleText = (bundle: Bundle): string => canonicalText(bundle);
 
 /**
- * An event of a bundle. With `disclose`, every field is opened for which it answers true, and the digests of
- * the others are listed as withheld.
+ * Returns an event of a bundle. `disclose` selects the fields to disclose; the digests of the others are listed as
+ * withheld. Without `disclose` the event has its record only.
  */
 export function bundleEvent(
   { index, record, disclosures }: RunLeaf,
@@ -110,7 +110,7 @@ export function bundleEvent(
   const { disclose, inclusion } = options;
   const path = inclusion === undefined ? {} : { inclusion: pathText(inclusion) };
   if (disclose === undefined || disclosures === null) return { index, record, ...path };
-  const all = readJson(disclosures) as unknown as Disclosure[]; // what `Committer` stored
+  const all = readJson(disclosures) as unknown as Disclosure[]; // `Committer` stored it
   const opened = all.filter(([, pointer]) => disclose(pointer));
   const kept = all.filter(([, pointer]) => !disclose(pointer));
   return {
@@ -122,11 +122,11 @@ export function bundleEvent(
   };
 }
 
-/** The items of rows as they are kept; a row that is not one of ours is a fault of the store and throws. */
+/** Parses stored node rows. A malformed row is an error of the store and throws. */
 export const nodeItems = (rows: readonly string[]): NodeItem[] =>
   rows.map((row) => readNodeRow(row) ?? notRow(row));
 
-/** The same for edges between these nodes. */
+/** Parses stored edge rows between these nodes. A malformed row is an error of the store and throws. */
 export function edgeItems(rows: readonly string[], nodes: readonly NodeItem[]): BundleEdge[] {
   const positions = new Map(nodes.map(({ id }, position) => [id, position]));
   return rows.map((row) => {
@@ -139,7 +139,7 @@ function notRow(row: string): never {
   throw new Error(`expected a row of the graph, got ${row.slice(0, 64)}`);
 }
 
-/** The C2SP tlog-proof of the proof's leaf: index, path, and the checkpoint that covers it. */
+/** The C2SP tlog-proof of the leaf of the proof: index, inclusion proof, and the checkpoint that covers it. */
 export const bundleTlogProof = ({ proofLeaf, proofCheckpoint }: Bundle): string =>
   formatTlogProof({
     index: proofLeaf.index,
@@ -147,7 +147,7 @@ export const bundleTlogProof = ({ proofLeaf, proofCheckpoint }: Bundle): string 
     checkpoint: proofCheckpoint,
   });
 
-/** One hash of a bundle: the text it is the hash of, and how to compute it by hand. */
+/** One hash of a bundle: its preimage, and a shell command that computes it. */
 export interface Explanation {
   readonly name: string;
   readonly preimage: string;
@@ -155,7 +155,7 @@ export interface Explanation {
   readonly how: string;
 }
 
-/** Every preimage in a bundle that was read, for people who want to hash it themselves. */
+/** Returns every preimage of a bundle with a shell command, for people who compute the hashes themselves. */
 export function explain({ proof, proofPreimage, layerStatements, proofLeaf }: Bundle): Explanation[] {
   const layers = proof.layers.map(({ name, hash }) => ({
     name: `layer ${name}`,

@@ -1,6 +1,6 @@
 /**
- * The graph that a bundle encloses: its leaf is in the tree of S, its items are those that the leaf committed to,
- * and, where every body is disclosed, they are what the events say. Attacker controlled; nothing here throws.
+ * Checks of the graph in a bundle: its leaf is in the tree of S, and its items are those that the leaf commits to.
+ * If every body is disclosed, the items also follow from the events. Attacker controlled; nothing here throws.
  * Proven by `test/core/proof/verify.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -25,13 +25,13 @@ export interface GraphContext {
   readonly evidence: Evidence;
   /** The root of checkpoint S, 32 bytes. */
   readonly root: Uint8Array;
-  /** All events of the run with their hashes; empty where they are not all enclosed. */
+  /** All events of the run with their hashes; empty if the bundle does not have all of them. */
   readonly run: RunIndex;
   /** The statement of `causal_consistency`, if the proof has one. */
   readonly statement: Statement | undefined;
 }
 
-/** What the enclosed items amount to; null without a graph, or where it is not the logged one. */
+/** Returns the facts of the graph; null without a graph, or if it is not the logged one. */
 export function checkGraph(
   { graph }: Bundle,
   context: GraphContext,
@@ -42,28 +42,28 @@ export function checkGraph(
   const { evidence, root, run, statement } = context;
   const path = pathHashes(inclusion);
   if (!verifyInclusion({ index, size: evidence.treeSize, leaf: leafHash(record), path, root })) {
-    checks.fail('graph', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the tree`);
+    checks.fail('graph', 'NOT_INCLUDED', `leaf ${index} has no valid inclusion proof`);
     return null;
   }
   const facts = factsOf(graph, evidence.runId, run);
   if (facts === null) {
-    checks.fail('graph', 'GRAPH_MISMATCH', `the items are not those that leaf ${index} commits to`);
+    checks.fail('graph', 'GRAPH_MISMATCH', `the items differ from the commitment of leaf ${index}`);
     return null;
   }
   const claims = statement?.claims;
   if (claims !== undefined && (claims['graphIndex'] !== index || claims['rootHash'] !== facts.rootHash)) {
-    checks.fail('graph', 'GRAPH_MISMATCH', `the layer speaks of another graph than that of leaf ${index}`);
+    checks.fail('graph', 'GRAPH_MISMATCH', `the layer is about another graph than leaf ${index}`);
     return null;
   }
-  // Without the events the layer cannot be computed again, but this much of it can be seen.
+  // Without the events the layer cannot be recomputed, but this forgery is visible.
   if (run.length === 0 && statement?.verdict === 'pass' && graph.nodes.some(posesAsEvent)) {
-    checks.fail('graph', 'GRAPH_MISMATCH', `a node of leaf ${index} poses as an event`);
+    checks.fail('graph', 'GRAPH_MISMATCH', `a node of leaf ${index} has the id of an event`);
   }
   checks.pass('graph', `${facts.nodes.n} nodes, ${facts.edges.n} edges of leaf ${index}`);
   return { facts, graphIndex: index };
 }
 
-/** Null where the leaf is not the leaf of these items. */
+/** Returns the facts, null if the leaf does not commit to these items. */
 function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunIndex): GraphFacts | null {
   const fields = strictObject(leaf.record);
   const unresolved = fields?.['unresolved'];
@@ -90,14 +90,14 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
   return expected === leaf.record ? facts : null;
 }
 
-/** Null where a position is beyond the nodes. There are many edges: destructuring goes through an iterator. */
+/** Null if a position is not in the list of nodes. No destructuring: an iterator is slow for many edges. */
 function edgeItem(edge: BundleEdge, nodes: readonly NodeItem[]): EdgeItem | null {
   const from = nodes[edge[0]];
   const to = nodes[edge[1]];
   return from === undefined || to === undefined ? null : { source: from.id, target: to.id, type: edge[2] };
 }
 
-/** Derives the graph again from fully disclosed events: it must be what the enclosed items begin with. */
+/** Derives the graph from fully disclosed events; the items in the bundle must begin with the result. */
 export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], checks: CheckList): void {
   const runId = events[0]?.clear?.runId;
   if (graph === undefined || runId === undefined) return;
@@ -126,7 +126,7 @@ export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], 
     same = false;
   }
   if (same) checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);
-  else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the events say another graph');
+  else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the graph derived from the events differs');
 }
 
 const isSameNode = (enclosed: NodeItem | undefined, { id, index, type, dataCommitment }: NodeItem): boolean =>

@@ -1,9 +1,8 @@
 /**
- * The layer `policy_compliance` (docs/reference/proof-format.md): every governed event was decided by the policies in force, and
- * what happened is what was decided. It is fed in three rounds: the evaluations of the run in log order, its
- * approvals, its governed events. Claims and checks follow from clear members of leaves below the tree size, but
- * for two things: which evaluation an event names, and what an evaluation decided from.
- * Proven by `test/core/proof/compliance.test.ts`.
+ * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
+ * followed its decision. Input comes in three rounds: evaluations of the run in log order, approvals, governed events.
+ * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
+ * event names, and the input of an evaluation. Proven by `test/core/proof/compliance.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
@@ -17,10 +16,10 @@ import { ListRoot } from '../merkle/list-root.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
 import { parseTimestamp } from '../time.ts';
 
-/** Events of this type are governed: each is allowed by an evaluation that it names. */
+/** Type of governed events: an evaluation that the event names must allow each of them. */
 export const governedEventType = 'tool.call';
 
-/** Who called which tool, and the hash of what it was called with; null where it is not told, or was erased. */
+/** Actor, tool and arguments hash of a call; a member is null if it is absent or erased. */
 export interface CallMade {
   /** JCS of the actor. */
   readonly actor: string | null;
@@ -28,25 +27,25 @@ export interface CallMade {
   readonly argumentsHash: string | null;
 }
 
-/** An evaluation of the run: what its leaf says, and what the leaves before it and its inputs give. */
+/** An evaluation of the run: its leaf, and what follows from earlier leaves and from its inputs. */
 export interface EvaluatedLeaf {
   readonly index: number;
   readonly id: string;
   readonly policySetHash: string;
   readonly policyIndex: number | null;
   readonly combined: PolicyAction;
-  /** The approval that it opened, null where it opened none. */
+  /** The approval that the evaluation opened, or null. */
   readonly approval: OpenedApproval | null;
   readonly decisions: ListCommitment;
-  /** The set that `gov.policy/1` leaves below its index put in force. */
+  /** The policy set that `gov.policy/1` leaves below this index put in force. */
   readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
-  /** Whether it comes out as recorded; null where what it decided from was erased. */
+  /** Whether a recomputation gives the recorded result; null if the inputs were erased. */
   readonly recomputes: boolean | null;
-  /** Whether every policy in force was asked; who picks its judges is not decided. */
+  /** Whether every policy in force was evaluated; an evaluation of chosen policies decides nothing. */
   readonly whole: boolean;
-  /** The call that it decided. */
+  /** The call that was evaluated. */
   readonly call: CallMade;
-  /** When it no longer serves, in Unix milliseconds, without an approval; Infinity where it has no end. */
+  /** When the decision expires without an approval, in Unix milliseconds; Infinity: never. */
   readonly expiresMs: number;
 }
 
@@ -56,13 +55,13 @@ export type DecidedLeaf = Omit<ApprovalRecord, 'runId'> & { readonly index: numb
 /** A governed event of the run. */
 export interface GovernedEvent {
   readonly index: number;
-  /** The evaluation that it names, null where it names none that can be read. */
+  /** The evaluation that the event names; null if it names no readable one. */
   readonly evaluationId: string | null;
-  /** Whether any policy was in force when it was recorded. */
+  /** Whether any policy was in force when the event was recorded. */
   readonly policyActive: boolean;
-  /** When it was recorded, in Unix milliseconds. */
+  /** When the event was recorded, in Unix milliseconds. */
   readonly serverMs: number;
-  /** The call that was made. */
+  /** The call of the event. */
   readonly call: CallMade;
 }
 
@@ -83,15 +82,15 @@ interface Known {
   readonly approval: OpenedApproval | null;
   readonly whole: boolean;
   readonly call: CallMade;
-  /** Whether what it decided from was erased, so that its call is not known. */
+  /** Whether the input was erased, so that the call is unknown. */
   readonly erased: boolean;
   readonly expiresMs: number;
-  /** Index of the leaf that approved it; Infinity where none did. */
+  /** Index of the approving leaf; Infinity without approval. */
   approvedAt: number;
   used: boolean;
 }
 
-/** Memory: about 150 bytes an evaluation. */
+/** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
   private readonly known = new Map<string, Known>();
   private readonly decisions = new ListRoot();
@@ -134,14 +133,14 @@ export class PolicyCompliance {
     });
   }
 
-  /** Counts where it is the one that the evaluation opened, by another than who asked, while it was open. */
+  /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
   approval(given: DecidedLeaf): void {
     const known = this.known.get(given.evaluationId);
     if (known === undefined || !approves(given, known.approval)) return;
     known.approvedAt = Math.min(known.approvedAt, given.index);
   }
 
-  /** An evaluation by all policies in force serves one event, which comes after it. */
+  /** Counts a governed event. One evaluation by all policies in force serves one later event. */
   governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
     this.counts.governed++;
     if (policyActive) this.isGoverned = true;
@@ -162,7 +161,7 @@ export class PolicyCompliance {
     }
   }
 
-  /** Vacuous where no policy was in force at any governed event and nothing was evaluated. */
+  /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.isGoverned) return noPolicyActive();
     const checks = checkIds.map((id) => ({ id, pass: !this.failed.has(id) }));
@@ -194,7 +193,7 @@ function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedAppr
   return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
 }
 
-/** What a side does not tell is not the same: an event without its arguments could be any call. */
+/** A missing member is not equal: an event without arguments hash could be any call. */
 const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
   made.tool !== null &&
   made.tool === evaluated.tool &&
@@ -202,7 +201,7 @@ const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
   made.argumentsHash === evaluated.argumentsHash &&
   (evaluated.actor === null || made.actor === evaluated.actor);
 
-/** Until when a call may be recorded: as long as the decision serves or, once approved, the approval; and a little. */
+/** Latest time to record a call: the end of the decision or of its approval, plus a slack. */
 function lastUse({ approval, approvedAt, expiresMs }: Known): number {
   const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
   return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;

@@ -1,6 +1,6 @@
 /**
- * The layer `decision_lineage` (docs/reference/proof-format.md): each risk decision of the run follows from the inputs and the
- * configuration that were recorded with it, and the configuration was the one in force. Proven by `test/core/proof/decision-lineage.test.ts`.
+ * The layer `decision_lineage` (`docs/reference/proof-format.md`): each risk decision of a run follows from its recorded inputs and
+ * configuration, and this configuration was in force. Proven by `test/core/proof/decision-lineage.test.ts`.
  */
 import type { RiskRecord } from '../decided/risk-decision.ts';
 import { hashText } from '../hash.ts';
@@ -12,7 +12,7 @@ import type { RiskInputs } from '../risk/inputs.ts';
 import { evaluateRisk, type RiskVerdict } from '../risk/router.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
 
-/** Takes the risk decisions of a run in log order. Memory does not grow with them. */
+/** Accumulates the risk decisions of a run in log order, in constant memory. */
 export class DecisionLineage {
   private readonly decisions = new ListRoot();
   private readonly again = new RiskAgain();
@@ -20,7 +20,7 @@ export class DecisionLineage {
   private inputsRecompute = true;
   private actionsMatch = true;
 
-  /** `inForce`: the hash of the configuration that the leaves below its index put in force. */
+  /** Adds the decision of leaf `index`. `inForce`: hash of the configuration that earlier leaves put in force. */
   add(index: number, record: RiskRecord, inForce: string): void {
     const { id, action, score, deterministicInputsHash, configHash } = record;
     const item = { action, configHash, deterministicInputsHash, id, index, score };
@@ -40,7 +40,7 @@ export class DecisionLineage {
     this.actionsMatch &&= sameAction;
   }
 
-  /** Not run without decisions. Where the inputs of all of them were erased, nothing is shown: it fails. */
+  /** Returns the layer: `not_run` without decisions; `fail` if the inputs of all decisions were erased. */
   finish(): LayerResult {
     if (this.decisions.size === 0) return decisionNotRun();
     const shown = this.recomputed > 0;
@@ -60,18 +60,18 @@ export class DecisionLineage {
   }
 }
 
-/** Decides recorded risk decisions again, each with its own configuration. */
+/** Repeats recorded risk decisions, each with its own configuration. */
 export class RiskAgain {
   private made: { readonly text: string; readonly router: RiskRouter } | null = null;
 
   /**
-   * Null where the inputs were erased. With `router`, by another configuration than the recorded one. Cost:
-   * about 10 µs where the configuration is that of the last one.
+   * Returns the repeated decision, null if the inputs were erased. `router`: another configuration than the recorded
+   * one. Cost: about 10 µs if the configuration is the one of the previous call.
    */
   decide({ inputs }: RiskRecord, router?: RiskRouter): RiskVerdict | null {
     if (inputs === null) return null;
     const { config, ...given } = inputs;
-    // recorded by the service, which checked both
+    // The service checked config and inputs before it recorded them.
     const own = router ?? this.routerOf(config as unknown as RiskConfig);
     return evaluateRisk(given as unknown as RiskInputs, own);
   }

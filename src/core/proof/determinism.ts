@@ -1,21 +1,21 @@
 /**
- * The layer `replay_determinism` (docs/reference/proof-format.md): the newest replay of the run's recorded decisions came out as
- * recorded. Replays of graphs and of runs against others say nothing about it. That nothing could be replayed is
- * no success: it passes only where some decision was, or where the run has none, vacuously.
+ * The layer `replay_determinism` (`docs/reference/proof-format.md`): the newest replay of the run reproduced its recorded decisions.
+ * Graph replays and comparisons with other runs do not count. The layer fails if no decision could be replayed, and
+ * passes vacuously if the run has no decisions.
  * Proven by `test/core/proof/determinism.test.ts`.
  */
 import type { ReplayRecord } from '../decided/replay.ts';
 import { type Snapshot, snapshotFields } from '../decided/snapshot.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
 
-/** How a replay stands to the run at the tree size of the proof. */
+/** The newest replay, and the state of the run at the tree size of the proof. */
 export interface ReplayFacts {
-  /** The newest replay of kind `decisions`, and the index of its leaf. */
+  /** Leaf index of the newest replay of kind `decisions`. */
   readonly index: number;
   readonly replay: ReplayRecord;
-  /** The snapshot of the run and the index of its leaf, null where it has none. */
+  /** The snapshot of the run and the index of its leaf, null if the run has no snapshot. */
   readonly snapshot: { readonly index: number; readonly snapshot: Snapshot } | null;
-  /** Events and decisions of the run that were recorded after what the replay covers. */
+  /** Number of events and decisions of the run that were recorded after the replay. */
   readonly recordedSince: number;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The disclosures that a bundle encloses, held against the digests in the event records: each digest of an event
- * that discloses anything is *disclosed* (a text hashes to it), *withheld* (kept back on purpose, and listed), *erased*
- * (a leaf of the log says so, see `erasures.ts`), or *missing*, the only alarm. Attacker controlled; nothing here throws. Proven by `test/core/proof/disclosed.test.ts`.
+ * Compares the disclosures in a bundle with the digests of the event records. For an event that discloses anything, each
+ * digest is *disclosed* (a text has this hash), *withheld* (listed as such), *erased* (by a leaf of the log, see
+ * `erasures.ts`), or *missing*, the only one that fails. Attacker controlled; nothing here throws.
+ * Proven by `test/core/proof/disclosed.test.ts`.
  */
 import { hash } from 'node:crypto';
 import type { BundleEvent } from './bundle.ts';
@@ -16,19 +17,19 @@ import type { CheckList, DigestCounts } from './verdict.ts';
 export interface DigestStatus {
   readonly digest: string;
   readonly status: 'disclosed' | 'withheld' | 'erased' | 'missing';
-  /** Of an erased field: the leaf that says so. */
+  /** For an erased field: index of the leaf that erased it. */
   readonly leaf?: number;
-  /** Of a disclosed field: where it stands in the event, and its value. */
+  /** For a disclosed field: its JSON pointer in the event, and its value. */
   readonly pointer?: string;
   readonly value?: Json;
 }
 
 export interface DisclosedEvent {
-  /** One for each digest of the record, in the record's order; null where the record cannot be read. */
+  /** One entry for each digest of the record, in record order; null if the record is malformed. */
   readonly digests: readonly DigestStatus[] | null;
-  /** Every text that is disclosed, and every digest that is listed, belongs to the record. */
+  /** Whether every disclosed text and every listed digest belongs to the record. */
   readonly matches: boolean;
-  /** `JCS([[salt, pointer, value], …])` where every field is disclosed, else null. */
+  /** `JCS([[salt, pointer, value], …])` if every field is disclosed, else null. */
   readonly bodies: string | null;
 }
 
@@ -44,7 +45,7 @@ export function openEventDisclosures(
   const texts: string[] = [];
   let matches = true;
   for (const encoded of event.disclosures ?? []) {
-    // What hashes to a digest is, byte for byte, what the log committed to.
+    // A text with a digest of the record is, byte for byte, the text that the log committed to.
     const digest = hash('sha256', encoded, 'base64url');
     const text = Buffer.from(encoded, 'base64url').toString('utf8');
     const disclosure = readTuple(text);
@@ -80,7 +81,7 @@ function statusOf(
   return { digest, status: 'disclosed', pointer, value };
 }
 
-/** One level deeper than its tuples, the text could be beyond what `readJson` takes. */
+/** The list is one level deeper than its tuples, and may so exceed the depth limit of `readJson`. */
 function isReadable(bodies: string): boolean {
   try {
     return Array.isArray(readJson(bodies));
@@ -101,22 +102,22 @@ function readTuple(text: string): Disclosure | null {
   return typeof salt === 'string' && typeof pointer === 'string' ? [salt, pointer, value ?? null] : null;
 }
 
-/** The bodies of an event, and what links are read from of them. */
+/** The bodies of an event, and the fields from which links are read. */
 export interface OpenedBodies {
   readonly disclosures: string;
   readonly fields: Fields;
 }
 
 export interface Disclosed {
-  /** By event: its bodies where they are all disclosed, else null. */
+  /** By event: its bodies if all of them are disclosed, else null. */
   readonly bodies: readonly (OpenedBodies | null)[];
   /** Every field of every event is disclosed. */
   readonly complete: boolean;
-  /** Null where no event discloses or withholds anything. */
+  /** Null if no event discloses or withholds anything. */
   readonly counts: DigestCounts | null;
 }
 
-/** Opens the events of a bundle; fails the check `disclosures` where something does not match or is missing. */
+/** Opens the events of a bundle. A mismatch or a missing field fails the check `disclosures`. */
 export function openDisclosures(
   events: readonly BundleEvent[],
   checks: CheckList,
@@ -152,8 +153,8 @@ export function openDisclosures(
 }
 
 /**
- * Opens an event all of whose fields are disclosed, without an answer for each: its bodies are parsed once, as
- * one text. Null for every other event, and where anything is amiss: `openEventDisclosures` says what.
+ * Opens an event whose fields are all disclosed. Fast path: it parses the bodies once, as one text. Returns null for
+ * every other event and for any error, which `openEventDisclosures` then reports.
  */
 function openWhole({ record, disclosures = [], withheld = [] }: BundleEvent): OpenedBodies | null {
   const digests = recordDigests(record);
@@ -165,14 +166,14 @@ function openWhole({ record, disclosures = [], withheld = [] }: BundleEvent): Op
     texts.push(decoded(encoded));
   }
   const bodies = `[${texts.join(',')}]`;
-  // Each text is one array, so that together they are the list of what each is by itself.
+  // Each text is one array, so the joined text parses to the same tuples as the single texts.
   const found = disclosureTexts(bodies);
   if (found === null || !found.every((text, at) => text === texts[at])) return null;
   const tuples = readTuples(bodies);
   return tuples === null ? null : { disclosures: bodies, fields: linkFields(tuples) };
 }
 
-/** Where texts are decoded: most are short. */
+/** Buffer to decode texts into; most are short. */
 const page = Buffer.allocUnsafe(16 * 1024);
 
 function decoded(encoded: string): string {

@@ -1,7 +1,8 @@
 /**
- * The erasures that a bundle encloses: gov.erasure/1 leaves, each in the tree of a later checkpoint, signed by a trusted
- * key, that extends the tree of the proof. Only what such a leaf names of an event is *erased*; a digest that nobody opens,
- * withholds or erased is *missing*. Attacker controlled; nothing here throws. Proven by `test/service/erasure/handlers.test.ts`.
+ * Verifies the gov.erasure/1 leaves in a bundle. Each must be in the tree of a later checkpoint that a trusted key signed
+ * and that extends the tree of the proof. A digest counts as *erased* only if such a leaf names it. A digest that is
+ * neither disclosed, withheld nor erased is *missing*. Attacker controlled; nothing here throws.
+ * Proven by `test/service/erasure/handlers.test.ts`.
  */
 import { type Bundle, type BundleErasures, pathHashes } from './bundle.ts';
 import { openTrustedCheckpoint } from '../note/checkpoint.ts';
@@ -12,12 +13,12 @@ import type { Checkpoint } from '../note/tree-head.ts';
 import type { Trust } from '../note/trust.ts';
 import type { CheckList } from './verdict.ts';
 
-/** By index of an event: its digests that were erased, with the leaf that says so. */
+/** By event index: its erased digests, each with the index of the leaf that erased it. */
 export type ErasedDigests = ReadonlyMap<number, ReadonlyMap<string, number>>;
 
 export const noErasures: ErasedDigests = new Map();
 
-/** `proved`: S′. What does not hold fails the check `disclosures`, and erases nothing. */
+/** Returns the erased digests. `proved`: checkpoint S′. An invalid part fails the check `disclosures` and erases nothing. */
 export function openErasures(
   { erasures }: Bundle,
   { trust, proved }: { readonly trust: Trust | null; readonly proved: Checkpoint | null },
@@ -41,7 +42,7 @@ export function openErasures(
     checks.fail(
       'disclosures',
       'NOT_CONSISTENT',
-      'the checkpoint of the erasures does not extend the proof’s',
+      'the checkpoint of the erasures does not extend the checkpoint of the proof',
     );
     return noErasures;
   }
@@ -65,7 +66,11 @@ function namedBy({ leaves }: BundleErasures, { size, root }: Checkpoint, checks:
     const erasure = readErasure(record);
     const included = verifyInclusion({ index, size, leaf, path: pathHashes(inclusion), root });
     if (erasure === null || !included) {
-      checks.fail('disclosures', 'NOT_INCLUDED', `leaf ${index} is not shown to be an erasure of the log`);
+      checks.fail(
+        'disclosures',
+        'NOT_INCLUDED',
+        `leaf ${index}: expected a gov.erasure/1 leaf with a valid inclusion proof`,
+      );
       continue;
     }
     for (const { index: event, digests } of erasure.targets) {

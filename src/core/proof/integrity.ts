@@ -1,7 +1,7 @@
 /**
- * The layer `event_integrity` (docs/reference/proof-format.md): the run's leaves are in the tree, numbered without a gap, ids
- * unique, server time never backwards. Judged event by event in memory that grows with log n, from records
- * alone, so it comes out the same whatever was erased. Proven by `test/core/proof/layers.test.ts`.
+ * The layer `event_integrity` (`docs/reference/proof-format.md`): the leaves of a run are in the tree, numbered without a gap, with
+ * unique ids and server times that never decrease. It reads records only, so erasures do not change the result.
+ * Memory grows with log n. Proven by `test/core/proof/layers.test.ts`.
  */
 import { timestampSource } from '../event/links.ts';
 import { equalHash, hashText } from '../hash.ts';
@@ -9,22 +9,22 @@ import { eventIndex } from '../id.ts';
 import type { JsonObject } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import type { RunEvent } from '../event/run-entry.ts';
-import { type Check, type LayerResult, type RunEvidence, verdictOf } from './statement.ts';
+import { type LayerCheck, type LayerResult, type RunEvidence, verdictOf } from './statement.ts';
 import { parseTimestamp } from '../time.ts';
 
-/** Events by what their `metadata.timestampSource` says; events whose bodies were not read are in none. */
+/** Number of events by `metadata.timestampSource`; events whose bodies were not read are not counted. */
 export type TimestampSources = Readonly<Record<string, number>>;
 
 export interface IntegrityFacts {
   readonly run: RunEvidence;
-  readonly checks: readonly Check[];
+  readonly checks: readonly LayerCheck[];
   readonly largestClockSkewMs: number;
   readonly timestampSources: TimestampSources;
 }
 
 const serverTimeForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 
-/** Judges the events of one run, given in the order of their runSeq. Never throws on bad records. */
+/** Checks the events of one run, added in the order of runSeq. Never throws on malformed records. */
 export class EventIntegrity {
   private readonly runId: string;
   private readonly size: number;
@@ -40,13 +40,13 @@ export class EventIntegrity {
   private uniqueIds = true;
   private monotonic = true;
 
-  /** `treeSize`: S; every leaf must stand below it. */
+  /** `treeSize`: S; every leaf index must be below it. */
   constructor(runId: string, treeSize: number) {
     this.runId = runId;
     this.size = treeSize;
   }
 
-  /** Adds the next event. `treeHash`: the tree's leaf hash at the event's index, 32 bytes. Cost: about 2 µs. */
+  /** Adds the next event. `treeHash`: leaf hash of the tree at the index of the event, 32 bytes. Cost: about 2 µs. */
   add(event: RunEvent, treeHash: Uint8Array): void {
     const { index, hash, clear } = event;
     if ((hash !== treeHash && !equalHash(hash, treeHash)) || index >= this.size || clear === null)
@@ -58,7 +58,7 @@ export class EventIntegrity {
       this.gapFree = false;
     } else {
       if (clear.runId !== this.runId || clear.runSeq !== this.leaves.size) this.gapFree = false;
-      // An id names its leaf index, so ids are unique where indexes ascend.
+      // An id contains its leaf index, so ids are unique if indexes ascend.
       if (eventIndex(clear.eventId) !== index) this.uniqueIds = false;
       this.addTimes(clear.timestamp, clear.serverTimestamp);
     }
@@ -66,7 +66,7 @@ export class EventIntegrity {
     this.addSource(timestampSource(event));
   }
 
-  /** What was found; a run without events has no facts and throws. */
+  /** Returns the facts; throws for a run without events. */
   finish(): IntegrityFacts {
     if (this.leaves.size === 0) throw new Error('expected the events of a run, got none');
     return {
@@ -92,7 +92,7 @@ export class EventIntegrity {
     // The events of a batch share their time.
     if (serverTimestamp !== this.lastServerTime || this.lastServerMs === null) {
       this.lastServerMs = serverTimeForm.test(serverTimestamp) ? parseTimestamp(serverTimestamp) : null;
-      // The server's spelling has a fixed width, so text order is time order.
+      // The server spells times with a fixed width, so text order is time order.
       if (this.lastServerMs === null || serverTimestamp < this.lastServerTime) this.monotonic = false;
       this.lastServerTime = serverTimestamp;
     }
@@ -108,8 +108,8 @@ export class EventIntegrity {
 }
 
 /**
- * The layer. Timestamp sources stand in bodies, which may be erased later: a recomputation gives those that
- * the first statement `stated`, unless all bodies can still be read.
+ * Returns the layer. Timestamp sources come from bodies, which may be erased later: unless all bodies are still
+ * readable, a recomputation uses the sources that the first statement `stated`.
  */
 export function eventIntegrity(facts: IntegrityFacts, stated?: TimestampSources): LayerResult {
   const { checks, largestClockSkewMs, timestampSources, run } = facts;

@@ -1,7 +1,7 @@
 /**
- * The layers of a compliance proof (docs/reference/proof-format.md): which can be asked for, and what each states. A layer is a
- * function of the leaves below a tree size, so it can be computed again whatever happened since.
- * `event_integrity` is in `integrity.ts`. Proven by `test/core/proof/layers.test.ts`.
+ * The layers of a compliance proof (`docs/reference/proof-format.md`): their names, order and statements.
+ * A layer depends only on the leaves below a tree size, so it can be recomputed at any later time.
+ * `integrity.ts` has `event_integrity`. Proven by `test/core/proof/layers.test.ts`.
  */
 import type { LayerName } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -12,7 +12,7 @@ import type { JsonObject } from '../json/parse.ts';
 import { emptyRoot } from '../merkle/tree.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
 
-/** In the order in which they are answered; the contract's list, held equal by `test/core/proof/layers.test.ts`. */
+/** Layers in response order, equal to `layerNames` of the contract (`test/core/proof/layers.test.ts`). */
 export const layerOrder: readonly LayerName[] = [
   'event_integrity',
   'causal_consistency',
@@ -24,8 +24,8 @@ export const layerOrder: readonly LayerName[] = [
 const layersByDefault: readonly LayerName[] = layerOrder.slice(0, 3);
 
 /**
- * The layers to prove, in answer order; `event_integrity` is always among them. VALIDATION_ERROR for an empty
- * list, a repeated name, or one that is not registered. The client controls the names.
+ * Returns the layers to prove, in response order; always includes `event_integrity`. Throws VALIDATION_ERROR for an
+ * empty list, a repeated name, or an unknown one. The client controls the names.
  */
 export function chooseLayers(requested: readonly string[] = layersByDefault): LayerName[] {
   const refuse = (at: number, code: string, detail: string): never => {
@@ -35,10 +35,15 @@ export function chooseLayers(requested: readonly string[] = layersByDefault): La
     });
   };
   if (requested.length === 0) refuse(-1, 'TOO_FEW', `expected one or more of ${layerOrder.join(', ')}`);
-  if (requested.length > limits.layers) refuse(-1, 'TOO_MANY', `expected at most ${limits.layers} layers`);
+  if (requested.length > limits.layers)
+    refuse(-1, 'TOO_MANY', `expected at most ${limits.layers} layers, got ${requested.length}`);
   for (const [at, name] of requested.entries()) {
     if (!(layerOrder as readonly string[]).includes(name)) {
-      refuse(at, 'NOT_ALLOWED', `expected one of ${layerOrder.join(', ')} (no x- layer is registered)`);
+      refuse(
+        at,
+        'NOT_ALLOWED',
+        `expected one of ${layerOrder.join(', ')}, got ${name.slice(0, limits.echoChars)}`,
+      );
     }
     if (requested.indexOf(name) !== at) refuse(at, 'DUPLICATE_ITEM', 'expected each layer once');
   }
@@ -46,8 +51,8 @@ export function chooseLayers(requested: readonly string[] = layersByDefault): La
 }
 
 /**
- * The layer `causal_consistency` over a logged graph. `graphIndex`: of its gov.graph/1 leaf. `runEvents`: how
- * many events of the run stand before that leaf; the graph must cover them all.
+ * The layer `causal_consistency` of a logged graph. `graphIndex`: index of the gov.graph/1 leaf. `runEvents`: number of
+ * events of the run before that leaf; the graph must cover all of them.
  */
 export function causalConsistency(
   facts: GraphFacts,
@@ -70,7 +75,7 @@ export function causalConsistency(
 
 const emptyList = (): JsonObject => ({ n: 0, root: hashText(emptyRoot) });
 
-/** The layer `policy_compliance` of a project in which no policy was active: it passes, and says why. */
+/** The layer `policy_compliance` of a project without an active policy: it passes, and its code says why. */
 export const noPolicyActive = (): LayerResult => ({
   layer: 'policy_compliance',
   claims: {
@@ -91,7 +96,7 @@ export const noPolicyActive = (): LayerResult => ({
   verdict: 'pass',
 });
 
-/** The layer `decision_lineage` of a run without risk decisions. Not run is not satisfied. */
+/** The layer `decision_lineage` of a run without risk decisions: a layer that is not run is not satisfied. */
 export const decisionNotRun = (): LayerResult => ({
   layer: 'decision_lineage',
   claims: { code: 'DECISION_NOT_RUN', decisions: emptyList() },
@@ -99,7 +104,7 @@ export const decisionNotRun = (): LayerResult => ({
   verdict: 'not_run',
 });
 
-/** The layer `replay_determinism` of a run that was never replayed. Not run is not satisfied. */
+/** The layer `replay_determinism` of a run that was never replayed: a layer that is not run is not satisfied. */
 export const replayNotRun = (): LayerResult => ({
   layer: 'replay_determinism',
   claims: { code: 'REPLAY_NOT_RUN', steps: 0, mismatches: emptyList(), replayId: null, snapshot: null },
@@ -107,20 +112,20 @@ export const replayNotRun = (): LayerResult => ({
   verdict: 'not_run',
 });
 
-/** How checkpoint S stands to the log before it and to its witnesses. */
+/** Checkpoint S, the signed checkpoint before it, and its witnesses. */
 export interface LogFacts {
   /** The signed text of checkpoint S: origin, size, root. */
   readonly checkpoint: string;
   /** Whether a key of the log signed it. */
   readonly signed: boolean;
-  /** The signed checkpoint before S, null where S is the first; `consistent`: S extends it. */
+  /** The signed checkpoint before S, null if S is the first; `consistent`: S extends it. */
   readonly previous: { readonly size: number; readonly consistent: boolean } | null;
-  /** The witnesses that cosigned S, `<name>+<key id>`, and how many the log asks for; 0: none. */
+  /** The witnesses that cosigned S, `<name>+<key id>`, and the number that the log requires; 0: no witness. */
   readonly cosigners: readonly string[];
   readonly quorum: number;
 }
 
-/** The layer `log_inclusion`: checkpoint S is signed, extends the one before, and is witnessed as configured. */
+/** The layer `log_inclusion`: checkpoint S is signed, extends the previous one, and has the required cosignatures. */
 export function logInclusion({ checkpoint, signed, previous, cosigners, quorum }: LogFacts): LayerResult {
   const checks = [
     { id: 'checkpoint_signed', pass: signed },

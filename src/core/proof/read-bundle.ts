@@ -1,6 +1,6 @@
 /**
- * Reads a proof bundle strictly: bounded in bytes, depth and values, every member of its type, no member
- * unknown. Nothing is verified here. Proven by `test/core/proof/hostile.test.ts`.
+ * Strict reader of proof bundles: limited in bytes, depth and values; every member has its type, and unknown members
+ * are refused. It verifies nothing. Proven by `test/core/proof/hostile.test.ts`.
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
@@ -26,7 +26,7 @@ const bounds: JsonBounds = {
   stringBytes: limits.bundleStringBytes,
 };
 
-/** Which members an object has; every other one is refused. */
+/** The members of an object; every other member is refused. */
 interface Shape {
   readonly required: readonly string[];
   readonly optional?: readonly string[];
@@ -62,8 +62,8 @@ const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
 const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
 
 /**
- * The bundle in these bytes, which may be an attacker's. Throws PAYLOAD_TOO_LARGE, INVALID_JSON,
- * JSON_TOO_COMPLEX, or VALIDATION_ERROR with the pointer of what does not belong.
+ * Reads a bundle from attacker-controlled bytes. Throws PAYLOAD_TOO_LARGE, INVALID_JSON, JSON_TOO_COMPLEX, or
+ * VALIDATION_ERROR with the pointer of the wrong member.
  */
 export function readBundle(bytes: Uint8Array): Bundle {
   if (bytes.length > limits.bundleBytes) {
@@ -72,7 +72,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
       `expected a bundle of at most ${limits.bundleBytes} bytes, got ${bytes.length}`,
     );
   }
-  const root: Place = null;
+  const root: Location = null;
   const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
   const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
@@ -98,10 +98,10 @@ export function readBundle(bytes: Uint8Array): Bundle {
   };
 }
 
-/** Reads the artifact of a proof, all members required. Throws VALIDATION_ERROR. Attacker controlled. */
-export function readProof(value: Json | undefined, at: Place = null): ComplianceProof {
+/** Reads the artifact of a proof; all members are required. Throws VALIDATION_ERROR. Attacker controlled. */
+export function readProof(value: Json | undefined, at: Location = null): ComplianceProof {
   const proof = object(value, at, proofShape);
-  const place: Place = { up: at, name: 'commitment' };
+  const place: Location = { up: at, name: 'commitment' };
   const commitment = object(proof['commitment'], place, commitmentShape);
   return {
     proofId: text(proof, 'proofId', at),
@@ -118,14 +118,14 @@ export function readProof(value: Json | undefined, at: Place = null): Compliance
   };
 }
 
-function readLayer(value: Json, at: Place): ComplianceProof['layers'][number] {
+function readLayer(value: Json, at: Location): ComplianceProof['layers'][number] {
   const layer = object(value, at, layerShape);
   const { verified } = layer;
   if (typeof verified !== 'boolean') refuse({ up: at, name: 'verified' }, 'true or false', verified);
   return { name: text(layer, 'name', at), hash: text(layer, 'hash', at, hashForm), verified };
 }
 
-function readStatements(value: Json | undefined, at: Place): Record<string, string> {
+function readStatements(value: Json | undefined, at: Location): Record<string, string> {
   const statements = anyObject(value, at);
   const names = Object.keys(statements);
   if (names.length > limits.layers) refuse(at, `at most ${limits.layers} statements`, names.length);
@@ -135,7 +135,7 @@ function readStatements(value: Json | undefined, at: Place): Record<string, stri
   return texts;
 }
 
-function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
+function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
   const leaf = object(value, at, includedShape);
   return {
     index: count(leaf, 'index', at),
@@ -144,7 +144,7 @@ function readIncluded(value: Json | undefined, at: Place): IncludedRecord {
   };
 }
 
-function readEvent(value: Json, at: Place): BundleEvent {
+function readEvent(value: Json, at: Location): BundleEvent {
   const event = object(value, at, eventShape);
   const { inclusion, disclosures, withheld } = event;
   return {
@@ -156,7 +156,7 @@ function readEvent(value: Json, at: Place): BundleEvent {
   };
 }
 
-function readErasures(value: Json, at: Place): BundleErasures {
+function readErasures(value: Json, at: Location): BundleErasures {
   const erasures = object(value, at, erasuresShape);
   return {
     checkpoint: text(erasures, 'checkpoint', at),
@@ -165,7 +165,7 @@ function readErasures(value: Json, at: Place): BundleErasures {
   };
 }
 
-function readGraph(value: Json, at: Place): BundleGraph {
+function readGraph(value: Json, at: Location): BundleGraph {
   const graph = object(value, at, graphShape);
   const types = new Set<string>();
   return {
@@ -178,7 +178,7 @@ function readGraph(value: Json, at: Place): BundleGraph {
   };
 }
 
-function readNode(value: Json, at: Place): NodeItem {
+function readNode(value: Json, at: Location): NodeItem {
   const node = object(value, at, nodeShape);
   return {
     id: text(node, 'id', at, nodeIdForm),
@@ -188,10 +188,10 @@ function readNode(value: Json, at: Place): NodeItem {
   };
 }
 
-/** `types`: those that were found to be well-formed, which are few. */
-function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
+/** `types`: edge types that were checked before; there are few. */
+function readEdge(value: Json, at: Location, types: Set<string>): BundleEdge {
   if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
-  // not by destructuring, which goes through an iterator
+  // Without destructuring, which goes through an iterator and is slower.
   const source = value[0];
   const target = value[1];
   const type = value[2];
@@ -204,7 +204,7 @@ function readEdge(value: Json, at: Place, types: Set<string>): BundleEdge {
   return [source, target, type];
 }
 
-function readDsse(value: Json, at: Place): DsseEnvelope {
+function readDsse(value: Json, at: Location): DsseEnvelope {
   const envelope = object(value, at, dsseShape);
   return {
     payload: text(envelope, 'payload', at),
@@ -213,7 +213,7 @@ function readDsse(value: Json, at: Place): DsseEnvelope {
   };
 }
 
-function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][number] {
+function readSignature(value: Json, at: Location): DsseEnvelope['signatures'][number] {
   const signature = object(value, at, signatureShape);
   return {
     ...(signature['keyid'] === undefined ? {} : { keyid: text(signature, 'keyid', at) }),
@@ -221,18 +221,18 @@ function readSignature(value: Json, at: Place): DsseEnvelope['signatures'][numbe
   };
 }
 
-/** Where a value stands, as a list up to the root: a pointer is only spelled when something is refused. */
-type Place = { readonly up: Place; readonly name: string | number } | null;
+/** Position of a value, as a list up to the root: its JSON pointer is spelled only for an error. */
+type Location = { readonly up: Location; readonly name: string | number } | null;
 
-function anyObject(value: Json | undefined, at: Place): JsonObject {
+function anyObject(value: Json | undefined, at: Location): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, 'an object', value);
   return value;
 }
 
-function object(value: Json | undefined, at: Place, { required, optional = [] }: Shape): JsonObject {
+function object(value: Json | undefined, at: Location, { required, optional = [] }: Shape): JsonObject {
   const read = anyObject(value, at);
   const names = Object.keys(read);
-  // as JCS orders them; most objects of a bundle are so
+  // Most objects of a bundle have their members in JCS order: one comparison suffices.
   if (names.length === required.length && names.every((name, position) => name === required[position])) {
     return read;
   }
@@ -249,18 +249,18 @@ function object(value: Json | undefined, at: Place, { required, optional = [] }:
 
 interface Items<Item> {
   readonly max: number;
-  readonly read: (item: Json, at: Place) => Item;
+  readonly read: (item: Json, at: Location) => Item;
 }
 
-function list<Item>(parent: JsonObject, name: string, up: Place, { max, read }: Items<Item>): Item[] {
+function list<Item>(parent: JsonObject, name: string, up: Location, { max, read }: Items<Item>): Item[] {
   const value = parent[name];
-  const at: Place = { up, name };
+  const at: Location = { up, name };
   if (!Array.isArray(value)) refuse(at, 'an array', value);
   if (value.length > max) refuse(at, `at most ${max} items`, value.length);
   return value.map((item, position) => read(item, { up: at, name: position }));
 }
 
-/** What a text must be, and how that is said. */
+/** A pattern of texts, and its description in errors. */
 interface Form {
   readonly pattern: RegExp;
   readonly expected: string;
@@ -270,14 +270,14 @@ const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: an
 const nodeIdForm: Form = { pattern: nodeIdPattern, expected: 'a node id' };
 const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or edge type' };
 
-function text(parent: JsonObject, name: string, up: Place, form?: Form): string {
+function text(parent: JsonObject, name: string, up: Location, form?: Form): string {
   const value = parent[name];
   if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
   if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
   return value;
 }
 
-function count(parent: JsonObject, name: string, up: Place): number {
+function count(parent: JsonObject, name: string, up: Location): number {
   const value = parent[name];
   if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
   return value;
@@ -286,12 +286,12 @@ function count(parent: JsonObject, name: string, up: Place): number {
 const isCount = (value: Json | undefined): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-function hash(value: Json, at: Place): string {
+function hash(value: Json, at: Location): string {
   if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);
   return value;
 }
 
-function plainText(value: Json, at: Place): string {
+function plainText(value: Json, at: Location): string {
   if (typeof value !== 'string') refuse(at, 'text', value);
   return value;
 }
@@ -301,12 +301,12 @@ const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
 const textItems: Items<string> = { max: limits.committedFields, read: plainText };
 const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };
 
-function refuse(at: Place, expected: string, value: Json | undefined): never {
+function refuse(at: Location, expected: string, value: Json | undefined): never {
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, limits.echoChars)) : kind(value);
   throw new GovError('VALIDATION_ERROR', `bundle ${pointer(at) || '/'}: expected ${expected}, got ${got}`);
 }
 
-const pointer = (at: Place): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
+const pointer = (at: Location): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
 
 function kind(value: Json | undefined): string {
   if (value === undefined) return 'nothing';

@@ -1,8 +1,8 @@
 /**
- * Step 7 of the verification: the events and the graph that a bundle encloses are held against the tree of S and
- * against what the layers state, and the layers that follow from them are computed again. A layer is
- * *recomputed* only where everything it depends on is enclosed; else it stays *attested*, the word of the log.
- * All of it may be an attacker's; nothing here throws on it. Proven by `test/core/proof/verify.test.ts`.
+ * Step 7 of the verification: compares events and graph of a bundle with the tree of S and with the layers.
+ * It recomputes each layer that follows from them. A layer is *recomputed* only if the bundle has everything that it
+ * depends on; otherwise it stays *attested*, stated by the log only. Attacker controlled; nothing here throws.
+ * Proven by `test/core/proof/verify.test.ts`.
  */
 import { checkRecomputed } from './artifact.ts';
 import { type Bundle, pathHashes } from './bundle.ts';
@@ -19,9 +19,9 @@ import { sharedRoot } from '../merkle/shared-path.ts';
 import { type Evidence, type LayerResult, layerStatement, type Statement } from './statement.ts';
 import type { CheckList, DigestCounts } from './verdict.ts';
 
-/** What the earlier steps found. */
+/** Results of the earlier steps. */
 export interface Stated {
-  /** The statements that hold, by layer. */
+  /** The valid statements, by layer. */
   readonly statements: ReadonlyMap<string, Statement>;
   readonly evidence: Evidence | null;
   /** The root of checkpoint S, 32 bytes. */
@@ -30,13 +30,13 @@ export interface Stated {
 }
 
 export interface Recomputation {
-  /** Layers that were computed again, and whether they came out as stated. */
+  /** Recomputed layers, and whether each equals its statement. */
   readonly recomputed: ReadonlyMap<string, boolean>;
   readonly digests: DigestCounts | null;
   readonly notes: readonly string[];
 }
 
-/** Checks what is enclosed. Cost: about 25 µs an event with its path, 5 µs a graph item. */
+/** Checks events and graph of a bundle. Cost: about 25 µs an event with its inclusion proof, 5 µs a graph item. */
 export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Recomputation {
   const recomputed = new Map<string, boolean>();
   const { evidence, root, statements } = stated;
@@ -83,8 +83,8 @@ interface Enclosure {
 }
 
 /**
- * The enclosed events are events of the run, in order, and in the tree; where they are all of them, they have
- * the run's root. What they amount to where they are all, and all are shown to be in the tree; else null.
+ * Checks that the events belong to the run, are in order, and are in the tree; if all events of the run are present,
+ * also the root of the run. Returns their facts if all are present and proved to be in the tree, else null.
  */
 function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): IntegrityFacts | null {
   const { bundle, evidence, checks } = enclosure;
@@ -95,19 +95,20 @@ function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): Integri
   };
   let before = -1;
   for (const { index, clear } of events) {
-    if (clear === null || clear.runId !== evidence.runId) return fail(`leaf ${index} is no event of the run`);
+    if (clear === null || clear.runId !== evidence.runId)
+      return fail(`leaf ${index} is not an event of the run`);
     if (index <= before) return fail(`leaf ${index} is out of order`);
     before = index;
   }
   const all = events.length > 0 && events.length === evidence.runEvents;
   const facts = all ? integrityOf(events, evidence) : null;
   if (facts !== null && facts.run.runRoot !== evidence.runRoot) {
-    return fail('the events do not have the root of the run');
+    return fail('the root of the events differs from the root of the run');
   }
   const { unplaced, wrong } = placement(enclosure, events);
   if (wrong !== null || (unplaced !== null && !(all && unplaced.count === events.length))) {
     const index = wrong ?? unplaced?.first;
-    checks.fail('events', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the tree`);
+    checks.fail('events', 'NOT_INCLUDED', `leaf ${index} has no valid inclusion proof`);
     return null;
   }
   const how = unplaced === null ? 'each in the tree' : 'without paths';
@@ -116,13 +117,13 @@ function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): Integri
 }
 
 interface Placement {
-  /** The index of an event whose path is wrong. */
+  /** Index of an event with an invalid inclusion proof. */
   readonly wrong: number | null;
-  /** Events without a path: the first index, and how many. */
+  /** Events without an inclusion proof: the first index and the count. */
   readonly unplaced: { readonly first: number; readonly count: number } | null;
 }
 
-/** Every path that is enclosed is checked, the shared one and those of single events. */
+/** Checks every inclusion proof in the bundle: the shared one and those of single events. */
 function placement({ bundle, evidence, root }: Enclosure, events: readonly RunEvent[]): Placement {
   const { events: enclosed = [], eventsInclusion } = bundle;
   const size = evidence.treeSize;
@@ -149,7 +150,7 @@ function indexOf(events: readonly RunEvent[]): RunIndex {
   return run;
 }
 
-/** Judged as if each leaf hash were the tree's, which `placement` shows. */
+/** Checks the events on the assumption that each leaf hash is in the tree, which `placement` checks. */
 function integrityOf(events: readonly RunEvent[], { runId, treeSize }: Evidence): IntegrityFacts {
   const integrity = new EventIntegrity(runId, treeSize);
   for (const event of events) integrity.add(event, event.hash);
@@ -164,5 +165,5 @@ function statedSources(value: Json | undefined): TimestampSources | undefined {
 
 function notesOf(enclosed: number, { runEvents }: Evidence): string[] {
   if (enclosed === 0 || enclosed === runEvents) return [];
-  return [`PARTIAL: ${enclosed} of the ${runEvents} events of the run are enclosed`];
+  return [`PARTIAL: ${enclosed} of the ${runEvents} events of the run are in the bundle`];
 }

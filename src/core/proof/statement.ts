@@ -3,8 +3,8 @@
  *
  *   statement = "gov.layer/v1\n" || JCS({ layer, nonce, evidence, claims, checks: [{ id, pass }], verdict })
  *
- * Every statement of a proof has the same evidence, so layers of different runs or times cannot be mixed. The
- * nonce, 16 random bytes, keeps a statement from being guessed by its hash. Proven by
+ * Every statement of a proof has the same evidence, so layers of different runs or times cannot be combined. The
+ * nonce, 16 random bytes, prevents guessing a statement by its hash. Proven by
  * `test/core/proof/layers.test.ts` (golden statements).
  */
 import { limits } from '../../contract/limits.ts';
@@ -12,7 +12,7 @@ import { labelled, sha256Text } from '../hash.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import { strictObject } from '../event/run-entry.ts';
 
-/** What the statements of a run share beside the tree. */
+/** The part of the evidence that is about the run. */
 export interface RunEvidence {
   readonly runId: string;
   /** Events of the run below the tree size. */
@@ -23,14 +23,14 @@ export interface RunEvidence {
   readonly lastIndex: number;
 }
 
-/** The run at tree size S of the log `origin`. */
+/** Evidence: the run in the tree of size S of the log `origin`. */
 export interface Evidence extends RunEvidence {
   readonly origin: string;
   readonly treeSize: number;
   readonly treeRoot: string;
 }
 
-export interface Check {
+export interface LayerCheck {
   readonly id: string;
   readonly pass: boolean;
 }
@@ -40,7 +40,7 @@ export type LayerVerdict = 'pass' | 'fail' | 'not_run';
 export interface LayerResult {
   readonly layer: string;
   readonly claims: JsonObject;
-  readonly checks: readonly Check[];
+  readonly checks: readonly LayerCheck[];
   readonly verdict: LayerVerdict;
 }
 
@@ -49,11 +49,11 @@ export interface Statement extends LayerResult {
   readonly evidence: Evidence;
 }
 
-/** pass where there are checks and all passed. */
-export const verdictOf = (checks: readonly Check[]): LayerVerdict =>
+/** Returns pass if there are checks and all passed, else fail. */
+export const verdictOf = (checks: readonly LayerCheck[]): LayerVerdict =>
   checks.length > 0 && checks.every(({ pass }) => pass) ? 'pass' : 'fail';
 
-/** The statement text of a layer, and its hash. `nonce`: 16 random bytes, drawn for this statement. */
+/** Returns the statement text of a layer and its hash. `nonce`: 16 random bytes, new for each statement. */
 export function layerStatement(
   result: LayerResult,
   evidence: Evidence,
@@ -70,14 +70,14 @@ export function layerStatement(
   });
 }
 
-/** `sha256:…` of a statement's text, as the proof's layer carries it. */
+/** Returns `sha256:…` of a statement text: the hash of the layer in a proof. */
 export const statementHash = (text: string): string => sha256Text(text);
 
 const label = 'gov.layer/v1\n';
 const noncePattern = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 const hashPattern = /^sha256:[0-9a-f]{64}$/;
 
-/** Reads a statement strictly, or null. Attacker controlled; never throws. */
+/** Reads a statement strictly; null if it is malformed. Attacker controlled; never throws. */
 export function readStatement(text: string): Statement | null {
   if (!text.startsWith(label)) return null;
   const value = strictObject(text.slice(label.length));
@@ -86,7 +86,7 @@ export function readStatement(text: string): Statement | null {
   if (typeof layer !== 'string' || typeof nonce !== 'string' || !noncePattern.test(nonce)) return null;
   if (!isEvidence(evidence) || !isObject(claims) || !isChecks(checks)) return null;
   if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'not_run') return null;
-  // A verdict follows from its checks: none ran, all passed, or not.
+  // The verdict must follow from the checks: not_run without checks, pass if all passed, else fail.
   if (verdict !== (checks.length === 0 ? 'not_run' : verdictOf(checks))) return null;
   return { layer, nonce, evidence, claims, checks, verdict };
 }
@@ -107,7 +107,7 @@ function isEvidence(value: Json | undefined): value is JsonObject & Evidence {
   );
 }
 
-function isChecks(value: Json | undefined): value is (JsonObject & Check)[] {
+function isChecks(value: Json | undefined): value is (JsonObject & LayerCheck)[] {
   return (
     Array.isArray(value) &&
     value.length <= limits.layers &&

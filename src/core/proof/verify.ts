@@ -1,12 +1,13 @@
 /**
- * The verifier of proof bundles (docs/reference/proof-format.md). Service, client and command line call it. It needs no network
- * and no store, imports nothing but core and node:crypto, fails closed, and never throws on what a file holds,
- * all of which may be an attacker's. Trust comes from the caller only.
+ * The verifier of proof bundles (`docs/reference/proof-format.md`), used by the service, the client and the command line.
+ * It needs no network and no store, imports only core and node:crypto, and fails closed. The bundle is attacker
+ * controlled, and no content of it makes the verifier throw. Trust comes from the caller only.
  *
  * The steps: 1 strict parse; 2 the members of the proof agree; 3 proofHash; 4 layer statements; 5 checkpoints,
- * inclusion, consistency, tree root; 6 witnesses; 7 enclosed events and graph, and every layer that can be
- * computed again (`recompute.ts`); 8 the result. Proven by `test/core/proof/verify.test.ts`,
- * `test/core/proof/tamper.test.ts` (every byte of a bundle is flipped, and none of them verifies) and `test/core/proof/hostile.test.ts`.
+ * inclusion, consistency, tree root; 6 witnesses; 7 events and graph of the bundle, and every layer that can be
+ * recomputed (`recompute.ts`); 8 the verdict. Proven by `test/core/proof/verify.test.ts`,
+ * `test/core/proof/tamper.test.ts` (every byte of a bundle is flipped, and none verifies) and
+ * `test/core/proof/hostile.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { checkCommitment, checkProofHash, checkStatements, conclude, type Examined } from './artifact.ts';
@@ -22,18 +23,22 @@ import { openErasures } from './erasures.ts';
 import { recompute } from './recompute.ts';
 import { strictObject } from '../event/run-entry.ts';
 import type { Evidence } from './statement.ts';
-import { CheckList, type Verdict } from './verdict.ts';
+import { CheckList, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
-  /** Layers that must be part of the proof and hold; all layers of the proof where not given. */
+  /** Layers that the proof must have and that must pass; default: all layers of the proof. */
   readonly requireLayers?: readonly string[];
 }
 
 /**
- * Verifies the bundle in these bytes under the caller's trust; without trust nothing is verified, but every
- * hash is still checked. Cost: about 25 µs for an event with its path, linear in the bytes.
+ * Verifies the bundle in these bytes with the trust of the caller. Without trust nothing is verified, but every hash
+ * is still checked. Cost: about 25 µs an event with its inclusion proof, linear in the bytes.
  */
-export function verifyBundle(bytes: Uint8Array, trust: Trust | null, options: VerifyOptions = {}): Verdict {
+export function verifyBundle(
+  bytes: Uint8Array,
+  trust: Trust | null,
+  options: VerifyOptions = {},
+): ProofVerdict {
   const checks = new CheckList();
   const bundle = parse(bytes, checks);
   if (bundle === null) return conclude({ checks, proof: null, statements: new Map() }, options);
@@ -55,7 +60,7 @@ export function verifyBundle(bytes: Uint8Array, trust: Trust | null, options: Ve
   return conclude(examined, options);
 }
 
-/** Step 1. */
+/** Step 1: parses the bundle. */
 function parse(bytes: Uint8Array, checks: CheckList): Bundle | null {
   try {
     const bundle = readBundle(bytes);
@@ -68,7 +73,7 @@ function parse(bytes: Uint8Array, checks: CheckList): Bundle | null {
   }
 }
 
-/** The two checkpoints; where a signature is at fault, what they say is still read, to find further faults. */
+/** Both checkpoints. One with an invalid signature is still read, to find further errors. */
 interface LogView {
   /** Checkpoint S. */
   readonly first: Checkpoint | null;
@@ -115,7 +120,7 @@ function readUnverified(note: string): Checkpoint | null {
   }
 }
 
-/** Step 5: the proof's own leaf says what the proof says, and stands in S′ behind S. */
+/** Step 5: the leaf of the proof has the members of the proof, and is in S′ at or after the end of S. */
 function checkProofLeaf({ proof, proofLeaf }: Bundle, { first, second }: LogView, checks: CheckList): void {
   const { index, record, inclusion } = proofLeaf;
   const fields = strictObject(record);
@@ -139,7 +144,11 @@ function checkProofLeaf({ proof, proofLeaf }: Bundle, { first, second }: LogView
       root: second.root,
     });
   if (first === null || index < first.size || !included) {
-    checks.fail('proof_inclusion', 'NOT_INCLUDED', `leaf ${index} is not shown to be in the later tree`);
+    checks.fail(
+      'proof_inclusion',
+      'NOT_INCLUDED',
+      `leaf ${index} has no valid inclusion proof in the later tree`,
+    );
     return;
   }
   checks.pass('proof_inclusion', `leaf ${index} of ${second.size}`);
@@ -158,10 +167,15 @@ function checkConsistency({ consistency }: Bundle, { first, second }: LogView, c
       path: pathHashes(consistency),
     });
   if (consistent) checks.pass('consistency', `${first.size} to ${second.size} leaves`);
-  else checks.fail('consistency', 'NOT_CONSISTENT', 'the later tree is not shown to extend the earlier one');
+  else
+    checks.fail(
+      'consistency',
+      'NOT_CONSISTENT',
+      'the consistency proof from the earlier to the later tree is invalid',
+    );
 }
 
-/** Step 5: the evidence speaks of the tree of S. */
+/** Step 5: the evidence names the tree of S. */
 function checkTreeRoot(evidence: Evidence | null, { first }: LogView, checks: CheckList): void {
   const same =
     evidence !== null &&
@@ -173,22 +187,22 @@ function checkTreeRoot(evidence: Evidence | null, { first }: LogView, checks: Ch
   else checks.fail('tree_root', 'ROOT_MISMATCH', 'the evidence has another origin, size or root than S');
 }
 
-/** Step 6: as many distinct witnesses as the trust asks for cosigned S′. */
+/** Step 6: as many distinct witnesses cosigned S′ as the trust requires. */
 function checkWitnesses({ witnesses }: LogView, trust: Trust | null, checks: CheckList): void {
   const quorum = trust?.quorum ?? 0;
   if (witnesses < quorum) {
     const detail = `expected ${quorum} witnesses, got ${witnesses}`;
     checks.fail('witnesses', 'WITNESS_QUORUM_NOT_MET', detail);
-  } else if (witnesses === 0) checks.skip('witnesses', 'the trust asks for none');
+  } else if (witnesses === 0) checks.skip('witnesses', 'the trust requires no witness');
   else checks.pass('witnesses', `${witnesses} cosigned`);
 }
 
-/** An enclosed DSSE envelope must be about this proof. Its signature is for others to check, by their keys. */
+/** A DSSE envelope must be about this proof. The verifier does not check its signature: it has no key for it. */
 function checkAttestation({ dsse, proof }: Bundle, checks: CheckList): void {
   if (dsse === undefined) return;
   const expected = inTotoPayload(proof).toString('base64');
   if (dsse.payloadType === inTotoPayloadType && dsse.payload === expected) {
-    checks.skip('attestation', 'the statement is about this proof; its signature was not checked');
+    checks.skip('attestation', 'the statement is about this proof; its signature is not checked');
   } else {
     checks.fail('attestation', 'SUBJECT_MISMATCH', 'expected the in-toto statement of this proof');
   }

@@ -1,12 +1,12 @@
 /**
- * Recorded evaluations, made again: with the policies that were in force then, or with others, on the recorded
- * checkpoint or, where that was erased, on what the conditions read of it. What a policy reads beyond that is
- * named, never guessed. Proven by `test/core/replay/again.test.ts`.
+ * Repeats recorded evaluations, with the policies in force then or with others. The input is the recorded policy input or,
+ * if that was erased, the retained part that the conditions read. Paths that a policy reads beyond it are named, never
+ * guessed. Proven by `test/core/replay/again.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
 import { engine } from '../policy/language/ast.ts';
-import type { Checkpoint } from '../policy/evaluate/compile.ts';
+import type { PolicyInput } from '../policy/evaluate/compile.ts';
 import type { ReadSet } from '../policy/language/read-set.ts';
 import type { PolicySet, SetDecision } from '../policy/set/in-force.ts';
 import type { ListCommitment } from '../graph/rows.ts';
@@ -14,10 +14,10 @@ import type { Evaluation, PolicyReference, Reevaluation } from './steps.ts';
 
 export type OpenEvaluation = RecordedEvaluation & { readonly list: ListCommitment };
 
-/** Whether what was decided can still be read, in full. */
+/** Returns whether all decisions of an evaluation can still be read. */
 export const isWhole = ({ decisions, list }: OpenEvaluation): boolean => decisions.length === list.n;
 
-/** A recorded evaluation as `compareEvaluation` takes it. Leaves do not name the engine: there was one so far. */
+/** Converts a recorded evaluation for `compareEvaluation`. Leaves do not name the engine: there is only one so far. */
 export const recordedEvaluation = ({ decisions, combined }: RecordedEvaluation): Evaluation => ({
   engine,
   policies: decisions.flatMap(({ policyId, version, policyHash }) =>
@@ -28,8 +28,8 @@ export const recordedEvaluation = ({ decisions, combined }: RecordedEvaluation):
 });
 
 /**
- * What `set` says of a recorded checkpoint; null where neither it nor what was read of it is left. `reads`: what
- * the conditions of that time read, which is what was retained. Cost: about 1 µs a policy.
+ * Returns the decision of `set` for a recorded policy input; null if neither the input nor its retained part is left.
+ * `reads`: the paths that the conditions of that time read, which were retained. Cost: about 1 µs a policy.
  */
 export function evaluateAgain(
   recorded: RecordedEvaluation,
@@ -49,23 +49,23 @@ export function evaluateAgain(
   return { engine, policies, decisions, combined: summary.combined, ...lacking, masked: [] };
 }
 
-/** The recorded decision of the set then in force, as a set gives it; null where its inputs were erased. */
+/** Repeats the decision of the set that was in force; null if the inputs were erased. */
 export function decideAgain(recorded: RecordedEvaluation, set: PolicySet): SetDecision | null {
   const checkpoint = checkpointOf(recorded, set.readSet);
   return checkpoint === null ? null : set.decide(checkpoint, { ids: recorded.policyIds ?? [] });
 }
 
-/** What was recorded was committed as a checkpoint. Where nothing is read, nothing is needed. */
-function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSet): Checkpoint | null {
-  if (checkpoint !== null) return checkpoint as unknown as Checkpoint;
-  if (readSet !== null) return readSet as unknown as Checkpoint;
+/** Returns the recorded policy input. If no path is read, an empty input suffices. */
+function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSet): PolicyInput | null {
+  if (checkpoint !== null) return checkpoint as unknown as PolicyInput;
+  if (readSet !== null) return readSet as unknown as PolicyInput;
   return reads.paths.length === 0 ? { context: {} } : null;
 }
 
 type Lacking = Pick<Reevaluation, 'undecided' | 'notRetained'>;
 const none: Lacking = { undecided: [], notRetained: [] };
 
-/** The policies that read more than was retained, and what; at most `limits.fieldErrors` paths are named. */
+/** Returns the policies that read more than was retained, and these paths, at most `limits.fieldErrors`. */
 function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lacking {
   const asked = ids.length === 0 ? set.versions().map(({ policyId }) => policyId) : ids;
   const undecided: string[] = [];
@@ -80,7 +80,7 @@ function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lack
   return { undecided, notRetained: [...notRetained].sort() };
 }
 
-/** Whether an evaluation comes out as recorded, in every decision; null where its inputs were erased. */
+/** Returns whether a repeated evaluation equals the recorded one in every decision; null if the inputs were erased. */
 export function recomputes(recorded: OpenEvaluation, set: PolicySet): boolean | null {
   const again = isWhole(recorded) ? decideAgain(recorded, set) : null;
   if (again === null) return null;

@@ -1,22 +1,22 @@
 /**
- * Aligns two sequences by a longest common subsequence, with E. Myers' greedy search ("An O(ND) difference
- * algorithm and its variations", 1986): time grows with the number of differences, not with the product of the
- * lengths. Beyond `searchWidth` differences in one stretch it settles for the path that leads furthest and goes on
- * from there, so the cost is bounded: at most `searchWidth` steps an item, and 4 MB. The result is then no longer
- * surely the longest, and says so. Proven by `test/core/replay/align.test.ts` (dynamic programming as oracle).
+ * Aligns two sequences by a longest common subsequence, with the greedy search of E. Myers ("An O(ND) difference
+ * algorithm and its variations", 1986): time grows with the number of differences, not with the product of the lengths.
+ * Beyond `searchWidth` differences in one stretch it takes the path that leads furthest and continues from there. So the
+ * cost is at most `searchWidth` steps an item, and 4 MB. The result may then be shorter than the longest, which
+ * `longest` reports. Proven by `test/core/replay/align.test.ts` (dynamic programming as oracle).
  */
 
-/** A cost, not a limit of the interface: exact up to so many differences. */
+/** Number of differences up to which the result is exact; a cost, not a limit of the interface. */
 const searchWidth = 1000;
 
 export interface Alignment {
-  /** For each expected item the position of its actual partner, ascending; −1 where it has none. */
+  /** For each expected item the position of its actual partner, ascending; −1 without a partner. */
   readonly partners: Int32Array;
-  /** No alignment has more pairs. */
+  /** Whether no alignment has more pairs. */
   readonly longest: boolean;
 }
 
-/** Items are equal where their numbers are. */
+/** Aligns two sequences of numbers; items with equal numbers are equal. */
 export function align(expected: Int32Array, actual: Int32Array, width = searchWidth): Alignment {
   const partners = new Int32Array(expected.length).fill(-1);
   let tail = 0;
@@ -39,7 +39,7 @@ export function align(expected: Int32Array, actual: Int32Array, width = searchWi
   return { partners, longest };
 }
 
-/** Equal items in a row. */
+/** Consecutive equal items. */
 interface Run {
   readonly from: number;
   readonly to: number;
@@ -47,17 +47,17 @@ interface Run {
 }
 
 interface Stretch {
-  /** How far it leads. */
+  /** End of the stretch. */
   readonly x: number;
   readonly y: number;
   readonly runs: readonly Run[];
-  /** It leads to the end, by a shortest way. */
+  /** Whether it leads to the end by a shortest path. */
   readonly whole: boolean;
 }
 
 /**
- * `reach[k]` is how far in `a` the paths with so many differences lead on the diagonal x − y = k − centre; −1
- * where none does. Each round's are kept, to find the way back.
+ * `reach[k]`: how far in `a` the paths with so many differences lead on the diagonal x − y = k − centre; −1 without a
+ * path. All rounds are stored, to find the way back.
  */
 function search(a: Int32Array, b: Int32Array, width: number): Stretch {
   const rounds: Int32Array[] = [];
@@ -83,11 +83,11 @@ function search(a: Int32Array, b: Int32Array, width: number): Stretch {
 }
 
 /**
- * Where a path enters a diagonal: from the one below by leaving out an item of `b`, or from the one above by
- * leaving out an item of `a`, whichever leads further; −1 where neither can.
+ * Returns where a path enters a diagonal: from the one below by omitting an item of `b`, or from the one above by omitting
+ * an item of `a`, whichever leads further; −1 if neither can.
  */
 function entry(before: Int32Array, k: number, diagonal: number, aLength: number, bLength: number): number {
-  // diagonal d of this round is entry k of it, and entry k − 1 of the round before
+  // Diagonal d is entry k of this round, and entry k − 1 of the previous round.
   const down = before[k] ?? -1; // diagonal + 1
   const right = before[k - 2] ?? -1; // diagonal − 1
   const viaDown = down >= 0 && down - diagonal <= bLength ? down : -1;
@@ -111,7 +111,7 @@ function wayBack(
     const before = rounds[round - 1];
     const from = before === undefined ? 0 : entry(before, k, diagonal, aLength, bLength);
     if (reached > from) runs.push({ from, to: from - diagonal, length: reached - from });
-    // the same choice as on the way here: by `a` where that led as far
+    // The same choice as in the search: by `a` if both lead equally far.
     const right = before?.[k - 2] ?? -1;
     k = right >= 0 && right + 1 === from ? k - 2 : k;
   }

@@ -1,7 +1,7 @@
 /**
- * Takes the outcomes of a replay one by one and keeps what is answered of them: at most `limits.replaySteps` steps,
- * `limits.graphPartItems` drift diagnostics in equal shares by severity, and `limits.fieldErrors` warnings. All are
- * counted, and the commitment to what diverged covers all. Proven by `test/core/replay/collector.alone.test.ts`.
+ * Collects the outcomes of a replay for the response: at most `limits.replaySteps` steps, `limits.graphPartItems` drift
+ * diagnostics in equal shares by severity, and `limits.fieldErrors` warnings. All are counted, and the commitment to
+ * diverging steps covers all of them. Proven by `test/core/replay/collector.alone.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { driftSeverities, type DriftSeverity } from '../../contract/replay-words.ts';
@@ -10,34 +10,34 @@ import { cut, type DriftDiagnostic } from './fields.ts';
 import { detailOf, type StepOutcome, type StepRecord, type StepSource } from './steps.ts';
 import { type ReplayCounts, ReplaySummary } from './summary.ts';
 
-/** What evaluating again found, of all steps: how grave another policyHash or configuration is. */
+/** Findings of all repeated steps, from which `drift.ts` derives severities. */
 export interface ReplayFindings {
-  /** Evaluations, by whether a decision became more or less restrictive. */
+  /** Number of evaluations whose decisions became more or less restrictive, or neither. */
   readonly stricter: number;
   readonly looser: number;
   readonly unchanged: number;
-  /** Steps of any kind. */
+  /** Number of steps of any kind. */
   readonly notReplayable: number;
   readonly riskActionChanged: boolean;
 }
 
 export interface ReplayReport {
   readonly steps: readonly StepRecord[];
-  /** Evaluations and risk decisions that were made again. */
+  /** Number of repeated evaluations and risk decisions. */
   readonly replayed: number;
-  /** The gravest first. */
+  /** Gravest first. */
   readonly driftDiagnostics: readonly DriftDiagnostic[];
-  /** All of them, also those that were not kept. */
+  /** Number of all diagnostics, also of omitted ones. */
   readonly driftCount: number;
   readonly warnings: readonly string[];
   readonly summary: ReplayCounts;
-  /** The steps that diverged, committed. */
+  /** Commitment to the diverging steps. */
   readonly mismatches: ListCommitment;
-  /** Steps or drift diagnostics were left out. */
+  /** Whether steps or drift diagnostics were omitted. */
   readonly truncated: boolean;
 }
 
-/** Counts what comparisons found, without keeping them. */
+/** Counts the findings of comparisons without storing them. */
 export class FindingsTally {
   private readonly changes = { stricter: 0, looser: 0, unchanged: 0 };
   private notReplayable = 0;
@@ -52,7 +52,7 @@ export class FindingsTally {
     this.riskActionChanged ||= riskActionChanged;
   }
 
-  /** Evaluations and risk decisions that were made again. */
+  /** Number of repeated evaluations and risk decisions. */
   get replayed(): number {
     const { stricter, looser, unchanged } = this.changes;
     return stricter + looser + unchanged + this.risks;
@@ -109,7 +109,7 @@ export class ReplayCollector {
     this.driftKept++;
   }
 
-  /** A warning is kept once. */
+  /** Adds a warning once. */
   warn(text: string): void {
     const warning = cut(text, limits.reasoningChars);
     if (this.warnings.has(warning)) return;
@@ -117,7 +117,7 @@ export class ReplayCollector {
     else this.warningsLeftOut++;
   }
 
-  /** What was found so far. */
+  /** Returns the findings so far. */
   findings(): ReplayFindings {
     return this.tally.findings();
   }

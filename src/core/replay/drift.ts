@@ -1,16 +1,16 @@
 /**
- * Drift: what a run was recorded under against what is now in force (docs/how-to/replay-a-run.md). Another hash is as grave as
- * what it did to decisions, so the policy and the configuration are judged by what evaluating again found.
+ * Drift: the snapshot of a run compared with the one in force now (`docs/how-to/replay-a-run.md`). The severity of another hash depends
+ * on its effect: policies and configuration are rated by the repeated decisions.
  *
  *   policyHash         critical  a replayed decision became less restrictive
  *                      high      decisions became more restrictive
- *                      medium    none changed, but some steps could not be replayed
- *                      low       none changed
- *   decisions          critical, high: the same policies decided otherwise
+ *                      medium    no decision changed, but some steps could not be replayed
+ *                      low       no decision changed
+ *   decisions          critical, high: the same policies decided differently
  *   toolRegistryHash   high
- *   modelRoute         high      provider or model;   medium: the version alone
- *   configStateHash    high      an action of the risk router changed;   medium: none
- *   either not recorded  low, and a warning: the empty text matches nothing, not even itself
+ *   modelRoute         high      provider or model;   medium: the version only
+ *   configStateHash    high      an action of the risk router changed;   medium: no action changed
+ *   one side missing     low, and a warning: the empty text matches nothing, not even itself
  *
  * Proven by `test/core/replay/drift.test.ts`, row by row.
  */
@@ -19,7 +19,7 @@ import type { DriftSeverity } from '../../contract/replay-words.ts';
 import type { ReplayFindings } from './collector.ts';
 import type { DriftDiagnostic } from './fields.ts';
 
-/** Hashes and a route as texts; empty where nothing was recorded. */
+/** Hashes and a route as texts; an empty text was not recorded. */
 export type Snapshot = Readonly<SnapshotInput>;
 
 export interface SnapshotDrift {
@@ -32,7 +32,7 @@ type SnapshotField = (typeof fields)[number];
 
 const nothing: Snapshot = { policyHash: '', toolRegistryHash: '', modelRoute: '', configStateHash: '' };
 
-/** Null stands for a snapshot that there is none of. The texts may be an attacker's. */
+/** Returns the drift; null stands for a missing snapshot. The texts are attacker controlled. */
 export function snapshotDrift(
   expected: Snapshot | null,
   actual: Snapshot | null,
@@ -57,7 +57,7 @@ export function snapshotDrift(
   return { driftDiagnostics, warnings };
 }
 
-/** Null for a match. */
+/** Returns null for a match. */
 function severityOf(
   field: SnapshotField,
   expected: string,
@@ -78,13 +78,13 @@ function severityOf(
   }
 }
 
-/** Null where no decision changed. */
+/** Returns null if no decision changed. */
 function changeSeverity({ looser, stricter }: ReplayFindings): DriftSeverity | null {
   if (looser > 0) return 'critical';
   return stricter > 0 ? 'high' : null;
 }
 
-/** The same policies must decide the same. */
+/** The same policies must make the same decisions. */
 function decided(findings: ReplayFindings): DriftDiagnostic[] {
   const severity = changeSeverity(findings);
   if (severity === null) return [];
@@ -99,14 +99,14 @@ function decided(findings: ReplayFindings): DriftDiagnostic[] {
   ];
 }
 
-/** What stands for a version at the end of a route; anything else is taken for the model's name. */
+/** Forms of a version at the end of a route; any other text belongs to the name of the model. */
 const versionForms = [
   /@[^@/]{1,64}$/,
   /-(?:\d{4}-\d{2}-\d{2}|\d{8})(?:-v\d{1,4}(?::\d{1,4})?)?$/,
   /-(?:v\d{1,4}(?:\.\d{1,4}){0,2}|0\d{2}|[01]\d[0-3]\d|latest)$/,
 ];
 
-/** A route (`openai/gpt-4o-2024-08-06`, `anthropic/claude-sonnet-4@20250514`) without its version. */
+/** Returns a route (`openai/gpt-4o-2024-08-06`, `anthropic/claude-sonnet-4@20250514`) without its version. */
 export function modelOf(route: string): string {
   const form = versionForms.find((form) => form.test(route));
   return form === undefined ? route : route.replace(form, '');

@@ -1,7 +1,7 @@
 /**
- * Where two things that should be equal differ, member by member: JSON pointers (RFC 6901) with both values as
- * texts, cut to `limits.echoChars` around the place where they part. The empty text stands for what is absent.
- * The values may be an attacker's; what is kept is bounded, what is found is counted.
+ * Differences between two values, member by member: JSON pointers (RFC 6901) with both values as texts, cut to
+ * `limits.echoChars` around the first difference. The empty text stands for an absent value. The values are attacker
+ * controlled: stored differences are limited, and all are counted.
  * Proven by `test/core/replay/fields.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -9,26 +9,26 @@ import type { DriftSeverity } from '../../contract/replay-words.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 
 export interface FieldDifference {
-  /** A JSON pointer; empty for the whole. */
+  /** A JSON pointer; empty for the whole value. */
   readonly field: string;
   readonly expected: string;
   readonly actual: string;
-  /** Where the difference is drift of its own, and not only of its step: how grave. */
+  /** Severity, if the difference is drift by itself and not only of its step. */
   readonly severity?: DriftSeverity;
 }
 
-/** A difference that is drift, as a replay answers it. */
+/** A drift difference in the response of a replay. */
 export interface DriftDiagnostic extends FieldDifference {
   readonly severity: DriftSeverity;
 }
 
-/** How grave a difference between two values is, and one where a side has no value. */
+/** Severity of a difference between two values, and of a value that one side lacks. */
 export interface Severities {
   readonly differs: DriftSeverity;
   readonly absent: DriftSeverity;
 }
 
-/** Keeps the first `limits.fieldErrors` differences. */
+/** Stores the first `limits.fieldErrors` differences. */
 export class Differences {
   private readonly kept: FieldDifference[] = [];
   private found = 0;
@@ -42,12 +42,12 @@ export class Differences {
     return this.kept;
   }
 
-  /** How many were found, kept or not. */
+  /** Number of differences, stored or not. */
   get count(): number {
     return this.found;
   }
 
-  /** Notes that these texts differ; the caller knows that they do. */
+  /** Adds a difference; the caller knows that the texts differ. */
   add(field: string, expected: string, actual: string): void {
     this.found++;
     if (this.kept.length >= limits.fieldErrors) return;
@@ -57,14 +57,14 @@ export class Differences {
     this.kept.push(severity === undefined ? difference : { ...difference, severity });
   }
 
-  /** Notes that these texts differ, if they do. */
+  /** Adds a difference if the texts differ. */
   texts(field: string, expected: string, actual: string): void {
     if (expected !== actual) this.add(field, expected, actual);
   }
 
   /**
-   * Notes where two JSON values differ, in the order of their members' names. Objects and lists are compared
-   * member by member, anything else as a whole. Cost: linear. Recursive: depth is bounded where JSON is read.
+   * Adds the differences of two JSON values, ordered by member name. Objects and lists are compared member by member, other
+   * values as a whole. Cost: linear. Recursive: the JSON reader has limited the depth.
    */
   values(field: string, expected: Json | undefined, actual: Json | undefined): void {
     if (expected === actual) return;
@@ -88,23 +88,23 @@ const own = (object: JsonObject, name: string): Json | undefined =>
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As JSON, so that "1" and 1 differ, and no value is empty. */
+/** Spells a value as JSON, so that "1" and 1 differ, and no value is empty. */
 const spelled = (value: Json | undefined): string => (value === undefined ? '' : canonicalize(value));
 
-/** A reference token of RFC 6901. */
+/** Returns a reference token of RFC 6901. */
 export const token = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** At most so many characters; a cut text ends in an ellipsis, and is well-formed. */
+/** Cuts a text to so many characters; a cut text ends in an ellipsis and is well-formed. */
 export const cut = (text: string, chars: number = limits.echoChars): string =>
   text.length <= chars ? text : `${text.slice(0, chars - 1)}…`.toWellFormed();
 
-/** How much of what two texts share is shown before they part. */
+/** Characters of the common start that are shown before the difference. */
 const leadChars = 16;
 
-/** Shown whole, to be searched for. */
+/** Hashes are shown whole, so that people can search for them. */
 const hashForm = /^"?sha256:[0-9a-f]{64}"?$/;
 
-/** Two texts that differ, cut so that the cut texts differ as well. */
+/** Cuts two different texts so that the cut texts differ, too. */
 function cutPair(a: string, b: string): [string, string] {
   if ([a, b].every((text) => text.length <= limits.echoChars || hashForm.test(text))) return [a, b];
   let shared = 0;

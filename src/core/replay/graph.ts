@@ -1,17 +1,17 @@
 /**
- * The replay of a causal graph: what a client declares, the expectation, against what the events of the run say.
- * It takes the derivation item by item (a `GraphSink`), so that a run of a million events needs memory for the
- * declaration alone. Steps come in this order:
+ * The replay of a causal graph: compares the graph that a client declares (expected) with the events of the run.
+ * It receives the derivation item by item (a `GraphSink`), so a run of a million events needs memory for the declaration
+ * only. The order of steps:
  *
- *   as derived      each node and edge: match; mismatch where a declared node has another type or other data;
- *                   extra where it was not declared
+ *   as derived      each node and edge: match; mismatch if a declared node has another type or other data; extra if it
+ *                   was not declared
  *   then, as sent   declared nodes that were not derived: missing
- *   then, as sent   declared edges that were not derived: mismatch where an edge of another type, itself not
- *                   declared, leads the same way, else missing
- *   then            derived edges between declared ends that stand for no declared one: extra
+ *   then, as sent   declared edges that were not derived: mismatch if an undeclared derived edge of another type connects
+ *                   the same nodes, else missing
+ *   then            derived edges between declared nodes that match no declared edge: extra
  *
- * Data is compared in the members that were declared; others may be derived beside them. Drift: what is missing and
- * another type are high, another value medium, a value that was not derived and all that is extra low.
+ * Data is compared in the declared members; derived data may have further members. Drift: a missing item and another type
+ * are high, another value is medium, a value that was not derived and an extra item are low.
  * Proven by `test/core/replay/graph.test.ts`.
  */
 import type { GraphEdge } from '../../contract/graphs.ts';
@@ -21,7 +21,7 @@ import type { ReplayCollector } from './collector.ts';
 import { Differences, type Severities, token } from './fields.ts';
 import { match, type StepOutcome, type StepSource } from './steps.ts';
 
-/** A node as it was declared. Ids and types have the form of the contract; each node and edge stands once. */
+/** A declared node. Ids and types match the contract; each node and edge occurs once. */
 export interface ExpectedNode {
   readonly id: string;
   readonly type: string;
@@ -37,18 +37,18 @@ const ofTypes: Severities = { differs: 'high', absent: 'high' };
 const ofData: Severities = { differs: 'medium', absent: 'low' };
 const ofExtra: Severities = { differs: 'low', absent: 'low' };
 
-/** Edges between the same two nodes, by what is still open of them. */
+/** Edges between the same two nodes that have no counterpart yet. */
 interface Ends {
-  /** Types that were declared and not derived so far. */
+  /** Declared types that were not derived so far. */
   readonly declared: Set<string>;
-  /** Types that were derived and not declared. */
+  /** Derived types that were not declared. */
   readonly derived: Set<string>;
 }
 
 export class GraphComparison {
   private readonly expected: ExpectedGraph;
   private readonly collector: ReplayCollector;
-  /** For steps that are about no event. */
+  /** For steps without an event. */
   private readonly timestamp: string;
   private readonly missing: Map<string, ExpectedNode>;
   private readonly declaredIds: ReadonlySet<string>;
@@ -56,7 +56,7 @@ export class GraphComparison {
   private readonly ends = new Map<string, Ends>();
   private notDerivedMembers = 0;
 
-  /** `timestamp`: of the graph. Memory: that of the declaration. */
+  /** `timestamp`: of the graph. Memory: the declaration. */
   constructor(expected: ExpectedGraph, collector: ReplayCollector, timestamp: string) {
     this.expected = expected;
     this.collector = collector;
@@ -72,7 +72,7 @@ export class GraphComparison {
     }
   }
 
-  /** The next derived node; one that was there before is passed over. */
+  /** Adds the next derived node; ignores a repeated one. */
   node({ id, type }: { readonly id: string; readonly type: string }, data: JsonObject): void {
     const declared = this.missing.get(id);
     const source = nodeSource({ id, type, data }, this.timestamp);
@@ -84,7 +84,7 @@ export class GraphComparison {
     }
   }
 
-  /** The next derived edge. One that was declared counts once, however often it was derived. */
+  /** Adds the next derived edge. A declared edge counts once, however often it is derived. */
   edge(edge: GraphEdge): void {
     const ends = this.ends.get(endsKey(edge));
     if (ends?.declared.delete(edge.type) === true) this.collector.add(this.edgeSource(edge), match);
@@ -93,7 +93,7 @@ export class GraphComparison {
     else ends.derived.add(edge.type);
   }
 
-  /** Ends the derivation: what is still expected did not come. */
+  /** Ends the derivation: the remaining expected items are missing. */
   finish(): void {
     const { collector } = this;
     for (const node of this.missing.values()) {
@@ -129,7 +129,7 @@ export class GraphComparison {
     return { status: 'mismatch', subject: `nodes[${declared.id}]`, differences };
   }
 
-  /** A declared edge that came is open no more, and neither is one that stands for another. */
+  /** Reports a declared edge that was not derived, unless another edge between the same nodes replaces it. */
   private finishEdge(edge: GraphEdge): void {
     const ends = this.ends.get(endsKey(edge));
     if (ends?.declared.delete(edge.type) !== true) return;
@@ -151,7 +151,7 @@ export class GraphComparison {
   }
 }
 
-/** An event shows itself as it was recorded; any other node as its type. */
+/** Describes an event by its recorded members, any other node by its type. */
 function nodeSource({ id, type, data = {} }: ExpectedNode, timestamp: string): StepSource {
   const member = (name: string, otherwise: string): string => {
     const value = type === 'event' && Object.hasOwn(data, name) ? data[name] : undefined;
@@ -179,5 +179,5 @@ function extra(subject: string, type: string): StepOutcome {
 
 const extraEdge = (edge: GraphEdge): StepOutcome => extra(`edges[${edgeKey(edge)}]`, edge.type);
 
-/** Ids hold no space. */
+/** Ids contain no space, so the key is unambiguous. */
 const endsKey = ({ source, target }: GraphEdge): string => `${source} ${target}`;

@@ -1,9 +1,9 @@
 /**
- * One run against another, as in "trial 2 against trial 1": the steps of the run that is expected are aligned with
- * those of the actual one by (eventType, action), then every pair is compared member by member. A step without a
- * partner is missing or extra (high); a member that differs is medium, one that a side lacks low.
+ * Comparison of one run with another, as in "trial 2 against trial 1". The steps of the expected run are aligned with
+ * those of the actual run by (eventType, action), and each pair is compared member by member. A step without a partner is
+ * missing or extra (high); a different member is medium, a member on one side only is low.
  *
- * Runs are read twice: first their words into `StepWords` (4 bytes a step), then whole, in lockstep. So memory does
+ * Runs are read twice: first their words into `StepWords` (4 bytes a step), then both in full, in lockstep. Memory does
  * not grow with their bodies. Proven by `test/core/replay/run-compare.test.ts`.
  */
 import type { JsonObject } from '../json/parse.ts';
@@ -11,25 +11,25 @@ import type { Alignment } from './align.ts';
 import { Differences, type Severities } from './fields.ts';
 import { match, notReplayable, type StepOutcome, type StepSource } from './steps.ts';
 
-/** A recorded step with what is compared of it, such as actor, resource and metadata. */
+/** A recorded step with its compared members, such as actor, resource and metadata. */
 export interface RunStep extends StepSource {
   readonly members: JsonObject;
-  /** Whether something of it was erased, so that what it says is not all that was recorded. */
+  /** Whether values of the step were erased, so that its members are incomplete. */
   readonly erased?: boolean;
 }
 
 export interface ComparedStep {
-  /** As it was recorded in the actual run; a missing one as in the expected run. */
+  /** The step of the actual run; for a missing step that of the expected run. */
   readonly source: StepSource;
   readonly outcome: StepOutcome;
 }
 
-/** Numbers for the words of steps; the runs that are aligned with each other share one. */
+/** Numbers for the words of steps; aligned runs share one instance. */
 export class StepWords {
   private readonly numbers = new Map<string, number>();
 
   number({ eventType, action }: Pick<StepSource, 'eventType' | 'action'>): number {
-    // event types hold no space
+    // Event types contain no space, so the key is unambiguous.
     const key = `${eventType} ${action}`;
     const known = this.numbers.get(key);
     if (known !== undefined) return known;
@@ -42,8 +42,8 @@ const ofSteps: Severities = { differs: 'high', absent: 'high' };
 const ofMembers: Severities = { differs: 'medium', absent: 'low' };
 
 /**
- * The steps of both runs in the order of the alignment; at a gap what is missing comes before what is extra. Both
- * must be read in full and in the order in which they were aligned; another number of steps is a bug and throws.
+ * Yields the steps of both runs in the order of the alignment; missing steps precede extra ones in a gap. Both runs must
+ * be read in full and in the aligned order; throws for another number of steps, a bug.
  */
 export async function* compareRuns(
   { partners }: Alignment,
@@ -70,7 +70,7 @@ export async function* compareRuns(
   }
 }
 
-/** Two steps that were aligned. */
+/** Compares two aligned steps. */
 export function compareSteps(expected: RunStep, actual: RunStep): StepOutcome {
   if (expected.erased === true || actual.erased === true) return lost;
   const differences = new Differences(ofMembers);
@@ -88,7 +88,7 @@ const words = ({ eventType, action }: StepSource): string => `${eventType} ${act
 
 const lost = notReplayable('inputs_erased');
 
-/** What was erased may have been what its partner says. */
+/** An erased step may have matched a partner, so it is not reported as missing. */
 function missing(step: RunStep): StepOutcome {
   if (step.erased === true) return lost;
   const differences = new Differences(ofSteps);

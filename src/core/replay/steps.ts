@@ -1,7 +1,7 @@
 /**
- * The steps of a replay (contract F12; docs/how-to/replay-a-run.md): what was recorded is held against what comes out when it
- * is evaluated again. Steps have no state, so a replay goes on after a mismatch. Nothing here evaluates: the
- * caller does, with the policies and the configuration that it wants to know about, and hands in both sides.
+ * The steps of a replay (contract F12, `docs/how-to/replay-a-run.md`): recorded results compared with repeated ones.
+ * Steps have no state, so a replay continues after a mismatch. Nothing here evaluates: the caller evaluates with the
+ * policies and the configuration of its choice, and passes both sides.
  * Proven by `test/core/replay/steps.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -12,7 +12,7 @@ import type { Json } from '../json/parse.ts';
 import { restriction } from '../policy/evaluate/decision.ts';
 import { cut, Differences, token } from './fields.ts';
 
-/** What a step is about, as it was recorded. */
+/** The recorded event of a step. */
 export interface StepSource {
   readonly eventId: string;
   readonly eventType: string;
@@ -21,33 +21,33 @@ export interface StepSource {
 }
 
 export interface StepRecord extends StepSource {
-  /** 0, 1, 2 … in the order of the replay. */
+  /** 0, 1, 2 … in replay order. */
   readonly index: number;
   readonly status: StepStatus;
-  /** Where it is no match: what was expected, what came. At most `limits.reasoningChars` characters. */
+  /** For a step that does not match: expected and actual value. At most `limits.reasoningChars` characters. */
   readonly detail?: string;
 }
 
 export type PolicyChange = 'stricter' | 'looser' | 'unchanged';
 
-/** How a comparison came out. */
+/** The result of a comparison. */
 export interface StepOutcome {
   readonly status: StepStatus;
-  /** Stands first in the detail. */
+  /** First part of the detail. */
   readonly note?: string;
   readonly differences?: Pick<Differences, 'list' | 'count'>;
-  /** What the differences are of, in drift diagnostics; the step itself where absent. */
+  /** Subject of the differences in drift diagnostics; default: the step. */
   readonly subject?: string;
-  /** Of an evaluation that could be replayed. */
+  /** For an evaluation that could be replayed. */
   readonly policyChange?: PolicyChange;
-  /** Of a risk decision that could be replayed. */
+  /** For a risk decision that could be replayed. */
   readonly riskActionChanged?: boolean;
   readonly warnings?: readonly string[];
 }
 
 export const match: StepOutcome = Object.freeze({ status: 'match' });
 
-/** Whether a step with this status did not come out as recorded. What could not be replayed says nothing. */
+/** Returns whether a step with this status differs from the record. A step that cannot be replayed does not count. */
 export const diverges = (status: StepStatus): boolean =>
   status === 'mismatch' || status === 'missing' || status === 'extra';
 
@@ -59,7 +59,7 @@ export const notReplayableReasons = [
 ] as const;
 export type NotReplayableReason = (typeof notReplayableReasons)[number];
 
-/** `paths`: which inputs there are no more. */
+/** `paths`: the inputs that are not available any more. */
 export const notReplayable = (reason: NotReplayableReason, paths: readonly string[] = []): StepOutcome => ({
   status: 'not_replayable',
   note: paths.length === 0 ? reason : `${reason}: ${named(paths)}`,
@@ -68,22 +68,22 @@ export const notReplayable = (reason: NotReplayableReason, paths: readonly strin
 const named = (paths: readonly string[]): string =>
   cut(paths.slice(0, limits.fieldErrors).join(', '), limits.reasoningChars / 2);
 
-/** The detail of an outcome; undefined where there is nothing to say. */
+/** Returns the detail of an outcome, or undefined without one. */
 export function detailOf({ note, differences }: StepOutcome): string | undefined {
   const parts = note === undefined ? [] : [note];
   const { list, count } = differences ?? { list: [], count: 0 };
   let chars = note?.length ?? 0;
-  let told = 0;
+  let shown = 0;
   for (const { field, expected, actual } of list) {
     const pair = `expected ${expected === '' ? 'nothing' : expected}, got ${actual === '' ? 'nothing' : actual}`;
     const part = field === '' ? pair : `${field}: ${pair}`;
-    // room for the count of those that do not fit
+    // Reserves space for the count of omitted differences.
     if (chars + part.length > limits.reasoningChars - 40) break;
     parts.push(part);
     chars += part.length + 2;
-    told++;
+    shown++;
   }
-  if (count > told) parts.push(`and ${count - told} more`);
+  if (count > shown) parts.push(`and ${count - shown} more`);
   return parts.length === 0 ? undefined : parts.join('; ');
 }
 
@@ -93,12 +93,12 @@ export interface PolicyReference {
   readonly policyHash: string;
 }
 
-/** One policy evaluation, recorded or done again. */
+/** One policy evaluation, recorded or repeated. */
 export interface Evaluation {
   readonly engine: string;
-  /** The policies that had a say. */
+  /** Policies that matched or were indeterminate. */
   readonly policies: readonly PolicyReference[];
-  /** Those that are not listed raised no objection: `allow`. */
+  /** A policy that is not listed raised no objection: `allow`. */
   readonly decisions: readonly {
     readonly policyId: string;
     readonly decision: PolicyAction;
@@ -107,9 +107,9 @@ export interface Evaluation {
   readonly combined: PolicyAction;
 }
 
-/** A recorded checkpoint, or what was retained of it, evaluated again. */
+/** The repeated evaluation of a recorded policy input, or of the retained part of it. */
 export interface Reevaluation extends Evaluation {
-  /** Policies that read what was not retained, so their decision is not known; and what they read. */
+  /** Policies that read values that were not retained, so that their decision is unknown; and these paths. */
   readonly undecided: readonly string[];
   readonly notRetained: readonly string[];
   /** Paths whose values are masked in the record. */
@@ -117,9 +117,9 @@ export interface Reevaluation extends Evaluation {
 }
 
 /**
- * Holds a recorded evaluation against its replay. A mismatch is a decision, an outcome or a combination that
- * differs, or another hash for the same version; a newer version that decides alike is none. Less restrictive in
- * any policy, or as a whole, is looser. Cost: linear in the policies.
+ * Compares a recorded evaluation with its replay. A mismatch is another decision, outcome or combination, or another hash
+ * for the same version; a newer version with the same decision is no mismatch. Less restrictive in any policy, or
+ * combined, is looser. Cost: linear in the policies.
  */
 export function compareEvaluation(recorded: Evaluation, again: Reevaluation): StepOutcome {
   const differences = new Differences();
@@ -151,7 +151,7 @@ export function compareEvaluation(recorded: Evaluation, again: Reevaluation): St
 interface PolicySide {
   readonly reference: PolicyReference | undefined;
   readonly decision: PolicyAction;
-  /** Not known where the policy is not listed among the decisions. */
+  /** Undefined if the policy is not in the list of decisions. */
   readonly outcome: PolicyOutcome | undefined;
 }
 
@@ -172,7 +172,7 @@ interface Pair {
   readonly after: PolicySide | undefined;
 }
 
-/** −1 where the policy became less restrictive, 1 where more, 0 where neither or where it is not on both sides. */
+/** Returns −1 if the policy became less restrictive, 1 if more, 0 if neither or if one side lacks it. */
 function comparePolicy(
   { id, before, after }: Pair,
   undecided: ReadonlySet<string>,
@@ -185,7 +185,7 @@ function comparePolicy(
     differences.add(field('policyHash'), was.policyHash, is.policyHash);
   }
   if (undecided.has(id)) return 0;
-  // a policy that is not there objects to nothing
+  // An absent policy raises no objection.
   if ((before?.decision ?? 'allow') !== (after?.decision ?? 'allow')) {
     differences.add(field('decision'), before?.decision ?? '', after?.decision ?? '');
   } else if (before?.outcome !== undefined && after?.outcome !== undefined) {
@@ -204,7 +204,7 @@ function evaluationWarnings(recorded: Evaluation, { engine, masked }: Reevaluati
   return warnings;
 }
 
-/** Holds a recorded risk decision against what its recorded inputs give now, member by member. */
+/** Compares a recorded risk decision with the repeated one, member by member. */
 export function compareRisk(recorded: RiskVerdict, again: RiskVerdict): StepOutcome {
   const differences = new Differences();
   differences.values('', riskMembers(recorded), riskMembers(again));
@@ -226,7 +226,7 @@ function riskMembers(verdict: RiskVerdict): Json {
 
 const critical = { differs: 'critical', absent: 'critical' } as const;
 
-/** Holds the number that an event has in its run against the one that comes next; critical. */
+/** Compares the number of an event in its run with the next expected number; a difference is critical. */
 export function compareSequence(expected: number, actual: number): StepOutcome {
   if (expected === actual) return match;
   const differences = new Differences(critical);
@@ -234,10 +234,10 @@ export function compareSequence(expected: number, actual: number): StepOutcome {
   return { status: 'mismatch', differences };
 }
 
-/** Holds the hash that the log has for an event against that of its record, `sha256:…` both; critical. */
+/** Compares the leaf hash in the log with the hash of the record, both `sha256:…`; a difference is critical. */
 export function compareLeaf(expected: string, actual: string): StepOutcome {
   const differences = new Differences(critical);
-  // what has no hash matches nothing
+  // An empty text, a missing hash, matches nothing.
   if (expected !== actual || expected === '') differences.add('/leafHash', expected, actual);
   return { status: differences.count === 0 ? 'match' : 'mismatch', differences };
 }

@@ -1,7 +1,7 @@
 /**
- * What a replay amounts to: counts, and the list of steps that diverged as a commitment {n, root}, which the layer
- * `replay_determinism` claims. An item is JCS({ eventId, index, status }): identifiers and words only, so nothing
- * of a payload can be guessed from the root, and whoever has the whole result computes it again.
+ * The summary of a replay: counts, and the commitment {n, root} to diverging steps, a claim of `replay_determinism`.
+ * An item is JCS({ eventId, index, status }): identifiers and words only, so nobody can guess a payload from the root, and
+ * everybody with the whole result can recompute it.
  * Proven by `test/core/replay/summary.test.ts` (`merkleRoot` as oracle).
  */
 import type { StepStatus } from '../../contract/replay-words.ts';
@@ -19,13 +19,13 @@ export interface ReplayCounts {
   readonly missing: number;
   readonly extra: number;
   readonly notReplayable: number;
-  /** The index of the first step that did not come out as recorded. */
+  /** Index of the first diverging step. */
   readonly firstDivergence: number | null;
 }
 
 type StepMark = Pick<StepRecord, 'eventId' | 'index' | 'status'>;
 
-/** Counts steps and commits to those that diverge, in memory that does not grow with them. */
+/** Counts steps and commits to diverging ones, in memory that does not grow with them. */
 export class ReplaySummary {
   private readonly byStatus: Record<StepStatus, number> = {
     match: 0,
@@ -64,7 +64,7 @@ export class ReplaySummary {
   }
 }
 
-/** The summary of steps that are all there: a result that is not truncated can be checked with it. */
+/** Returns the summary of a complete list of steps, to check a result that is not truncated. */
 export function summarize(steps: Iterable<StepMark>): ReplaySummary {
   const summary = new ReplaySummary();
   for (const step of steps) summary.add(step);

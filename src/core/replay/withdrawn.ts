@@ -1,21 +1,21 @@
 /**
- * What is kept, answered and exported in place of the result of a replay whose values are gone. Proven by
- * `test/service/erasure/copies.test.ts` and `test/service/exports/proofs.test.ts`.
+ * The substitute for the result of a replay whose values were erased, in the store, in responses and in exports.
+ * Proven by `test/service/erasure/copies.test.ts` and `test/service/exports/proofs.test.ts`.
  */
 import type { ReplayResult } from '../../contract/replay.ts';
 import type { ReplayRecord } from '../decided/replay.ts';
 import { readJson, type JsonObject } from '../json/parse.ts';
 
-/** What stands in place of the result of a replay since the erasure of this leaf. */
+/** Returns the stored substitute for a result that the erasure of this leaf withdrew. */
 export const withdrawnText = (leaf: number): string => `{"erasedBy":${leaf}}`;
 
-/** The leaf of the erasure; null for a result. */
+/** Returns the index of the erasing leaf from a stored text; null for a result. */
 export function withdrawnBy(result: string): number | null {
   const [, leaf] = /^\{"erasedBy":(\d{1,15})\}$/.exec(result) ?? [];
   return leaf === undefined ? null : Number(leaf);
 }
 
-/** The answer: how many steps there were, of which the log tells, and the leaf that took what they showed. */
+/** Returns the response: the counts that the log has, and the leaf that withdrew the steps. */
 export function withdrawnResult(
   { replayId, runId, steps, notReplayable, mismatches, at }: ReplayRecord,
   by: number,
@@ -29,7 +29,7 @@ export function withdrawnResult(
     steps: [],
     warnings: [`${warningStart}${by}${warningEnd}`],
     driftDiagnostics: [],
-    createdAt: at, // when it was asked for, the log does not tell
+    createdAt: at, // the log does not have the time of the request
     summary: { steps, ...counts },
     truncated: true,
   };
@@ -40,8 +40,8 @@ const warningStart = 'steps showed values that leaf ';
 const warningEnd = ' of the log took since; replay the run again';
 
 /**
- * The leaf by whose word a row stands in place of this replay's result; null for any other row. An attacker controls it;
- * throws what parsers throw.
+ * Returns the leaf that withdrew the result of this replay, according to a row; null for any other row. Attacker
+ * controlled; throws the errors of the parsers.
  */
 export function withdrawnRowBy(logged: ReplayRecord, row: string): number | null {
   if (!row.includes(warningStart)) return null;

@@ -1,7 +1,7 @@
 /**
- * The configuration of a project's risk router (contract F7, F8, O3): what was put, filled with the defaults, is
- * the *effective* configuration; that is what is hashed and what decides. Names of signals are a client's, so the
- * registry has no prototype. `configHash = SHA-256("gov.riskconfig/v1\n" || JCS({ algorithm, config }))`.
+ * The configuration of the risk router of a project (contract F7, F8, O3). The client's settings, completed with defaults,
+ * are the *effective* configuration, which is hashed and decides. Clients name the signals, so the registry has no
+ * prototype. `configHash = SHA-256("gov.riskconfig/v1\n" || JCS({ algorithm, config }))`.
  * Proven by `test/core/risk/config.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -10,10 +10,10 @@ import type { RiskAction, RiskMode } from '../../contract/risk-words.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/parse.ts';
 
-/** The rules of `score.ts` and `router.ts`; another word where the same inputs could be scored otherwise. */
+/** Version of the rules in `score.ts` and `router.ts`; a change that scores equal inputs differently needs a new one. */
 export const riskAlgorithm = 'gov.risk/1';
 
-/** How a known signal is read: `min` … `max` becomes 0 … 1, or 1 … 0; `weight` is the cap of its factor. */
+/** Rule of a known signal: `min` … `max` becomes 0 … 1, or 1 … 0; `weight` is the cap of its factor. */
 export interface SignalRule {
   readonly weight: number;
   readonly direction: 'higher_is_riskier' | 'lower_is_riskier';
@@ -21,7 +21,7 @@ export interface SignalRule {
   readonly max: number;
 }
 
-/** As a project puts it: `PUT /risk/config` without what is read only. Thresholds and weights are 0 to 1. */
+/** Settings of a project: the body of `PUT /risk/config` without read-only members. Thresholds and weights are 0 to 1. */
 export interface RiskSettings {
   readonly mode: RiskMode;
   readonly thresholds: Readonly<Record<RiskAction, number>>;
@@ -29,12 +29,12 @@ export interface RiskSettings {
   readonly signals?: Readonly<Record<string, Pick<SignalRule, 'weight'> & Partial<SignalRule>>>;
 }
 
-/** Settings with nothing absent. */
+/** Settings with all members. */
 export interface RiskConfig extends RiskSettings {
   readonly signals: Readonly<Record<string, SignalRule>>;
 }
 
-/** A configuration ready to decide: its JCS text and hash are made once, not with each decision. */
+/** A configuration ready to decide; its JCS text and hash are computed once. */
 export interface RiskRouter {
   readonly config: RiskConfig;
   /** JCS of `config`. */
@@ -51,7 +51,7 @@ const builtIn: NonNullable<RiskSettings['signals']> = Object.freeze({
   hallucination: { weight: 0.4 },
 });
 
-/** What a project has before it puts one. */
+/** The configuration of a project without settings. */
 export const defaultRiskConfig: RiskSettings = Object.freeze({
   mode: 'adaptive',
   thresholds: Object.freeze({ allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 }),
@@ -59,8 +59,8 @@ export const defaultRiskConfig: RiskSettings = Object.freeze({
 });
 
 /**
- * The effective configuration of checked settings: signals have a direction and a range, and those built in stand
- * where the project named none. `bands`, which is read only, is no part of it.
+ * Returns the effective configuration of checked settings: each signal has a direction and a range, and built-in signals
+ * apply if the settings name none. The read-only `bands` is not part of it.
  */
 export function effectiveConfig(settings: RiskSettings): RiskConfig {
   const { mode, defaultAction, signals: given = builtIn } = settings;
@@ -73,23 +73,23 @@ export function effectiveConfig(settings: RiskSettings): RiskConfig {
   return { mode, thresholds: { allow, flag, escalate, block }, defaultAction, signals };
 }
 
-/** Prepares a configuration to decide with. Cost: about 5 µs; keep it as long as the configuration stands. */
+/** Prepares a configuration to decide with. Cost: about 5 µs; reuse it as long as the configuration is in force. */
 export function riskRouter(settings: RiskSettings): RiskRouter {
   const config = effectiveConfig(settings);
   const text = canonicalText(config);
   return { config, text, configHash: riskConfigHash(text) };
 }
 
-/** The hash of a configuration by its JCS text. */
+/** Returns the hash of a configuration from its JCS text. */
 export const riskConfigHash = (text: string): string =>
   sha256Text(`gov.riskconfig/v1\n{"algorithm":"${riskAlgorithm}","config":${text}}`);
 
-/** What is in force in a log before its first `gov.config/1` leaf; of another default, proofs made before it fail. */
+/** Configuration in force before the first `gov.config/1` leaf of a log. A change breaks all earlier proofs. */
 export const defaultConfigHash = riskRouter(defaultRiskConfig).configHash;
 
 /**
- * Refuses what the contract's schema cannot say: a signal without a name or with too long a one, and a range
- * that is empty or has no finite width. VALIDATION_ERROR with pointers. The client controls the input.
+ * Checks what the contract schema cannot express: length of signal names, and ranges that are empty or have no finite
+ * width. Throws VALIDATION_ERROR with pointers. The client controls the input.
  */
 export function checkRiskConfig({ signals = {} }: RiskSettings): void {
   const errors: FieldError[] = [];
@@ -98,12 +98,13 @@ export function checkRiskConfig({ signals = {} }: RiskSettings): void {
     const fault = (code: string, detail: string): void => {
       errors.push({ pointer: `/signals/${shown}`, in: 'body', code, detail });
     };
-    if (name === '') fault('TOO_SHORT', 'expected a name of at least 1 character, got none');
+    if (name === '') fault('TOO_SHORT', 'expected a name of at least 1 character, got an empty one');
     if (name.length > limits.signalChars) {
       fault('TOO_LONG', `expected a name of at most ${limits.signalChars} characters, got ${name.length}`);
     }
     if (!(max > min)) fault('TOO_SMALL', `expected max greater than min, got min ${min} and max ${max}`);
-    else if (!Number.isFinite(max - min)) fault('TOO_LARGE', 'expected max - min to be finite');
+    else if (!Number.isFinite(max - min))
+      fault('TOO_LARGE', `expected a finite max - min, got min ${min} and max ${max}`);
   }
   const [first] = errors;
   if (first === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What a risk decision was made of, in one canonical form: lists sorted, what is absent as its empty form, the
- * runId left out, so that equal inputs have equal hashes whatever order they came in and whichever run asks.
+ * The inputs of a risk decision in canonical form: lists are sorted, absent members have their empty form, the runId is
+ * omitted. Equal inputs have equal hashes for any order of lists and any run.
  *
  *   deterministicInputsHash = SHA-256("gov.riskinputs/v1\n" || JCS({ algorithm, config, evaluationSignals,
  *                             explicitSignals, policyDecisions, quotaState }))
@@ -13,10 +13,10 @@ import { sha256Text } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { riskAlgorithm, type RiskRouter } from './config.ts';
 
-/** The members of a risk input that count. */
+/** The members of a risk input that affect the decision. */
 export type RiskInputs = Omit<RiskInput, 'runId'>;
 
-/** A type and not an interface, because it is committed as JSON. Members stand in the order of JCS. */
+/** A type, not an interface, because it is committed as JSON. Members are in JCS order. */
 export type CanonicalInputs = {
   readonly evaluationSignals: { signal: string; value: number }[];
   readonly explicitSignals: JsonObject;
@@ -24,7 +24,7 @@ export type CanonicalInputs = {
   readonly quotaState: { limit?: number; remaining?: number; used?: number };
 };
 
-/** The inputs as they are hashed, committed and decided on; canonical inputs come back as they are. */
+/** Returns the inputs in the form that is hashed, committed and decided on; canonical inputs are unchanged. */
 export function canonicalInputs(input: RiskInputs): CanonicalInputs {
   const { evaluationSignals = [], explicitSignals = {}, policyDecisions = [], quotaState = {} } = input;
   const { limit, remaining, used } = quotaState;
@@ -32,7 +32,7 @@ export function canonicalInputs(input: RiskInputs): CanonicalInputs {
     evaluationSignals: evaluationSignals
       .map(({ signal, value }) => ({ signal, value }))
       .sort((a, b) => compare(a.signal, b.signal) || a.value - b.value),
-    explicitSignals: explicitSignals as JsonObject, // parsed JSON: what is not is refused by `canonicalize`
+    explicitSignals: explicitSignals as JsonObject, // parsed JSON; `canonicalize` refuses any other value
     policyDecisions: policyDecisions
       .map(({ decision, policyId, score }) => ({ decision, policyId, score }))
       .sort(
@@ -46,13 +46,13 @@ export function canonicalInputs(input: RiskInputs): CanonicalInputs {
   };
 }
 
-/** The hash of the inputs under a configuration, and its preimage. Throws where a number is not finite. */
+/** Returns the hash of the inputs with a configuration, and its preimage. Throws for a number that is not finite. */
 export function riskInputsHash(
   inputs: CanonicalInputs,
   { text }: RiskRouter,
 ): { preimage: string; hash: string } {
-  // the names of `inputs` follow `config` in the order of JCS
-  const rest = canonicalize(inputs as unknown as Json).slice(1); // parsed JSON, as above
+  // In JCS order the members of `inputs` follow `config`.
+  const rest = canonicalize(inputs as unknown as Json).slice(1); // parsed JSON
   const preimage = `gov.riskinputs/v1\n{"algorithm":"${riskAlgorithm}","config":${text},${rest}`;
   return { preimage, hash: sha256Text(preimage) };
 }

@@ -1,14 +1,14 @@
 /**
- * From a score to an action (contract F7, F8). Of the actions whose threshold the score has reached, the one with
- * the greatest threshold; where thresholds are equal, the more restrictive; below all of them, the default. The
- * project's numbers, and not we, so say whether escalate stands above or below block.
+ * The risk router: from a score to an action (contract F7, F8). Of the actions whose threshold the score has reached, it
+ * takes the one with the greatest threshold; for equal thresholds the more restrictive one; below all thresholds the
+ * default. So the numbers of the project decide whether escalate ranks above or below block.
  *
  *   adaptive    the score decides
- *   strict      higher caps (`score.ts`), and never less than the worst policy decision asks for
- *   permissive  as adaptive, but at most flag; what adaptive would do is recorded
- *   monitor     always the default; what adaptive would do is recorded
+ *   strict      higher caps (`score.ts`), and at least the action of the worst policy decision
+ *   permissive  as adaptive, but at most flag; the adaptive action is recorded
+ *   monitor     always the default; the adaptive action is recorded
  *
- * A function of inputs and configuration alone: no clock and no memory, or a decision could not be replayed.
+ * A pure function of inputs and configuration, without clock or memory, so that a decision can be replayed.
  * Proven by `test/core/risk/router.test.ts`.
  */
 import { type RiskAction, riskActions } from '../../contract/risk-words.ts';
@@ -18,7 +18,7 @@ import { type RiskFactor, scoreRisk } from './score.ts';
 
 export interface RiskVerdict {
   readonly action: RiskAction;
-  /** In the modes that do not enforce, what adaptive would do; else null. */
+  /** The adaptive action in modes that do not enforce it; else null. */
   readonly wouldBeAction: RiskAction | null;
   readonly score: number;
   readonly factors: readonly RiskFactor[];
@@ -26,7 +26,7 @@ export interface RiskVerdict {
   readonly configHash: string;
 }
 
-/** Decides. Numbers that are not finite are refused before; here they throw. Cost: about 4 µs for six facts. */
+/** Decides. Throws for numbers that are not finite; callers refuse them earlier. Cost: about 4 µs for six facts. */
 export function evaluateRisk(input: RiskInputs, router: RiskRouter): RiskVerdict {
   const inputs = canonicalInputs(input);
   const { hash } = riskInputsHash(inputs, router);
@@ -60,24 +60,24 @@ function route(
   }
 }
 
-/** What the thresholds say of a score, whatever the mode. */
+/** Returns the action of a score by the thresholds, for any mode. */
 export function actionAt(score: number, { thresholds, defaultAction }: RiskConfig): RiskAction {
   let reached: RiskAction | null = null;
   for (const action of riskActions) {
     const least = reached === null ? 0 : thresholds[reached];
-    // from the least restrictive on, so that of equal thresholds the last stays
+    // Actions ascend in restriction, so the last of equal thresholds wins.
     if (thresholds[action] <= score && thresholds[action] >= least) reached = action;
   }
   return reached ?? defaultAction;
 }
 
-/** What the thresholds mean: from each of these scores on, up to the next, this action; lowest first. */
+/** Returns the bands of the thresholds, lowest first: each score up to the next band has this action. */
 export function bands(config: RiskConfig): { readonly from: number; readonly action: RiskAction }[] {
   const edges = new Set([0, ...riskActions.map((action) => config.thresholds[action])]);
   return [...edges].sort((a, b) => a - b).map((from) => ({ from, action: actionAt(from, config) }));
 }
 
-/** What strict mode asks for, for each word of a policy decision; `allow` and other words ask for nothing. */
+/** Minimum action in strict mode by the word of a policy decision; `allow` and other words require nothing. */
 const demands: ReadonlyMap<string, RiskAction> = new Map([
   ['deny', 'block'],
   ['escalate', 'escalate'],

@@ -1,20 +1,20 @@
 /**
- * The risk score, gov.risk/1 (docs/reference/risk-score.md). Each fact becomes a factor with a value v and a cap c. From the
- * greatest v·c down (ties by name) a factor takes its part of the headroom h that is left, which starts at 1:
+ * The risk score, gov.risk/1 (`docs/reference/risk-score.md`). Each fact becomes a factor with a value v and a cap c. In descending order
+ * of v·c (ties by name), each factor takes its part of the remaining headroom h, which starts at 1:
  *
  *   weight = c·h      contribution = weight·v      h = h − contribution      score = 1 − h = 1 − Π(1 − c·v)
  *
- * the form of CVSS's impact sub-score: bounded, one strong fact suffices, weak facts accumulate. All of it is
- * done in integer millionths, rounded half up, so the contributions sum to the score exactly, no platform
- * differs, and another factor never lowers a score: h after a factor does not fall when h before it rises.
- * Inputs are an attacker's, and finite. Proven by `test/core/risk/score.test.ts` (worked by hand; an oracle).
+ * This is the form of the CVSS impact sub-score: bounded, one strong fact suffices, weak facts accumulate. All of it uses
+ * integer millionths, rounded half up. So the contributions sum exactly to the score on every platform, and another factor
+ * never lowers a score: h after a factor does not decrease when h before it increases. Inputs are attacker controlled and
+ * finite. Proven by `test/core/risk/score.test.ts` (computed by hand; an oracle).
  */
 import { policySeverities } from '../../contract/policy-words.ts';
 import { compare } from '../graph/declaration.ts';
 import type { RiskConfig, SignalRule } from './config.ts';
 import type { CanonicalInputs } from './inputs.ts';
 
-/** As it is published: each a multiple of 0.000001. */
+/** A published factor; each number is a multiple of 0.000001. */
 export interface RiskFactor {
   /** `policy:<worst id>`, `quota.pressure`, `signal:<name>` or `explicit:<key>`. */
   readonly name: string;
@@ -27,11 +27,11 @@ export interface RiskFactor {
 export interface RiskScore {
   /** The sum of the contributions. */
   readonly score: number;
-  /** In the order in which they took their part. */
+  /** In the order in which they were applied. */
   readonly factors: readonly RiskFactor[];
 }
 
-/** A fact before it meets the others, in millionths. */
+/** A fact before it is applied, in millionths. */
 interface Fact {
   readonly name: string;
   readonly value: number;
@@ -55,22 +55,22 @@ export function scoreRisk(inputs: CanonicalInputs, config: RiskConfig): RiskScor
   return { score: (one - headroom) / one, factors };
 }
 
-/** The product of two shares in millionths. Both are at most 1, so every step is exact in doubles. */
+/** Returns the product of two shares in millionths. Both are at most 1, so every step is exact in doubles. */
 const times = (a: number, b: number): number => Math.floor((a * b + one / 2) / one);
 
 const millionths = (share: number): number => Math.round(Math.min(1, Math.max(0, share)) * one);
 
-/** What a decision weighs at least, whatever score came with it. */
+/** Minimum weight of a decision, for any score in it. */
 const decisionFloors: ReadonlyMap<string, number> = new Map([
   ['allow', 0],
   ['warn', 0.3],
   ['escalate', 0.65],
   ['deny', 0.95],
 ]);
-/** A word that we do not know is not taken for harmless. */
+/** An unknown word does not count as harmless. */
 const unknownDecisionFloor = 0.5;
 
-/** The worst decision alone, so that repeating one does not inflate the score; of equals the first id. */
+/** Returns the worst decision only, so that repeating one does not increase the score; the first id of equals. */
 function policyFact({ policyDecisions }: CanonicalInputs): Fact[] {
   let worst: Fact | null = null;
   for (const { policyId, decision, score } of policyDecisions) {
@@ -80,7 +80,7 @@ function policyFact({ policyDecisions }: CanonicalInputs): Fact[] {
   return worst === null ? [] : [worst];
 }
 
-/** How far the use of a quota is beyond four fifths of it. Without a limit, or a use, there is no such factor. */
+/** Returns the use of a quota beyond four fifths of it; no factor without a limit or a use. */
 function quotaFact(
   { quotaState: { limit, remaining, used } }: CanonicalInputs,
   { mode }: RiskConfig,
@@ -96,7 +96,7 @@ function quotaFact(
 
 const strictKnownCap = 0.8;
 
-/** One factor for each signal, at its highest value. A signal that nobody registered is counted all the same. */
+/** Returns one factor for each signal, at its highest value. An unregistered signal counts as well. */
 function signalFacts({ evaluationSignals }: CanonicalInputs, { mode, signals }: RiskConfig): Fact[] {
   const strict = mode === 'strict';
   const facts = new Map<string, Fact>();
@@ -123,7 +123,7 @@ function inRange(value: number, { direction, min, max }: SignalRule): number {
   return direction === 'higher_is_riskier' ? share : 1 - share;
 }
 
-/** What the caller states by itself: yes or no, a number, or a severity. What else it sends is only hashed. */
+/** Returns the signals that the caller states: a boolean, a number, or a severity. Other values are only hashed. */
 function explicitFacts({ explicitSignals }: CanonicalInputs, { mode }: RiskConfig): Fact[] {
   const cap = millionths(mode === 'strict' ? 0.8 : 0.5);
   const facts: Fact[] = [];

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { errorOf, failureOf } from '../../contract/failure.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { Turns } from '../../core/fair-queue.ts';
+import { FairQueue } from '../../core/fair-queue.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { TaskHost, TaskName, TaskOptions, Tasks, TaskRunner } from '../../service/call/work.ts';
 import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
@@ -34,7 +34,7 @@ export class ThreadWork implements TaskRunner {
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;
   readonly #nice: number;
-  readonly #waiting = { heavy: new Turns<Pending>(), light: new Turns<Pending>() };
+  readonly #waiting = { heavy: new FairQueue<Pending>(), light: new FairQueue<Pending>() };
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;

@@ -3,7 +3,7 @@
  * projects alternate. A new request waits for one slice at most, and a batch of another project for one slice
  * of each, however many batches a project sends. Proven by `test/service/call/slices.test.ts`.
  */
-import { Turns } from '../../core/fair-queue.ts';
+import { FairQueue } from '../../core/fair-queue.ts';
 
 const sliceMs = 10;
 
@@ -16,7 +16,7 @@ export interface Slice {
 }
 
 export class Slices {
-  readonly #waiting = new Turns<() => void>();
+  readonly #waiting = new FairQueue<() => void>();
   #scheduled = false;
 
   /** Slices for a call of a project. */

@@ -3,7 +3,7 @@
  * the log when the export was created (contract K9-K11). Proven by `test/service/exports/handlers.test.ts`.
  */
 import type { ExportFilters } from '../../contract/exports.ts';
-import { csvHeader, csvRow } from '../../core/export/csv.ts';
+import { csvHeader, csvRow } from '../../core/csv.ts';
 import {
   digestsOf,
   exportHead,

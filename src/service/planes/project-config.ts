@@ -4,10 +4,14 @@
  * process makes the same configuration, versions grow with each change, and equal versions have equal bytes.
  * Proven by `test/service/planes/project-config.test.ts`.
  */
-import { bundleSchema, type ConfigBundle, type SignedBundle } from '../../contract/plane-config.ts';
+import {
+  planeConfigSchema,
+  type PlaneConfigDocument,
+  type SignedPlaneConfig,
+} from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { signBundle } from '../../core/plane/config.ts';
+import { signPlaneConfig } from '../../core/plane/config.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { engine } from '../../core/policy/language/ast.ts';
 import { policySetHash } from '../../core/policy/language/hash.ts';
@@ -23,7 +27,7 @@ import { settingsOf } from '../call/settings.ts';
 interface SignedProjectConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
-  readonly signed: SignedBundle;
+  readonly signed: SignedPlaneConfig;
 }
 
 /** Indexes of the newest leaves of a configuration; null for none. */
@@ -89,7 +93,7 @@ async function momentOf(store: StoreReader, project: Project): Promise<Moment> {
 }
 
 /** Null where any part is of a later moment. */
-async function read(store: StoreReader, project: Project, of: Moment): Promise<ConfigBundle | null> {
+async function read(store: StoreReader, project: Project, of: Moment): Promise<PlaneConfigDocument | null> {
   const { projectId, organizationId, environment } = project;
   const { policies, policyIndex } = await store.policiesInForce(projectId);
   const { config, configIndex } = await store.riskConfig(projectId);
@@ -101,7 +105,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<C
   const { redactionKeys } = settingsOf(stored);
   const descriptions = await descriptionsOf(store, projectId);
   return {
-    schemaVersion: bundleSchema,
+    schemaVersion: planeConfigSchema,
     bundleVersion: newest + 1,
     projectId,
     environment,
@@ -161,25 +165,25 @@ async function timeOf(store: StoreReader, projectId: string, index: number): Pro
   return time;
 }
 
-function keep({ hosting }: Services, of: Moment, config: ConfigBundle): SignedProjectConfig {
+function keep({ hosting }: Services, of: Moment, config: PlaneConfigDocument): SignedProjectConfig {
   if (hosting === null)
     throw new Error('expected a hosted service, got a plane: only a service signs configurations');
   const bytes = Buffer.byteLength(canonicalize(config as unknown as Json));
-  const limit = limits.configBundleBytes - limits.checkpointNoteChars;
+  const limit = limits.planeConfigBytes - limits.checkpointNoteChars;
   if (bytes > limit) {
     const detail =
       `expected policies in force of at most ${limit} bytes in all, got ${bytes}; ` +
       'archive some, so that data planes can take them';
     throw new GovError('CONFLICT', detail, { extensions: { limit } });
   }
-  const { hash, signed } = signBundle(config, hosting.configSigner);
+  const { hash, signed } = signPlaneConfig(config, hosting.configSigner);
   const { projectId, bundleVersion } = config;
   const project = { bundleVersion, bundleHash: hash, signed };
   forget(projectId);
   made.set(projectId, { project, of, bytes });
   madeBytes += bytes;
   for (const oldest of made.keys()) {
-    if (madeBytes <= limits.configBundleCacheBytes) break;
+    if (madeBytes <= limits.planeConfigCacheBytes) break;
     forget(oldest);
   }
   return project;

@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { draftApproval, openApproval } from '../../core/decided/approval.ts';
 import { openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { StoredApproval, StoreReader } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
@@ -95,7 +95,7 @@ async function refuseDenied(services: Services, { project }: Caller, evaluationI
   }
   const { set } = await services.policySets.current(projectId);
   // `recordEvaluation` recorded it from a checked body
-  const asked = set.deciding(checkpoint as unknown as Checkpoint, { ids: policyIds ?? [] });
+  const asked = set.deciding(checkpoint as unknown as PolicyInput, { ids: policyIds ?? [] });
   const { summary } = await inTurns(asked);
   if (summary.combined !== 'deny') return;
   const decidedBy = summary.decidedBy.slice(0, limits.fieldErrors);

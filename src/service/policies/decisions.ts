@@ -5,11 +5,11 @@
 import { limits } from '../../contract/limits.ts';
 import type { PolicySummary } from '../../contract/governance.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { gravest } from '../../core/policy/evaluate/decision.ts';
 import { reasoning, unexplained } from '../../core/policy/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
-import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
+import { TimeSlice, type TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { IdlePolicy, InForce } from './in-force.ts';
@@ -44,7 +44,7 @@ export async function idlePolicies(
 export interface Said {
   readonly decisions: readonly PolicyDecision[];
   readonly set: PolicySet;
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: PolicyInput;
   readonly idle: ReadonlyMap<string, IdlePolicy>;
 }
 
@@ -52,9 +52,9 @@ export interface Said {
  * The reason of each decision, in order. Only the gravest `limits.decisionsReasoned` have full reasons.
  * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
  */
-export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): InTurns<string[]> {
+export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): TimeSliced<string[]> {
   const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
-  const turn = new Turn();
+  const turn = new TimeSlice();
   const reasons: string[] = [];
   for (const decision of decisions) {
     const member = set.get(decision.policyId);
@@ -68,10 +68,10 @@ export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): InTurns<
 }
 
 /** The reason of one decision. For a policy not in force, its status. */
-function reasonOf(member: Member | undefined, checkpoint: Checkpoint, idle: IdlePolicy | undefined): string {
+function reasonOf(member: Member | undefined, checkpoint: PolicyInput, idle: IdlePolicy | undefined): string {
   if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
   const { action, version } = member.policy;
-  return reasoning({ action, version, node: member.condition.node, checkpoint });
+  return reasoning({ action, version, node: member.condition.node, input: checkpoint });
 }
 
 const spelled = (idle: IdlePolicy | undefined): string =>

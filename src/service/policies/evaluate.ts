@@ -21,7 +21,7 @@ import { openLeaf } from '../../core/decided/leaf.ts';
 import { recordedDecision } from '../../core/decided/outcome-cache.ts';
 import { typeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import type { SetSummary } from '../../core/policy/set/in-force.ts';
 import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -48,7 +48,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
       caller,
       runId,
       // a parsed body is JSON
-      checkpoint: checkpoint as Checkpoint,
+      checkpoint: checkpoint as PolicyInput,
       policyIds: policies,
       pointer: '/policies',
       contextPointer: (below) => `/checkpoint/context${below}`,
@@ -87,7 +87,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
 export interface Asked {
   readonly caller: Caller;
   readonly runId: string;
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: PolicyInput;
   /** Empty for all active policies. */
   readonly policyIds: readonly string[];
   /** The place of the policy ids in the body. */

@@ -8,8 +8,8 @@ import { limits } from '../../contract/limits.ts';
 import { openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { readJson, type Json } from '../../core/json/parse.ts';
-import { compile, type Checkpoint } from '../../core/policy/evaluate/compile.ts';
-import { HistoryTally, type Example, type RecordedCheckpoint } from '../../core/policy/impact/history.ts';
+import { compile, type PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import { HistoryTally, type Example, type RecordedInput } from '../../core/policy/impact/history.ts';
 import type { Side } from '../../core/policy/impact/changes.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { readPaths } from '../../core/policy/language/read-set.ts';
@@ -56,11 +56,11 @@ export const sideOf = ({ version, action, condition }: HistorySide): Side => ({
 
 /** An example with the reason of the proposed version, under the version number that it would get. */
 function toldExample(
-  { evaluationId, runId, before, after, checkpoint }: Example,
+  { evaluationId, runId, before, after, input }: Example,
   { action, version }: HistorySide,
   { condition }: Side,
 ): HistoryExample {
-  const sentence = reasoning({ action, version, node: condition.node, checkpoint });
+  const sentence = reasoning({ action, version, node: condition.node, input });
   return { evaluationId, runId, before, after, reasoning: sentence };
 }
 
@@ -109,17 +109,17 @@ async function indexAfter(reader: StoreReader, projectId: string, ms: number): P
 
 const evaluatedMs = (leaf: Leaf): number => parseTimestamp(openEvaluation(openLeaf(leaf)).evaluatedAt) ?? 0;
 
-async function recordOf(evaluation: Evaluation, paths: RetainedPaths): Promise<RecordedCheckpoint> {
+async function recordOf(evaluation: Evaluation, paths: RetainedPaths): Promise<RecordedInput> {
   const { id, runId, checkpoint, readSet } = evaluation;
   // the log committed to both as checkpoints
-  const retained = (checkpoint ?? readSet ?? { context: {} }) as unknown as Checkpoint;
+  const retained = (checkpoint ?? readSet ?? { context: {} }) as unknown as PolicyInput;
   const { actor, tool } = retained.context;
   return {
     evaluationId: id,
     runId,
     agent: nameOf(actor),
     tool: nameOf(tool),
-    checkpoint: retained,
+    input: retained,
     paths: checkpoint === null ? await paths.of(evaluation) : ['$'],
   };
 }

@@ -5,13 +5,13 @@
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { fieldError } from '../call/schema.ts';
 
 /**
  * VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for an invalid checkpoint. An attacker controls the value.
  */
-export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer: string): Checkpoint {
+export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer: string): PolicyInput {
   // a parsed body is JSON
   const sent = value as JsonObject;
   const checkpoint = Object.hasOwn(sent, 'context') ? spelledOut(sent, pointer) : { context: sent };
@@ -19,7 +19,7 @@ export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer
   return checkpoint;
 }
 
-function spelledOut(sent: JsonObject, pointer: string): Checkpoint {
+function spelledOut(sent: JsonObject, pointer: string): PolicyInput {
   const refuse = (member: string, code: string, detail: string): never => {
     const field: FieldError = { pointer: `${pointer}/${member}`, in: 'body', code, detail };
     throw fieldError(field);
@@ -51,7 +51,7 @@ const kindOf = (value: Json | undefined): string => {
 };
 
 /** VALIDATION_ERROR for a checkpoint whose canonical form exceeds `limits.checkpointBytes`. */
-export function refuseLarge(checkpoint: Checkpoint, pointer: string): void {
+export function refuseLarge(checkpoint: PolicyInput, pointer: string): void {
   const limit = limits.checkpointBytes;
   const bytes = Buffer.byteLength(canonicalize(checkpoint as unknown as Json));
   if (bytes <= limit) return;

@@ -6,7 +6,7 @@
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { readJson } from '../../core/json/parse.ts';
-import type { Checkpoint } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { counts, gravest } from '../../core/policy/evaluate/decision.ts';
 import { explain } from '../../core/policy/explain/detail.ts';
 import { compare, changeCounts, type Side } from '../../core/policy/impact/changes.ts';
@@ -17,7 +17,7 @@ import {
   type PolicyDecision,
   type PolicyVersion,
 } from '../../core/policy/set/in-force.ts';
-import { Turn, type InTurns } from '../../core/policy/evaluate/time-slice.ts';
+import { TimeSlice, type TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
 import { judge } from '../../core/policy/explain/decisive-clauses.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
@@ -157,18 +157,18 @@ export const simulations: Pick<
 
 /** The decisions on each sample before and after the change. */
 function* comparing(
-  samples: readonly Checkpoint[],
+  samples: readonly PolicyInput[],
   { before, after, version }: { before: Side | null; after: Side; version: number },
 ) {
   const { action, condition } = after;
   const { node } = condition;
-  const turn = new Turn();
+  const turn = new TimeSlice();
   const comparisons = [];
   for (const [index, checkpoint] of samples.entries()) {
     comparisons.push({
       index,
       ...compare(checkpoint, before, after),
-      reasoning: reasoning({ action, version, node, checkpoint }),
+      reasoning: reasoning({ action, version, node, input: checkpoint }),
       clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
     });
     if (!turn.isOver) continue;
@@ -199,13 +199,13 @@ interface Simulation {
 /** Runs in turns of the event loop, because a trace costs a hundred times a decision. */
 function* simulating(
   { set, ids, idle }: Simulation,
-  checkpoint: Checkpoint,
+  checkpoint: PolicyInput,
   isExplained: boolean,
-): InTurns<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
+): TimeSliced<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
   const { decisions: said, summary } = yield* set.deciding(checkpoint, { ids });
   const reasons = yield* reasonsOf({ decisions: said, set, checkpoint, idle });
   const explained = new Set(isExplained ? toExplain(said, set) : []);
-  const turn = new Turn();
+  const turn = new TimeSlice();
   const decisions: SimulatedDecision[] = [];
   for (const [at, decision] of said.entries()) {
     const { policyId } = decision;
@@ -234,11 +234,11 @@ function toExplain(decisions: readonly PolicyDecision[], set: PolicySet): readon
   return gravest(traced, limits.decisionsExplained);
 }
 
-function explanation({ condition }: Member, checkpoint: Checkpoint) {
-  const { trace, witness, nearest } = explain(condition.node, checkpoint);
+function explanation({ condition }: Member, checkpoint: PolicyInput) {
+  const { trace, decisivePaths, nearest } = explain(condition.node, checkpoint);
   return {
     trace: trace.map((entry) => ({ ...entry, reads: { ...entry.reads } })),
-    witness: [...witness],
+    witness: [...decisivePaths],
     nearest: nearest.map((change) => ({ ...change })),
   };
 }

@@ -2,12 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import {
-  draftEvaluation,
-  openEvaluation,
-  type Evaluation,
-  type RecordedDecision,
-} from '../../../src/core/decided/evaluation.ts';
+import { draftEvaluation, openEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
+import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { saltPool } from '../../../src/core/event/disclosure.ts';
 import { hashText } from '../../../src/core/hash.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { saltPool } from '../../../src/core/event/disclosure.ts';
-import { csvRow } from '../../../src/core/export/csv.ts';
+import { csvRow } from '../../../src/core/csv.ts';
 import { eventCsv } from '../../../src/core/event/csv-row.ts';
 import { eventRow, eventText } from '../../../src/core/event/text.ts';
 import { parseJson, type Json } from '../../../src/core/json/parse.ts';

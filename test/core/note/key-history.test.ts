@@ -67,7 +67,7 @@ describe('the keys of a log', () => {
     ];
     const history = new KeyHistory(genesis(...first));
     history.read(1, leaf(1, 'add', second, [old, fresh]));
-    expect(() => history.read(2, leaf(2, 'retire', [old], [fresh]))).toThrow('that came together');
+    expect(() => history.read(2, leaf(2, 'retire', [old], [fresh]))).toThrow('that one leaf added');
     history.read(2, leaf(2, 'retire', first, [fresh]));
     expect(inForce(history)).toEqual(vkeys(second));
   });

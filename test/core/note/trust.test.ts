@@ -93,8 +93,8 @@ describe('trust file', () => {
     [`log ${log} u v\nquorum none`, 'log <verifier key>'],
     [`log ${log}\nwitness X1 ${w1} u v\nquorum none`, 'witness <name>'],
     [`log ${log}\nwitness none ${w1}\nquorum none`, 'a name other than none'],
-    [`log ${log}\nwitness X ${w1}\nwitness X ${w2}\nquorum X`, 'a name that is not taken'],
-    [`log ${log}\nwitness X ${w1}\ngroup X any X\nquorum X`, 'a name that is not taken'],
+    [`log ${log}\nwitness X ${w1}\nwitness X ${w2}\nquorum X`, 'an unused name'],
+    [`log ${log}\nwitness X ${w1}\ngroup X any X\nquorum X`, 'an unused name'],
     [`log ${log}\nwitness X ${w1}\nwitness Y ${w1}\nquorum X`, 'distinct public keys'],
     [`log ${log}\nwitness X\nquorum none`, 'verifier key: expected'],
     [

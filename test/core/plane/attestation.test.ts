@@ -225,11 +225,13 @@ describe('the service', () => {
     const { sender, report, challenge, proof, earlier } = asked({ seed: 'service' });
     const input = { challenge, report, proof, plane, earlier };
     expect(() => verifyAttestation({ ...input, report: sender.reports[0]! })).toThrow(
-      'was not drawn for report',
+      'expected a challenge drawn for report',
     );
-    expect(() => verifyAttestation({ ...input, earlier: [] })).toThrow('no head of');
+    expect(() => verifyAttestation({ ...input, earlier: [] })).toThrow('expected an earlier head of');
     const { unitRange } = challenge;
     const beyond = { ...challenge, unitRange: { ...unitRange, to: unitRange.to + 1 } };
-    expect(() => verifyAttestation({ ...input, challenge: beyond })).toThrow('was not drawn for report');
+    expect(() => verifyAttestation({ ...input, challenge: beyond })).toThrow(
+      'expected a challenge drawn for report',
+    );
   });
 });

@@ -1,15 +1,19 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { SignedBundle, type BundledPolicy, type ConfigBundle } from '../../../src/contract/plane-config.ts';
+import {
+  SignedPlaneConfig,
+  type ConfiguredPolicy,
+  type PlaneConfigDocument,
+} from '../../../src/contract/plane-config.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import {
-  BundleRefused,
-  bundleHash,
+  PlaneConfigRefused,
+  planeConfigHash,
   configKeyName,
   hashOfText,
-  openBundle,
-  signBundle,
-  type BundleTrust,
+  openPlaneConfig,
+  signPlaneConfig,
+  type PlaneConfigTrust,
 } from '../../../src/core/plane/config.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import {
@@ -28,15 +32,19 @@ import { loadCheck } from '../../../src/service/call/schema.ts';
 const { privateKey } = generateKeyPairSync('ed25519');
 const signer = ed25519Signer(configKeyName('gov.example'), privateKey);
 const projectId = 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz';
-const trust: BundleTrust = {
+const trust: PlaneConfigTrust = {
   keys: [parseVerifierKey(signer.verifierKey)],
   projectId,
   environment: 'production',
 };
-const check = await loadCheck(SignedBundle, { in: 'body' });
+const check = await loadCheck(SignedPlaneConfig, { in: 'body' });
 const fits = (value: unknown): string | null => check(value)?.errors[0]?.detail ?? null;
 
-function policy(policyId: string, condition: Json, members: Partial<BundledPolicy> = {}): BundledPolicy {
+function policy(
+  policyId: string,
+  condition: Json,
+  members: Partial<ConfiguredPolicy> = {},
+): ConfiguredPolicy {
   const canonical = canonicalCondition(parseCondition(condition));
   const fixed = { policyId, version: 3, action: 'deny', severity: 'high', ...members } as const;
   return {
@@ -52,7 +60,7 @@ const policies = [
   policy('no-shell', { 'tool.name': 'shell' }),
   policy('no-sums', { amount: { '>': 1.5e3 } }),
 ];
-const bundle: ConfigBundle = {
+const bundle: PlaneConfigDocument = {
   schemaVersion: 'gov.bundle/1',
   bundleVersion: 17,
   projectId,
@@ -66,14 +74,14 @@ const bundle: ConfigBundle = {
 };
 
 const textOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const open = (value: unknown, by: BundleTrust = trust) => openBundle(textOf(value), by, fits);
+const open = (value: unknown, by: PlaneConfigTrust = trust) => openPlaneConfig(textOf(value), by, fits);
 /** Signed by the right key, whatever it holds. */
-const signed = (members: object): unknown => signBundle({ ...bundle, ...members }, signer).signed;
+const signed = (members: object): unknown => signPlaneConfig({ ...bundle, ...members }, signer).signed;
 function reasonOf(action: () => unknown): string {
   try {
     action();
   } catch (error) {
-    if (error instanceof BundleRefused) return error.reason;
+    if (error instanceof PlaneConfigRefused) return error.reason;
     throw error;
   }
   return 'taken';
@@ -81,7 +89,7 @@ function reasonOf(action: () => unknown): string {
 
 describe('a signed configuration', () => {
   it('opens as it was signed, whatever the order of its members', () => {
-    const { signed: whole, hash } = signBundle(bundle, signer);
+    const { signed: whole, hash } = signPlaneConfig(bundle, signer);
     const opened = open({
       signature: whole.signature,
       bundle: Object.fromEntries(Object.entries(bundle).toReversed()),
@@ -91,15 +99,15 @@ describe('a signed configuration', () => {
   });
 
   it('has a hash and a signature that can be checked by hand', () => {
-    const { signed: whole, hash } = signBundle(bundle, signer);
+    const { signed: whole, hash } = signPlaneConfig(bundle, signer);
     const preimage = `gov.bundle/v1\n${canonicalize(bundle as unknown as Json)}`;
     expect(hash).toBe(`sha256:${createHash('sha256').update(preimage).digest('hex')}`);
     expect(splitNote(whole.signature).text).toBe(`gov.bundle/v1\n${projectId}\n17\n${hash}\n`);
-    expect(hashOfText(textOf(whole))).toBe(bundleHash(bundle));
+    expect(hashOfText(textOf(whole))).toBe(planeConfigHash(bundle));
   });
 
   it('is the same text each time it is signed', () => {
-    expect(signBundle(bundle, signer)).toEqual(signBundle(structuredClone(bundle), signer));
+    expect(signPlaneConfig(bundle, signer)).toEqual(signPlaneConfig(structuredClone(bundle), signer));
   });
 
   it('tells of certain faults of its conditions and is taken all the same', () => {
@@ -145,7 +153,7 @@ function* mutations(value: Json, at = ''): Generator<readonly [string, (root: Js
 }
 
 describe('a configuration that was altered', () => {
-  const { signed: whole } = signBundle(bundle, signer);
+  const { signed: whole } = signPlaneConfig(bundle, signer);
   const all = [...mutations(whole.bundle as unknown as Json)];
 
   it(`is refused for each of ${all.length} changes of its members`, () => {
@@ -178,7 +186,7 @@ describe('what somebody else signed', () => {
   it('is refused: another key, the same key under another name, a cosignature, a checkpoint, no signature', () => {
     const other = ed25519Signer('gov.example/config', generateKeyPairSync('ed25519').privateKey);
     const renamed = ed25519Signer('gov.example/prj/audit', privateKey);
-    const text = splitNote(signBundle(bundle, signer).signed.signature).text;
+    const text = splitNote(signPlaneConfig(bundle, signer).signed.signature).text;
     const notes = [
       signNote(text, [other]),
       signNote(text, [renamed]),
@@ -199,7 +207,7 @@ describe('what somebody else signed', () => {
 });
 
 describe('what the service itself signed and does not fit', () => {
-  const altered = { ...policies[0]!, action: 'allow' } as BundledPolicy;
+  const altered = { ...policies[0]!, action: 'allow' } as ConfiguredPolicy;
   const spelled = { ...policies[0]!, condition: { 'tool.name': 'shell' } };
   const broken = { ...policies[0]!, condition: { nope: [1] } };
   const risk = bundle.riskConfig!;
@@ -256,27 +264,27 @@ describe('bytes that are no configuration', () => {
     ['{"bundle":{},"signature":"', 'malformed'],
     [`{"bundle":${'['.repeat(200)}${']'.repeat(200)},"signature":""}`, 'over_limit'],
   ])('%j', (text, reason) => {
-    expect(reasonOf(() => openBundle(Buffer.from(text), trust, fits))).toBe(reason);
+    expect(reasonOf(() => openPlaneConfig(Buffer.from(text), trust, fits))).toBe(reason);
     expect(hashOfText(Buffer.from(text))).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
   it('are at most as many as the limit says', () => {
     const whole = textOf(signed({}));
     const padded = (bytes: number): Buffer => Buffer.concat([whole, Buffer.alloc(bytes - whole.length, ' ')]);
-    const limit = limits.configBundleBytes;
-    expect(reasonOf(() => openBundle(padded(limit), trust, fits))).toBe('taken');
-    expect(reasonOf(() => openBundle(padded(limit + 1), trust, fits))).toBe('over_limit');
+    const limit = limits.planeConfigBytes;
+    expect(reasonOf(() => openPlaneConfig(padded(limit), trust, fits))).toBe('taken');
+    expect(reasonOf(() => openPlaneConfig(padded(limit + 1), trust, fits))).toBe('over_limit');
   });
 
   it('hold at most as many values, and nest as deep, as the limits say', () => {
     const reason = (content: string): string =>
-      reasonOf(() => openBundle(Buffer.from(`{"bundle":{"x":${content}},"signature":""}`), trust, fits));
+      reasonOf(() => openPlaneConfig(Buffer.from(`{"bundle":{"x":${content}},"signature":""}`), trust, fits));
     // beside the list: two objects, the list itself, the signature
     const values = (count: number): string => `[${'1,'.repeat(count - 5)}1]`;
-    expect(reason(values(limits.configBundleValues))).toBe('untrusted');
-    expect(reason(values(limits.configBundleValues + 1))).toBe('over_limit');
+    expect(reason(values(limits.planeConfigValues))).toBe('untrusted');
+    expect(reason(values(limits.planeConfigValues + 1))).toBe('over_limit');
     const nested = (levels: number): string => '['.repeat(levels - 2) + ']'.repeat(levels - 2);
-    expect(reason(nested(limits.configBundleDepth))).toBe('untrusted');
-    expect(reason(nested(limits.configBundleDepth + 1))).toBe('over_limit');
+    expect(reason(nested(limits.planeConfigDepth))).toBe('untrusted');
+    expect(reason(nested(limits.planeConfigDepth + 1))).toBe('over_limit');
   });
 });

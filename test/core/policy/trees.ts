@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { checkCondition } from '../../../src/core/policy/language/bounds.ts';
 import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
 import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/language/ast.ts';
-import type { Checkpoint } from '../../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../src/core/policy/evaluate/compile.ts';
 
 const names = fc.constantFrom(
   'tool',
@@ -144,7 +144,7 @@ const values: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
 })).value;
 
 /** Checkpoints with members of the names that the paths of `anyTree` have. */
-export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc.record(
+export const anyCheckpoint: fc.Arbitrary<PolicyInput> = fc.record(
   { step: fc.nat({ max: 5 }), context: fc.dictionary(names, values, { noNullPrototype: false }) },
   { requiredKeys: ['context'] },
 );
@@ -210,7 +210,7 @@ const held: fc.Arbitrary<Json> = fc.oneof(
 const members = fc.record({ a: held, b: held, c: held }, { requiredKeys: [] });
 
 /** Checkpoints with the fields of `anyPolicy`. */
-export const anyFields: fc.Arbitrary<Checkpoint> = fc.record(
+export const anyFields: fc.Arbitrary<PolicyInput> = fc.record(
   {
     step: fc.nat({ max: 3 }),
     context: fc

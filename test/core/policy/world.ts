@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
 import type { Node, Operator, Scalar, Segment } from '../../../src/core/policy/language/ast.ts';
-import type { Checkpoint } from '../../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../src/core/policy/evaluate/compile.ts';
 
 const call = (op: Operator, ...args: Node[]): Node => ({ kind: 'call', op, args });
 const literal = (value: Scalar): Node => ({ kind: 'literal', value });
@@ -96,7 +96,7 @@ const context = fc.record(
   { requiredKeys: [] },
 );
 
-export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc.oneof(
+export const anyCheckpoint: fc.Arbitrary<PolicyInput> = fc.oneof(
   context.map((context) => ({ context: context as JsonObject })),
   fc.tuple(fc.nat({ max: 2 }), context).map(([step, context]) => ({ step, context: context as JsonObject })),
 );

@@ -41,7 +41,7 @@ import { readRunEvent, type RunEvent, type RunLeaf } from '../../../src/core/eve
 import { sharedPath } from '../../../src/core/merkle/shared-path.ts';
 import { type Evidence, type LayerResult, layerStatement } from '../../../src/core/proof/statement.ts';
 import { formatTimestamp, parseTimestamp } from '../../../src/core/time.ts';
-import type { CheckId, CheckResult, Verdict } from '../../../src/core/proof/verdict.ts';
+import type { CheckId, CheckResult, ProofVerdict } from '../../../src/core/proof/verdict.ts';
 import { verifyBundle } from '../../../src/core/proof/verify.ts';
 
 export const origin = 'gov.local/prj_test/audit';
@@ -361,11 +361,11 @@ export function sample(options: ProveOptions = {}): Bundle {
 }
 
 export const bytesOf = (bundle: Bundle): Buffer => Buffer.from(bundleText(bundle));
-export const verify = (bundle: Bundle, by: Trust | null = trust): Verdict =>
+export const verify = (bundle: Bundle, by: Trust | null = trust): ProofVerdict =>
   verifyBundle(bytesOf(bundle), by);
-export const result = (verdict: Verdict, id: CheckId): CheckResult =>
+export const result = (verdict: ProofVerdict, id: CheckId): CheckResult =>
   verdict.checks.find((check) => check.id === id)!;
-export const failures = (verdict: Verdict): string[] =>
+export const failures = (verdict: ProofVerdict): string[] =>
   verdict.checks.filter(({ result }) => result === 'failed').map(({ id, code }) => `${id}: ${code}`);
 
 /** A copy with one member replaced, by path. */

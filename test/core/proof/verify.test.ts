@@ -77,7 +77,7 @@ describe('a bundle of a proved run', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
     const verdict = verify(changed(bundle, ['events'], bundle.events!.slice(2, 4)));
     expect(verdict.verified).toBe(true);
-    expect(verdict.notes).toContain('PARTIAL: 2 of the 8 events of the run are enclosed');
+    expect(verdict.notes).toContain('PARTIAL: 2 of the 8 events of the run are in the bundle');
     expect(verdict.digests).toMatchObject({ disclosed: 2, missing: 0 });
     const unplaced = changed(bundle, ['events', 1, 'inclusion'], undefined);
     expect(failures(verify(unplaced))).toEqual(['events: NOT_INCLUDED']);

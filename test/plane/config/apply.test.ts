@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { bundleHash } from '../../../src/core/plane/config.ts';
+import { planeConfigHash } from '../../../src/core/plane/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { event } from '../../support/serving.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
@@ -37,7 +37,7 @@ describe('a configuration of the service', () => {
       200,
       {
         bundleVersion: 12,
-        bundleHash: bundleHash(bundle),
+        bundleHash: planeConfigHash(bundle),
         applied: true,
         added: 2,
         changed: 0,
@@ -70,7 +70,7 @@ describe('a configuration of the service', () => {
       resource: { id: bundle.projectId, type: 'config_bundle' },
       metadata: {
         bundleVersion: 12,
-        bundleHash: bundleHash(bundle),
+        bundleHash: planeConfigHash(bundle),
         from: 'file',
         mode: 'beside',
         previousHash: null,
@@ -307,20 +307,20 @@ describe('a configuration that is refused', () => {
       const { status, body } = await plane.call('POST', '/governance/bundle', { body: { parts } });
       return [status, body.code, body.reason];
     };
-    const part = 'x'.repeat(limits.configBundlePartChars);
+    const part = 'x'.repeat(limits.planeConfigPartChars);
     const torn = [400, 'VALIDATION_ERROR', 'malformed'];
     const invalid = [400, 'VALIDATION_ERROR', undefined];
-    expect(await post(Array.from({ length: limits.configBundleParts }, () => 'x'))).toEqual(torn);
-    expect(await post(Array.from({ length: limits.configBundleParts + 1 }, () => 'x'))).toEqual(invalid);
+    expect(await post(Array.from({ length: limits.planeConfigParts }, () => 'x'))).toEqual(torn);
+    expect(await post(Array.from({ length: limits.planeConfigParts + 1 }, () => 'x'))).toEqual(invalid);
     expect(await post([part])).toEqual(torn);
     expect(await post([`${part}x`])).toEqual(invalid);
-    const most = limits.configBundleBytes / limits.configBundlePartChars;
+    const most = limits.planeConfigBytes / limits.planeConfigPartChars;
     const over = [400, 'VALIDATION_ERROR', 'over_limit'];
     expect(await post([...Array.from({ length: most }, () => part), 'x'])).toEqual(over);
     const raw = (bytes: number) => JSON.stringify({ parts: ['x'] }).padEnd(bytes);
     for (const [bytes, status] of [
-      [limits.configBundleBodyBytes, 400],
-      [limits.configBundleBodyBytes + 1, 413],
+      [limits.planeConfigBodyBytes, 400],
+      [limits.planeConfigBodyBytes + 1, 413],
     ] as const) {
       const { status: got } = await plane.call('POST', '/governance/bundle', { raw: raw(bytes) });
       expect(got).toBe(status);

@@ -7,7 +7,7 @@ import { ConfigSync } from '../../../plane/config/sync.ts';
 import { enrolPlane } from '../../../plane/enrolment/exchange.ts';
 import { enrolmentFiles, writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
 import { planeInit } from '../../../plane/data/init.ts';
-import type { HeldBundle, TelemetryConfig } from '../../../src/contract/plane-config.ts';
+import type { HeldPlaneConfig, TelemetryConfig } from '../../../src/contract/plane-config.ts';
 import { version } from '../../../src/client/version.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
@@ -69,7 +69,8 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     wire.weather = next;
     utimesSync(enrolmentFiles(dataDir).enrolment, ++changes, changes);
   };
-  const atService = async (): Promise<HeldBundle> => (await tenant.call('GET', '/governance/bundle')).body;
+  const atService = async (): Promise<HeldPlaneConfig> =>
+    (await tenant.call('GET', '/governance/bundle')).body;
 
   /** A plane that does not serve, with its asking driven by hand. */
   const using = (use: (at: At) => Promise<void>): Promise<void> =>

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe, type RunningPlane, type ServeOptions } from '../../../plane/serve/start.ts';
-import type { BundledPolicy, ConfigBundle } from '../../../src/contract/plane-config.ts';
-import { signBundle } from '../../../src/core/plane/config.ts';
+import type { ConfiguredPolicy, PlaneConfigDocument } from '../../../src/contract/plane-config.ts';
+import { signPlaneConfig } from '../../../src/core/plane/config.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
 import { ed25519Signer, type NoteSigner } from '../../../src/core/note/signed.ts';
 import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
@@ -22,7 +22,7 @@ const { privateKey } = generateKeyPairSync('ed25519');
 export const signer = ed25519Signer('gov.example/config', privateKey);
 export const serviceProject = 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz';
 
-export function policy(policyId: string, members: Partial<BundledPolicy> = {}): BundledPolicy {
+export function policy(policyId: string, members: Partial<ConfiguredPolicy> = {}): ConfiguredPolicy {
   const { condition = { 'tool.name': policyId } } = members;
   const canonical = canonicalCondition(parseCondition(condition as Json));
   const fixed = {
@@ -36,7 +36,7 @@ export function policy(policyId: string, members: Partial<BundledPolicy> = {}): 
   return { name: `Policy ${policyId}`, description: null, ...fixed, policyHash: policyHash(fixed) };
 }
 
-export const riskConfig: ConfigBundle['riskConfig'] = {
+export const riskConfig: PlaneConfigDocument['riskConfig'] = {
   algorithm: 'gov.risk/1',
   config: { ...effectiveConfig(defaultRiskConfig), mode: 'strict' } as never,
 };
@@ -44,9 +44,9 @@ export const riskConfig: ConfigBundle['riskConfig'] = {
 /** A configuration with these policies, whole. */
 export function bundleOf(
   bundleVersion: number,
-  policies: readonly BundledPolicy[],
-  members: Partial<ConfigBundle> = {},
-): ConfigBundle {
+  policies: readonly ConfiguredPolicy[],
+  members: Partial<PlaneConfigDocument> = {},
+): PlaneConfigDocument {
   const sorted = policies.toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));
   return {
     schemaVersion: 'gov.bundle/1',
@@ -63,8 +63,8 @@ export function bundleOf(
   };
 }
 
-export const textOf = (bundle: ConfigBundle, by: NoteSigner = signer): string =>
-  JSON.stringify(signBundle(bundle, by).signed);
+export const textOf = (bundle: PlaneConfigDocument, by: NoteSigner = signer): string =>
+  JSON.stringify(signPlaneConfig(bundle, by).signed);
 
 export interface ConfiguredPlane extends RunningPlane {
   readonly dataDir: string;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HeldBundle } from '../../../src/contract/plane-config.ts';
+import type { HeldPlaneConfig } from '../../../src/contract/plane-config.ts';
 import { version } from '../../../src/client/version.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { bundleHash } from '../../../src/core/plane/config.ts';
+import { planeConfigHash } from '../../../src/core/plane/config.ts';
 import { openNote, parseVerifierKey } from '../../../src/core/note/signed.ts';
 import { policySetHash } from '../../../src/core/policy/language/hash.ts';
 import { signedConfigOf } from '../../../src/service/planes/project-config.ts';
@@ -23,7 +23,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.body;
   };
-  const held = async (): Promise<HeldBundle> => must('GET', '/governance/bundle');
+  const held = async (): Promise<HeldPlaneConfig> => must('GET', '/governance/bundle');
   const publish = async (policyId: string, condition: unknown, action = 'deny') => {
     await must('POST', '/governance/policies', {
       policyId,
@@ -56,12 +56,12 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     const { text, verified } = openNote(signed!.signature, [parseVerifierKey(configSigner.verifierKey)]);
     expect(verified[0]?.name).toMatch(/\/config$/);
     expect(text).toBe(`gov.bundle/v1\n${signed!.bundle.projectId}\n${bundleVersion}\n${hash}\n`);
-    expect(bundleHash(signed!.bundle)).toBe(hash);
+    expect(planeConfigHash(signed!.bundle)).toBe(hash);
   });
 
   it('the configuration has a greater version after each change of policies, risk router and settings, with the change', async () => {
     const versions = [(await held()).bundleVersion];
-    const next = async (): Promise<HeldBundle> => {
+    const next = async (): Promise<HeldPlaneConfig> => {
       const now = await held();
       expect(now.bundleVersion).toBeGreaterThan(versions.at(-1) ?? Infinity);
       versions.push(now.bundleVersion);
@@ -116,7 +116,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
           expect(answer.body.code).toBe('OVERLOADED');
           continue;
         }
-        const { bundleVersion, bundleHash: hash } = answer.body as HeldBundle;
+        const { bundleVersion, bundleHash: hash } = answer.body as HeldPlaneConfig;
         expect(seen.get(bundleVersion) ?? hash).toBe(hash);
         seen.set(bundleVersion, hash);
       }
@@ -172,7 +172,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     const wide = (at: number) => ({
       in: [{ var: 'context.a' }, Array.from({ length: 1000 }, (_, n) => `${at}-${n}-${'x'.repeat(50)}`)],
     });
-    const rows = Math.ceil(limits.configBundleBytes / Buffer.byteLength(JSON.stringify(wide(100))));
+    const rows = Math.ceil(limits.planeConfigBytes / Buffer.byteLength(JSON.stringify(wide(100))));
     for (let at = 0; at < rows; at++) await publish(`wide-${at}`, wide(100 + at));
     const { status, body } = await tenant.call('GET', '/governance/bundle');
     expect([status, body.code]).toEqual([409, 'CONFLICT']);

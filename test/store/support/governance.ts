@@ -1,10 +1,7 @@
 /** Policies, approvals and leaves of decisions as store tests make them, each with the leaf that belongs to it. */
 import { draftApproval } from '../../../src/core/decided/approval.ts';
-import {
-  draftEvaluation,
-  type Evaluation,
-  type RecordedDecision,
-} from '../../../src/core/decided/evaluation.ts';
+import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
+import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
 import {
   draftPolicyChange,
   type PolicyChange,

@@ -49,7 +49,7 @@ function partsOf(bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString();
   const parts: string[] = [];
   for (let at = 0; at < text.length || parts.length === 0;) {
-    let end = Math.min(at + limits.configBundlePartChars, text.length);
+    let end = Math.min(at + limits.planeConfigPartChars, text.length);
     const last = text.charCodeAt(end - 1);
     if (end < text.length && last >= 0xd800 && last <= 0xdbff) end -= 1;
     parts.push(text.slice(at, end));

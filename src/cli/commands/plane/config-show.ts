@@ -3,7 +3,7 @@
  * Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { HeldBundle } from '../../../contract/plane-config.ts';
+import type { HeldPlaneConfig } from '../../../contract/plane-config.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { askOr } from '../../context/plane-directory.ts';
@@ -39,7 +39,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   return out.verdict;
 };
 
-function told({ bundleVersion, bundleHash, signed, plane }: HeldBundle): Safe[] {
+function told({ bundleVersion, bundleHash, signed, plane }: HeldPlaneConfig): Safe[] {
   const lines = [safe`configuration ${bundleVersion}  ${bundleHash}`];
   if (signed !== null) {
     const { projectId, environment, issuedAt, riskConfig, settings } = signed.bundle;

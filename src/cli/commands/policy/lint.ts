@@ -3,9 +3,9 @@
  * Tested by `test/cli/commands/policy/files.test.ts`.
  */
 import type { Json } from '../../../core/json/parse.ts';
-import type { Checkpoint } from '../../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../core/policy/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
-import type { Finding } from '../../../core/policy/lint/check.ts';
+import type { Finding } from '../../../core/policy/lint/finding.ts';
 import { printText } from '../../../core/policy/language/text.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
@@ -63,14 +63,14 @@ function human(findings: readonly FileFinding[], policies: number, { styles }: O
 async function checkpoints(
   { io, session, signal }: Invocation<typeof spec>,
   word: string,
-): Promise<Checkpoint[]> {
+): Promise<PolicyInput[]> {
   const place = { io, signal };
   if (word === '-' || isThere(word, place)) {
     const values = valuesOf(await readInput(word, place));
     return values.map((value, at) => checkpointOf(recorded(value), `${word} ${at + 1}`));
   }
   const client = await session.client();
-  const found: Checkpoint[] = [];
+  const found: PolicyInput[] = [];
   let cursor: string | undefined;
   do {
     const { body } = await client.listPolicyEvaluations({ query: { runId: word, cursor, limit: 100 } });

@@ -8,7 +8,7 @@ import { limits } from '../../../contract/limits.ts';
 import { explain } from '../../../core/proof/bundle.ts';
 import type { Explanation } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
-import type { Verdict } from '../../../core/proof/verdict.ts';
+import type { ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundle } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
@@ -177,7 +177,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   return out.verdict;
 }
 
-function exitOf({ verified, code }: Verdict): number {
+function exitOf({ verified, code }: ProofVerdict): number {
   if (verified) return exit.ok;
   return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
 }

@@ -9,7 +9,7 @@ import { createClient, type Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
 import { parseTrust } from '../../../core/note/trust.ts';
 import type { Trust } from '../../../core/note/trust.ts';
-import { isVacuous, vacuousCodes, type Verdict } from '../../../core/proof/verdict.ts';
+import { isVacuous, vacuousCodes, type ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundle } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
@@ -155,7 +155,10 @@ interface Offline {
   readonly trust: Trust;
 }
 
-async function verdictOf(out: Out, { bytes, trust, file }: Offline & { file: string }): Promise<Verdict> {
+async function verdictOf(
+  out: Out,
+  { bytes, trust, file }: Offline & { file: string },
+): Promise<ProofVerdict> {
   const verdict = verifyBundle(bytes, trust);
   if (out.isJson) return verdict;
   const { green, red, yellow, bold } = out.styles;

@@ -1,6 +1,6 @@
 /**
- * Arithmetic of conditions on finite doubles, from left to right. Texts are no numbers, whatever they look like.
- * What has no finite result, such as a division by zero, is indeterminate; -0 is 0.
+ * Arithmetic of conditions on finite doubles, from left to right. A text is never a number. A result that is not finite,
+ * such as of a division by zero, is indeterminate; -0 is 0. Proven by `test/core/policy/evaluate/compile.test.ts`.
  */
 import type { Evaluate, Operand, Site } from './operator.ts';
 import { Indeterminate } from './indeterminate.ts';
@@ -17,7 +17,7 @@ const operations: Readonly<Record<Arithmetic, (a: number, b: number) => number>>
   max: (a, b) => Math.max(a, b),
 };
 
-/** One argument is the result itself, for `-` its negation. */
+/** A single argument is the result itself, for `-` its negation. */
 export function arithmetic(operands: readonly Operand[], site: Site, op: Arithmetic): Evaluate {
   const wrongTypes = operands.map(({ read }) => site.because('type', read));
   const notFinite = site.because('arith');

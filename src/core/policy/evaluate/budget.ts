@@ -1,9 +1,9 @@
 /**
- * What one evaluation may cost, in units: for each item of a list that it walks, one for each clause that it asks
- * of the item, and one for every 64 characters of a text that it works on or compares, so that a short one is free
- * and long ones within iterators are not. A text of more than 4 KiB is compared only. Beyond the budget the answer
- * is indeterminate: whoever sends a list decides how long it is, so ten thousand units, about 0.3 ms, bound a policy.
- * Evaluation is synchronous and calls nothing outside, so one counter serves all conditions.
+ * The cost of one evaluation in units: for each item of a walked list, one for each clause asked of the item; and one for
+ * every 64 characters of a text that it processes or compares. So short texts are free, and long texts within iterators
+ * are not. A text over 4 KiB is only compared. Beyond the budget the result is indeterminate. Clients choose the length of
+ * lists, so ten thousand units, about 0.3 ms, limit each policy. Evaluation is synchronous and calls nothing outside, so
+ * one counter serves all conditions.
  * Proven by `test/core/policy/condition-limits.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -11,10 +11,10 @@ import type { Node } from '../language/ast.ts';
 import { iterates } from '../language/operand-types.ts';
 
 let unitsLeft: number = limits.conditionUnits;
-/** Of the evaluations before this one. */
+/** Units of the earlier evaluations. */
 let done = 0;
 
-/** What an evaluation that walks no list costs, next to a unit. */
+/** Cost of an evaluation without lists, in units. */
 const evaluationUnits = 16;
 
 export function resetBudget(): void {
@@ -22,17 +22,17 @@ export function resetBudget(): void {
   unitsLeft = limits.conditionUnits;
 }
 
-/** Units of all evaluations so far, of this thread: what was done between two calls is their difference. */
+/** Returns the units of all evaluations in this thread; the work between two calls is the difference. */
 export const workDone = (): number => done + limits.conditionUnits - unitsLeft;
 
-/** Counts other work, of about 0.1 µs a unit. */
+/** Counts other work; a unit is about 0.1 µs. */
 export function addWork(units: number): void {
   done += units;
 }
 
 /**
- * Takes the units of a list before it is walked, however early the walk may end, so that the cost does not hang on
- * the order of items. False, and nothing taken, where too few are left.
+ * Spends the units of a list before it is walked, even if the walk ends early, so that the cost does not depend on the
+ * order of items. Returns false and spends nothing if too few are left.
  */
 export function spend(units: number): boolean {
   if (units > unitsLeft) return false;
@@ -41,9 +41,9 @@ export function spend(units: number): boolean {
 }
 
 /**
- * The units for one item that `some`, `all` and `none` ask about: one for each clause of the predicate, which is
- * what `and`, `or` and `if` connect, for each operand of a clause beyond the second, each default, and each `!`. An
- * iterator within takes the units for its own items when it comes to them.
+ * Returns the units for one item of `some`, `all` and `none`: one for each clause of the predicate (the operands of `and`,
+ * `or` and `if`), each operand of a clause beyond the second, each default, and each `!`. A nested iterator spends the
+ * units for its own items when it runs.
  */
 export const unitsOf = (predicate: Node): number => Math.max(1, clauseUnits(predicate));
 
@@ -68,7 +68,7 @@ function clauseUnits(node: Node): number {
   }
 }
 
-/** A path or a literal is part of the clause that it stands in. */
+/** A path or a literal costs nothing beyond its clause. */
 function operandUnits(node: Node): number {
   switch (node.kind) {
     case 'literal':
@@ -85,14 +85,14 @@ function operandUnits(node: Node): number {
 const sum = (nodes: readonly Node[], units: (node: Node) => number): number =>
   nodes.reduce((total, node) => total + units(node), 0);
 
-/** Takes the units for going through so many UTF-16 code units of text. */
+/** Spends the units for processing so many UTF-16 code units of text. */
 export const spendText = (characters: number): boolean => characters < 64 || spend(characters >> 6);
 
-/** Whether an operator may work on a text, for which it pays first, as measuring one costs something too. */
+/** Returns whether an operator may process a text; spends units first, because measuring has a cost, too. */
 export const mayWorkOn = (text: string): boolean =>
   text.length <= limits.conditionStringBytes && spendText(text.length) && isShort(text);
 
-/** Whether a text is within its bound. Cost: constant for texts far below or above it. */
+/** Returns whether a text is within its limit. Cost: constant for texts far below or above it. */
 export function isShort(text: string): boolean {
   if (text.length * 3 <= limits.conditionStringBytes) return true;
   return text.length <= limits.conditionStringBytes && Buffer.byteLength(text) <= limits.conditionStringBytes;

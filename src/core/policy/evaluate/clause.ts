@@ -1,8 +1,7 @@
 /**
- * A condition as its author thinks of it: connectives (`and`, `or`, `!`, `!!`, `if`) over clauses that are true,
- * false or indeterminate. Each has the path of its member in the canonical JSON, such as `$.and[0].===`. What a
- * clause is, is said here once, for explaining, linting and coverage; what it answers, by `compile` alone.
- * Proven by `test/core/policy/explain/detail.test.ts`.
+ * The clauses of a condition as its author sees them: connectives (`and`, `or`, `!`, `!!`, `if`) over clauses that are
+ * true, false or indeterminate. Each has a path in the canonical JSON, such as `$.and[0].===`. Explaining, linting and
+ * coverage share this definition; only `compile` evaluates clauses. Proven by `test/core/policy/explain/detail.test.ts`.
  */
 import type { Node } from '../language/ast.ts';
 import { addWork } from './budget.ts';
@@ -15,25 +14,25 @@ export type Call = Extract<Node, { kind: 'call' }>;
 
 export interface Clause {
   readonly node: Node;
-  /** In the canonical JSON, such as `$.and[0].===`. */
+  /** Path in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
-  /** The operator; `val` for a path and `literal` for a value that stand as a clause. */
+  /** The operator; `val` for a path and `literal` for a value used as a clause. */
   readonly op: string;
   /** The operands of a connective; empty for a leaf. */
   readonly parts: readonly Clause[];
-  /** The paths of the checkpoint that it may read, each once. */
+  /** Paths of the policy input that it may read, each once. */
   readonly reads: readonly Path[];
-  /** As texts. */
+  /** The same paths as texts. */
   readonly readTexts: readonly string[];
   readonly condition: Condition;
 }
 
-/** Of compiling a clause: 10 µs. */
+/** Work units of compiling a clause: 10 µs. */
 const compiledUnits = 100;
 
 const known = new WeakMap<Node, Clause>();
 
-/** The clauses of a condition. Cost: compiles each once for as long as the node lives. */
+/** Returns the clauses of a condition. Cost: compiles each once in the lifetime of the node. */
 export function clausesOf(node: Node): Clause {
   let clause = known.get(node);
   if (clause === undefined) {
@@ -44,16 +43,16 @@ export function clausesOf(node: Node): Clause {
   return clause;
 }
 
-/** The clauses that are no connectives, in the order of the text. */
+/** Returns the clauses that are not connectives, in text order. */
 export const leavesOf = (clause: Clause): readonly Clause[] =>
   clause.parts.length === 0 ? [clause] : clause.parts.flatMap(leavesOf);
 
-/** A clause and all below it, in the order of the text. */
+/** Returns a clause and all clauses below it, in text order. */
 export const allOf = (clause: Clause): readonly Clause[] => [clause, ...clause.parts.flatMap(allOf)];
 
 /**
- * The condition with another node in place of one clause of it; undefined drops the clause from its `and` or
- * `or`, of which one that is left stands alone.
+ * Returns the condition with another node in place of one clause; undefined removes the clause from its `and` or `or`,
+ * and a single remaining clause replaces the connective.
  */
 export function replaced(root: Clause, target: Clause, by: Node | undefined): Node {
   if (root === target) return by ?? root.node;
@@ -78,7 +77,7 @@ function clauseAt(node: Node, at: string): Clause {
   return { node, path, op, parts, reads, readTexts, condition: compile(node) };
 }
 
-/** The paths of the checkpoint below a node, each once, without defaults, in the order of the text. */
+/** Returns the paths of the policy input below a node, each once, without defaults, in text order. */
 export function readsOf(node: Node): readonly Path[] {
   const found = new Map<string, Path>();
   collect(node, found);

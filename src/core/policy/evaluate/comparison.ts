@@ -1,8 +1,8 @@
 /**
- * Equality and order of conditions. Values are compared within one type: numbers as doubles, texts by UTF-16
- * code units, false before true. Of two types, or where one is a list or an object, `===` is false and all
- * others are indeterminate; two lists or two objects are never compared. Three operands are two comparisons of
- * neighbours that must both hold.
+ * Equality and order of conditions. Values are compared within one type: numbers as doubles, texts by UTF-16 code units,
+ * false before true. For two types, or a list or object, `===` is false and all other operators are indeterminate; two
+ * lists or two objects are never compared. Three operands are two comparisons of neighbours, which must both be true.
+ * Proven by `test/core/policy/evaluate/compile.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import { spendText } from './budget.ts';
@@ -12,7 +12,7 @@ import type { Value } from './indeterminate.ts';
 
 type Compare = (a: Value, b: Value) => boolean | Indeterminate;
 
-/** `==` and `!=`, indeterminate for values of two types; `===` and `!==`, for which they differ. */
+/** `==` and `!=` are indeterminate for values of two types; `===` and `!==` treat them as different. */
 export function equality(
   operands: readonly Operand[],
   site: Site,
@@ -31,7 +31,7 @@ export function equality(
   return chain(operands, site, compare);
 }
 
-/** The most frequent comparison: the type of one side is known, and it costs no units. */
+/** Fast path of the most frequent comparison: the type of one side is known, and it costs no units. */
 function againstLiteral(
   { evaluate }: Operand,
   literal: boolean | number | string,
@@ -63,7 +63,7 @@ export function order(operands: readonly Operand[], site: Site, op: keyof typeof
   });
 }
 
-/** Whether two values are the same. */
+/** Returns a comparison for equality. */
 export function same(wrongType: Indeterminate, isStrict: boolean): Compare {
   return (a, b) => {
     if (typeof a === typeof b && typeof a !== 'object') return a === b;
@@ -85,7 +85,7 @@ function different(wrongType: Indeterminate, isStrict: boolean): Compare {
 const wrongTypeOf = (left: Operand, right: Operand, site: Site): Indeterminate =>
   site.because('type', left.read ?? right.read);
 
-/** A comparison that takes the units for going through the shorter one of two texts. */
+/** Wraps a comparison so that it spends units for the shorter of two texts. */
 function paid(
   compareWith: (wrongType: Indeterminate) => Compare,
   [left, right]: readonly [Operand, Operand],
@@ -99,7 +99,7 @@ function paid(
   };
 }
 
-/** Compares neighbours; one that does not hold decides, whatever the other is. */
+/** Compares neighbours; a false comparison decides, whatever the other result. */
 function chain(
   operands: readonly Operand[],
   site: Site,

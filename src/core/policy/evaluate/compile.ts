@@ -1,13 +1,14 @@
 /**
- * Conditions as closures (`gov.cond/1`): no eval, no recursion over user data, no state but a budget. A condition
- * is compiled once for each policy version and evaluated for every checkpoint.
+ * Compiles conditions to closures (`gov.cond/1`): no eval, no recursion over user data, no state except a budget.
+ * A condition is compiled once for each policy version and evaluated for every policy input.
  *
- * Truth is Kleene's: `and` is false if one operand is, else indeterminate if one is. All operators are monotone:
- * where values become absent, an answer can only become indeterminate. Only `exists`, `missing` and defaults,
- * which are there to ask for absence, can tell a hidden value from none.
+ * Truth is Kleene's: `and` is false if one operand is false, else indeterminate if one is indeterminate. All operators are
+ * monotone: when values become absent, a result can only become indeterminate. Only `exists`, `missing` and defaults, which
+ * test for absence, can distinguish a hidden value from an absent one.
  *
- * Proven by `test/core/policy/evaluate/compile.test.ts`, by the public suites (`test/core/policy/jsonlogic.test.ts`, `test/core/policy/cerbos.test.ts`,
- * `test/core/policy/flagd.test.ts`) and against a second evaluator, written from the specification (`test/core/policy/reference.test.ts`).
+ * Proven by `test/core/policy/evaluate/compile.test.ts`, by the public suites (`test/core/policy/jsonlogic.test.ts`,
+ * `test/core/policy/cerbos.test.ts`, `test/core/policy/flagd.test.ts`) and against a second evaluator, written from the
+ * specification (`test/core/policy/reference.test.ts`).
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import { arithmetic } from './arithmetic.ts';
@@ -31,8 +32,8 @@ export type { Reason, Value } from './indeterminate.ts';
 
 type Call = Extract<Node, { kind: 'call' }>;
 
-/** What a condition is asked about, exactly as it was sent. */
-export interface Checkpoint {
+/** The input that a condition is evaluated on, exactly as sent; `checkpoint` on the wire. */
+export interface PolicyInput {
   readonly step?: number;
   readonly context: JsonObject;
 }
@@ -41,53 +42,53 @@ export type Truth = 'true' | 'false' | 'indeterminate';
 
 export interface Condition {
   readonly node: Node;
-  /** Cost: linear in the nodes and in what is asked of the items of lists, which a budget bounds (`budget.ts`). */
-  evaluate(checkpoint: Checkpoint): Truth;
-  /** Why a condition is indeterminate; null where it is true or false. */
-  why(checkpoint: Checkpoint): Indeterminate | null;
+  /** Cost: linear in the nodes and in the clauses asked of list items, which a budget limits (`budget.ts`). */
+  evaluate(input: PolicyInput): Truth;
+  /** Returns why a condition is indeterminate; null if it is true or false. */
+  why(input: PolicyInput): Indeterminate | null;
 }
 
 /**
- * A condition that can be evaluated. The node is trusted to be checked (`parseCondition` or `checkCondition`);
- * the checkpoint is the caller's and may hold anything that is JSON.
+ * Compiles a condition. The node must have been checked (`parseCondition` or `checkCondition`); the policy input is
+ * attacker controlled and may be any JSON.
  */
 export function compile(node: Node): Condition {
   const value = compileValue(node);
-  const truth = (checkpoint: Checkpoint): boolean | Indeterminate => truthOf(value(checkpoint));
+  const truth = (input: PolicyInput): boolean | Indeterminate => truthOf(value(input));
   return {
     node,
-    evaluate: (checkpoint) => {
-      const answer = truth(checkpoint);
+    evaluate: (input) => {
+      const answer = truth(input);
       return answer === true ? 'true' : answer === false ? 'false' : 'indeterminate';
     },
-    why: (checkpoint) => {
-      const answer = truth(checkpoint);
+    why: (input) => {
+      const answer = truth(input);
       return typeof answer === 'boolean' ? null : answer;
     },
   };
 }
 
 /**
- * The value of a node, with a budget of its own. For a node inside `some`, `all` or `none`, `item` is the element
- * that it is asked about. Evaluation allocates only what is a new value: a list with expressions, a text.
+ * Compiles a node to its value, with a budget of its own. For a node inside `some`, `all` or `none`, `item` is the current
+ * element. Evaluation allocates only new values: a list with expressions, a text.
  */
-export function compileValue(node: Node): (checkpoint: Checkpoint, item?: Json) => Value {
+export function compileValue(node: Node): (input: PolicyInput, item?: Json) => Value {
   const evaluate = compileNode(node, { asTruth: true, items: '' });
-  return (checkpoint, item) => {
+  return (input, item) => {
     resetBudget();
-    return evaluate(checkpoint, item);
+    return evaluate(input, item);
   };
 }
 
-/** Where a node stands. */
-interface Place {
-  /** Whether only its truth counts; elsewhere two different false values must not stand in for each other. */
+/** The context of a node during compilation. */
+interface CompileScope {
+  /** Whether only the truth of the node counts; elsewhere two different false values must stay distinct. */
   readonly asTruth: boolean;
-  /** How the items of the innermost list are named in messages. */
+  /** Name of the items of the innermost list, for messages. */
   readonly items: string;
 }
 
-function compileNode(node: Node, place: Place): Evaluate {
+function compileNode(node: Node, place: CompileScope): Evaluate {
   switch (node.kind) {
     case 'literal': {
       const value = node.value ?? new Indeterminate('absent', null, node);
@@ -102,7 +103,7 @@ function compileNode(node: Node, place: Place): Evaluate {
   }
 }
 
-function compileList(nodes: readonly Node[], place: Place): Evaluate {
+function compileList(nodes: readonly Node[], place: CompileScope): Evaluate {
   const literals = nodes.map((item) => (item.kind === 'literal' ? item.value : undefined));
   if (literals.every((item) => item !== undefined)) return () => literals;
   const items = nodes.map((item) => compileNode(item, { ...place, asTruth: false }));
@@ -113,7 +114,7 @@ function compileList(nodes: readonly Node[], place: Place): Evaluate {
     });
 }
 
-function compilePath(node: Path, place: Place): Evaluate {
+function compilePath(node: Path, place: CompileScope): Evaluate {
   const absent = new Indeterminate('absent', readOf(node, place), node);
   const lookup = lookupOf(node);
   if (node.fallback === undefined) return (root, item) => lookup(root, item) ?? absent;
@@ -121,13 +122,13 @@ function compilePath(node: Path, place: Place): Evaluate {
   return (root, item) => lookup(root, item) ?? fallback(root, item);
 }
 
-/** The name of the path that a node reads, null for other nodes. */
-function readOf(node: Node, { items }: Place): string | null {
+/** Returns the name of the path that a node reads; null for other nodes. */
+function readOf(node: Node, { items }: CompileScope): string | null {
   if (node.kind !== 'path') return null;
   return spellPath(node.scope === 'root' ? '' : items, node.path);
 }
 
-function compileCall(node: Call, place: Place): Evaluate {
+function compileCall(node: Call, place: CompileScope): Evaluate {
   const { op, args } = node;
   const site = siteOf(node);
   switch (op) {
@@ -168,7 +169,7 @@ function compileCall(node: Call, place: Place): Evaluate {
 
 type Logic = 'exists' | 'missing' | 'and' | 'or' | '!' | '!!' | 'if';
 
-function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
+function compileLogic(node: Call, op: Logic, place: CompileScope): Evaluate {
   const { args } = node;
   const compileArg = (arg: Node, asTruth: boolean): Evaluate => compileNode(arg, { ...place, asTruth });
   switch (op) {
@@ -196,7 +197,7 @@ function compileLogic(node: Call, op: Logic, place: Place): Evaluate {
   }
 }
 
-/** Operators that have a value for values, in any order. */
+/** Compiles operators that evaluate all their operands. */
 function compileOperation(
   op: Exclude<Operator, Logic | 'some' | 'all' | 'none' | 'in'>,
   operands: readonly Operand[],
@@ -236,7 +237,7 @@ function compileOperation(
   }
 }
 
-/** What an operator takes a value from. */
-function operandOf(node: Node, place: Place): Operand {
+/** Compiles an operand. */
+function operandOf(node: Node, place: CompileScope): Operand {
   return { node, evaluate: compileNode(node, { ...place, asTruth: false }), read: readOf(node, place) };
 }

@@ -1,8 +1,8 @@
 /**
- * From the truth of a condition to a decision, and from many decisions to one (docs/reference/policy-language.md; contract G5-G8).
- * Fails closed: a condition that cannot be decided acts as if it held, and an `allow` that cannot be decided
- * escalates. Deny stands above escalate, because an approval must not undo a deny. Severity never changes a
- * decision. Proven by `test/core/policy/evaluate/decision.test.ts`.
+ * From the truth of a condition to a decision, and from many decisions to one (`docs/reference/policy-language.md`; contract G5-G8). It
+ * fails closed: an undecided condition acts as if it were true, and an undecided `allow` escalates. Deny ranks above
+ * escalate, because an approval must not undo a deny. Severity never changes a decision.
+ * Proven by `test/core/policy/evaluate/decision.test.ts`.
  */
 import {
   type PolicyAction,
@@ -18,10 +18,10 @@ export interface Decision {
   readonly outcome: PolicyOutcome;
 }
 
-/** A policy that is not in force raises no objection. */
+/** The decision of a policy that is not in force: no objection. */
 export const inactive: Decision = Object.freeze({ decision: 'allow', outcome: 'inactive' });
 
-/** `allow` for a condition that is false says "raises no objection"; it grants nothing. */
+/** Returns the decision; `allow` for a false condition means "no objection" and grants nothing. */
 export function decide(action: PolicyAction, truth: Truth): Decision {
   switch (truth) {
     case 'true':
@@ -33,11 +33,11 @@ export function decide(action: PolicyAction, truth: Truth): Decision {
   }
 }
 
-/** Whether the policy has a say: its condition held, or could not be decided. */
+/** Returns whether the policy counts: its condition was true or indeterminate. */
 export const counts = (outcome: PolicyOutcome): boolean =>
   outcome === 'matched' || outcome === 'indeterminate';
 
-/** The most restrictive decision of those that count; `defaultDecision` where none does. Order is no matter. */
+/** Returns the most restrictive counting decision; `defaultDecision` without one. The order does not matter. */
 export function combine(
   decisions: Iterable<Decision>,
   defaultDecision: PolicyAction = 'allow',
@@ -49,10 +49,10 @@ export function combine(
   return policyActions[strictest] ?? defaultDecision;
 }
 
-/** 0 for allow, 1 for warn, 2 for escalate, 3 for deny. */
+/** Returns 0 for allow, 1 for warn, 2 for escalate, 3 for deny. */
 export const restriction = (action: PolicyAction): number => policyActions.indexOf(action);
 
-/** The gravest of many decisions, in the order given; of those that are alike, the first. */
+/** Returns the gravest of many decisions, in the given order; the first of equal ones. */
 export function gravest<D extends Decision>(decisions: readonly D[], most: number): readonly D[] {
   if (decisions.length <= most) return decisions;
   const kept = new Set<D>();
@@ -71,7 +71,7 @@ export function direction(before: PolicyAction, after: PolicyAction): Direction 
   return step > 0 ? 'tightened' : 'loosened';
 }
 
-/** The graver of two, where null is none. */
+/** Returns the graver of two severities; null is the least. */
 export function graver(a: PolicySeverity | null, b: PolicySeverity | null): PolicySeverity | null {
   const grave = (severity: PolicySeverity | null): number =>
     severity === null ? -1 : policySeverities.indexOf(severity);

@@ -1,20 +1,20 @@
 /**
- * The third truth of conditions (`gov.cond/1`): what an operator answers where it cannot know. It spreads through
- * every operator but `and`, `or`, `exists`, `missing` and defaults, and it is never read as false: a policy that
- * cannot be decided is enforced. Proven by `test/core/policy/evaluate/compile.test.ts`.
+ * The third truth value of conditions (`gov.cond/1`): the result of an operator that lacks a usable value.
+ * It propagates through every operator except `and`, `or`, `exists`, `missing` and defaults. It never counts as false: a
+ * policy that cannot be decided is enforced. Proven by `test/core/policy/evaluate/compile.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 
-/** `absent`: no such value, or null. `type`: not what the operator takes. `arith`: no finite number. */
+/** `absent`: no value, or null. `type`: a wrong type. `arith`: no finite number. `budget`: too much work. */
 export type Reason = 'absent' | 'type' | 'arith' | 'budget';
 
-/** Made when a condition is compiled, one for each place and reason, so that evaluation allocates nothing. */
+/** Created at compile time, one for each node and reason, so that evaluation allocates nothing. */
 export class Indeterminate {
   readonly reason: Reason;
-  /** The path whose value was absent or of the wrong type, such as `context.a.b`; null where no path was read. */
+  /** The path with the absent value or wrong type, such as `context.a.b`; null if no path was read. */
   readonly read: string | null;
-  /** Where it arose: the path that was absent, else the call. */
+  /** The absent path, else the call. */
   readonly node: Node;
 
   constructor(reason: Reason, read: string | null, node: Node) {
@@ -24,10 +24,10 @@ export class Indeterminate {
   }
 }
 
-/** What a node evaluates to; null only inside lists and objects, where it stands for what is absent. */
+/** The value of a node; null occurs only inside lists and objects, for an absent value. */
 export type Value = Json | Indeterminate;
 
-/** Truth as in JsonLogic: false, 0, "" and [] are false; all else, also "0" and {}, is true. */
+/** Truth as in JsonLogic: false, 0, "" and [] are false; everything else is true, also "0" and {}. */
 export function truthOf(value: Value): boolean | Indeterminate {
   switch (typeof value) {
     case 'boolean':

@@ -1,7 +1,7 @@
 /**
- * `in`, `some`, `all` and `none` of conditions. Membership follows `==`: an item of another type than the value,
- * an absent one, and lists and objects leave it open unless an item equals the value. Were they taken for other
- * values, whoever sends `["shell"]` for `"shell"` would not be held to a condition about it. Proven by
+ * `in`, `some`, `all` and `none` of conditions. Membership follows `==`: an item of another type than the value, an absent
+ * item, and lists and objects are indeterminate unless an item equals the value. If they counted as different, a client
+ * could send `["shell"]` instead of `"shell"` to evade a condition. Proven by
  * `test/core/policy/evaluate/compile.test.ts` and `test/core/policy/reference.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
@@ -11,7 +11,7 @@ import type { Evaluate, Operand, Site } from './operator.ts';
 import { Indeterminate, truthOf } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 
-/** `in` for a list that is written out in the condition, whose items cost no units. */
+/** `in` for a literal list in the condition, whose items cost no units. */
 export function inItems(needle: Operand, items: readonly Operand[], site: Site): Evaluate {
   const literals = items.map(({ node }) => (node.kind === 'literal' ? node.value : null));
   if (!literals.includes(null)) return inTable(needle, literals, site);
@@ -32,7 +32,7 @@ export function inItems(needle: Operand, items: readonly Operand[], site: Site):
   };
 }
 
-/** Scalars only: one look-up, whatever the length of the list. False needs a value of the type of all of them. */
+/** Scalars only: one look-up for any length of the list. False requires a value of the common type of the items. */
 function inTable(needle: Operand, literals: readonly Json[], site: Site): Evaluate {
   const table = new Set<Value>(literals);
   const types = new Set(literals.map((each) => typeof each));
@@ -46,7 +46,7 @@ function inTable(needle: Operand, literals: readonly Json[], site: Site): Evalua
   };
 }
 
-/** `in` for what the checkpoint has or what is computed: a list, as above, or a text, which may hold another. */
+/** `in` for a computed value or one of the policy input: a list as above, or a text that may contain another. */
 export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluate {
   const wrongNeedle = site.because('type', needle.read);
   const wrongHaystack = site.because('type', haystack.read);
@@ -77,8 +77,8 @@ export function inValue(needle: Operand, haystack: Operand, site: Site): Evaluat
 }
 
 /**
- * `some`, `all` and `none` of a list. As in JsonLogic, `all` of an empty list is false. What is indeterminate for
- * one item is so for the list, unless another item decides.
+ * `some`, `all` and `none` of a list. As in JsonLogic, `all` of an empty list is false. An item that is indeterminate makes
+ * the list indeterminate, unless another item decides.
  */
 export function iterator(
   list: Operand,

@@ -1,15 +1,18 @@
-/** `and`, `or`, `!`, `!!`, `if` and `missing` of conditions: the semantics are in `compile.ts`. */
+/**
+ * `and`, `or`, `!`, `!!`, `if` and `missing` of conditions; `compile.ts` has the semantics.
+ * Proven by `test/core/policy/reference.test.ts`.
+ */
 import type { Evaluate, Site } from './operator.ts';
 import { truthOf } from './indeterminate.ts';
 import type { Indeterminate, Value } from './indeterminate.ts';
 import type { Lookup } from './lookup.ts';
 
 /**
- * `and` and `or` from left to right: the first operand that decides, as in JsonLogic, else what is indeterminate,
+ * `and` and `or` from left to right: the first operand that decides, as in JsonLogic, else the first indeterminate one,
  * else the last operand.
  *
- * An operand that decides absorbs an indeterminate one before it where only truth counts (`absorbs`). Elsewhere
- * it must not: `{"===":[{"and":[a, b]}, 0]}` with a = 0 and b = "" would be true, and false once a is hidden.
+ * If only truth counts (`absorbs`), a deciding operand absorbs an earlier indeterminate one. Elsewhere it must not:
+ * `{"===":[{"and":[a, b]}, 0]}` with a = 0 and b = "" would be true, and false once a is hidden.
  */
 export function connective(op: 'and' | 'or', operands: readonly Evaluate[], absorbs: boolean): Evaluate {
   const decides = op === 'or';
@@ -28,7 +31,7 @@ export function connective(op: 'and' | 'or', operands: readonly Evaluate[], abso
   };
 }
 
-/** `!` where negated, else `!!`. */
+/** `!` if negated, else `!!`. */
 export function negation(operand: Evaluate, isNegated: boolean): Evaluate {
   return (root, item) => {
     const truth = truthOf(operand(root, item));
@@ -36,7 +39,7 @@ export function negation(operand: Evaluate, isNegated: boolean): Evaluate {
   };
 }
 
-/** `if`: conditions and values in turn, then a value for else; where there is none, absent. */
+/** `if`: conditions and values alternate, then a value for else; without it the result is absent. */
 export function choice(operands: readonly Evaluate[], site: Site): Evaluate {
   const noElse = site.because('absent');
   return (root, item) => {
@@ -50,7 +53,7 @@ export function choice(operands: readonly Evaluate[], site: Site): Evaluate {
   };
 }
 
-/** `missing`: the names of those paths that hold nothing, or null, in the order given. */
+/** `missing`: the names of the paths with no value or null, in the given order. */
 export function missing(paths: readonly { readonly lookup: Lookup; readonly name: string }[]): Evaluate {
   return (root, item) => paths.filter(({ lookup }) => lookup(root, item) === null).map(({ name }) => name);
 }

@@ -1,5 +1,5 @@
 /**
- * The paths of a condition as reads of a checkpoint and of the item that an iterator is at.
+ * Reads of condition paths from a policy input and from the current item of an iterator.
  * Proven by `test/core/policy/evaluate/compile.test.ts`.
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
@@ -9,7 +9,7 @@ import { presence, reader } from '../language/path.ts';
 
 export type Path = Extract<Node, { kind: 'path' }>;
 
-/** A read of a path; null where it is absent. */
+/** Reads a path; null if it is absent. */
 export type Lookup = (...at: Parameters<Evaluate>) => Json | null;
 
 export function lookupOf({ scope, path }: Path): Lookup {
@@ -24,7 +24,7 @@ export function lookupOf({ scope, path }: Path): Lookup {
   return first === undefined ? (root) => root as unknown as JsonObject : () => null;
 }
 
-/** `exists`: whether there is a value at a path. As in JsonLogic null is one, though no operator can use it. */
+/** `exists`: whether a path has a value. As in JsonLogic null is one, although no operator can use it. */
 export function existsAt({ scope, path }: Path): Evaluate {
   const isPresent = presence(path);
   return scope === 'item'
@@ -32,6 +32,6 @@ export function existsAt({ scope, path }: Path): Evaluate {
     : (root) => isPresent(root as unknown as JsonObject);
 }
 
-/** As JsonLogic's `missing` lists a path: dotted, without the `context` that shorthand leaves out. */
+/** Returns a path as JsonLogic's `missing` lists it: dotted, without a leading `context`. */
 export const missingName = ({ path }: Path): string =>
   (path[0] === 'context' && path.length > 1 ? path.slice(1) : path).join('.');

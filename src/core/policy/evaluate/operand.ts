@@ -1,13 +1,13 @@
-/** What operators expect of their operands, in words, for explanations. */
+/** Operand types of operators as words for explanations. Proven by `test/core/policy/explain/reasoning.test.ts`. */
 import type { Node, Operator } from '../language/ast.ts';
 import type { Indeterminate } from './compile.ts';
 
 export const opposite = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' } as const;
 
-/** The order with its sides exchanged. */
+/** The order operator after exchanging the sides. */
 export const mirrored = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 
-/** The type that was needed where a clause could not be decided; `value` where any would do. */
+/** Returns the type that an undecided clause needed; `value` if any type would do. */
 export function neededType(clause: Node, { node, reason }: Indeterminate): string {
   const caller = reason === 'absent' && node.kind !== 'call' ? callerOf(clause, node) : undefined;
   const call = caller ?? (node.kind === 'call' ? node : undefined);
@@ -34,7 +34,7 @@ const byOperator: Readonly<Partial<Record<Operator, string>>> = {
   cat: 'scalar',
 };
 
-/** The call that has a node as argument; undefined where it is no argument. */
+/** Returns the call that has a node as argument; undefined if there is none. */
 function callerOf(within: Node, node: Node): Node | undefined {
   if (within.kind === 'path') {
     return within.fallback === undefined ? undefined : callerOf(within.fallback, node);
@@ -50,7 +50,7 @@ function callerOf(within: Node, node: Node): Node | undefined {
 
 const isDefaultOf = (part: Node, node: Node): boolean => part.kind === 'path' && part.fallback === node;
 
-/** A comparison needs the type of what is written out on one of its sides. */
+/** Returns the type of the literals in a comparison. */
 function typeOfLiterals(args: readonly Node[]): string {
   for (const arg of args) {
     const items = arg.kind === 'list' ? arg.items : [arg];

@@ -1,10 +1,13 @@
-/** What operators are compiled from and to. */
+/**
+ * Types of compiled operators: evaluation, operands, and the place of a call.
+ * Proven by `test/core/policy/evaluate/compile.test.ts`.
+ */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import { Indeterminate } from './indeterminate.ts';
 import type { Reason, Value } from './indeterminate.ts';
 
-/** The value of a node for a checkpoint and, inside `some`, `all` and `none`, for the item that they are at. */
+/** Returns the value of a node for a policy input and, inside `some`, `all` and `none`, for the current item. */
 export type Evaluate = (
   root: { readonly step?: number; readonly context: JsonObject },
   item: Json | undefined,
@@ -13,11 +16,11 @@ export type Evaluate = (
 export interface Operand {
   readonly node: Node;
   readonly evaluate: Evaluate;
-  /** The path that it reads, as messages name it; null where it is no path. */
+  /** Name of the path that it reads, for messages; null if it is not a path. */
   readonly read: string | null;
 }
 
-/** A call: what it answers where it has no value. */
+/** A call, and the reasons why it may have no value. */
 export interface Site {
   readonly node: Node;
   because(reason: Reason, read?: string | null): Indeterminate;

@@ -1,6 +1,6 @@
 /**
- * `cat`, `substr`, `starts_with`, `ends_with`, `length` and `sem_ver` of conditions. Lengths and positions count
- * Unicode code points. A text of more than 4 KiB, read or made, is over the budget.
+ * `cat`, `substr`, `starts_with`, `ends_with`, `length` and `sem_ver` of conditions. Lengths and positions count Unicode
+ * code points. A text over 4 KiB, read or made, exceeds the budget. Proven by `test/core/policy/evaluate/compile.test.ts`.
  */
 import { isShort, mayWorkOn, spendText } from './budget.ts';
 import type { Evaluate, Operand, Site } from './operator.ts';
@@ -11,7 +11,7 @@ import type { Version, VersionOperator } from '../language/semver.ts';
 
 type Take<T> = (value: Value) => T | Indeterminate;
 
-/** What the operators below take from an operand: a text that they may work on, or what to answer instead. */
+/** Takes a text within the budget from a value, or the reason why it cannot. */
 function textOf({ read }: Operand, site: Site): Take<string> {
   const wrongType = site.because('type', read);
   const overBudget = site.because('budget', read);
@@ -21,7 +21,7 @@ function textOf({ read }: Operand, site: Site): Take<string> {
   };
 }
 
-/** `cat`: texts, and numbers and booleans as JSON spells them, one after the other. */
+/** `cat`: joins texts, and numbers and booleans in JSON spelling. */
 export function concatenation(operands: readonly Operand[], site: Site): Evaluate {
   const wrongTypes = operands.map(({ read }) => site.because('type', read));
   const overBudget = site.because('budget');
@@ -40,8 +40,8 @@ export function concatenation(operands: readonly Operand[], site: Site): Evaluat
 }
 
 /**
- * `substr`: from a position, which counts from the end where negative, for a number of characters, or up to that
- * many before the end where it is negative.
+ * `substr`: from a position (negative: from the end), for a number of characters (negative: up to that many before the
+ * end).
  */
 export function substring(operands: readonly Operand[], site: Site): Evaluate {
   const [text, start, count] = operands as [Operand, Operand, Operand | undefined];
@@ -58,7 +58,7 @@ export function substring(operands: readonly Operand[], site: Site): Evaluate {
   };
 }
 
-/** The code points of a text; the text itself where each is one UTF-16 code unit. */
+/** Returns the code points of a text; the text itself if each is one UTF-16 code unit. */
 const characters = (text: string): string | readonly string[] =>
   /[\ud800-\udfff]/.test(text) ? Array.from(text) : text;
 
@@ -77,7 +77,7 @@ function integerOf({ read }: Operand, site: Site): Take<number> {
   };
 }
 
-/** `starts_with` and `ends_with`: a text and what it begins or ends with. */
+/** `starts_with` and `ends_with`: whether a text begins or ends with another. */
 export function withAffix(
   [text, affix]: readonly [Operand, Operand],
   site: Site,
@@ -93,7 +93,7 @@ export function withAffix(
   };
 }
 
-/** `length`: the characters of a text or the items of a list. */
+/** `length`: the number of characters of a text or items of a list. */
 export function length(operand: Operand, site: Site): Evaluate {
   const takeText = textOf(operand, site);
   return (root, item) => {
@@ -104,7 +104,7 @@ export function length(operand: Operand, site: Site): Evaluate {
   };
 }
 
-/** `sem_ver`: a version, a comparison that is written out, and a version (`src/core/policy/language/semver.ts`). */
+/** `sem_ver`: compares two versions with a literal operator (`src/core/policy/language/semver.ts`). */
 export function semVer(operands: readonly Operand[], site: Site): Evaluate {
   const [left, operator, right] = operands as [Operand, Operand, Operand];
   const holds = operator.node.kind === 'literal' ? operator.node.value : null;
@@ -120,7 +120,7 @@ export function semVer(operands: readonly Operand[], site: Site): Evaluate {
   };
 }
 
-/** A version of a text or of a number such as 1.2; one that is written out is read once. */
+/** Takes a version from a text or a number such as 1.2; a literal is parsed once. */
 function versionOf({ node, read }: Operand, site: Site): Take<Version> {
   const wrongType = site.because('type', read);
   const overBudget = site.because('budget', read);
@@ -128,7 +128,7 @@ function versionOf({ node, read }: Operand, site: Site): Take<Version> {
     if (value instanceof Indeterminate) return value;
     if (typeof value !== 'string' && typeof value !== 'number') return wrongType;
     const text = String(value);
-    // a longer one is none, which costs nothing to see
+    // A longer text is no version, which costs nothing to detect.
     if (text.length <= versionChars && !spendText(text.length)) return overBudget;
     return parseVersion(text) ?? wrongType;
   };

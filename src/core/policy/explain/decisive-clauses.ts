@@ -1,52 +1,48 @@
 /**
- * Which clauses decided a condition for a checkpoint. Of an `and` that is false one false operand is enough, of
- * one that is true all are needed, and `or` is the dual, so what is found decides whatever the other clauses
- * are: with only its paths left in the checkpoint, a condition that was true or false is so still. Of several
- * such operands the one that takes the fewest paths is named. Proven by `test/core/policy/explain/detail.test.ts`.
+ * The decisive clauses of a condition for a policy input. One false operand decides a false `and`, all operands decide a
+ * true one, and `or` is the dual. The decisive clauses determine the result whatever the others are: an input with only
+ * their paths gives the same result, true or false. Of several such operands the one with the fewest paths is chosen.
+ * Proven by `test/core/policy/explain/detail.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Node } from '../language/ast.ts';
 import { workDone } from '../evaluate/budget.ts';
 import { clausesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 
-/** What all clauses of a condition may cost together: each has a budget of its own, and there may be hundreds. */
+/** Shared limit of all clauses of a condition: each has a budget of its own, and there may be hundreds. */
 interface Allowance {
   units: number;
 }
 
 /**
- * A clause and what it answered. What is below it is judged when it is asked for, which most of it never is; where
- * that would cost too much, it is taken for indeterminate.
+ * A clause and its result. The clauses below are evaluated on demand, which most never are; beyond the limit they count as
+ * indeterminate.
  */
 export class Judged {
   readonly clause: Clause;
   readonly truth: Truth;
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private readonly allowance: Allowance;
   private below: readonly Judged[] | undefined;
   private found: readonly Judged[] | undefined;
 
-  constructor(
-    clause: Clause,
-    checkpoint: Checkpoint,
-    allowance: Allowance = { units: limits.reasoningUnits },
-  ) {
+  constructor(clause: Clause, input: PolicyInput, allowance: Allowance = { units: limits.reasoningUnits }) {
     const before = workDone();
     this.clause = clause;
-    this.truth = allowance.units > 0 ? clause.condition.evaluate(checkpoint) : 'indeterminate';
-    this.checkpoint = checkpoint;
+    this.truth = allowance.units > 0 ? clause.condition.evaluate(input) : 'indeterminate';
+    this.input = input;
     this.allowance = allowance;
     allowance.units -= workDone() - before;
   }
 
   get parts(): readonly Judged[] {
-    this.below ??= this.clause.parts.map((part) => new Judged(part, this.checkpoint, this.allowance));
+    this.below ??= this.clause.parts.map((part) => new Judged(part, this.input, this.allowance));
     return this.below;
   }
 
-  /** The clauses below that decided, in the order of the text; of a leaf itself. */
+  /** The decisive clauses below, in text order; for a leaf the leaf itself. */
   get deciders(): readonly Judged[] {
     this.found ??= this.find();
     return this.found;
@@ -55,14 +51,14 @@ export class Judged {
   private find(): readonly Judged[] {
     const chosen = deciding(this.clause.op, this.truth, this.parts);
     const [only] = chosen;
-    // a connective that its parts do not explain decided itself: one that went beyond its budget
+    // A connective that its parts do not explain is decisive itself: it exceeded its budget.
     if (only === undefined) return [this];
     return chosen.length === 1 ? only.deciders : chosen.flatMap(({ deciders }) => deciders);
   }
 }
 
-/** What each clause of a condition answers. Cost: evaluates each clause that is asked about once more. */
-export const judge = (node: Node, checkpoint: Checkpoint): Judged => new Judged(clausesOf(node), checkpoint);
+/** Returns the results of the clauses of a condition. Cost: one more evaluation of each clause that is read. */
+export const judge = (node: Node, input: PolicyInput): Judged => new Judged(clausesOf(node), input);
 
 function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly Judged[] {
   switch (op) {
@@ -80,7 +76,7 @@ function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly 
   }
 }
 
-/** Of the parts with this truth, the one that takes the fewest paths to decide; the first of equals. */
+/** Returns the part with this truth that the fewest paths decide; the first of equals. */
 function cheapest(parts: readonly Judged[], truth: Truth): readonly Judged[] {
   const candidates = parts.filter((part) => part.truth === truth);
   if (candidates.length < 2) return candidates;
@@ -93,7 +89,7 @@ function cheapest(parts: readonly Judged[], truth: Truth): readonly Judged[] {
   return best === undefined ? [] : [best];
 }
 
-/** The tests of an `if` up to the one that was not false, and the value that it chose. */
+/** Returns the tests of an `if` up to the first that was not false, and the value that it chose. */
 function branch(parts: readonly Judged[]): readonly Judged[] {
   const passed: Judged[] = [];
   for (let at = 0; at < parts.length; at += 2) {
@@ -105,7 +101,7 @@ function branch(parts: readonly Judged[]): readonly Judged[] {
   return passed;
 }
 
-/** The paths that clauses read, as texts, each once. */
+/** Returns the paths that clauses read, as texts, each once. */
 export function pathsOf(judged: readonly Judged[]): readonly string[] {
   const [only] = judged;
   if (only !== undefined && judged.length === 1) return only.clause.readTexts;

@@ -1,13 +1,13 @@
 /**
- * What an evaluation with `explain` answers beside its sentence (contract G7): every clause with what it read
- * and answered, the paths that decided, and the nearest change that would alter the outcome. All of it comes from
- * `compile`; a clause has no second meaning here. Proven by `test/core/policy/explain/detail.test.ts`.
+ * Details of an evaluation with `explain` (contract G7): every clause with its inputs and result, the decisive paths, and
+ * the nearest change that alters the outcome. All of it comes from `compile`, so clauses have one meaning.
+ * Proven by `test/core/policy/explain/detail.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import { echoJson, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { nearest } from './nearest.ts';
@@ -17,22 +17,22 @@ import { judge, pathsOf } from './decisive-clauses.ts';
 import type { Judged } from './decisive-clauses.ts';
 
 export interface TraceEntry {
-  /** Of the clause in the canonical JSON, such as `$.and[0].===`. */
+  /** Path of the clause in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
   readonly op: string;
-  /** What it read, by path; null for what was absent. Long texts are cut, lists and objects named by size. */
+  /** Read values by path; null for absent ones. Long texts are cut, lists and objects shown by size. */
   readonly reads: Readonly<Record<string, Json>>;
   readonly result: boolean | 'indeterminate';
-  /** Whether it belongs to the clauses that decided. */
+  /** Whether it is one of the decisive clauses. */
   readonly decisive: boolean;
 }
 
 export interface Explanation {
   readonly truth: Truth;
-  /** In the order of the condition, at most `limits.traceClauses`: those that decided go before others. */
+  /** In condition order, at most `limits.traceClauses`; decisive clauses take precedence. */
   readonly trace: readonly TraceEntry[];
-  /** The paths that decided, sorted: with these alone, a condition that was true or false is so still. */
-  readonly witness: readonly string[];
+  /** The paths that decided, sorted: an input with only these paths gives the same result, true or false. */
+  readonly decisivePaths: readonly string[];
   readonly nearest: readonly Change[];
 }
 
@@ -40,25 +40,19 @@ export interface ExplainOptions {
   readonly masked?: Masks;
 }
 
-/** Cost: one evaluation of each clause, and `limits.nearestEvaluations` of the whole condition. */
-export function explain(
-  node: Node,
-  checkpoint: Checkpoint,
-  { masked = [] }: ExplainOptions = {},
-): Explanation {
-  const root = judge(node, checkpoint);
+/** Explains an evaluation. Cost: one evaluation of each clause, and `limits.nearestEvaluations` of the condition. */
+export function explain(node: Node, input: PolicyInput, { masked = [] }: ExplainOptions = {}): Explanation {
+  const root = judge(node, input);
   const decisive = new Set(root.deciders);
   return {
     truth: root.truth,
-    trace: traced(root, decisive).map((judged) =>
-      entry(judged, decisive.has(judged), { checkpoint, masked }),
-    ),
-    witness: [...pathsOf(root.deciders)].sort(),
-    nearest: nearest(root, checkpoint, masked),
+    trace: traced(root, decisive).map((judged) => entry(judged, decisive.has(judged), { input, masked })),
+    decisivePaths: [...pathsOf(root.deciders)].sort(),
+    nearest: nearest(root, input, masked),
   };
 }
 
-/** Leaves, and connectives that decided of themselves. */
+/** Returns leaves, and connectives that are decisive themselves. */
 function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] {
   const all: Judged[] = [];
   const walk = (judged: Judged): void => {
@@ -71,7 +65,7 @@ function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] 
 }
 
 interface Given {
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
@@ -83,10 +77,10 @@ const entry = ({ clause, truth }: Judged, decisive: boolean, given: Given): Trac
   decisive,
 });
 
-function readsAt(clause: Clause, { checkpoint, masked }: Given): Record<string, Json> {
-  const reads = Object.create(null) as Record<string, Json>; // names are the author's
+function readsAt(clause: Clause, { input, masked }: Given): Record<string, Json> {
+  const reads = Object.create(null) as Record<string, Json>; // the author chooses the names
   for (const { path } of clause.reads) {
-    reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, checkpoint));
+    reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, input));
   }
   return reads;
 }

@@ -1,29 +1,29 @@
 /**
- * What would make a clause answer otherwise: for each path that it reads, a value to try, and the fact that the
- * value stands for. Whether it does is for the evaluator to say (`nearest.ts`), so a poor guess costs an
- * evaluation and is never an answer. Proven by `test/core/policy/explain/nearest.test.ts`.
+ * Candidate changes of a clause: for each path that it reads, a value to try, and the fact that the value stands for.
+ * The evaluator decides whether the value works (`nearest.ts`), so a wrong guess costs an evaluation but is never reported.
+ * Proven by `test/core/policy/explain/nearest.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import { readsOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
 import { compileValue, Indeterminate } from '../evaluate/compile.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import { echoJson, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { mirrored, opposite } from '../evaluate/operand.ts';
 import { pathText } from '../language/text-print.ts';
 
-/** One fact that would have to hold: `context.amount` `<=` `1000`. */
+/** One fact to change: `context.amount` `<=` `1000`. */
 export interface Change {
   readonly path: string;
-  /** An operator of conditions; `contains` is `in` read from the right, `not …` is its denial. */
+  /** An operator of conditions; `contains` is `in` with exchanged sides, `not …` is the negation. */
   readonly op: string;
   /** Null for `exists` and `missing`. */
   readonly value: Json;
 }
 
-/** A value to try at a path; undefined to leave it out. */
+/** A value to try at a path; undefined to remove it. */
 export interface Move {
   readonly path: readonly Segment[];
   readonly set: Json | undefined;
@@ -31,11 +31,11 @@ export interface Move {
 }
 
 interface Given {
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
-/** Values that may make a leaf answer otherwise than `truth`; none for what reads no path. */
+/** Returns values that may change the result of a leaf; empty if it reads no path. */
 export function movesOf(clause: Clause, truth: Truth, given: Given): readonly Move[] {
   const wanted = [true, false].filter((want) => truth !== String(want));
   return wanted.flatMap((want) => movesTo(clause.node, want, given));
@@ -70,15 +70,15 @@ function presence({ op, args }: Call, want: boolean): readonly Move[] {
 
 interface Side {
   readonly path: Path;
-  /** What the other side is, and how it is shown: masked, or cut, where it comes from the checkpoint. */
+  /** The value of the other side, and how it is shown: masked or cut if it comes from the policy input. */
   readonly value: Json;
   readonly shown: Json;
   readonly isRight: boolean;
 }
 
-function sidesOf(call: Call, path: Node, other: Node, { checkpoint, masked }: Given): readonly Side[] {
+function sidesOf(call: Call, path: Node, other: Node, { input, masked }: Given): readonly Side[] {
   if (path.kind !== 'path' || path.scope !== 'root' || isIterator(call)) return [];
-  const value = compileValue(other)(checkpoint);
+  const value = compileValue(other)(input);
   if (value instanceof Indeterminate) return [];
   const reads = readsOf(other);
   const isHidden = reads.some((read) => isMasked(read.path, masked));
@@ -94,7 +94,7 @@ interface Aim {
   readonly given: Given;
 }
 
-/** Moves of one side of a call whose other side is known. */
+/** Returns moves of one side of a call for a known value of the other side. */
 function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[] {
   const { want, isRight, given } = aim;
   switch (op) {
@@ -120,7 +120,7 @@ function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[]
           path,
           want ? op : `not ${op}`,
           value,
-          want ? value : otherThan(valueAt(path.path, given.checkpoint), value),
+          want ? value : otherThan(valueAt(path.path, given.input), value),
         ),
       ];
     default:
@@ -128,7 +128,7 @@ function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[]
   }
 }
 
-/** The fact that a path stands so to a value, with the value that is tried for it. */
+/** A fact about a path and a value, with the value to try for it. */
 const fact = ({ path }: Path, op: string, value: Json, set: Json = value): Move => ({
   path,
   set,
@@ -147,7 +147,7 @@ function order(path: Path, op: '<' | '<=' | '>' | '>=', value: Json): readonly M
   return typeof value === 'string' ? [fact(path, op, value, op === '<' ? '' : `${value}0`)] : [];
 }
 
-/** A path in a list, or a text in a text. */
+/** Moves of a path that must be in a list, or of a text in a text. */
 function membership(path: Path, value: Json, want: boolean): readonly Move[] {
   if (!Array.isArray(value)) return typeof value === 'string' && want ? [fact(path, 'in', value)] : [];
   const [first] = value;
@@ -155,9 +155,9 @@ function membership(path: Path, value: Json, want: boolean): readonly Move[] {
   return first === undefined ? [] : [fact(path, 'in', value, first)];
 }
 
-/** A list or text of the checkpoint that is to hold a value, or not. */
+/** Moves of a list or text of the policy input that must contain a value, or must not. */
 function holding(path: Path, value: Json, { want, given }: Aim): readonly Move[] {
-  const now = valueAt(path.path, given.checkpoint);
+  const now = valueAt(path.path, given.input);
   const op = want ? 'contains' : 'not contains';
   if (typeof now === 'string' && typeof value === 'string') {
     return [fact(path, op, value, want ? now + value : now.replaceAll(value, ''))];
@@ -166,7 +166,7 @@ function holding(path: Path, value: Json, { want, given }: Aim): readonly Move[]
   return [fact(path, op, value, want ? [...items, value] : items.filter((item) => item !== value))];
 }
 
-/** A value of the type of the first that is none of these. */
+/** Returns a value of the type of the first that differs from all of them. */
 function otherThan(...values: readonly Json[]): Json {
   const [first] = values;
   switch (typeof first) {
@@ -179,7 +179,7 @@ function otherThan(...values: readonly Json[]): Json {
   }
 }
 
-/** For clauses that compute: the values that are written out in them, and their neighbours. */
+/** Returns guesses for clauses that compute: their literals, and the neighbours of these. */
 function guesses(node: Node): readonly Move[] {
   const pool = [...new Set(literalsOf(node))].slice(0, 8).flatMap(neighbours);
   return readsOf(node).flatMap((path) =>

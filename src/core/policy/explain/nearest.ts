@@ -1,15 +1,14 @@
 /**
- * The nearest change: the fewest facts, one or two, that would have to be otherwise for the outcome to be
- * another. Each answer was tried: the condition was evaluated with the changed checkpoint, so what is named
- * does change the outcome. None is named where none was found within `limits.nearestEvaluations` and the units of
- * `limits.nearestUnits`.
+ * The nearest change: one or two facts that, if they were different, would change the outcome.
+ * Each result was tried by evaluating the condition on the changed policy input, so it does change the outcome. The search
+ * stops after `limits.nearestEvaluations` and `limits.nearestUnits`.
  * Proven by `test/core/policy/explain/nearest.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
 import { addWork, workDone } from '../evaluate/budget.ts';
-import type { Checkpoint, Truth } from '../evaluate/compile.ts';
+import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import type { Masks } from './echo.ts';
 import { movesOf } from './move.ts';
 import type { Change, Move } from './move.ts';
@@ -19,19 +18,19 @@ import type { Judged } from './decisive-clauses.ts';
 export type { Change } from './move.ts';
 
 /**
- * The changes, sorted by path, empty where none were found. A condition that was true is made false and the
- * other way round; one that was indeterminate is decided, as false where both ways are as near.
+ * Returns the changes, sorted by path; empty if none were found. They make a true condition false and vice versa; they
+ * decide an indeterminate one, as false if both ways are equally near.
  */
-export function nearest(root: Judged, checkpoint: Checkpoint, masked: Masks = []): readonly Change[] {
-  const search = new Search(root, checkpoint);
-  const moves = candidates(root, checkpoint, masked);
+export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): readonly Change[] {
+  const search = new Search(root, input);
+  const moves = candidates(root, input, masked);
   const found = search.among(moves.map((move) => [move])) ?? search.among(pairs(moves));
   if (found === undefined) return [];
   return found.map(({ change }) => change).sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
-/** Moves of the clauses that decided first, each once. */
-function candidates(root: Judged, checkpoint: Checkpoint, masked: Masks): readonly Move[] {
+/** Returns moves of all leaves, those of decisive clauses first, each once. */
+function candidates(root: Judged, input: PolicyInput, masked: Masks): readonly Move[] {
   const leaves: Judged[] = [];
   const walk = (judged: Judged): void => {
     if (judged.parts.length === 0) leaves.push(judged);
@@ -40,10 +39,10 @@ function candidates(root: Judged, checkpoint: Checkpoint, masked: Masks): readon
   walk(root);
   const moves = new Map<string, Move>();
   for (const { clause, truth } of new Set([...root.deciders, ...leaves])) {
-    for (const move of movesOf(clause, truth, { checkpoint, masked })) {
+    for (const move of movesOf(clause, truth, { input, masked })) {
       const key = JSON.stringify([move.path, move.set ?? null]);
       if (!moves.has(key)) moves.set(key, move);
-      // the greater part of the evaluations is left for pairs
+      // Most of the evaluations are reserved for pairs.
       if (moves.size >= limits.nearestEvaluations / 4) return [...moves.values()];
     }
   }
@@ -58,21 +57,21 @@ function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
   }
 }
 
-/** Of changing a large checkpoint and evaluating a condition of many clauses: 30 µs. */
+/** Work units of changing a large policy input and evaluating a condition of many clauses: 30 µs. */
 const triedUnits = 300;
 
 class Search {
   private readonly root: Judged;
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private left: number = limits.nearestEvaluations;
   private readonly begun = workDone();
 
-  constructor(root: Judged, checkpoint: Checkpoint) {
+  constructor(root: Judged, input: PolicyInput) {
     this.root = root;
-    this.checkpoint = checkpoint;
+    this.input = input;
   }
 
-  /** The first that makes it false, or else true, whichever it was not. */
+  /** Returns the first moves that make the condition false, else the first that make it true, if it was not so. */
   among(tries: Iterable<readonly Move[]>): readonly Move[] | undefined {
     let second: readonly Move[] | undefined;
     for (const moves of tries) {
@@ -86,7 +85,7 @@ class Search {
   }
 
   private after(moves: readonly Move[]): Truth | undefined {
-    let changed: Checkpoint | undefined = this.checkpoint;
+    let changed: PolicyInput | undefined = this.input;
     for (const { path, set } of moves) changed = changed && withValue(changed, path, set);
     if (changed === undefined) return undefined;
     this.left--;
@@ -96,15 +95,15 @@ class Search {
 }
 
 /**
- * A copy of a checkpoint with another value at a path, or none for undefined; undefined where there is no place
- * for it. What is not on the path is shared.
+ * Returns a copy of a policy input with another value at a path, or without it if the value is undefined; undefined if the
+ * path cannot be set. Values off the path are shared.
  */
 export function withValue(
-  checkpoint: Checkpoint,
+  input: PolicyInput,
   [first, ...rest]: readonly Segment[],
   set: Json | undefined,
-): Checkpoint | undefined {
-  const { step, context } = checkpoint;
+): PolicyInput | undefined {
+  const { step, context } = input;
   if (first === 'step' && rest.length === 0) {
     if (set === undefined) return { context };
     return typeof set === 'number' ? { step: set, context } : undefined;
@@ -115,7 +114,7 @@ export function withValue(
   return step === undefined ? { context: changed } : { step, context: changed };
 }
 
-/** Undefined where a scalar stands in the way, the list ends before the index, or there is nothing to leave out. */
+/** Returns undefined if a scalar blocks the path, the index is beyond the list, or there is nothing to remove. */
 function changedAt(
   value: Json | undefined,
   path: readonly Segment[],

@@ -1,6 +1,6 @@
 /**
- * Clauses in words, with the values that a checkpoint has for them: parts of the template `gov.reason/1`
- * (`reasoning.ts`). Proven by `test/core/policy/explain/reasoning.test.ts`.
+ * Clauses in words with the values of a policy input: parts of the template `gov.reason/1` (`reasoning.ts`). The texts are
+ * recorded and replayed, so they must not change. Proven by `test/core/policy/explain/reasoning.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
@@ -8,7 +8,7 @@ import type { Node, Operator } from '../language/ast.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
 import { readsOf } from '../evaluate/clause.ts';
 import { compileValue, Indeterminate } from '../evaluate/compile.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { cutText, echo, isMasked, maskedText, valueAt } from './echo.ts';
 import type { Masks } from './echo.ts';
 import { neededType, opposite } from '../evaluate/operand.ts';
@@ -16,25 +16,25 @@ import { pathText, printText } from '../language/text-print.ts';
 
 /** One side of a comparison. */
 interface Side {
-  /** The path, or the expression. */
+  /** The path or the expression. */
   readonly name: string;
-  /** Its value in words. */
+  /** The value in words. */
   readonly shown: string;
   readonly value: Json;
   readonly isMasked: boolean;
 }
 
-/** Words for clauses without paths or items; they speak for one checkpoint. */
+/** Words for the clauses of one policy input. */
 export class Phrasebook {
-  private readonly checkpoint: Checkpoint;
+  private readonly input: PolicyInput;
   private readonly masks: Masks;
 
-  constructor(checkpoint: Checkpoint, masks: Masks) {
-    this.checkpoint = checkpoint;
+  constructor(input: PolicyInput, masks: Masks) {
+    this.input = input;
     this.masks = masks;
   }
 
-  /** What is the case where a clause is true, or false: `context.tool.name "shell" in list of 10`. */
+  /** Describes a clause that is true, or false: `context.tool.name "shell" in list of 10`. */
   holds(clause: Clause, isTrue: boolean): string {
     const { node } = clause;
     if (node.kind === 'path') return `${this.side(node).name} is ${this.side(node).shown}`;
@@ -67,7 +67,7 @@ export class Phrasebook {
     }
   }
 
-  /** What is the case, what would have been needed, and where: for the clause that was not as it had to be. */
+  /** Describes a clause that prevented a match: actual value, needed value, place. */
   needs(clause: Clause, isTrue: boolean): string {
     return `${this.need(clause, isTrue)} needed at ${cutText(clause.path, 2 * limits.echoChars)}`;
   }
@@ -99,9 +99,9 @@ export class Phrasebook {
     }
   }
 
-  /** Why a clause could not be decided, what it needed, and where. */
+  /** Describes why a clause is undecided: what it needed, and its place. */
   lacks(clause: Clause): string {
-    const why = clause.condition.why(this.checkpoint);
+    const why = clause.condition.why(this.input);
     const at = `at ${cutText(clause.path, 2 * limits.echoChars)}`;
     if (why === null) return `undecided ${at}`;
     const type = neededType(clause.node, why);
@@ -126,7 +126,7 @@ export class Phrasebook {
     const paths = args.filter((arg): arg is Path => arg.kind === 'path');
     const isPresent = (op === 'exists') === isTrue;
     const absent = paths.filter(
-      ({ path }) => !isPresent && (paths.length === 1 || valueAt(path, this.checkpoint) === null),
+      ({ path }) => !isPresent && (paths.length === 1 || valueAt(path, this.input) === null),
     );
     const named = absent.length === 0 ? paths : absent;
     const names = named.map(({ path }) => cutText(pathText(path), 2 * limits.echoChars)).join(', ');
@@ -170,7 +170,7 @@ export class Phrasebook {
   private other(node: Node, isTrue: boolean): string {
     const reads = readsOf(node).map((path) => this.given(path));
     const given = reads.length === 0 ? '' : ` (${reads.join(', ')})`;
-    // the expression would say what a masked value was compared with
+    // The expression would reveal the value that a masked one was compared with.
     const text = this.side(node).isMasked ? maskedText : cutText(printText(node), limits.echoChars);
     return `${text} is ${isTrue}${given}`;
   }
@@ -180,25 +180,25 @@ export class Phrasebook {
     return `${name} = ${shown}`;
   }
 
-  /** The side that names a path first. */
+  /** Returns the sides with the path first. */
   private sides(left: Node, right: Node): readonly [Side, Side] {
     const [a, b] = [this.side(left), this.side(right)];
     return left.kind === 'literal' ? [b, a] : [a, b];
   }
 
-  /** What a masked value is compared with says as much as the value. */
+  /** Hides the value that a masked value is compared with, because it reveals as much. */
   private against = (subject: Side, object: Side): string => (subject.isMasked ? maskedText : object.shown);
 
   private side(node: Node): Side {
     const { name, reads, valueOf } = subjectOf(node);
-    const result = valueOf(this.checkpoint);
+    const result = valueOf(this.input);
     const value = result instanceof Indeterminate ? null : result;
     const hidden = this.masks.length > 0 && reads.some(({ path }) => isMasked(path, this.masks));
     return { name, shown: hidden ? maskedText : echo(value), value, isMasked: hidden };
   }
 }
 
-/** What a side of a comparison is, whatever the checkpoint. */
+/** A side of a comparison, independent of the policy input. */
 interface Subject {
   readonly name: string;
   readonly reads: readonly Path[];
@@ -207,7 +207,7 @@ interface Subject {
 
 const subjects = new WeakMap<Node, Subject>();
 
-/** Cost: compiles a node once for as long as it lives. */
+/** Cost: compiles a node once in its lifetime. */
 function subjectOf(node: Node): Subject {
   let subject = subjects.get(node);
   if (subject === undefined) {

@@ -1,21 +1,21 @@
 /**
- * Why a policy decided as it did, in one sentence of at most `limits.reasoningChars` characters: the template
- * `gov.reason/1`. It is a function of policy and checkpoint alone, so a replay gives the same text.
+ * The reasoning of a policy decision, one sentence of at most `limits.reasoningChars` characters: template `gov.reason/1`.
+ * It depends only on the policy and its input, so a replay gives the same text. The texts must not change.
  *
  *   matched        deny v3: context.env = "production"; context.tool.name "shell" in list of 10
  *   not matched    deny v3 not matched: context.env = "staging", "production" needed at $.and[0].===
  *   indeterminate  deny (fail closed): context.resource.sizeBytes absent, number needed at $.and[3].>
  *
- *   of one of many deny v3: matched; there is no room to explain the decisions of all policies
+ *   unexplained    deny v3: matched; there is no room to explain the decisions of all policies
  *
- * Values under a mask are printed `‹masked›`, and so is what they were compared with. Proven by
+ * Masked values, and the values compared with them, are printed as `‹masked›`. Proven by
  * `test/core/policy/explain/reasoning.test.ts` (golden texts).
  */
 import { limits } from '../../../contract/limits.ts';
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { addWork } from '../evaluate/budget.ts';
 import { decide } from '../evaluate/decision.ts';
 import { cutText } from './echo.ts';
@@ -31,15 +31,15 @@ export interface Reasoned {
   readonly action: PolicyAction;
   readonly version: number;
   readonly node: Node;
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
   readonly masked?: Masks;
 }
 
-/** The sentence. Cost: evaluates each clause once. */
-export function reasoning({ action, version, node, checkpoint, masked = [] }: Reasoned): string {
+/** Returns the sentence. Cost: evaluates each clause once. */
+export function reasoning({ action, version, node, input, masked = [] }: Reasoned): string {
   addWork(reasoningUnits);
-  const root = judge(node, checkpoint);
-  const phrases = new Phrasebook(checkpoint, masked);
+  const root = judge(node, input);
+  const phrases = new Phrasebook(input, masked);
   const { deciders, truth } = root;
   switch (truth) {
     case 'true':
@@ -58,14 +58,14 @@ export function reasoning({ action, version, node, checkpoint, masked = [] }: Re
   }
 }
 
-/** Of the sentence alone: 30 µs. */
+/** Work units of the sentence without evaluation: 30 µs. */
 const reasoningUnits = 300;
 
-/** What stands for the sentence where more policies decided than are explained. Cost: nothing. */
+/** Returns the substitute for the sentence if more policies decided than are explained. Cost: nothing. */
 export const unexplained = ({ decision, version, outcome }: PolicyDecision): string =>
   `${decision} v${version}: ${outcome}; there is no room to explain the decisions of all policies`;
 
-/** As many parts as there is room for; how many more there are is always said. */
+/** Joins as many parts as fit, and always states how many are omitted. */
 function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged) => string): string {
   let text = `${head}: `;
   for (const [at, part] of parts.entries()) {
@@ -80,7 +80,7 @@ function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged)
 
 const more = (count: number): string => `; and ${count} more`;
 
-/** Without the `exists` clauses of which another clause says more. */
+/** Removes `exists` clauses whose path another clause explains. */
 function withoutGuards(deciders: readonly Judged[]): readonly Judged[] {
   const others = deciders.filter(({ clause }) => !isGuard(clause)).flatMap(({ clause }) => clause.reads);
   const kept = deciders.filter(

@@ -1,36 +1,37 @@
 /**
- * What a proposed version of a policy would change (contract G8; docs/how-to/gate-ci-on-a-policy.md): on sample checkpoints, or on
- * recorded ones, of which only what conditions read was retained. Proven by `test/core/policy/impact/changes.test.ts`.
+ * The impact of a proposed policy version on policy inputs (contract G8, `docs/reference/policy-language.md`). The inputs are samples, or
+ * recorded ones of which only the values that conditions read were retained.
+ * Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import type { PolicyAction, PolicyOutcome } from '../../../contract/policy-words.ts';
-import type { Checkpoint, Condition } from '../evaluate/compile.ts';
+import type { PolicyInput, Condition } from '../evaluate/compile.ts';
 import { decide, type Direction, direction, inactive } from '../evaluate/decision.ts';
 
 /** One version of the policy. */
 export interface Side {
-  /** Null for a proposal, which has no number yet. */
+  /** Null for a proposal, which has no version number yet. */
   readonly version: number | null;
   readonly action: PolicyAction;
   readonly condition: Condition;
 }
 
-export interface Verdict {
+interface VersionDecision {
   readonly version: number | null;
   readonly decision: PolicyAction;
   readonly outcome: PolicyOutcome;
 }
 
 export interface Comparison {
-  readonly before: Verdict;
-  readonly after: Verdict;
-  /** Whether the decision differs; an outcome may differ while it stays. */
+  readonly before: VersionDecision;
+  readonly after: VersionDecision;
+  /** Whether the decision differs; the outcome alone may differ, too. */
   readonly changed: boolean;
   readonly direction: Direction;
 }
 
-/** `before`: null where no version is active, which raises no objection. */
-export function compare(checkpoint: Checkpoint, before: Side | null, after: Side): Comparison {
-  const [old, proposed] = [verdict(checkpoint, before), verdict(checkpoint, after)];
+/** Compares two versions. `before`: null without an active version, which raises no objection. */
+export function compare(input: PolicyInput, before: Side | null, after: Side): Comparison {
+  const [old, proposed] = [decisionOf(input, before), decisionOf(input, after)];
   return {
     before: old,
     after: proposed,
@@ -39,15 +40,15 @@ export function compare(checkpoint: Checkpoint, before: Side | null, after: Side
   };
 }
 
-const verdict = (checkpoint: Checkpoint, side: Side | null): Verdict =>
+const decisionOf = (input: PolicyInput, side: Side | null): VersionDecision =>
   side === null
     ? { version: null, ...inactive }
-    : { version: side.version, ...decide(side.action, side.condition.evaluate(checkpoint)) };
+    : { version: side.version, ...decide(side.action, side.condition.evaluate(input)) };
 
 export interface ChangeCounts {
   readonly sampleCount: number;
   readonly changedCount: number;
-  /** changedCount / sampleCount to 6 decimals, 0 of none. */
+  /** changedCount / sampleCount to 6 decimals; 0 without samples. */
   readonly changeRate: number;
 }
 
@@ -56,7 +57,7 @@ export interface Impact extends ChangeCounts {
   readonly comparisons: readonly (Comparison & { readonly index: number })[];
 }
 
-export function impact(samples: readonly Checkpoint[], before: Side | null, after: Side): Impact {
+export function impact(samples: readonly PolicyInput[], before: Side | null, after: Side): Impact {
   const comparisons = samples.map((sample, index) => ({ index, ...compare(sample, before, after) }));
   const changed = comparisons.filter((comparison) => comparison.changed).length;
   return { ...changeCounts(changed, samples.length), comparisons };
@@ -72,8 +73,8 @@ export const changeCounts = (changedCount: number, sampleCount: number): ChangeC
 const z = 1.959963984540054;
 
 /**
- * Wilson's 95 % score interval for a share of which `changed` of `sample` were seen (E. B. Wilson, 1927), to 6
- * decimals; nothing is known from no sample.
+ * Returns Wilson's 95 % score interval of a share with `changed` of `sample` observed (E. B. Wilson, 1927), to 6 decimals;
+ * 0 to 1 without a sample.
  */
 export function wilsonInterval(changed: number, sample: number): { low: number; high: number } {
   if (sample === 0) return { low: 0, high: 1 };
@@ -81,7 +82,7 @@ export function wilsonInterval(changed: number, sample: number): { low: number; 
   const weight = z ** 2 / sample;
   const centre = rate + weight / 2;
   const margin = z * Math.sqrt((rate * (1 - rate) + weight / 4) / sample);
-  // at the ends the bound is 0 or 1 exactly, which doubles miss
+  // At the ends the bound is exactly 0 or 1, which doubles miss.
   const low = changed === 0 ? 0 : (centre - margin) / (1 + weight);
   const high = changed === sample ? 1 : (centre + margin) / (1 + weight);
   return { low: sixDecimals(low), high: sixDecimals(high) };

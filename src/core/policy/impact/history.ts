@@ -1,10 +1,10 @@
 /**
- * The impact of a proposed version on recorded checkpoints. A record is replayable where its read-set covers what
- * both versions read; the others are counted with the paths that were not retained, never guessed.
+ * The impact of a proposed version on recorded policy inputs. A record can be replayed if its read-set covers the paths
+ * that both versions read; other records are counted with the missing paths, never guessed.
  * Proven by `test/core/policy/impact/changes.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import type { Direction } from '../evaluate/decision.ts';
 import {
   changeCounts,
@@ -17,15 +17,15 @@ import {
 import { readSet } from '../language/read-set.ts';
 
 /** A recorded evaluation. */
-export interface RecordedCheckpoint {
+export interface RecordedInput {
   readonly evaluationId: string;
   readonly runId: string;
-  /** Null where the record names none: such records are in no group. */
+  /** Null if the record names none; such records are in no group. */
   readonly agent: string | null;
   readonly tool: string | null;
-  /** What was retained: the values at `paths`. */
-  readonly checkpoint: Checkpoint;
-  /** The read-set, as `readSet` writes it; `["$"]` for a checkpoint that is whole. */
+  /** The retained values at `paths`. */
+  readonly input: PolicyInput;
+  /** The read-set as `readSet` spells it; `["$"]` for a whole policy input. */
   readonly paths: readonly string[];
 }
 
@@ -40,28 +40,28 @@ export interface Group {
 export interface Example extends Comparison {
   readonly evaluationId: string;
   readonly runId: string;
-  readonly checkpoint: Checkpoint;
+  readonly input: PolicyInput;
 }
 
-/** `sampleCount` counts what was replayed. */
+/** `sampleCount` is the number of replayed records. */
 export interface HistoryImpact extends ChangeCounts {
   readonly replayed: number;
-  /** `paths`: read by one of the versions and not retained, sorted. */
+  /** `paths`: read by one of the versions but not retained, sorted. */
   readonly notReplayable: { readonly count: number; readonly paths: readonly string[] };
   readonly tightened: number;
   readonly loosened: number;
-  /** Of the change rate, 95 %. */
+  /** 95 % interval of the change rate. */
   readonly interval: { readonly low: number; readonly high: number };
-  /** The groups with most changes first, at most `impactGroups`. */
+  /** Groups with the most changes first, at most `impactGroups`. */
   readonly byAgent: readonly Group[];
   readonly byTool: readonly Group[];
-  /** The first ones of different runs, at most `impactExamples` each. */
+  /** The first changes of different runs, at most `impactExamples` each. */
   readonly examples: { readonly tightened: readonly Example[]; readonly loosened: readonly Example[] };
 }
 
-/** Compares over the records in the order given. Cost: two evaluations a record, about 2 µs. */
+/** Compares both versions over the records in the given order. Cost: two evaluations a record, about 2 µs. */
 export function historyImpact(
-  records: Iterable<RecordedCheckpoint>,
+  records: Iterable<RecordedInput>,
   before: Side | null,
   after: Side,
 ): HistoryImpact {
@@ -70,7 +70,7 @@ export function historyImpact(
   return tally.impact();
 }
 
-/** As above, one record at a time: of what was added only counts and examples are kept. */
+/** The same, one record at a time; it stores only counts and examples. */
 export class HistoryTally {
   private readonly before: Side | null;
   private readonly after: Side;
@@ -86,21 +86,21 @@ export class HistoryTally {
   private readonly tools = new Groups();
   private notReplayable = 0;
 
-  /** `before`: null where no version is active. */
+  /** `before`: null without an active version. */
   constructor(before: Side | null, after: Side) {
     this.before = before;
     this.after = after;
     this.missing = missingPaths(before === null ? [after] : [before, after]);
   }
 
-  add(record: RecordedCheckpoint): void {
+  add(record: RecordedInput): void {
     const unknown = this.missing(record.paths);
     if (unknown.length > 0) {
       this.notReplayable++;
       for (const path of unknown) this.notRetained.add(path);
       return;
     }
-    const comparison = compare(record.checkpoint, this.before, this.after);
+    const comparison = compare(record.input, this.before, this.after);
     this.counts[comparison.direction]++;
     this.agents.add(record.agent, comparison.direction);
     this.tools.add(record.tool, comparison.direction);
@@ -129,14 +129,14 @@ export class HistoryTally {
 
 function addExample(
   examples: Map<string, Example>,
-  { evaluationId, runId, checkpoint }: RecordedCheckpoint,
+  { evaluationId, runId, input }: RecordedInput,
   comparison: Comparison,
 ): void {
   if (!comparison.changed || examples.size >= limits.impactExamples || examples.has(runId)) return;
-  examples.set(runId, { evaluationId, runId, checkpoint, ...comparison });
+  examples.set(runId, { evaluationId, runId, input, ...comparison });
 }
 
-/** The paths that the sides read and a record does not hold. Records of one set share their paths: one answer each. */
+/** Returns the paths that the sides read and a record lacks. Records of one set share paths, so results are cached. */
 function missingPaths(sides: readonly Side[]): (paths: readonly string[]) => readonly string[] {
   const known = new Map<string, readonly string[]>();
   return (paths) => {

@@ -1,6 +1,6 @@
 /**
- * The syntax tree of `gov.cond/1` conditions: what every spelling (JSON, match object, triple, text) is
- * normalised to, and what is compiled, explained, linted and printed. Proven by `test/core/policy/*.test.ts`.
+ * The syntax tree of `gov.cond/1` conditions. Every spelling (JSON, match object, triple, text) becomes this tree, which is
+ * compiled, explained, linted and printed. Proven by `test/core/policy/language/parse.test.ts`.
  */
 
 export const engine = 'gov.cond/1';
@@ -46,18 +46,18 @@ export type Segment = string | number;
 
 export type Node =
   | { readonly kind: 'literal'; readonly value: Scalar }
-  /** An array; its items may be expressions. */
+  /** An array; items may be expressions. */
   | { readonly kind: 'list'; readonly items: readonly Node[] }
   /**
-   * A value of the checkpoint by path, or null-like "absent". `scope` root: `{step, context}`; item: the element
-   * that the innermost `some`, `all` or `none` is at. An empty path is the whole scope.
+   * A value of the policy input by path, or absent. `scope` root: `{step, context}`; item: the current element of the
+   * innermost `some`, `all` or `none`. An empty path is the whole scope.
    */
   | {
       readonly kind: 'path';
       readonly scope: 'root' | 'item';
       readonly path: readonly Segment[];
-      /** Stands in where the path is absent. */
+      /** The value if the path is absent. */
       readonly fallback?: Node;
     }
-  /** `exists` and `missing` have paths as arguments, `some`, `all` and `none` a list and a predicate. */
+  /** Arguments: paths for `exists` and `missing`; a list and a predicate for `some`, `all` and `none`. */
   | { readonly kind: 'call'; readonly op: Operator; readonly args: readonly Node[] };

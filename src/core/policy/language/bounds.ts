@@ -1,6 +1,6 @@
 /**
- * What a tree must be to be stored and compiled, however it was spelled: within the limits, with the arguments
- * that each operator takes, and with paths that can be read where they stand.
+ * Checks of a condition tree in any spelling before it is stored and compiled: limits, arguments of operators, and paths
+ * that can be read at their position.
  * Proven by `test/core/policy/condition-limits.test.ts` and `test/core/policy/language/parse.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -16,16 +16,16 @@ import { arity, iterates } from './operand-types.ts';
 type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
 
-/** Where a node stands: the pointer to name, the level, and whether an iterator's item can be read. */
-interface Place {
+/** Position of a node: its pointer, its nesting level, and whether an iterator's item can be read. */
+interface NodePosition {
   readonly pointer: string;
   readonly depth: number;
   readonly hasItem: boolean;
 }
 
 /**
- * Refuses with VALIDATION_ERROR what `compile` does not take; the author controls the tree. Nodes are counted
- * without the literals in lists, which have a limit of their own. Cost: linear in the nodes.
+ * Throws VALIDATION_ERROR for a tree that `compile` does not accept; the author controls the tree. Literals in lists do not
+ * count as nodes, they have a limit of their own. Cost: linear in the nodes.
  */
 export function checkCondition(node: Node, pointer = '/condition'): void {
   const isClause = node.kind === 'literal' ? typeof node.value === 'boolean' : node.kind !== 'list';
@@ -46,15 +46,15 @@ export function checkCondition(node: Node, pointer = '/condition'): void {
   }
 }
 
-/** Refuses a level of nesting that no condition may have; whoever recurses over input asks first. */
+/** Throws for a nesting level beyond the limit; every recursion over input calls it first. */
 export function checkDepth(depth: number, pointer: string): void {
   if (depth > limits.conditionDepth) {
-    refuse(pointer, 'TOO_DEEP', `expected at most ${limits.conditionDepth} levels of nesting`);
+    refuse(pointer, 'TOO_DEEP', `expected at most ${limits.conditionDepth} levels of nesting, got ${depth}`);
   }
 }
 
-/** The number of nodes of a tree. */
-function checkNode(node: Node, place: Place): number {
+/** Checks a node, and returns the number of nodes of its tree. */
+function checkNode(node: Node, place: NodePosition): number {
   checkDepth(place.depth, place.pointer);
   const inside = { ...place, depth: place.depth + 1 };
   switch (node.kind) {
@@ -101,7 +101,7 @@ function checkLength(items: readonly Node[], pointer: string): void {
   );
 }
 
-function checkPath({ scope, path }: Path, { pointer, hasItem }: Place): void {
+function checkPath({ scope, path }: Path, { pointer, hasItem }: NodePosition): void {
   const name = spellPath(scope === 'root' ? '' : '@', path.slice(0, limits.conditionPath)).slice(
     0,
     limits.echoChars,
@@ -126,7 +126,7 @@ function checkPath({ scope, path }: Path, { pointer, hasItem }: Place): void {
   }
 }
 
-/** The number of arguments, and literals that the operator could never use. */
+/** Checks the number of arguments, and literals that the operator can never use. */
 function checkCall({ op, args }: Call, pointer: string): void {
   const [fewest, most] = arity[op];
   if (args.length < fewest || args.length > most) {
@@ -143,7 +143,7 @@ function checkCall({ op, args }: Call, pointer: string): void {
       return refuse(pointer, 'WRONG_TYPE', `expected paths without a default as arguments of ${op}`);
     case 'all':
     case 'none':
-      // in the canonical form another list could not be told from a clause
+      // In the canonical form another first argument would be indistinguishable from a clause.
       if (args[0]?.kind === 'path' || args[0]?.kind === 'list') return;
       return refuse(pointer, 'WRONG_TYPE', `expected a path or a list as first argument of ${op}`);
     case 'starts_with':

@@ -1,6 +1,6 @@
 /**
- * The one JSON spelling under which a condition is stored and hashed (`gov.cond/1`): JsonLogic with array
- * arguments throughout.
+ * The canonical JSON of a condition (`gov.cond/1`), in which it is stored and hashed: JsonLogic with array arguments
+ * throughout.
  *
  *     scalar, list             itself
  *     call                     {"<operator>": [arguments]}
@@ -11,14 +11,14 @@
  *     exists                   {"exists": ["context", "tool"]}, a path as in val
  *     missing                  {"missing": [{"val": […]}, …]}
  *
- * The leading [2d] is JsonLogic's way up: two scopes for each iterator, as the iteration itself is one.
- * Proven by `test/core/policy/language/parse.test.ts` and `test/core/policy/reference.test.ts`: what is parsed of it is the tree again.
+ * The leading [2d] is JsonLogic's way up: two scopes for each iterator, because the iteration itself is one. Proven by
+ * `test/core/policy/language/parse.test.ts` and `test/core/policy/reference.test.ts`: it parses to the same tree.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node } from './ast.ts';
 import { iterates } from './operand-types.ts';
 
-/** The stored form of a condition. Cost: linear in its nodes; recursive, so the caller bounds the depth. */
+/** Returns the canonical form. Cost: linear in the nodes. Recursive: the caller limits the depth. */
 export const canonicalCondition = (node: Node): Json => canonical(node, 0);
 
 function canonical(node: Node, iterators: number): Json {

@@ -1,12 +1,12 @@
 /**
- * What fixes a policy, and a set of policies in force (docs/reference/policy-language.md).
+ * Hashes that identify a policy, and a set of policies in force (`docs/reference/policy-language.md`).
  *
  *   policyHash    = SHA-256("gov.policyhash/v1" "\n" JCS({id, version, condition, action, severity, engine}))
  *   policySetHash = the RFC 6962 root whose leaves are the raw 32-byte policyHashes, sorted by the bytes of the
  *                   policy id; the empty set has the empty tree's root
  *
- * The condition is hashed in canonical form and the name is left out, so spelling and renaming change nothing.
- * An inclusion proof (RFC 9162 §2.1.3) shows that a version was in force without the other policies.
+ * The condition is hashed in canonical form and the name is omitted, so spelling and renaming change no hash. An inclusion
+ * proof (RFC 9162 §2.1.3) shows that a version was in force without disclosing the other policies.
  * Proven by `test/core/policy/language/hash.test.ts` (preimages written out by hand, a naive tree).
  */
 import type { PolicyAction, PolicySeverity } from '../../../contract/policy-words.ts';
@@ -32,7 +32,7 @@ export interface PolicyInSet {
   readonly policyHash: string;
 }
 
-/** `sha256:…`. A condition that does not parse is refused as `parseCondition` refuses it. Cost: about 20 µs. */
+/** Returns `sha256:…`. Throws like `parseCondition` for a condition that does not parse. Cost: about 20 µs. */
 export function policyHash({ policyId, version, condition, action, severity }: HashedPolicy): string {
   return labelled('gov.policyhash/v1', {
     id: policyId,
@@ -44,19 +44,19 @@ export function policyHash({ policyId, version, condition, action, severity }: H
   }).hash;
 }
 
-/** `sha256:…` over the policies in any order, each id once. Cost: two hashes a policy, 10 ms for 10,000. */
+/** Returns `sha256:…` over the policies in any order, each id once. Cost: two hashes a policy, 10 ms for 10,000. */
 export function policySetHash(policies: readonly PolicyInSet[]): string {
   return hashText(merkleRoot(inOrder(policies).map(leafOf)));
 }
 
-/** That a policy stands at `index` among `size` policies; `hashes` run from the leaf's sibling to the root's child. */
+/** Proof that a policy is at `index` of `size` policies; `hashes` from the leaf's sibling to the root's child. */
 export interface InForceProof {
   readonly index: number;
   readonly size: number;
   readonly hashes: readonly string[];
 }
 
-/** The proof for one policy of the set; undefined where the set does not hold it. Cost as for the hash. */
+/** Returns the proof for one policy of the set, or undefined. Cost: that of the hash. */
 export function inForceProof(policies: readonly PolicyInSet[], policyId: string): InForceProof | undefined {
   const sorted = inOrder(policies);
   const index = sorted.findIndex((policy) => policy.policyId === policyId);
@@ -66,12 +66,12 @@ export function inForceProof(policies: readonly PolicyInSet[], policyId: string)
 }
 
 export interface InForceClaim extends InForceProof {
-  /** Computed by the verifier from the policy that it was shown. */
+  /** The verifier computes it from the policy. */
   readonly policyHash: string;
   readonly policySetHash: string;
 }
 
-/** True only where the policy is part of the set. An attacker may control every member; never throws. */
+/** Returns whether the policy is part of the set. Attacker controlled; never throws. */
 export function verifyInForce(claim: InForceClaim): boolean {
   const { index, size, hashes } = claim;
   const policy = hashOf(claim.policyHash);
@@ -99,14 +99,14 @@ function inOrder<P extends PolicyInSet>(policies: readonly P[]): P[] {
   return keyed.map(({ policy }) => policy);
 }
 
-/** The leaf hash of a policy in a set; an Error where its hash is none. */
+/** Returns the leaf hash of a policy in a set. Throws an Error for a malformed hash. */
 export function leafOf({ policyId, policyHash }: PolicyInSet): Buffer {
   const raw = parseHash(policyHash);
   if (raw === null) throw new Error(`expected the policyHash of ${policyId}, got ${policyHash}`);
   return leafHash(raw);
 }
 
-/** RFC 6962 §2.1.1, level by level: a last node without a sibling is its own parent. */
+/** RFC 6962 §2.1.1, level by level; a last node without sibling is its own parent. */
 function pathTo(index: number, leaves: readonly Buffer[]): Buffer[] {
   const path: Buffer[] = [];
   let level = leaves;

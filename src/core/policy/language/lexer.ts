@@ -1,8 +1,8 @@
 /**
- * The tokens of the text syntax of conditions (grammar: `text.ts`). Strings have the escapes of JSON (RFC 8259
- * §7) and `\'`; numbers are JSON's, and are refused where a double would change them (RFC 7493 §2.2).
- * Characters that do not show or that turn the reading direction are refused even in comments, so that what
- * is read is what is enforced (CVE-2021-42574). The source is an attacker's; cost: linear in its length.
+ * The tokens of the text syntax of conditions (grammar: `text.ts`). Strings have the escapes of JSON (RFC 8259 §7) and
+ * `\'`; numbers are JSON numbers, and refused if a double would change them (RFC 7493 §2.2). Invisible and bidirectional
+ * characters are refused even in comments, so that the visible text is the enforced text (CVE-2021-42574). The source is
+ * attacker controlled. Cost: linear in its length.
  * Proven by `test/core/policy/language/text.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -10,16 +10,16 @@ import { GovError } from '../../../contract/problems.ts';
 import { parseJson } from '../../json/parse.ts';
 import { quoted } from '../../json/token.ts';
 
-/** `at` and `end` are offsets in UTF-16 units; `text` is what stands there. */
+/** `at` and `end`: offsets in UTF-16 units; `text`: the source between them. */
 export type Token = { readonly at: number; readonly end: number; readonly text: string } & (
   | { readonly kind: 'name' | 'symbol' | 'end' }
-  /** An operator between back quotes, such as `` `<=` ``: its function form. */
+  /** An operator in back quotes, such as `` `<=` ``: its function form. */
   | { readonly kind: 'operator'; readonly value: string }
   | { readonly kind: 'string'; readonly value: string }
   | { readonly kind: 'number'; readonly value: number }
 );
 
-/** The tokens of a text, the last of them of kind `end`. Throws VALIDATION_ERROR as `refuse` does. */
+/** Returns the tokens of a text; the last has kind `end`. Throws VALIDATION_ERROR like `refuse`. */
 export function tokenize(source: string): Token[] {
   assertReadable(source);
   const tokens: Token[] = [];
@@ -31,7 +31,7 @@ export function tokenize(source: string): Token[] {
   return [...tokens, { kind: 'end', at: source.length, end: source.length, text: '' }];
 }
 
-/** Throws VALIDATION_ERROR that names the line and column (in characters, from 1) of an offset. */
+/** Throws VALIDATION_ERROR with the line and column (in characters, from 1) of an offset. */
 export function refuse(source: string, at: number, expected: string, got: string): never {
   const lines = source.slice(0, at).split(/\r\n|\r|\n/);
   const line = lines.length;
@@ -40,14 +40,14 @@ export function refuse(source: string, at: number, expected: string, got: string
   throw new GovError('VALIDATION_ERROR', detail, { extensions: { line, column } });
 }
 
-/** How a refusal names a token. */
+/** Returns a token for an error message. */
 export const shown = (token: Token): string =>
   token.kind === 'end' ? 'the end of the text' : quoted(token.text);
 
-/** Escapes what does not show, or turns the reading direction, in a JSON string that is shown to people. */
+/** Spells a text as a JSON string for people, with invisible and bidirectional characters escaped. */
 export const spelled = (text: string): string => (plain.test(text) ? `"${text}"` : escapedText(text));
 
-/** ASCII that JSON writes as it stands: nearly every text, at a tenth of the cost. */
+/** ASCII that JSON writes without escapes: nearly every text, at a tenth of the cost. */
 const plain = /^[ !#-[\]-~]*$/;
 
 const escapedText = (text: string): string =>
@@ -59,10 +59,10 @@ const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4,
 
 /** Controls other than tab and line ends, direction marks, line separators, byte order mark. */
 const unreadable =
-  // oxlint-disable-next-line no-control-regex -- these are what it is about
+  // oxlint-disable-next-line no-control-regex -- the pattern must match control characters
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/** Escapes can make a text three times as long as the canonical form of its tree; comments may come on top. */
+/** Escapes can make a text three times as long as the canonical form of its tree; comments add more. */
 const maxBytes = 4 * limits.conditionBytes;
 
 function assertReadable(source: string): void {
@@ -70,12 +70,7 @@ function assertReadable(source: string): void {
   if (bytes > maxBytes) refuse(source, 0, `at most ${maxBytes} bytes`, `${bytes}`);
   const at = source.search(unreadable);
   if (at === -1) return;
-  refuse(
-    source,
-    at,
-    'characters that can be read (write others as escapes)',
-    unitEscape(source.charCodeAt(at)),
-  );
+  refuse(source, at, 'visible characters (others as escapes)', unitEscape(source.charCodeAt(at)));
 }
 
 const space = /(?:[ \t\r\n]+|\/\/[^\r\n]*)*/y;

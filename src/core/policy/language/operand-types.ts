@@ -1,12 +1,12 @@
 /**
- * What each operator takes, so that a condition that can never be answered is refused when it is written.
+ * The arguments of each operator, so that a condition that can never be evaluated is refused when it is written.
  * Proven by `test/core/policy/language/parse.test.ts`.
  */
 import type { Node, Operator } from './ast.ts';
 
 const many = Infinity;
 
-/** The fewest and the most arguments of each operator. */
+/** Fewest and most arguments of each operator. */
 export const arity: Readonly<Record<Operator, readonly [fewest: number, most: number]>> = {
   exists: [1, 1],
   missing: [1, many],
@@ -47,7 +47,7 @@ const answersBoolean: ReadonlySet<Operator> = new Set([
   ...(['some', 'all', 'none', 'starts_with', 'ends_with', 'sem_ver'] as const),
 ]);
 
-/** Whether a node can only ever be true, false or indeterminate. */
+/** Returns whether a node is always true, false or indeterminate. */
 export function isBoolean(node: Node): boolean {
   if (node.kind === 'literal') return typeof node.value === 'boolean';
   if (node.kind !== 'call') return false;
@@ -55,5 +55,5 @@ export function isBoolean(node: Node): boolean {
   return answersBoolean.has(node.op);
 }
 
-/** Whether a call iterates: its second argument is evaluated for each item of its first. */
+/** Returns whether a call iterates: it evaluates its second argument for each item of its first. */
 export const iterates = (op: Operator): boolean => op === 'some' || op === 'all' || op === 'none';

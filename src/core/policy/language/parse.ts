@@ -1,9 +1,9 @@
 /**
- * Conditions as JSON, in the JsonLogic profile of `gov.cond/1` (jsonlogic.com; operators in `ast.ts`), and in the
- * shorter spellings of `spellings.ts`. Everything is normalised to one tree; nothing is guessed: what could be
- * read in two ways, or would be ignored, is refused with what is allowed.
+ * Parses conditions in JSON: the JsonLogic profile of `gov.cond/1` (jsonlogic.com; operators in `ast.ts`), and the shorter
+ * spellings of `spellings.ts`. All of them become one tree. Nothing is guessed: an ambiguous or ineffective form is refused
+ * with the allowed forms.
  *
- * A clause, whose truth counts, may take any spelling; a value, such as an argument of `==`, only JsonLogic.
+ * A clause, whose truth counts, may have any spelling; a value, such as an argument of `==`, only JsonLogic.
  * Proven by `test/core/policy/language/parse.test.ts` and `test/core/policy/jsonlogic.test.ts`.
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
@@ -13,11 +13,11 @@ import { checkCondition, checkDepth } from './bounds.ts';
 import { valPath, varPath } from './path-spelling.ts';
 import { below, refuse } from './refusal.ts';
 import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from './spellings.ts';
-import type { Place, Spelling } from './spellings.ts';
+import type { ClausePosition, Spelling } from './spellings.ts';
 
 /**
- * The tree of a condition as it was sent; `{}` is always true. The condition is an attacker's: throws
- * VALIDATION_ERROR whose `errors` stand at or below `pointer`. Cost: linear in the condition's size.
+ * Returns the tree of a condition; `{}` is always true. Attacker controlled: throws VALIDATION_ERROR with `errors` at or
+ * below `pointer`. Cost: linear in the size of the condition.
  */
 export function parseCondition(condition: Json, pointer = '/condition'): Node {
   if (!isObject(condition) && typeof condition !== 'boolean') {
@@ -32,24 +32,24 @@ export function parseCondition(condition: Json, pointer = '/condition'): Node {
 const isObject = (json: Json): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** What the shorter spellings read their parts with. */
+/** Readers of the parts of shorter spellings. */
 const spelling: Spelling = {
   clause: (json, place) => (isObject(json) ? clauseOrAlways(json, place) : readNode(json, place, 'clause')),
   value: (json, place) => readNode(json, place, 'value'),
 };
 
-function clauseOrAlways(condition: JsonObject, place: Place): Node {
+function clauseOrAlways(condition: JsonObject, place: ClausePosition): Node {
   return Object.keys(condition).length === 0
     ? { kind: 'literal', value: true }
     : readNode(condition, place, 'clause');
 }
 
-function readNode(json: Json, place: Place, as: 'clause' | 'value'): Node {
+function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): Node {
   checkDepth(place.depth, place.pointer);
   if (Array.isArray(json)) {
     return { kind: 'list', items: json.map((item, at) => readNode(item, inside(place, at), 'value')) };
   }
-  // JSON may spell -0, of which the canonical form knows nothing
+  // JSON may spell -0; the canonical form has only 0.
   if (!isObject(json)) return { kind: 'literal', value: json === 0 ? 0 : json };
   const names = Object.keys(json);
   const [name = ''] = names;
@@ -70,7 +70,7 @@ function readNode(json: Json, place: Place, as: 'clause' | 'value'): Node {
 
 const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
 
-/** Further names that stand where operators do. */
+/** Further names in place of operators. */
 const aliases = { __proto__: null, var: 'path', val: 'path', '??': 'default', '?:': 'if' } as const;
 
 function refuseOperation(names: readonly string[], pointer: string): never {
@@ -83,14 +83,14 @@ function refuseOperation(names: readonly string[], pointer: string): never {
   );
 }
 
-const inside = (place: Place, at: number): Place => ({
+const inside = (place: ClausePosition, at: number): ClausePosition => ({
   ...place,
   pointer: below(place.pointer, at),
   depth: place.depth + 1,
 });
 
-/** An operator with its arguments; `place` is that of the arguments, at the depth of the call. */
-function readCall(name: string, value: Json, place: Place, as: 'clause' | 'value'): Node {
+/** Reads an operator with its arguments; `place` is the position of the arguments, at the depth of the call. */
+function readCall(name: string, value: Json, place: ClausePosition, as: 'clause' | 'value'): Node {
   switch (name) {
     case 'var':
       return readVar(value, place);
@@ -131,18 +131,18 @@ function readCall(name: string, value: Json, place: Place, as: 'clause' | 'value
   }
 }
 
-/** The arguments of a call; a single one may stand without a list. */
-function readArguments(value: Json, place: Place, as: (at: number) => 'clause' | 'value'): Node[] {
+/** Reads the arguments of a call; a single one needs no list. */
+function readArguments(value: Json, place: ClausePosition, as: (at: number) => 'clause' | 'value'): Node[] {
   if (Array.isArray(value)) return value.map((item, at) => readNode(item, inside(place, at), as(at)));
   return [readNode(value, { ...place, depth: place.depth + 1 }, as(0))];
 }
 
-function listOf(name: string, value: Json, { pointer }: Place): Json[] {
+function listOf(name: string, value: Json, { pointer }: ClausePosition): Json[] {
   if (Array.isArray(value)) return value;
   return refuse(pointer, 'WRONG_TYPE', `expected a list of arguments of ${name}`);
 }
 
-function readVar(value: Json, place: Place): Node {
+function readVar(value: Json, place: ClausePosition): Node {
   const { pointer, iterators } = place;
   if (!Array.isArray(value)) return varPath(value, pointer, iterators);
   if (value.length > 2)
@@ -152,8 +152,8 @@ function readVar(value: Json, place: Place): Node {
   return fallback === undefined ? path : { ...path, fallback: readNode(fallback, inside(place, 1), 'value') };
 }
 
-/** `??`: paths, and what stands in where all of them are absent. */
-function readDefault(value: Json, place: Place): Node {
+/** `??`: paths, and the default if all of them are absent. */
+function readDefault(value: Json, place: ClausePosition): Node {
   const list = listOf('??', value, place);
   if (list.length < 2) refuse(place.pointer, 'TOO_FEW', 'expected a path and a default as arguments of ??');
   const nodes = readArguments(list, place, () => 'value');
@@ -167,7 +167,7 @@ function readDefault(value: Json, place: Place): Node {
   });
 }
 
-function readExists(value: Json, { pointer, iterators }: Place): Node {
+function readExists(value: Json, { pointer, iterators }: ClausePosition): Node {
   if (typeof value === 'string' && value.includes('.')) {
     const [one, path] = [[value], value.split('.')].map((segments) => JSON.stringify(segments));
     refuse(pointer, 'AMBIGUOUS', `expected the segments of a path: ${path}, or ${one} for a name with dots`);
@@ -175,7 +175,7 @@ function readExists(value: Json, { pointer, iterators }: Place): Node {
   return { kind: 'call', op: 'exists', args: [valPath(value, pointer, iterators)] };
 }
 
-function readMissing(value: Json, place: Place): Node {
+function readMissing(value: Json, place: ClausePosition): Node {
   const { pointer, iterators } = place;
   const list = Array.isArray(value) ? value : [value];
   const args = list.map((each, at) => {
@@ -193,8 +193,8 @@ function readMissing(value: Json, place: Place): Node {
 }
 
 /**
- * `all` and `none` are both JsonLogic's iterators, of a list and a predicate, and lists of clauses. They iterate
- * where two arguments begin with a list, a path, or what is no clause.
+ * Returns whether `all` or `none` is an iterator of JsonLogic, with list and predicate, and not a list of clauses: it has
+ * two arguments, of which the first is a list, a path, or no clause.
  */
 function isIteration(value: Json): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false;
@@ -205,7 +205,7 @@ function isIteration(value: Json): boolean {
   return names.length === 1 && (name === 'var' || name === 'val' || name === '??');
 }
 
-function readIterator(op: 'some' | 'all' | 'none', value: Json, place: Place): Node {
+function readIterator(op: 'some' | 'all' | 'none', value: Json, place: ClausePosition): Node {
   const list = listOf(op, value, place);
   const args = list.map((each, at) => {
     const isPredicate = at === 1;

@@ -1,8 +1,8 @@
 /**
- * The JSON spellings of paths: `{"var": "a.b"}` with dots, `{"val": ["a", "b.c"]}` in segments, and the arguments
- * of `exists` and `missing`. Outside of iterators a path that begins with neither `step` nor `context` is short
- * for one below `context`; within `some`, `all` and `none` a path is the item's, as in JsonLogic, and
- * `{"val": [[2], …]}` leads out of one iterator, `[[4], …]` out of two, to the root.
+ * JSON spellings of paths: `{"var": "a.b"}` with dots, `{"val": ["a", "b.c"]}` in segments, and arguments of `exists` and
+ * `missing`. Outside of iterators a path that begins with neither `step` nor `context` is short for one below `context`.
+ * Within `some`, `all` and `none` a path belongs to the item, as in JsonLogic; `{"val": [[2], …]}` leads out of one
+ * iterator, `[[4], …]` out of two, to the root. Proven by `test/core/policy/language/parse.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node, Segment } from './ast.ts';
@@ -11,7 +11,7 @@ import { below, refuse } from './refusal.ts';
 
 type Path = Extract<Node, { kind: 'path' }>;
 
-/** A path with dots; digits between them are an index. `iterators`: how many enclose it. */
+/** Returns a dotted path; digits between dots are an index. `iterators`: number of enclosing iterators. */
 export function dottedPath(text: string, pointer: string, iterators: number): Path {
   const segments = text === '' ? [] : text.split('.');
   if (segments.includes('')) {
@@ -23,7 +23,7 @@ export function dottedPath(text: string, pointer: string, iterators: number): Pa
   );
 }
 
-/** The path of `var`'s first argument: dotted, an index, or the whole scope. */
+/** Returns the path of the first argument of `var`: dotted, an index, or the whole scope. */
 export function varPath(value: Json | undefined, pointer: string, iterators: number): Path {
   if (typeof value === 'string') return dottedPath(value, pointer, iterators);
   if (value === null || value === undefined) return scoped([], iterators);
@@ -31,7 +31,7 @@ export function varPath(value: Json | undefined, pointer: string, iterators: num
   return refuse(pointer, 'WRONG_TYPE', 'expected a path as text, such as "tool.name"; it cannot be computed');
 }
 
-/** The path of `val` and `exists`: one segment, or a list of them, of which the first may lead to the root. */
+/** Returns the path of `val` and `exists`: one segment or a list, whose first item may lead to the root. */
 export function valPath(value: Json, pointer: string, iterators: number): Path {
   if (!Array.isArray(value)) return scoped([segmentOf(value, pointer)], iterators);
   const [first, ...rest] = value;
@@ -43,11 +43,7 @@ export function valPath(value: Json, pointer: string, iterators: number): Path {
   }
   const levels = first.length === 1 && typeof first[0] === 'number' ? Math.abs(first[0]) : undefined;
   if (levels !== 2 * iterators) {
-    refuse(
-      below(pointer, 0),
-      'NOT_ALLOWED',
-      `expected [${2 * iterators}], which leads to the root from here`,
-    );
+    refuse(below(pointer, 0), 'NOT_ALLOWED', `expected [${2 * iterators}], the way to the root from here`);
   }
   const path = rest.map((segment, at) => segmentOf(segment, below(pointer, at + 1)));
   return path.length === 0 ? { kind: 'path', scope: 'root', path } : scoped(path, 0);

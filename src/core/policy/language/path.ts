@@ -1,15 +1,15 @@
 /**
- * Paths of conditions: how they are read from a checkpoint and how they are named in messages. Only own members
- * of objects and items of arrays are read, never a prototype, the length of an array or a character of a string.
+ * Paths of conditions: reading them from a value, and their names in messages. Only own members of objects and items of
+ * arrays are read, never a prototype, the length of an array or a character of a string.
  * Proven by `test/core/policy/evaluate/compile.test.ts` and `test/core/policy/condition-limits.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from './ast.ts';
 
-/** What a place of a value holds; null where it is absent. */
+/** Reads a value below another; null if it is absent. */
 export type Read = (from: Json | undefined) => Json | null;
 
-/** Reads what stands below a value at the given segments. */
+/** Returns a reader of the value at the given segments. */
 export function reader(segments: readonly Segment[]): Read {
   const [first, second, third] = segments.map(stepOf);
   if (first === undefined) return (from) => from ?? null;
@@ -20,7 +20,7 @@ export function reader(segments: readonly Segment[]): Read {
   return (from) => rest(third(second(first(from))));
 }
 
-/** One member of an object by name, or one item of an array by index. */
+/** Returns a reader of one member by name, or of one item by index. */
 function stepOf(segment: Segment): Read {
   const name = String(segment);
   const index = indexOf(segment);
@@ -31,7 +31,7 @@ function stepOf(segment: Segment): Read {
   };
 }
 
-/** Tells whether there is a member or an item at the given segments; null is one. */
+/** Returns a test for a member or item at the given segments; null counts as present. */
 export function presence(segments: readonly Segment[]): (from: Json | undefined) => boolean {
   const last = segments.at(-1);
   if (last === undefined) return (from) => from !== undefined;
@@ -45,16 +45,16 @@ export function presence(segments: readonly Segment[]): (from: Json | undefined)
   };
 }
 
-/** The index that a segment stands for in an array; -1, which no array has, where it is none. */
+/** Returns the array index of a segment; -1, which no array has, for another segment. */
 function indexOf(segment: Segment): number {
   if (typeof segment === 'number') return segment;
   return isIndex(segment) ? Number(segment) : -1;
 }
 
-/** Whether a text is the spelling of an index: digits without a leading zero. */
+/** Returns whether a text is an index: digits without a leading zero. */
 export const isIndex = (text: string): boolean => /^(?:0|[1-9]\d{0,8})$/.test(text);
 
-/** A path as messages name it: `context.tool.name`, `context["a.b"]`, `context.list[0]`. */
+/** Returns a path for messages: `context.tool.name`, `context["a.b"]`, `context.list[0]`. */
 export const spellPath = (base: string, segments: readonly Segment[]): string =>
   segments.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;

@@ -1,8 +1,7 @@
 /**
- * The paths of a read-set (`read-set.ts`) and which of them cover others. A path is written `context.tool.name`, a
- * name that is no identifier `context["a.b"]`, an index `[0]`, every item of a list `[*]`, all of the checkpoint
- * `$`. A `?` at the end: presence and kind alone are read, as `exists` does. Proven by
- * `test/core/policy/language/read-set.test.ts`.
+ * Paths of a read-set (`read-set.ts`), and which paths cover others. Spelling: `context.tool.name`, `context["a.b"]` for a
+ * name that is not an identifier, `[0]` for an index, `[*]` for every item of a list, `$` for the whole policy input. A `?`
+ * at the end: only presence and kind are read, as by `exists`. Proven by `test/core/policy/language/read-set.test.ts`.
  */
 import type { Segment } from './ast.ts';
 import { isIndex, spellPath } from './path.ts';
@@ -12,13 +11,13 @@ export const each = Symbol('[*]');
 export type Step = Segment | typeof each;
 
 export interface Read {
-  /** From the root of the checkpoint. */
+  /** From the root of the policy input. */
   readonly steps: readonly Step[];
-  /** Presence and kind alone. */
+  /** Whether only presence and kind are read. */
   readonly blank: boolean;
 }
 
-/** A place in checkpoints, and what is read there. */
+/** A position in policy inputs, and the reads at it. */
 export interface Trie {
   whole: boolean;
   blank: boolean;
@@ -51,17 +50,17 @@ function insert({ steps, blank }: Read, root: Trie): void {
 const child = (trie: Trie | undefined, step: Step): Trie | undefined =>
   step === each ? trie?.each : trie?.members.get(step);
 
-/** The places below: an item of a list stands at its index and at `[*]`. */
+/** Returns the positions below: a list item is at its index and at `[*]`. */
 export const below = (at: readonly Trie[], step: Segment): Trie[] =>
   at.flatMap((trie) => {
     const places = [trie.members.get(step), typeof step === 'number' ? trie.each : undefined];
     return places.filter((place) => place !== undefined);
   });
 
-/** Whether the kind of a value is kept: a list of which items are read stays a list. */
+/** Returns whether the kind of a value is retained: a list with read items stays a list. */
 export const keepsKind = (trie: Trie): boolean => trie.blank || trie.each !== undefined;
 
-/** Whether what is kept at these places of one value answers a read from there. */
+/** Returns whether the values retained at these positions answer a read from there. */
 export function isCovered({ steps, blank }: Read, at: readonly Trie[]): boolean {
   if (at.some(({ whole }) => whole)) return true;
   const [step, ...rest] = steps;
@@ -71,7 +70,7 @@ export function isCovered({ steps, blank }: Read, at: readonly Trie[]): boolean 
   return next.length > 0 && isCovered({ steps: rest, blank }, next);
 }
 
-/** Those that no other covers, as texts, sorted. */
+/** Returns the reads that no other covers, as sorted texts. */
 export function fewest(reads: readonly Read[]): string[] {
   const root = trieOf(reads);
   const needed = reads.filter((read) => {
@@ -86,7 +85,7 @@ export function fewest(reads: readonly Read[]): string[] {
   return [...new Set(needed.map(readText))].sort();
 }
 
-/** An index can be spelled as text or number; both read the same. */
+/** Normalizes a segment: an index may be text or number, and both read the same. */
 export const stepOf = (segment: Segment): Step =>
   typeof segment === 'string' && isIndex(segment) ? Number(segment) : segment;
 
@@ -96,7 +95,7 @@ export function readText({ steps, blank }: Read): string {
   return `${text === '' ? '$' : text}${blank ? '?' : ''}`;
 }
 
-/** The read of a text; an Error where it is none. */
+/** Parses a read path. Throws an Error if it is malformed. */
 export function parseRead(text: string): Read {
   const token = /\.?([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]|\[\*\]/y;
   const blank = text.endsWith('?');
@@ -108,7 +107,7 @@ export function parseRead(text: string): Read {
     if (found === undefined) throw new Error(`expected a read path, got ${JSON.stringify(text)}`);
     if (name !== undefined) steps.push(name);
     else if (index !== undefined) steps.push(Number(index));
-    else steps.push(quoted === undefined ? each : (JSON.parse(quoted) as string)); // a string has no names
+    else steps.push(quoted === undefined ? each : (JSON.parse(quoted) as string)); // a string has no member names
   }
   return { steps, blank };
 }

@@ -1,13 +1,13 @@
 /**
- * What conditions read of a checkpoint, so that history stays replayable without its payload: the smallest
- * checkpoint on which every condition that reads no more gives the same truth. Of a value whose presence alone is
- * read, as `exists` does, a blank of its kind is retained (`""`, `0`, `false`, `[]`, `{}`); of the items of a list,
- * what the predicate reads. Proven by `test/core/policy/language/read-set.test.ts` (random conditions: the truth on what is
- * retained is the truth).
+ * The read-set of conditions: what they read of a policy input, so that history stays replayable without its payload.
+ * It is the smallest input on which every condition that reads no more has the same truth. If only the presence of a value
+ * is read, as by `exists`, a blank of its kind is retained (`""`, `0`, `false`, `[]`, `{}`); of list items, the parts that
+ * the predicate reads. Proven by `test/core/policy/language/read-set.test.ts` (random conditions have the same truth on
+ * the retained input).
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Node } from './ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import {
   below,
   each,
@@ -25,32 +25,32 @@ import { iterates } from './operand-types.ts';
 
 type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
-/** What the items of the innermost list are, as steps from the root; none where they are computed. */
+/** The items of the innermost list, as steps from the root; empty for a computed list. */
 type Items = readonly (readonly Step[])[];
 
 export interface ReadSet {
-  /** Sorted, none of them covered by another. */
+  /** Sorted; none is covered by another. */
   readonly paths: readonly string[];
-  /** The part of a checkpoint that these paths read; the values are shared, not copied. */
-  retain(checkpoint: Checkpoint): Checkpoint;
-  /** The paths that a condition reads beyond these: empty where it can be replayed on what was retained. */
+  /** Returns the part of a policy input that these paths read; values are shared, not copied. */
+  retain(input: PolicyInput): PolicyInput;
+  /** Returns the paths that a condition reads beyond these: empty if the retained input is enough to replay it. */
   missing(node: Node): string[];
 }
 
-/** The paths of the checkpoint that a condition reads, whatever branch it takes: sorted, the fewest. */
+/** Returns the fewest paths of the policy input that a condition reads on any branch, sorted. */
 export function readPaths(node: Node): string[] {
   const reads: Read[] = [];
   collect(node, [], reads);
   return fewest(reads);
 }
 
-/** The read-set of paths as `readPaths` writes them; an Error for a text that is no path. */
+/** Returns the read-set of paths in the spelling of `readPaths`. Throws an Error for a malformed path. */
 export function readSet(paths: Iterable<string>): ReadSet {
   const reads = [...paths].map(parseRead);
   const root = trieOf(reads);
   return {
     paths: fewest(reads),
-    retain: (checkpoint) => retained(checkpoint, root),
+    retain: (input) => retained(input, root),
     missing: (node) => readPaths(node).filter((path) => !isCovered(parseRead(path), [root])),
   };
 }
@@ -86,7 +86,7 @@ function collectCall({ op, args }: Call, items: Items, reads: Read[]): void {
   }
 }
 
-/** Of a list that is a path, how many items it has, and what the predicate reads of each; any other as a whole. */
+/** Reads the length of a list that is a path and what the predicate reads of its items; another list as a whole. */
 function collectItems(list: Node, predicate: Node, items: Items, reads: Read[]): void {
   const isPath = list.kind === 'path' && list.fallback === undefined;
   const within = isPath ? stepsOf(list, items).map(itemOf) : [];
@@ -107,17 +107,17 @@ const stepsOf = ({ scope, path }: Path, items: Items): (readonly Step[])[] => {
   return scope === 'root' ? [steps] : items.map((item) => [...item, ...steps]);
 };
 
-function retained(checkpoint: Checkpoint, root: Trie): Checkpoint {
-  const { step, context } = checkpoint;
+function retained(input: PolicyInput, root: Trie): PolicyInput {
+  const { step, context } = input;
   const whole: JsonObject = step === undefined ? { context } : { step, context };
   const kept = keep(whole, [root]);
-  // a checkpoint has a context, though nothing of it is read
+  // A policy input always has a context, even if nothing of it is read.
   const object = isObject(kept) ? kept : {};
   const parts = { context: isObject(object['context']) ? object['context'] : {} };
   return typeof object['step'] === 'number' ? { step: object['step'], ...parts } : parts;
 }
 
-/** What is read of a value; undefined for nothing. Null is kept as itself, as `exists` tells it from no value. */
+/** Returns the read part of a value; undefined for nothing. Null stays null, since `exists` distinguishes it. */
 function keep(value: Json, at: readonly Trie[]): Json | undefined {
   if (at.some((trie) => trie.whole)) return value;
   const kind = at.some(keepsKind);
@@ -126,7 +126,7 @@ function keep(value: Json, at: readonly Trie[]): Json | undefined {
   return kind ? blankOf(value) : undefined;
 }
 
-/** Items keep their index, so null stands for those that are not read. */
+/** Items keep their index; null replaces items that are not read. */
 function keepItems(items: readonly Json[], at: readonly Trie[]): Json[] | undefined {
   if (at.some((trie) => trie.each !== undefined)) {
     return items.map((item, index) => keep(item, below(at, index)) ?? null);

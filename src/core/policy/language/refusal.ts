@@ -1,4 +1,4 @@
-/** How conditions are refused: VALIDATION_ERROR with the JSON Pointer of the member at fault. */
+/** Refusals of conditions: VALIDATION_ERROR with a JSON pointer. Proven by `test/core/policy/language/parse.test.ts`. */
 import { GovError } from '../../../contract/problems.ts';
 
 export type RefusalCode =
@@ -18,6 +18,6 @@ export function refuse(pointer: string, code: RefusalCode, detail: string): neve
   });
 }
 
-/** The pointer of a member below another (RFC 6901 §3). */
+/** Returns the pointer of a member below another (RFC 6901 §3). */
 export const below = (pointer: string, member: string | number): string =>
   `${pointer}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,7 +1,7 @@
 /**
- * Versions by Semantic Versioning 2.0.0 (semver.org §9-11), as flagd's `sem_ver` reads them: a leading `v` and
- * missing minor and patch numbers are allowed, build metadata does not count. `^` is the same major version, `~`
- * the same major and minor one, whichever is later. Proven by `test/core/policy/flagd.test.ts`.
+ * Versions by Semantic Versioning 2.0.0 (semver.org §9-11), as in flagd's `sem_ver`: a leading `v` and missing minor and
+ * patch numbers are allowed; build metadata does not count. `^` means the same major version, `~` the same major and minor
+ * version, in any order. Proven by `test/core/policy/flagd.test.ts`.
  */
 
 export const versionOperators = ['=', '!=', '<', '<=', '>', '>=', '^', '~'] as const;
@@ -9,7 +9,7 @@ export type VersionOperator = (typeof versionOperators)[number];
 
 export interface Version {
   readonly numbers: readonly [major: number, minor: number, patch: number];
-  /** The identifiers of a pre-release; none for a release. */
+  /** The identifiers of a pre-release; empty for a release. */
   readonly prerelease: readonly string[];
 }
 
@@ -20,7 +20,7 @@ const grammar = new RegExp(
   `^[vV]?${number}(?:\\.${number}(?:\\.${number})?)?(?:-(${identifiers}))?(?:\\+${identifiers})?$`,
 );
 
-/** The version that a text spells, null where it spells none. Cost: linear, the text is at most 256 characters. */
+/** Parses a version; null if it is malformed. Cost: linear; the text has at most 256 characters. */
 export function parseVersion(text: string): Version | null {
   const match = text.length > versionChars ? null : grammar.exec(text);
   if (match === null) return null;
@@ -54,7 +54,7 @@ export function compareVersions(a: Version, op: VersionOperator, b: Version): bo
 
 const isNumeric = (identifier: string): boolean => /^\d+$/.test(identifier);
 
-/** Below, equal to or above 0, as a is before, equal to or after b (§11). */
+/** Returns a number below, equal to or above 0 if a precedes, equals or follows b (§11). */
 function precedence(a: Version, b: Version): number {
   for (const at of [0, 1, 2] as const) {
     if (a.numbers[at] !== b.numbers[at]) return a.numbers[at] - b.numbers[at];
@@ -70,7 +70,7 @@ function precedence(a: Version, b: Version): number {
   return a.prerelease.length - b.prerelease.length;
 }
 
-/** Numbers in their order, before texts, which are in the order of ASCII. */
+/** Numbers in numeric order precede texts in ASCII order. */
 function compareIdentifiers(a: string, b: string): number {
   if (a === b) return 0;
   if (isNumeric(a) !== isNumeric(b)) return isNumeric(a) ? -1 : 1;

@@ -1,12 +1,12 @@
 /**
- * The spellings of conditions that are shorter than JsonLogic:
+ * Shorter spellings of conditions than JsonLogic:
  *
  *     {"tool.name": "shell", "env": {"in": ["prod"]}}           fields, which must all match
  *     {"field": "env", "operator": "in", "value": ["prod"]}     one field
  *     {"all": [clauses]}, {"any": [clauses]}, {"none": [clauses]}
  *
- * A value alone is compared with `==`, so one of another type is indeterminate. Within `some`, `all` and `none`
- * fields are those of the item. Proven by `test/core/policy/language/parse.test.ts`.
+ * A value alone is compared with `==`, so a value of another type is indeterminate. Within `some`, `all` and `none`, fields
+ * belong to the item. Proven by `test/core/policy/language/parse.test.ts`.
  */
 import type { Json, JsonObject } from '../../json/parse.ts';
 import type { Node, Operator } from './ast.ts';
@@ -14,25 +14,25 @@ import { dottedPath, valPath } from './path-spelling.ts';
 import { below, refuse } from './refusal.ts';
 import { isBoolean } from './operand-types.ts';
 
-/** Where a JSON value stands. */
-export interface Place {
+/** Position of a JSON value. */
+export interface ClausePosition {
   readonly pointer: string;
   readonly depth: number;
-  /** How many `some`, `all` and `none` enclose it. */
+  /** Number of enclosing `some`, `all` and `none`. */
   readonly iterators: number;
 }
 
-/** How the parts of a spelling are read, in whatever spelling they are. */
+/** Readers of the parts of a spelling, which may have any spelling themselves. */
 export interface Spelling {
-  readonly clause: (json: Json, place: Place) => Node;
-  readonly value: (json: Json, place: Place) => Node;
+  readonly clause: (json: Json, place: ClausePosition) => Node;
+  readonly value: (json: Json, place: ClausePosition) => Node;
 }
 
 type Path = Extract<Node, { kind: 'path' }>;
 
 const call = (op: Operator, ...args: Node[]): Node => ({ kind: 'call', op, args });
 
-/** What can be said of one field. */
+/** Operators on one field. */
 const fieldOperators = [
   ...(['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'starts_with', 'ends_with', 'sem_ver'] as const),
   ...(['exists', 'missing', 'some', 'all', 'none'] as const),
@@ -52,11 +52,16 @@ const foreign: ReadonlySet<string> = new Set([
   'preserve',
 ]);
 
-/** Operators of JsonLogic that conditions do not have; a field of such a name is written with `context.`. */
+/** JsonLogic operators that conditions lack; a field with such a name is spelled with `context.`. */
 export const isReserved = (name: string): boolean => foreign.has(name);
 
-/** Clauses that must all, not all fail, or all fail to hold. */
-export function clauseList(kind: 'all' | 'any' | 'none', value: Json, place: Place, read: Spelling): Node {
+/** Clauses that must all be true, not all be false, or all be false. */
+export function clauseList(
+  kind: 'all' | 'any' | 'none',
+  value: Json,
+  place: ClausePosition,
+  read: Spelling,
+): Node {
   if (!Array.isArray(value))
     return refuse(place.pointer, 'WRONG_TYPE', `expected a list of clauses in ${kind}`);
   if (value.length === 0) refuse(place.pointer, 'TOO_FEW', `expected one or more clauses in ${kind}`);
@@ -72,7 +77,7 @@ export function clauseList(kind: 'all' | 'any' | 'none', value: Json, place: Pla
   return kind === 'none' ? call('!', joined) : joined;
 }
 
-/** Refuses what JsonLogic's `all` and `none` might iterate over: a clause that can have a list as its value. */
+/** Refuses a clause that may be a list, over which JsonLogic's `all` and `none` could iterate. */
 function refuseIteration(node: Node, pointer: string): void {
   if (isBoolean(node) || (node.kind === 'call' && node.op === 'missing')) return;
   const expected = 'expected a list or a path, to iterate, or a clause that is only true or false';
@@ -82,11 +87,11 @@ function refuseIteration(node: Node, pointer: string): void {
 const join = (op: 'and' | 'or', clauses: readonly Node[]): Node =>
   clauses.length === 1 ? (clauses[0] as Node) : call(op, ...clauses);
 
-/** Whether an object is meant as a triple rather than as fields of these names. */
+/** Returns whether an object is a triple, not fields with these names. */
 export const isTriple = (json: JsonObject): boolean =>
   Object.hasOwn(json, 'field') && (Object.hasOwn(json, 'operator') || Object.hasOwn(json, 'value'));
 
-export function tripleSpelling(json: JsonObject, place: Place, read: Spelling): Node {
+export function tripleSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
   const { pointer } = place;
   const other = Object.keys(json).find((name) => !['field', 'operator', 'value'].includes(name));
   if (other !== undefined) {
@@ -104,14 +109,14 @@ export function tripleSpelling(json: JsonObject, place: Place, read: Spelling): 
   });
 }
 
-function fieldPath(field: Json, pointer: string, { iterators }: Place): Path {
+function fieldPath(field: Json, pointer: string, { iterators }: ClausePosition): Path {
   if (Array.isArray(field)) return valPath(field, pointer, iterators);
   if (typeof field === 'string' && field !== '') return dottedPath(field, pointer, iterators);
   return refuse(pointer, 'WRONG_TYPE', 'expected a path, such as "tool.name" or ["tool", "name"]');
 }
 
-/** Fields, each with the value that it must have or an object of operators and values. */
-export function fieldsSpelling(json: JsonObject, place: Place, read: Spelling): Node {
+/** Reads fields, each with a required value or an object of operators and values. */
+export function fieldsSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
   const clauses = Object.entries(json).flatMap(([field, value]) => {
     const pointer = below(place.pointer, field);
     const path = fieldPath(field, pointer, place);
@@ -137,12 +142,12 @@ function fieldOperator(operator: Json, pointer: string): FieldOperator {
   return refuse(pointer, 'UNKNOWN_OPERATOR', `expected one of ${fieldOperators.join(' ')} for a field`);
 }
 
-/** One statement about a field; `place` is that of the value. */
+/** Reads one condition on a field; `place` is the position of the value. */
 function fieldClause(
   path: Path,
   op: FieldOperator,
   value: Json,
-  { place, read }: { readonly place: Place; readonly read: Spelling },
+  { place, read }: { readonly place: ClausePosition; readonly read: Spelling },
 ): Node {
   const { pointer } = place;
   const inside = { ...place, depth: place.depth + 1 };
@@ -168,7 +173,7 @@ function fieldClause(
         refuse(
           pointer,
           'NOT_ALLOWED',
-          'expected a value, as null is absent; {"missing": true} asks for that',
+          'expected a value, got null, which means absent; use {"missing": true}',
         );
       }
       if (Array.isArray(value)) refuse(pointer, 'WRONG_TYPE', `expected one value for ${op}, got a list`);

@@ -1,7 +1,7 @@
 /**
- * A condition in the text syntax (grammar: `text.ts`), with no more parentheses than needed. What the grammar
- * has no form of its own for, such as `and` of one clause, is printed as a function, so every tree has a text
- * and the text gives the same tree again. Proven by `test/core/policy/language/text.test.ts` (any tree, both ways).
+ * Prints a condition in the text syntax (grammar: `text.ts`), with no more parentheses than needed. A form without syntax
+ * of its own, such as `and` of one clause, is printed as a function, so every tree has a text that parses to the same
+ * tree. Proven by `test/core/policy/language/text.test.ts` (any tree, both ways).
  */
 import type { Node, Operator, Scalar, Segment } from './ast.ts';
 import { spelled } from './lexer.ts';
@@ -9,10 +9,10 @@ import { spelled } from './lexer.ts';
 type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
 
-/** The text of a condition. Cost: linear in its nodes; recursive, so the caller bounds the depth. */
+/** Returns the text of a condition. Cost: linear in its nodes. Recursive: the caller limits the depth. */
 export const printText = (node: Node): string => print(node, level.choice);
 
-/** A path as text: `context.tool.name`, `context["a.b"]`, `step`, `$` for the whole scope, `@` for the item. */
+/** Returns a path as text: `context.tool.name`, `context["a.b"]`, `step`, `$` (the whole scope), `@` (the item). */
 export function pathText(path: readonly Segment[], scope: Path['scope'] = 'root'): string {
   const [first, ...rest] = path;
   const isNamed = scope === 'root' && (first === 'context' || first === 'step');
@@ -25,11 +25,11 @@ const segmentText = (segment: Segment): string => {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(segment) ? `.${segment}` : `[${spelled(segment)}]`;
 };
 
-/** A literal as it stands in a text. */
+/** Returns a literal as text. */
 export const scalarText = (value: Scalar): string =>
   typeof value === 'string' ? spelled(value) : String(value);
 
-/** How tightly a form binds: what is printed where more is asked is put in parentheses. */
+/** Binding strength of a form; a form that binds less than required gets parentheses. */
 const level = { choice: 1, or: 2, and: 3, relation: 4, sum: 5, product: 6, unary: 7, primary: 8 } as const;
 type Level = (typeof level)[keyof typeof level];
 
@@ -68,7 +68,7 @@ function printPath(node: Path): string {
 const functionName = (op: Operator): string =>
   op === 'exists' ? 'has' : /^\w+$/.test(op) ? op : `\`${op}\``;
 
-/** The form with signs, undefined where the operator has none, or none for so many arguments. */
+/** Returns the infix form; undefined if the operator has none for this number of arguments. */
 function infix({ op, args }: Call): Form | undefined {
   const [first, second, third] = args;
   if (first === undefined) return undefined;
@@ -85,7 +85,7 @@ function infix({ op, args }: Call): Form | undefined {
 interface Sign {
   readonly sign: string;
   readonly level: Level;
-  /** Most arguments that one chain of the sign stands for. */
+  /** Most arguments of one chain of the sign. */
   readonly most: number;
 }
 
@@ -110,7 +110,7 @@ const signs: ReadonlyMap<Operator, Sign> = new Map<Operator, Sign>([
   ['%', { sign: '%', level: level.product, most: 2 }],
 ]);
 
-/** Arguments bind tighter than their sign; only the first of a sum or product may be another of its kind. */
+/** Arguments bind tighter than their sign; only the first of a sum or product may have the same strength. */
 function joined(op: Operator, sign: Sign, args: readonly Node[]): Form {
   const inner = (sign.level + 1) as Level; // no sign has the level of a primary
   const texts = args.map((arg, at) => print(arg, at === 0 && mayLead(op, sign, arg) ? sign.level : inner));
@@ -119,12 +119,12 @@ function joined(op: Operator, sign: Sign, args: readonly Node[]): Form {
 
 const mayLead = (op: Operator, sign: Sign, arg: Node): boolean =>
   (sign.level === level.sum || sign.level === level.product) &&
-  // a sum that leads a longer sum of the same sign would be read as one
+  // A sum that leads a longer sum of the same sign would parse as one.
   !(arg.kind === 'call' && arg.op === op && sign.most > 2);
 
 function prefix(op: Operator, arg: Node): Form | undefined {
   if (op !== '!' && op !== '!!' && op !== '-') return undefined;
-  // `-5` is a number, not a call
+  // `-5` is a number, not a call.
   const isNumber = arg.kind === 'literal' && typeof arg.value === 'number';
   const text = op === '-' && isNumber ? `(${printText(arg)})` : print(arg, level.primary);
   return { text: op + text, level: level.unary };

@@ -1,6 +1,6 @@
 /**
- * The text syntax of conditions, in the style of CEL (github.com/google/cel-spec, langdef.md). It is read into
- * the same tree as every other spelling and says nothing about meaning.
+ * The text syntax of conditions, in the style of CEL (github.com/google/cel-spec, langdef.md). It parses to the same tree
+ * as every other spelling and defines no meaning of its own.
  *
  *     Condition = Or [ "?" Condition ":" Condition ] ;                       (* if *)
  *     Or        = And { "||" And } ;                                         (* one call of all of them *)
@@ -18,10 +18,10 @@
  *               | "`" operator "`" ;                                         (* `<=`(a, b) is a <= b *)
  *     Path      = ( "$" | "@" | name ) { "." name | "[" ( string | index ) "]" } ;
  *
- * `context.tool.name`, `step`, `context["a.b"]` and `context.list[0]` are paths; a path that begins with another
- * name is short for one below `context`. `$` is the whole scope, and `@` the item that `some(list, predicate)`,
- * `all` or `none` is at (as `$` and `@` of RFC 9535). `==` compares values of one type, `===` is false for
- * others. `//` begins a comment. Proven by `test/core/policy/language/text.test.ts` (any tree, printed and read).
+ * `context.tool.name`, `step`, `context["a.b"]` and `context.list[0]` are paths; a path that begins with another name is
+ * short for one below `context`. `$` is the whole scope, `@` the current item of `some(list, predicate)`, `all` or `none`
+ * (as `$` and `@` of RFC 9535). `==` compares values of one type, `===` is false for values of two types. `//` begins a
+ * comment. Proven by `test/core/policy/language/text.test.ts` (any tree, printed and parsed).
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
@@ -35,8 +35,8 @@ import { arity } from './operand-types.ts';
 export { printText } from './text-print.ts';
 
 /**
- * The tree of a condition. The source is an attacker's: throws VALIDATION_ERROR with `line` and `column` for
- * what does not follow the grammar or goes beyond a limit. Cost: linear in the source.
+ * Parses a condition. Attacker controlled: throws VALIDATION_ERROR with `line` and `column` for a text that violates the
+ * grammar or a limit. Cost: linear in the source.
  */
 export function parseText(source: string): Node {
   const node = new Parser(source).whole();
@@ -44,14 +44,14 @@ export function parseText(source: string): Node {
     checkCondition(node);
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    // what it finds lies in the tree: the text as a whole is refused
+    // The error is in the tree, without a position: it refers to the whole text.
     const detail = `1:1: ${error.errors[0]?.detail ?? error.message}`;
     throw new GovError('VALIDATION_ERROR', detail, { cause: error, extensions: { line: 1, column: 1 } });
   }
   return node;
 }
 
-/** Operators that have a word of their own in the text; the others are spelled `` `<=` `` as functions. */
+/** Operators with a word in the text; others are spelled as functions, such as `` `<=` ``. */
 const functions: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['has', 'exists'],
   ...operators.filter((op) => /^\w+$/.test(op)).map((op): [string, Operator] => [op, op]),
@@ -84,7 +84,7 @@ class Parser {
   }
 
   private get token(): Token {
-    return this.tokens[this.at] as Token; // the last one is `end`, which nothing passes
+    return this.tokens[this.at] as Token; // the last one is `end`, which is never taken
   }
 
   private refuse(expected: string, token = this.token): never {
@@ -96,7 +96,7 @@ class Parser {
     return (token.kind === 'symbol' || token.kind === 'name') && token.text === symbol;
   }
 
-  /** Passes one of the given signs, if it comes. */
+  /** Takes one of the given signs if it is next. */
   private take<S extends string>(...symbols: readonly S[]): S | undefined {
     const found = symbols.find((symbol) => this.is(symbol));
     if (found !== undefined) this.at++;
@@ -107,9 +107,9 @@ class Parser {
     if (this.take(symbol) === undefined) this.refuse(expected);
   }
 
-  /** Counts a level of nesting, so that no source can exhaust the stack. */
+  /** Counts a nesting level, so that no source can exhaust the stack. */
   private nested<T>(read: () => T): T {
-    // a node opens at most two levels, such as `!` and the parentheses of what it negates
+    // A node opens at most two levels, such as `!` and the parentheses of its argument.
     const most = 2 * limits.conditionDepth;
     if (this.depth === most) this.refuse(`at most ${most} levels of nesting`);
     this.depth++;
@@ -160,7 +160,7 @@ class Parser {
     return this.chain(['*', '/', '%'], '*', () => this.unary());
   }
 
-  /** Left to right; signs of the operator that takes any number of arguments are one call as long as they last. */
+  /** Left to right; repeated signs of an operator with any number of arguments form one call. */
   private chain(signs: readonly Operator[], many: Operator, operand: () => Node): Node {
     let args = [operand()];
     let last: Operator | undefined;
@@ -187,7 +187,7 @@ class Parser {
     return call(op, [this.nested(() => this.unary())]);
   }
 
-  /** Whether a parenthesis follows the token: then a name is a function's. */
+  /** Returns whether a parenthesis follows the token, so that a name is a function. */
   private isCalled(): boolean {
     const next = this.tokens[this.at + 1];
     return next?.kind === 'symbol' && next.text === '(';

@@ -1,15 +1,15 @@
 /**
- * Tests of membership in a value that may be a list or a text. `"rm" in cmd` holds for the text "x rm", and not for
- * the list ["x rm"], in which it asks for an item: whoever may send either can choose how he is judged. What is
- * named instead takes one of the two and is indeterminate for the other. Proven by `test/core/policy/lint/check.test.ts`.
+ * Lint of `in` with a value that may be a list or a text. `"rm" in cmd` is true for the text "x rm" but false for the list
+ * ["x rm"], where it requires an item: a client that may send either can choose the result. The suggested operators
+ * accept one type and are indeterminate for the other. Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { printText } from '../language/text-print.ts';
 
-/** One finding for each text that is written out and asked for in a path; which of the two was meant is not known. */
+/** Returns one finding for each literal text that is searched in a path; lint cannot know which type was meant. */
 export const ambiguousIns = (root: Clause): readonly Finding[] =>
   leavesOf(root).flatMap(({ node, path }) => insOf(node).map((call) => finding(call, path)));
 
@@ -39,16 +39,16 @@ function textIn({ op, args }: Call): readonly TextIn[] {
 
 function finding({ needle, haystack }: TextIn, path: string): Finding {
   const [text, within] = [printText(needle), printText(haystack)];
-  const either = 'a list that has it as an item and a text that has it as a part are both accepted';
+  const either = 'it accepts a list with this item and a text with this part';
   const instead = `write ${text} in substr(${within}, 0) for a text, some(${within}, @ == ${text}) for a list`;
   return {
     code: 'ambiguous_in',
     severity: isSentByAgent(haystack) ? 'warning' : 'info',
     path,
-    detail: `expected a list or a text to be asked for, got ${text} in ${within}: ${either}; ${instead}`,
+    detail: `expected a test of either a list or a text, got ${text} in ${within}: ${either}; ${instead}`,
   };
 }
 
-/** The arguments of a tool call are what the agent wrote; other facts come from whoever runs it. */
+/** The agent writes the arguments of a tool call; other facts come from the program that runs the agent. */
 const isSentByAgent = ({ scope, path }: Path): boolean =>
   scope === 'root' && path[0] === 'context' && path[1] === 'arguments';

@@ -1,12 +1,12 @@
 /**
- * What an author of a condition should look at: clauses that can never be true, or never be false, paths that
- * are read without asking whether they are there, paths that no recorded checkpoint has, values of two types,
- * `in` that takes a text and a list, clauses that stand twice. A finding is certain where its severity is `error`. Proven by
- * `test/core/policy/lint/check.test.ts`.
+ * The condition linter: clauses that are never true or never false, paths read without a presence test, paths that no
+ * recorded input has, values of two types, `in` for a text or a list, duplicate clauses. A finding of severity `error` is
+ * certain. Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import { canonicalize } from '../../json/parse.ts';
 import { ambiguousIns } from './ambiguity.ts';
+import type { Finding } from './finding.ts';
 import type { Node } from '../language/ast.ts';
 import { canonicalCondition } from '../language/canonical.ts';
 import { allOf, clausesOf, isConnective, leavesOf, replaced } from '../evaluate/clause.ts';
@@ -19,33 +19,13 @@ import { typeConflicts } from './type-conflict.ts';
 
 export { seenPaths } from './seen.ts';
 
-export const findingCodes = [
-  'never_matches',
-  'always_matches',
-  'missing_guard',
-  'unseen_path',
-  'type_conflict',
-  'ambiguous_in',
-  'duplicate_clause',
-] as const;
-
-export interface Finding {
-  readonly code: (typeof findingCodes)[number];
-  readonly severity: 'error' | 'warning' | 'info';
-  /** Of the clause in the canonical JSON, such as `$.and[0].===`. */
-  readonly path: string;
-  readonly detail: string;
-  /** The whole condition, repaired. */
-  readonly fix?: Node;
-}
-
 export interface LintOptions {
   readonly action: PolicyAction;
-  /** Of recorded checkpoints, as `seenPaths` gives them; where there are none, nothing is said about them. */
+  /** Paths of recorded inputs from `seenPaths`; without them lint does not check for unknown paths. */
   readonly seenPaths?: ReadonlySet<string>;
 }
 
-/** The findings, in the order of `findingCodes`, then of the condition. Cost: quadratic in the clauses at worst. */
+/** Returns the findings, ordered by `findingCodes`, then by the condition. Cost: at worst quadratic in the clauses. */
 export function lint(node: Node, { action, seenPaths }: LintOptions): readonly Finding[] {
   const root = clausesOf(node);
   return [
@@ -59,7 +39,7 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly F
   ];
 }
 
-/** The outermost clauses that cannot answer as wanted. */
+/** Returns findings for the outermost clauses that cannot have this result. */
 function constants(root: Clause, want: boolean): readonly Finding[] {
   const found: Finding[] = [];
   const walk = (clause: Clause): void => {
@@ -77,7 +57,7 @@ function constant(root: Clause, clause: Clause, want: boolean): Finding {
   const isLiteral = clause.node.kind === 'literal';
   return {
     code: want ? 'never_matches' : 'always_matches',
-    // a condition that is written as true, such as {}, is meant so
+    // A literal true condition, such as {}, is intended.
     severity: isWhole && isLiteral && !want ? 'info' : isWhole ? 'error' : 'warning',
     path: clause.path,
     detail: `expected a ${isWhole ? 'condition' : 'clause'} that can be ${never}, got ${shortened(text)}`,
@@ -93,14 +73,14 @@ function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly F
     for (const { path } of leaf.reads) {
       const text = pathText(path);
       if (path.length === 0 || seen.has(seenText(path)) || found.has(text)) continue;
-      const detail = `expected a path of recorded checkpoints, got ${text}, which none of them has`;
+      const detail = `expected a path of a recorded checkpoint, got ${text}, which no checkpoint has`;
       found.set(text, { code: 'unseen_path', severity: 'warning', path: leaf.path, detail });
     }
   }
   return [...found.values()];
 }
 
-/** Operands of one `and` or `or` that say the same. */
+/** Returns findings for equal operands of one `and` or `or`. */
 function duplicates(root: Clause): readonly Finding[] {
   return allOf(root)
     .filter(({ op, node }) => isConnective(node) && (op === 'and' || op === 'or'))

@@ -1,20 +1,20 @@
 /**
- * How well cases test a condition: which clauses they have seen true, false and indeterminate, and small changes
- * to the condition (mutants) of which each should make some case fail. A clause that no case has seen both ways
- * could be dropped unnoticed. Proven by `test/core/policy/lint/coverage.test.ts`.
+ * Test coverage of a condition: the clauses that cases have made true, false and indeterminate, and mutants, small changes
+ * that should each make a case fail. A clause that no case has made both true and false could be removed unnoticed.
+ * Proven by `test/core/policy/lint/coverage.test.ts`.
  */
 import type { Node, Operator, Scalar } from '../language/ast.ts';
 import { allOf, clausesOf, leavesOf, replaced } from '../evaluate/clause.ts';
 import type { Call, Clause } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { opposite } from '../evaluate/operand.ts';
 import { printText, scalarText } from '../language/text-print.ts';
 
 export interface ClauseCoverage {
-  /** In the canonical JSON, such as `$.and[0].===`. */
+  /** Path in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
   readonly text: string;
-  /** In how many cases the clause was so. */
+  /** Number of cases with this result. */
   readonly true: number;
   readonly false: number;
   readonly indeterminate: number;
@@ -22,17 +22,17 @@ export interface ClauseCoverage {
 
 export interface Coverage {
   readonly clauses: readonly ClauseCoverage[];
-  /** Clauses that were seen true and seen false. */
+  /** Number of clauses that were both true and false. */
   readonly covered: number;
 }
 
-/** Cost: evaluates each clause for each case. */
-export function coverage(node: Node, cases: Iterable<Checkpoint>): Coverage {
+/** Returns the coverage of the cases. Cost: evaluates each clause for each case. */
+export function coverage(node: Node, cases: Iterable<PolicyInput>): Coverage {
   const leaves = leavesOf(clausesOf(node));
   const counts = leaves.map(() => ({ true: 0, false: 0, indeterminate: 0 }));
-  for (const checkpoint of cases) {
+  for (const input of cases) {
     for (const [at, count] of counts.entries()) {
-      const truth = leaves[at]?.condition.evaluate(checkpoint);
+      const truth = leaves[at]?.condition.evaluate(input);
       if (truth !== undefined) count[truth]++;
     }
   }
@@ -50,8 +50,8 @@ export interface Mutant {
 }
 
 /**
- * Every mutant of a condition, each one change away from it; at most a few for each of its nodes. One may be a node
- * larger than a condition that can be stored.
+ * Yields every mutant of a condition, each one change away from it, a few for each node. A mutant may be one node larger
+ * than the limit of stored conditions.
  */
 export function* mutants(node: Node): Iterable<Mutant> {
   const root = clausesOf(node);
@@ -92,7 +92,7 @@ const literal = (before: Scalar, after: Scalar): Changed => ({
   by: { kind: 'literal', value: after },
 });
 
-/** The operators that one is mistaken for. */
+/** Operators that authors confuse. */
 const mistaken: Readonly<Partial<Record<Operator, readonly Operator[]>>> = {
   and: ['or'],
   or: ['and'],
@@ -115,7 +115,7 @@ const mistaken: Readonly<Partial<Record<Operator, readonly Operator[]>>> = {
 
 function swaps({ op, args }: Call): readonly Changed[] {
   const isOne = args.length === 1;
-  // of one clause `and` and `or` say the same; `exists` asks for one path
+  // `and` and `or` of one clause are equal; `exists` takes one path.
   if (op === 'and' || op === 'or' ? isOne : op === 'missing' && !isOne) return [];
   return (mistaken[op] ?? []).map((other) => ({
     what: `${op} became ${other}`,
@@ -123,7 +123,7 @@ function swaps({ op, args }: Call): readonly Changed[] {
   }));
 }
 
-/** Numbers that are compared, one more and one less. */
+/** Changes compared numbers by one. */
 function shifts({ op, args }: Call): readonly Changed[] {
   return args.flatMap((arg, at) => {
     if (arg.kind !== 'literal' || typeof arg.value !== 'number') return [];
@@ -134,7 +134,7 @@ function shifts({ op, args }: Call): readonly Changed[] {
   });
 }
 
-/** Lists that are written out, without one of their items. */
+/** Removes one item from a literal list. */
 function shorter(call: Call): readonly Changed[] {
   return call.args.flatMap((arg, at) =>
     arg.kind !== 'list'

@@ -1,20 +1,20 @@
 /**
- * Paths that a condition reads without asking whether they are there. A policy acts where it cannot be decided,
- * so one that is about tools denies every step without a tool, unless it begins with `has(context.tool)`. Any
- * other fact is best left unguarded: whoever could leave it out would escape a policy that asks for it first.
+ * Lint of paths that a condition reads without a presence test. An undecided policy acts, so a policy about tools denies
+ * every step without a tool, unless it begins with `has(context.tool)`. Other facts should stay unguarded: a client that
+ * can omit a guarded fact would evade the policy.
  * Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import type { Clause, Path } from '../evaluate/clause.ts';
 import { decide } from '../evaluate/decision.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { factsOf } from './satisfiable.ts';
 import { pathText } from '../language/text-print.ts';
 
 type Guards = readonly (readonly Segment[])[];
 
-/** One finding for each guard that is missing; for that of the tool, with the condition that has it. */
+/** Returns one finding for each missing guard; the finding for the tool has the guarded condition as fix. */
 export function missingGuards(root: Clause, action: PolicyAction): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const { clause, path } of unguarded(root, [])) {
@@ -53,7 +53,7 @@ function unguarded(clause: Clause, guards: Guards): readonly Unguarded[] {
   }
 }
 
-/** Each value of an `if` stands where its test was true and those before it false. */
+/** A value of an `if` is reached when its test was true and all earlier tests were false. */
 function branches(parts: readonly Clause[], guards: Guards): readonly Unguarded[] {
   const found: Unguarded[] = [];
   const passed = [...guards];
@@ -67,13 +67,13 @@ function branches(parts: readonly Clause[], guards: Guards): readonly Unguarded[
   return found;
 }
 
-/** The paths that are there wherever a clause answers so. */
+/** Returns the paths that are present if a clause has this result. */
 const presentWhere = (clause: Clause, want: boolean): Guards =>
   factsOf(clause, want)
     .filter((fact) => (fact.leaf.op === 'exists' && fact.want) || (fact.leaf.op === 'missing' && !fact.want))
     .flatMap(({ leaf }) => leaf.reads.map(({ path }) => path));
 
-/** Paths of the checkpoint that stand without a default. */
+/** Returns the paths of the policy input without a default. */
 function bareReads(node: Node): readonly Path[] {
   switch (node.kind) {
     case 'literal':
@@ -88,7 +88,7 @@ function bareReads(node: Node): readonly Path[] {
   }
 }
 
-/** The member of the context that a path is below; the path itself where it is no deeper. */
+/** Returns the member of the context above a path; a shorter path itself. */
 const guardOf = (path: readonly Segment[]): readonly Segment[] => path.slice(0, 2);
 
 interface Missing extends Unguarded {
@@ -102,7 +102,7 @@ function finding({ root, clause, path, guard, action }: Missing): Finding {
   const found = { code: 'missing_guard', path: clause.path } as const;
   if (!tellsSteps(guard)) {
     const effect = `without it the policy answers ${decision} (fail closed)`;
-    const advice = 'a guard would let it be escaped by leaving that out';
+    const advice = 'with a guard, a client could evade the policy by omitting it';
     const detail = `expected ${pathText(path)} in the checkpoint, got no guard for it: ${effect}; ${advice}`;
     return { ...found, severity: 'info', detail };
   }
@@ -117,5 +117,5 @@ function finding({ root, clause, path, guard, action }: Missing): Finding {
   };
 }
 
-/** Whether a path is the member of the context by which steps that call a tool are told from others. */
+/** Whether a path is the member of the context that marks steps with a tool call. */
 const tellsSteps = (path: readonly Segment[]): boolean => path[0] === 'context' && path[1] === 'tool';

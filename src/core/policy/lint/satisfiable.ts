@@ -1,24 +1,24 @@
 /**
- * Whether a condition can ever be true, or false. Answers "no" only where that is certain: facts that must hold
- * together are gathered for each path, and values that matter to them are tried on the evaluator itself. For
- * equality and lists these are all values that could do; for numbers the bounds, a value between each two
- * neighbours and one beyond either end. Whatever else a clause does is taken as possible.
- * Proven by `test/core/policy/lint/check.test.ts` (no random checkpoint contradicts it).
+ * Decides whether a condition can be true, or false. It answers "no" only if that is certain: it collects the facts that
+ * must be true together for each path, and tries relevant values with the evaluator. For equality and lists these are all
+ * possible values; for numbers the bounds, a value between neighbours and one beyond each end. Anything else counts as
+ * possible.
+ * Proven by `test/core/policy/lint/check.test.ts` (no random policy input contradicts it).
  */
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
 import type { Clause, Path } from '../evaluate/clause.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { withValue } from '../explain/nearest.ts';
 import { pathText } from '../language/text-print.ts';
 
-/** A leaf that must answer so. */
+/** A leaf with its required result. */
 interface Fact {
   readonly leaf: Clause;
   readonly want: boolean;
 }
 
-/** Whether some checkpoint may make a clause answer `want`. Cost: quadratic in the clauses on one path. */
+/** Returns whether some policy input may make a clause `want`. Cost: quadratic in the clauses on one path. */
 export function canBe(clause: Clause, want: boolean): boolean {
   const { op, parts } = clause;
   const [first] = parts;
@@ -26,7 +26,7 @@ export function canBe(clause: Clause, want: boolean): boolean {
   switch (op) {
     case 'and':
     case 'or':
-      // all parts must answer so, or one
+      // Either all parts must have the result, or one of them.
       if ((op === 'and') !== want) return parts.some((part) => canBe(part, want));
       return parts.every((part) => canBe(part, want)) && !contradict(factsOf(clause, want));
     case '!':
@@ -38,10 +38,10 @@ export function canBe(clause: Clause, want: boolean): boolean {
   }
 }
 
-/** Of an `if`, what may be its answer. */
+/** Whether a part of an `if` may be its result. */
 const isValue = (parts: readonly Clause[], at: number): boolean => at % 2 === 1 || at === parts.length - 1;
 
-/** The leaves that must all answer in one way for a clause to answer `want`. */
+/** Returns the leaves that must all have one result for a clause to be `want`. */
 export function factsOf(clause: Clause, want: boolean): readonly Fact[] {
   const { op, parts } = clause;
   const [first] = parts;
@@ -54,7 +54,7 @@ export function factsOf(clause: Clause, want: boolean): readonly Fact[] {
   return [];
 }
 
-/** Whether facts cannot hold together. */
+/** Returns whether facts contradict each other. */
 export function contradict(facts: readonly Fact[]): boolean {
   const constant = facts.some(({ leaf, want }) => leaf.reads.length === 0 && !answers(leaf, want, empty));
   if (constant) return true;
@@ -66,23 +66,23 @@ export function contradict(facts: readonly Fact[]): boolean {
   return [...paths.values()].some(({ path }) => isImpossible(path, facts));
 }
 
-const empty: Checkpoint = { context: {} };
+const empty: PolicyInput = { context: {} };
 
-const answers = (leaf: Clause, want: boolean, checkpoint: Checkpoint): boolean =>
-  leaf.condition.evaluate(checkpoint) === String(want);
+const answers = (leaf: Clause, want: boolean, input: PolicyInput): boolean =>
+  leaf.condition.evaluate(input) === String(want);
 
-/** Whether none of the values that could do at a path fits all facts about it. */
+/** Returns whether no candidate value at a path satisfies all facts about it. */
 function isImpossible(path: readonly Segment[], facts: readonly Fact[]): boolean {
   const about = facts.filter(({ leaf }) => leaf.reads.length === 1 && concerns(leaf, path));
   const values = valuesFor(about, path);
   if (values === undefined) return false;
   return ![...new Set(values)].some((value) => {
-    const checkpoint = value === undefined ? empty : withValue(empty, path, value);
-    return checkpoint === undefined || about.every(({ leaf, want }) => answers(leaf, want, checkpoint));
+    const input = value === undefined ? empty : withValue(empty, path, value);
+    return input === undefined || about.every(({ leaf, want }) => answers(leaf, want, input));
   });
 }
 
-/** A clause about the path, or about whether something exists on the way to it. */
+/** Whether a clause is about the path, or about the presence of a value on the way to it. */
 function concerns({ op, reads }: Clause, path: readonly Segment[]): boolean {
   const [read] = reads;
   if (read === undefined || read.path.length > path.length) return false;
@@ -91,7 +91,7 @@ function concerns({ op, reads }: Clause, path: readonly Segment[]): boolean {
   return isOnWay && (isSame || op === 'exists' || op === 'missing');
 }
 
-/** Values among which one fits if any does; undefined where that is not known. */
+/** Returns values of which one satisfies the facts if any does; undefined if unknown. */
 function valuesFor(
   about: readonly Fact[],
   path: readonly Segment[],
@@ -117,7 +117,7 @@ function around(numbers: readonly number[]): number[] {
   return [-Number.MAX_VALUE, ...numbers, ...between, Number.MAX_VALUE];
 }
 
-/** What a fact leaves open: one of these values, an order to these, anything but these, or what is not known. */
+/** The values that a fact allows: one of these, an order relative to these, anything but these, or unknown. */
 interface Shape {
   readonly kind: 'one of' | 'order' | 'presence' | 'not' | 'other';
   readonly values: readonly Json[];
@@ -155,7 +155,7 @@ function shapeOf({ leaf, want }: Fact): Shape {
   }
 }
 
-/** What a path that stands as a clause holds where it is false. */
+/** The values of a path that make it false as a clause. */
 const falsy: Shape = { kind: 'one of', values: [false, 0, '', []] };
 
 function literalItems(node: Clause['node']): readonly Json[] | undefined {

@@ -1,21 +1,24 @@
-/** Which paths recorded checkpoints have, so that a path that none of them has can be told. */
+/**
+ * The paths of recorded policy inputs, to report paths that no input has.
+ * Proven by `test/core/policy/lint/check.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import type { Json } from '../../json/parse.ts';
 import type { Segment } from '../language/ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { pathText } from '../language/text-print.ts';
 
-/** Every path of the checkpoints that a condition can read; items of a list share one. */
-export function seenPaths(checkpoints: Iterable<Checkpoint>): ReadonlySet<string> {
+/** Returns every path of the inputs that a condition can read; items of a list share one path. */
+export function seenPaths(inputs: Iterable<PolicyInput>): ReadonlySet<string> {
   const seen = new Set<string>();
-  for (const { step, context } of checkpoints) {
+  for (const { step, context } of inputs) {
     if (step !== undefined) seen.add('step');
     collect(context, ['context'], seen);
   }
   return seen;
 }
 
-/** A path as it stands in that set. */
+/** Returns a path in the spelling of `seenPaths`. */
 export const seenText = (path: readonly Segment[]): string =>
   pathText(path.map((segment) => (typeof segment === 'number' ? 0 : segment)));
 

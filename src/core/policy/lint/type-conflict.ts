@@ -1,12 +1,12 @@
 /**
- * Values of two types where one is meant, and clauses that no value can decide: a text is never above a number,
- * nothing is equal to null, and a value is never outside a list of texts and numbers. Proven by `test/core/policy/lint/check.test.ts`.
+ * Lint of values of two types, and of clauses that no value decides: a text is never above a number, nothing is equal to
+ * null, and no value is certainly outside a list of texts and numbers. Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from './finding.ts';
 import { withValue } from '../explain/nearest.ts';
 import { neededType } from '../evaluate/operand.ts';
 import { pathText, printText } from '../language/text-print.ts';
@@ -17,7 +17,7 @@ export const typeConflicts = (root: Clause): readonly Finding[] => [
   ...mixedLists(root),
 ];
 
-/** Clauses of at most one path that are indeterminate for a value of each type. */
+/** Returns findings for clauses of at most one path that are indeterminate for every type of value. */
 function undecidable(root: Clause): readonly Finding[] {
   return leavesOf(root)
     .filter(isNeverDecided)
@@ -25,7 +25,7 @@ function undecidable(root: Clause): readonly Finding[] {
       const { node, path } = leaf;
       const isNull =
         node.kind === 'call' && node.args.some((arg) => arg.kind === 'literal' && arg.value === null);
-      const instead = isNull ? '; has(…) asks whether there is a value' : '';
+      const instead = isNull ? '; has(…) tests for a value' : '';
       const detail = `expected a clause that some value decides, got ${printText(node).slice(0, 120)}${instead}`;
       return { code: 'type_conflict', severity: 'error', path, detail };
     });
@@ -36,8 +36,8 @@ function isNeverDecided({ reads, node, condition }: Clause): boolean {
   if (reads.length > 1) return false;
   if (read === undefined) return condition.why({ context: {} }) !== null;
   return [...samples, ...literalsOf(node)].every((value) => {
-    const checkpoint = withValue({ context: {} }, read.path, value);
-    return checkpoint !== undefined && condition.why(checkpoint) !== null;
+    const input = withValue({ context: {} }, read.path, value);
+    return input !== undefined && condition.why(input) !== null;
   });
 }
 
@@ -56,7 +56,7 @@ function literalsOf(node: Node): readonly Json[] {
   }
 }
 
-/** Paths that one clause takes for a text and another for a number. */
+/** Returns findings for paths that one clause uses as text and another as number. */
 function mixed(root: Clause): readonly Finding[] {
   const first = new Map<string, { readonly type: string; readonly at: string }>();
   const found = new Map<string, Finding>();
@@ -72,12 +72,13 @@ function mixed(root: Clause): readonly Finding[] {
   return [...found.values()];
 }
 
-/** Lists of literals of two types after `in`, which for no value is false. */
+/** Returns findings for literal lists of two types after `in`, which is false for no value. */
 function mixedLists(root: Clause): readonly Finding[] {
   return leavesOf(root)
     .filter(({ node }) => node.kind === 'call' && node.op === 'in' && isMixed(node.args[1]))
     .map(({ node, path }): Finding => {
-      const effect = 'what is none of them is of another type than some, which leaves it open';
+      const effect =
+        'a value outside of the list has another type than some item, which makes the clause indeterminate';
       const detail = `expected items of one type, got ${printText(node).slice(0, 120)}: ${effect}`;
       return { code: 'type_conflict', severity: 'warning', path, detail };
     });
@@ -89,7 +90,7 @@ function isMixed(list: Node | undefined): boolean {
   return new Set(types.filter((type) => type !== undefined)).size > 1;
 }
 
-/** The path that a leaf is about, and the type that it takes it for. */
+/** Returns the path of a leaf, and the type that the leaf needs. */
 function typeOf(node: Node): { readonly path: string; readonly type: string } | undefined {
   if (node.kind !== 'call' || node.args.length < 2) return undefined;
   const path = node.args.find((arg) => arg.kind === 'path' && arg.scope === 'root');

@@ -1,26 +1,25 @@
 /**
- * An index over the guards of many conditions: which of them must be evaluated for a checkpoint, all others being
- * false. Each condition is filed under its rarest guard. One whose guard path is absent, or holds a value of
- * another type than the guard's, is open and must be visited, unless it asks for the presence of a path that is
- * absent too. Proven by
- * `test/core/policy/set/guard-index.test.ts` (the index against evaluating all, on random conditions).
+ * An index over the guards of many conditions: it finds the conditions that must be evaluated for a policy input; all
+ * others are false. Each condition is filed under its rarest guard. It must be evaluated if the guard path is absent or has
+ * a value of another type, unless it also requires the presence of a path that is absent. Proven by
+ * `test/core/policy/set/guard-index.test.ts` (compared with evaluating all, on random conditions).
  */
 import type { JsonObject } from '../../json/parse.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
-import type { Guard, Guards, Literal, Place } from './guard.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
+import type { Guard, Guards, Literal, GuardedPath } from './guard.ts';
 import { presence, type Read, reader } from '../language/path.ts';
 
-/** The conditions that are filed under one path, by their place in the list that the index was made of. */
+/** The conditions filed under one path, by their position in the indexed list. */
 interface Shelf {
   readonly read: Read;
   readonly byValue: Map<Literal, number[]>;
-  /** Guarded by `==` or `in`, by the type of its literals: open where the value has another type. */
+  /** Guarded by `==` or `in`, by the type of the literals: undecided for a value of another type. */
   readonly byType: Map<string, number[]>;
-  /** Open where the path holds nothing. */
+  /** Undecided if the path is absent. */
   readonly absent: number[];
-  /** Open where the path holds nothing, but there is a place that the condition asks for (it may be null). */
+  /** Undecided if the path is absent but another required path is present (it may be null). */
   readonly absentBut: Map<string, { readonly isPresent: Presence; readonly members: number[] }>;
-  /** Without a guard, but false where there is no such place. */
+  /** Without a guard, but false if the path is absent. */
   readonly present: number[];
   readonly isPresent: Presence;
 }
@@ -29,7 +28,7 @@ type Presence = ReturnType<typeof presence>;
 
 export class GuardIndex {
   private readonly shelves = new Map<string, Shelf>();
-  /** Conditions without a guard. */
+  /** Conditions without a guard; always evaluated. */
   private readonly always: number[] = [];
 
   /** Cost: about 1 µs a condition. */
@@ -44,13 +43,13 @@ export class GuardIndex {
     }
   }
 
-  /** Those that may be other than false, each once, in no order. Cost: one read for each path with guards. */
-  candidates(checkpoint: Checkpoint): number[] {
+  /** Returns the conditions that may not be false, each once, unordered. Cost: one read for each guarded path. */
+  candidates(input: PolicyInput): number[] {
     const found = this.always.slice();
     const add = (members: readonly number[]): void => {
       for (const member of members) found.push(member);
     };
-    const root = checkpoint as unknown as JsonObject; // guard paths start with context or step
+    const root = input as unknown as JsonObject; // guard paths start with context or step
     for (const shelf of this.shelves.values()) {
       const { byValue, byType, absent, absentBut, present, isPresent } = shelf;
       const value = shelf.read(root);
@@ -67,7 +66,7 @@ export class GuardIndex {
     return found;
   }
 
-  private file(member: number, guard: Guard, present: readonly Place[]): void {
+  private file(member: number, guard: Guard, present: readonly GuardedPath[]): void {
     const { byValue, byType, absent, absentBut } = this.shelf(guard);
     for (const value of guard.values) push(byValue, value, member);
     if (guard.looseType !== null) push(byType, guard.looseType, member);
@@ -81,7 +80,7 @@ export class GuardIndex {
     absentBut.set(other.key, but);
   }
 
-  private shelf({ key, path }: Place): Shelf {
+  private shelf({ key, path }: GuardedPath): Shelf {
     const known = this.shelves.get(key);
     if (known !== undefined) return known;
     const shelf: Shelf = {
@@ -98,13 +97,13 @@ export class GuardIndex {
   }
 }
 
-/** Whether a place is the other or above it: the likeliest to be absent where the other is. */
-const encloses = (place: Place, other: Place): boolean =>
+/** Whether a path is the other or above it, and so likely absent if the other is absent. */
+const encloses = (place: GuardedPath, other: GuardedPath): boolean =>
   place.path.length <= other.path.length && place.path.every((segment, at) => segment === other.path[at]);
 
 type Frequency = ReadonlyMap<string, ReadonlyMap<Literal, number>>;
 
-/** How many conditions each value of each path guards. */
+/** Returns the number of conditions that each value of each path guards. */
 function frequencyOf(guards: readonly Guards[]): Frequency {
   const byPath = new Map<string, Map<Literal, number>>();
   for (const { values } of guards) {
@@ -117,7 +116,7 @@ function frequencyOf(guards: readonly Guards[]): Frequency {
   return byPath;
 }
 
-/** The guard whose values the fewest conditions ask for, the first of equals. */
+/** Returns the guard whose values occur in the fewest conditions; the first of equals. */
 function rarest(guards: readonly Guard[], frequency: Frequency): Guard | undefined {
   let [best] = guards;
   if (guards.length < 2) return best;

@@ -1,7 +1,7 @@
 /**
- * Guards: conjuncts of a condition that fix the value of one path, so that an index can tell without evaluating
- * that the condition is false. Sound because a false conjunct absorbs whatever the others are (Kleene), and
- * because equality and `in` with literals cost no budget. Proven by `test/core/policy/set/guard-index.test.ts`.
+ * Guards: conjuncts of a condition that fix the value of one path, so that an index proves the condition false without
+ * evaluating it. This is sound, because a false conjunct decides whatever the others are (Kleene), and because equality and
+ * `in` with literals cost no budget. Proven by `test/core/policy/set/guard-index.test.ts`.
  */
 import type { Node, Scalar, Segment } from '../language/ast.ts';
 import { stepOf } from '../language/read-path.ts';
@@ -9,34 +9,34 @@ import { stepOf } from '../language/read-path.ts';
 type Path = Extract<Node, { kind: 'path' }>;
 export type Literal = Exclude<Scalar, null>;
 
-/** A path, and as one text that is equal for paths that read the same. */
-export interface Place {
+/** A path, and a text that is equal for paths with equal reads. */
+export interface GuardedPath {
   readonly path: readonly Segment[];
   readonly key: string;
 }
 
-/** The condition is false where the path holds a value that is none of these, but for values of another type. */
-export interface Guard extends Place {
+/** The condition is false if the path has another value than these; `looseType` restricts this to one type. */
+export interface Guard extends GuardedPath {
   readonly values: ReadonlySet<Literal>;
-  /** With `==` and `in`, the type of all the values: a value of any other type leaves the condition open. */
+  /** For `==` and `in`, the type of all values: a value of any other type does not decide the condition. */
   readonly looseType: string | null;
 }
 
 export interface Guards {
   readonly values: readonly Guard[];
-  /** False where there is no such place; null is one. */
-  readonly present: readonly Place[];
+  /** The condition is false if one of these paths is absent; null counts as present. */
+  readonly present: readonly GuardedPath[];
 }
 
-/** The guards of a condition. An absent path leaves a guard open; only a presence is false there. */
+/** Returns the guards of a condition. An absent path decides no value guard, only a presence. */
 export function guardsOf(node: Node): Guards {
   const values: Guard[] = [];
-  const present: Place[] = [];
+  const present: GuardedPath[] = [];
   for (const conjunct of conjunctsOf(node)) {
     const guard = guardOf(conjunct);
     if (guard !== undefined) values.push(guard);
     else if (conjunct.kind === 'call' && conjunct.op === 'exists') {
-      for (const path of conjunct.args.filter(isRootPath)) present.push(placeOf(path));
+      for (const path of conjunct.args.filter(isRootPath)) present.push(guardedPath(path));
     }
   }
   return { values, present };
@@ -67,7 +67,7 @@ function equalityGuard(args: readonly Node[], isLoose: boolean): Guard | undefin
   const [path, literal] = isRootPath(left) ? [left, right] : [right, left];
   if (!isRootPath(path) || literal.kind !== 'literal' || literal.value === null) return undefined;
   const looseType = isLoose ? typeof literal.value : null;
-  return { ...placeOf(path), values: new Set([literal.value]), looseType };
+  return { ...guardedPath(path), values: new Set([literal.value]), looseType };
 }
 
 function membershipGuard([path, list]: readonly Node[]): Guard | undefined {
@@ -78,13 +78,13 @@ function membershipGuard([path, list]: readonly Node[]): Guard | undefined {
     values.add(item.value);
   }
   const types = new Set([...values].map((value) => typeof value));
-  // of items of two types it is never false; with no items it always is
+  // With items of two types it is never false; without items it always is.
   if (types.size > 1) return undefined;
   const [looseType = null] = types;
-  return { ...placeOf(path), values, looseType };
+  return { ...guardedPath(path), values, looseType };
 }
 
-/** An `or` is false where each of its operands is: a guard where all of them guard one path. */
+/** An `or` is false if all its operands are: it is a guard if all operands guard one path. */
 function union(guards: readonly (Guard | undefined)[]): Guard | undefined {
   const [first] = guards;
   if (first === undefined) return undefined;
@@ -95,13 +95,13 @@ function union(guards: readonly (Guard | undefined)[]): Guard | undefined {
     for (const value of guard.values) values.add(value);
     looseType ??= guard.looseType;
   }
-  // so that no condition is filed both by value and by type
+  // So that no condition is filed both by value and by type.
   if (looseType !== null && [...values].some((value) => typeof value !== looseType)) return undefined;
   return { ...first, values, looseType };
 }
 
-/** The whole checkpoint is no value that a literal could equal; other first names hold nothing. */
+/** Returns whether a path can equal a literal: the whole input cannot, and other first names are always absent. */
 const isRootPath = (node: Node): node is Path =>
   node.kind === 'path' && node.scope === 'root' && (node.path[0] === 'context' || node.path[0] === 'step');
 
-const placeOf = ({ path }: Path): Place => ({ path, key: JSON.stringify(path.map(stepOf)) });
+const guardedPath = ({ path }: Path): GuardedPath => ({ path, key: JSON.stringify(path.map(stepOf)) });

@@ -1,38 +1,39 @@
 /**
- * The policies in force, as one immutable set that is swapped as a whole: an evaluation sees one snapshot. A
- * version is compiled once and shared by all later sets. Large sets are evaluated by way of `guard-index.ts`.
- * A set that differs in one policy is made from the one before at little cost. Proven by
- * `test/core/policy/set/in-force.test.ts`, `test/core/policy/set/changes.test.ts` and `test/core/policy/set/guard-index.test.ts`.
+ * The policies in force, as one immutable set that is replaced as a whole, so an evaluation sees one snapshot.
+ * A version is compiled once and shared by all later sets. Large sets are evaluated with `guard-index.ts`. A set that
+ * differs in one policy is derived from the previous set at little cost. Proven by
+ * `test/core/policy/set/in-force.test.ts`, `test/core/policy/set/changes.test.ts` and
+ * `test/core/policy/set/guard-index.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { PolicyAction, PolicySeverity } from '../../../contract/policy-words.ts';
 import { hashText } from '../../hash.ts';
 import { engine } from '../language/ast.ts';
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { combine, counts, graver, gravest, inactive } from '../evaluate/decision.ts';
 import { Member, type PolicyDecision, type PolicyVersion } from './member.ts';
 import { MemberIndex } from './member-index.ts';
 import type { InForceProof } from '../language/hash.ts';
 import { type ReadSet, readSet } from '../language/read-set.ts';
 import { SetTree } from './tree.ts';
-import { atOnce, type InTurns, Turn } from '../evaluate/time-slice.ts';
+import { atOnce, type TimeSliced, TimeSlice } from '../evaluate/time-slice.ts';
 
 export type { Member, PolicyDecision, PolicyVersion } from './member.ts';
 
 export interface SetSummary {
-  /** How many policies were asked, whether they are listed or not. */
+  /** Number of evaluated policies, listed or not. */
   readonly total: number;
   readonly matched: number;
   readonly indeterminate: number;
   readonly byDecision: Readonly<Record<PolicyAction, number>>;
   readonly combined: PolicyAction;
-  /** The policies whose decision is the combined one, of those that matched or are indeterminate. */
+  /** Policies with the combined decision, among those that matched or are indeterminate. */
   readonly decidedBy: readonly string[];
-  /** Of the policies that do more than allow. */
+  /** The gravest severity of policies whose decision is not allow. */
   readonly maxSeverity: PolicySeverity | null;
   readonly policySetHash: string;
   readonly engine: string;
-  /** Present where more policies have a say than are listed: the gravest are, all are counted. */
+  /** Present if more policies decided than are listed: the gravest are listed, all are counted. */
   readonly truncated?: true;
 }
 
@@ -42,16 +43,16 @@ export interface SetDecision {
 }
 
 export interface DecideOptions {
-  /** The policies to ask; none for all that are in force. */
+  /** Policies to evaluate; default: all in force. */
   readonly ids?: readonly string[];
-  /** Where no policy has a say; default allow. */
+  /** Decision if no policy matched or is indeterminate; default allow. */
   readonly defaultDecision?: PolicyAction;
 }
 
-/** From this many policies on, evaluating all costs more than asking the index. */
+/** Number of policies from which evaluating all costs more than using the index. */
 export const indexedPolicies = 500;
 
-/** What a set has computed, which the next one need not compute anew. */
+/** Computed values that the next set reuses. */
 interface Lent {
   readonly tree: SetTree | undefined;
   readonly reads: Reads | undefined;
@@ -65,7 +66,7 @@ interface Reads {
 export class PolicySet {
   static readonly empty = new PolicySet([]);
 
-  /** By policy id, in the order of its bytes, which for ids (contract A2) is that of their texts. */
+  /** By policy id in byte order, which for ids (contract A2) equals text order. */
   private readonly list: readonly Member[];
   private byId: ReadonlyMap<string, Member> | undefined;
   private index: MemberIndex | undefined;
@@ -80,9 +81,9 @@ export class PolicySet {
   }
 
   /**
-   * The set of these versions, one for each policy; `previous` lends what it has compiled. A condition that does
-   * not parse is an Error that names the policy: a set with a hole must not be put in force. Cost: about 20 µs
-   * for a version that is new.
+   * Returns the set of these versions, one for each policy; it reuses the compiled versions of `previous`. Throws an Error
+   * with the policy id for a condition that does not parse, because an incomplete set must not be in force. Cost: about
+   * 20 µs for a new version.
    */
   static of(versions: Iterable<PolicyVersion>, previous: PolicySet = PolicySet.empty): PolicySet {
     const sorted = [...versions].sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
@@ -97,8 +98,8 @@ export class PolicySet {
   }
 
   /**
-   * The set with this version in place of the policy's other one; itself where it holds it. Cost: compiling it,
-   * and about 10 µs for 10,000 policies; for the next `policySetHash` see `tree.ts`.
+   * Returns the set with this version instead of the policy's other one; itself if nothing changes. Cost: compiling the
+   * version, and about 10 µs for 10,000 policies; `tree.ts` has the cost of the next `policySetHash`.
    */
   with(version: PolicyVersion): PolicySet {
     const at = this.placeOf(version.policyId);
@@ -107,7 +108,7 @@ export class PolicySet {
     return after === before ? this : this.changed(at, before, after);
   }
 
-  /** The set without a policy; itself where it does not hold it. Cost: as above. */
+  /** Returns the set without a policy; itself if it has no such policy. Cost: as above. */
   without(policyId: string): PolicySet {
     const at = this.placeOf(policyId);
     const before = this.at(at, policyId);
@@ -120,7 +121,7 @@ export class PolicySet {
 
   get(policyId: string): Member | undefined {
     if (this.size > indexedPolicies) return this.at(this.placeOf(policyId), policyId);
-    // asked for each decision where all are listed
+    // Called for each decision of a set that is listed in full.
     this.byId ??= new Map(this.list.map((member) => [member.policy.policyId, member]));
     return this.byId.get(policyId);
   }
@@ -129,20 +130,20 @@ export class PolicySet {
     return this.list.map(({ policy }) => policy);
   }
 
-  /** Computed once for each set: 10 ms for 10,000 policies, less where an earlier set lends what is the same. */
+  /** Computed once for each set: 10 ms for 10,000 policies, less if an earlier set shares policies. */
   get policySetHash(): string {
     this.hash ??= hashText(this.hashed().root);
     return this.hash;
   }
 
-  /** That the policy's version is part of the set; undefined where it is not in force. */
+  /** Returns the proof that the policy is part of the set; undefined if it is not in force. */
   inForceProof(policyId: string): InForceProof | undefined {
     const index = this.placeOf(policyId);
     if (this.at(index, policyId) === undefined) return undefined;
     return { index, size: this.size, hashes: this.hashed().pathTo(index).map(hashText) };
   }
 
-  /** What the conditions of the set read, computed once for each set. Cost: 1 ms for 10,000 policies. */
+  /** The read-set of the conditions, computed once for each set. Cost: 1 ms for 10,000 policies. */
   get readSet(): ReadSet {
     if (this.reads === undefined) {
       const names = new Set<string>();
@@ -154,45 +155,45 @@ export class PolicySet {
   }
 
   /**
-   * What the policies say. Asked for by id, each is listed once, in the order asked; one that the set does not
-   * hold is inactive (whether it exists is for the caller to know). Else they are listed by id, and where there
-   * are more than `policiesListed`, only those that matched or are indeterminate (contract O5), of which at most
-   * `decisionsListed`, the gravest. What is listed hangs on set and checkpoint alone, so it can be recomputed.
+   * Returns the decisions. With `ids`, each policy is listed once, in the given order; one outside of the set is inactive
+   * (the caller knows whether it exists). Otherwise policies are listed by id; of more than `policiesListed` policies only
+   * those that matched or are indeterminate (contract O5), and at most `decisionsListed`, the gravest. The list depends
+   * only on set and input, so it can be recomputed.
    */
-  decide(checkpoint: Checkpoint, options?: DecideOptions): SetDecision {
-    return atOnce(this.deciding(checkpoint, options));
+  decide(input: PolicyInput, options?: DecideOptions): SetDecision {
+    return atOnce(this.deciding(input, options));
   }
 
-  /** As above, in turns: ten thousand policies, or lists in the checkpoint, hold up nobody for long. */
-  *deciding(checkpoint: Checkpoint, { ids = [], defaultDecision }: DecideOptions = {}): InTurns<SetDecision> {
+  /** The same in time slices, so that ten thousand policies or long lists delay no other work for long. */
+  *deciding(input: PolicyInput, { ids = [], defaultDecision }: DecideOptions = {}): TimeSliced<SetDecision> {
     if (ids.length > 0) {
       const asked = [...new Set(ids)].map((id) => this.get(id) ?? id);
-      const decisions = yield* decisionsOf(asked, checkpoint);
+      const decisions = yield* decisionsOf(asked, input);
       return this.answer(decisions, decisions.length, defaultDecision);
     }
     if (this.size <= limits.policiesListed) {
-      return this.answer(yield* decisionsOf(this.list, checkpoint), this.size, defaultDecision);
+      return this.answer(yield* decisionsOf(this.list, input), this.size, defaultDecision);
     }
-    return this.answer(yield* this.voices(checkpoint), this.size, defaultDecision);
+    return this.answer(yield* this.voices(input), this.size, defaultDecision);
   }
 
-  /** What the policies that have a say decide, in the order of their ids. */
-  private *voices(checkpoint: Checkpoint): InTurns<PolicyDecision[]> {
-    const candidates = this.candidates(checkpoint);
-    const decisions = yield* decisionsOf(candidates ?? this.list, checkpoint);
+  /** Returns the decisions of policies that matched or are indeterminate, ordered by id. */
+  private *voices(input: PolicyInput): TimeSliced<PolicyDecision[]> {
+    const candidates = this.candidates(input);
+    const decisions = yield* decisionsOf(candidates ?? this.list, input);
     const voices = decisions.filter(({ outcome }) => counts(outcome));
     return candidates === null ? voices : voices.sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
   }
 
-  /** Those that may have a say, in no order; null where asking all, in order, costs less. */
-  private candidates(checkpoint: Checkpoint): readonly Member[] | null {
+  /** Returns policies that may match, unordered; null if evaluating all in order costs less. */
+  private candidates(input: PolicyInput): readonly Member[] | null {
     if (this.size <= indexedPolicies) return null;
     this.index ??= MemberIndex.of(this.list);
-    const candidates = this.index.candidates(checkpoint);
+    const candidates = this.index.candidates(input);
     return candidates.length > this.size / 4 ? null : candidates;
   }
 
-  /** `total` ≥ the decisions: the others did not match. */
+  /** `total`: at least the number of decisions; the other policies did not match. */
   private answer(
     all: readonly PolicyDecision[],
     total: number,
@@ -246,7 +247,7 @@ export class PolicySet {
     return this.tree;
   }
 
-  /** Where a policy stands, or would. Cost: log n. */
+  /** Returns the position of a policy, or its insertion position. Cost: log n. */
   private placeOf(policyId: string): number {
     let low = 0;
     let high = this.list.length;
@@ -272,18 +273,15 @@ const readSame = ({ compiled: one }: Member, { compiled: other }: Member): boole
 const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
   one.size === other.size && [...one].every((name) => other.has(name));
 
-/** A policy that the set does not hold is given by its id. */
-function* decisionsOf(
-  asked: readonly (Member | string)[],
-  checkpoint: Checkpoint,
-): InTurns<PolicyDecision[]> {
-  const turn = new Turn();
+/** A policy outside of the set is given by its id. */
+function* decisionsOf(asked: readonly (Member | string)[], input: PolicyInput): TimeSliced<PolicyDecision[]> {
+  const slice = new TimeSlice();
   const decisions: PolicyDecision[] = [];
   for (const each of asked) {
-    decisions.push(typeof each === 'string' ? idle(each) : each.decide(checkpoint));
-    if (!turn.isOver) continue;
+    decisions.push(typeof each === 'string' ? idle(each) : each.decide(input));
+    if (!slice.isOver) continue;
     yield;
-    turn.begin();
+    slice.begin();
   }
   return decisions;
 }

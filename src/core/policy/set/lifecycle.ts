@@ -1,53 +1,52 @@
 /**
- * The life cycle of a policy, move by move (contract G1-G3, Z4, Z5). A policy has the active
- * version that is in force while its status is `active`; `disabled` remembers it; in every other status there
- * is none. Nothing here writes: the caller stores what comes back, with its audit event, in one transaction.
- * Proven by `test/core/policy/set/lifecycle.test.ts`.
+ * The life cycle of a policy: draft, review, active, disabled, archived (contract G1-G3, Z4, Z5). A policy has an active
+ * version only in `active`, where it is in force, and in `disabled`, which remembers it. Nothing here writes: the caller
+ * stores the result with its audit event in one transaction. Proven by `test/core/policy/set/lifecycle.test.ts`.
  */
 import type { PolicyStatus } from '../../../contract/policy-words.ts';
 import { GovError } from '../../../contract/problems.ts';
 
-/** From each status, where a transition may lead. */
+/** The allowed targets of a transition from each status. */
 const moves: Readonly<Record<PolicyStatus, readonly PolicyStatus[]>> = {
   draft: ['review', 'active', 'archived'],
   review: ['draft', 'active', 'archived'],
   active: ['disabled', 'archived'],
   disabled: ['active', 'archived'],
-  // "any state → archived" includes archived (contract Z4): the one move that changes nothing and is listed
+  // Every status may move to archived, archived too (contract Z4); this move changes nothing.
   archived: ['draft', 'archived'],
 };
 
-export interface Standing {
+interface PolicyState {
   readonly status: PolicyStatus;
-  /** Null but in `active` and `disabled`. */
+  /** Null except in `active` and `disabled`. */
   readonly activeVersion: number | null;
 }
 
 export interface Version {
-  /** Whether it ever was the active version. */
+  /** Whether it was ever the active version. */
   readonly published: boolean;
 }
 
-/** A policy as its moves see it. */
-export interface PolicyLife extends Standing {
+/** The state of a policy that its moves depend on. */
+export interface PolicyLife extends PolicyState {
   readonly newestVersion: number;
   /** Undefined for a version that does not exist. */
   readonly version: (version: number) => Version | undefined;
 }
 
-export interface Move extends Standing {
+export interface Move extends PolicyState {
   readonly previousStatus: PolicyStatus;
   readonly previousVersion: number | null;
-  /** False where everything stays as it was: archived → archived, or a version that is active already. */
+  /** False if nothing changes: archived → archived, or a version that is active already. */
   readonly changed: boolean;
 }
 
-/** The statuses that a transition may ask for. */
+/** Returns the statuses that a transition may have as target. */
 export const allowedTargets = (status: PolicyStatus): readonly PolicyStatus[] => moves[status];
 
 /**
- * A transition: to `active` it activates the newest version, from `disabled` the one that was active.
- * INVALID_TRANSITION with `from`, `to` and `allowed` for a move that is not listed.
+ * Makes a transition: to `active` with the newest version, or from `disabled` with the remembered one. Throws
+ * INVALID_TRANSITION with `from`, `to` and `allowed`.
  */
 export function transition(policy: PolicyLife, target: PolicyStatus): Move {
   const { status, activeVersion, newestVersion } = policy;
@@ -65,8 +64,8 @@ export function transition(policy: PolicyLife, target: PolicyStatus): Move {
 }
 
 /**
- * Makes a version active, the newest where none is named, from every status but `archived`, out of which a policy
- * comes by way of `draft`: INVALID_TRANSITION. NOT_FOUND with `version` for a version that does not exist.
+ * Makes a version active, by default the newest. Throws INVALID_TRANSITION for an archived policy, which must become
+ * `draft` first, and NOT_FOUND with `version` for a version that does not exist.
  */
 export function publish(policy: PolicyLife, version: number = policy.newestVersion): Move {
   if (policy.status === 'archived') refuse(policy.status, 'active');
@@ -77,8 +76,8 @@ export function publish(policy: PolicyLife, version: number = policy.newestVersi
 }
 
 /**
- * Back to a version that was in force before, from any status, archived and draft too (contract Z5). NOT_FOUND with
- * `targetVersion` for a version that does not exist, VALIDATION_ERROR for one that was never published.
+ * Makes a formerly active version active again, from any status, archived and draft too (contract Z5). Throws NOT_FOUND
+ * with `targetVersion` for a version that does not exist, VALIDATION_ERROR for one that was never published.
  */
 export function rollback(policy: PolicyLife, targetVersion: number): Move {
   const version = policy.version(targetVersion);
@@ -87,7 +86,7 @@ export function rollback(policy: PolicyLife, targetVersion: number): Move {
     throw new GovError('NOT_FOUND', detail, { extensions: { targetVersion } });
   }
   if (!version.published) {
-    const detail = `expected a version that was published once, got version ${targetVersion}, which never was`;
+    const detail = `expected a version that was published before, got version ${targetVersion}, which was not`;
     throw new GovError('VALIDATION_ERROR', `body /targetVersion: ${detail}`, {
       errors: [{ pointer: '/targetVersion', in: 'body', code: 'NEVER_PUBLISHED', detail }],
     });
@@ -95,7 +94,7 @@ export function rollback(policy: PolicyLife, targetVersion: number): Move {
   return moved(policy, 'active', targetVersion);
 }
 
-function moved(from: Standing, status: PolicyStatus, activeVersion: number | null): Move {
+function moved(from: PolicyState, status: PolicyStatus, activeVersion: number | null): Move {
   return {
     status,
     activeVersion,

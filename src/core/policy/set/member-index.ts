@@ -3,7 +3,7 @@
  * policy needs no index of its own. Proven by `test/core/policy/set/changes.test.ts` (random changes: the set
  * decides as one that was made at once).
  */
-import type { Checkpoint } from '../evaluate/compile.ts';
+import type { PolicyInput } from '../evaluate/compile.ts';
 import { GuardIndex } from './guard-index.ts';
 import type { Member } from './member.ts';
 
@@ -48,9 +48,9 @@ export class MemberIndex {
   }
 
   /** Those that may be other than false, each once, in no order. Cost: one read for each path with guards. */
-  candidates(checkpoint: Checkpoint): Member[] {
+  candidates(input: PolicyInput): Member[] {
     const found = this.come.slice();
-    for (const at of this.guards.candidates(checkpoint)) {
+    for (const at of this.guards.candidates(input)) {
       const member = this.filed[at];
       if (member !== undefined && !this.gone.has(member)) found.push(member);
     }

@@ -1,7 +1,7 @@
-/** A policy of a set: one version, compiled. Proven by `test/core/policy/set/in-force.test.ts`. */
+/** A member of a policy set: one compiled version of a policy. Proven by `test/core/policy/set/in-force.test.ts`. */
 import type { PolicyAction, PolicyOutcome, PolicySeverity } from '../../../contract/policy-words.ts';
 import type { Json } from '../../json/parse.ts';
-import { type Checkpoint, compile, type Condition, type Truth } from '../evaluate/compile.ts';
+import { type PolicyInput, compile, type Condition, type Truth } from '../evaluate/compile.ts';
 import { decide } from '../evaluate/decision.ts';
 import { type Guards, guardsOf } from './guard.ts';
 import { parseCondition } from '../language/parse.ts';
@@ -16,21 +16,21 @@ export interface PolicyVersion {
   readonly severity: PolicySeverity | null;
   /** In any accepted spelling. */
   readonly condition: Json;
-  /** `sha256:…` as `policyHash` gives it. */
+  /** `sha256:…` from `policyHash`. */
   readonly policyHash: string;
 }
 
-/** What one policy says. */
+/** The decision of one policy. */
 export interface PolicyDecision {
   readonly policyId: string;
-  /** Null where the policy is not in force. */
+  /** Null if the policy is not in force. */
   readonly version: number | null;
   readonly decision: PolicyAction;
   readonly outcome: PolicyOutcome;
   readonly severity: PolicySeverity | null;
 }
 
-/** What follows from a condition alone. */
+/** Values that depend only on the condition. */
 interface Compiled {
   readonly condition: Condition;
   readonly guards: Guards;
@@ -56,7 +56,7 @@ export class Member {
     };
   }
 
-  /** An Error that names the policy where its condition does not parse. Cost: about 20 µs. */
+  /** Compiles a version. Throws an Error with the policy id if its condition does not parse. Cost: about 20 µs. */
   static of(policy: PolicyVersion): Member {
     try {
       const node = parseCondition(policy.condition);
@@ -67,7 +67,7 @@ export class Member {
     }
   }
 
-  /** This policy under the name that `policy` has; undefined where that is another version. */
+  /** Returns this member with the name in `policy`; undefined for another version. */
   as(policy: PolicyVersion): Member | undefined {
     const { policyId, version, policyHash, name } = this.policy;
     if (policyId !== policy.policyId || version !== policy.version || policyHash !== policy.policyHash) {
@@ -76,7 +76,7 @@ export class Member {
     return name === policy.name ? this : new Member(policy, this.compiled);
   }
 
-  /** Its leaf hash in the tree of a set: one object, by which two trees know what they share. */
+  /** Leaf hash in the tree of a set: always the same object, by which two trees recognize shared leaves. */
   get leaf(): Buffer {
     this.hashed ??= leafOf(this.policy);
     return this.hashed;
@@ -86,8 +86,8 @@ export class Member {
     return this.compiled.condition;
   }
 
-  /** Cost: one evaluation; nothing is allocated. */
-  decide(checkpoint: Checkpoint): PolicyDecision {
-    return this.answers[this.condition.evaluate(checkpoint)];
+  /** Evaluates the policy. Cost: one evaluation, without allocation. */
+  decide(input: PolicyInput): PolicyDecision {
+    return this.answers[this.condition.evaluate(input)];
   }
 }

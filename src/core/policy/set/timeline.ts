@@ -1,19 +1,19 @@
 /**
- * Which policies were in force at each index of the log, from its `gov.policy/1` leaves alone (docs/reference/proof-format.md).
+ * The policies in force at each index of the log, derived only from its `gov.policy/1` leaves (`docs/reference/proof-format.md`).
  * Proven by `test/core/policy/set/timeline.test.ts` (a naive list of all leaves as oracle).
  */
 import { applyPolicyChange, type InForce, type PolicyChange } from '../../decided/policy-change.ts';
 import { policySetHash } from '../language/hash.ts';
 
-/** Takes the changes of a project's policies in log order. Memory: the policies in force, 8 bytes a switch. */
+/** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
 export class PolicyTimeline {
   private readonly inForce: InForce = new Map();
   private newest: number | null = null;
   private hash: string | undefined;
-  /** Indexes of the leaves after which some policy is in force where none was, or the other way round. */
+  /** Indexes of the leaves after which the first policy came into force, or the last one left it. */
   private readonly switches: number[] = [];
 
-  /** The next change, and the index of its leaf. */
+  /** Adds the next change; `index`: of its leaf. */
   add(index: number, change: PolicyChange): void {
     const before = this.inForce.get(change.policyId);
     const wasActive = this.inForce.size > 0;
@@ -23,12 +23,12 @@ export class PolicyTimeline {
     this.newest = index;
   }
 
-  /** Policy id → version and hash in force after what was added. */
+  /** Policy id → version and hash in force after the added changes. */
   get versions(): ReadonlyMap<string, { readonly version: number; readonly policyHash: string }> {
     return this.inForce;
   }
 
-  /** Index of the newest leaf that was added, null before any. */
+  /** Index of the newest added leaf; null before any. */
   get policyIndex(): number | null {
     return this.newest;
   }
@@ -41,7 +41,7 @@ export class PolicyTimeline {
     return this.hash;
   }
 
-  /** Whether any policy was in force for a leaf at this index, which is not past what was added. Cost: log n. */
+  /** Returns whether any policy was in force for a leaf at this index, up to the newest added. Cost: log n. */
   activeAt(index: number): boolean {
     let low = 0;
     let high = this.switches.length;
@@ -53,7 +53,7 @@ export class PolicyTimeline {
     return low % 2 === 1;
   }
 
-  /** Whether any policy was in force at any time. */
+  /** Returns whether any policy was ever in force. */
   get everActive(): boolean {
     return this.switches.length > 0;
   }

@@ -4,7 +4,7 @@
  * waits for much of another. Proven by `test/store/sqlite/write/commit-queue.test.ts` and `test/store/sqlite/write/writer.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import { Turns } from '../../../core/fair-queue.ts';
+import { FairQueue } from '../../../core/fair-queue.ts';
 
 export interface Sized<Item> {
   /** Whose it is; empty for what belongs to no project, which takes its turn with them. */
@@ -15,7 +15,7 @@ export interface Sized<Item> {
 }
 
 export class CommitQueue<Item> {
-  readonly #turns = new Turns<Sized<Item>>();
+  readonly #turns = new FairQueue<Sized<Item>>();
   /** The project that was queued last. */
   #newest = '';
   /** So many commits stay small. */

@@ -131,7 +131,7 @@ describe('policy lint', () => {
     const { code, stdout } = await gov('policy lint fact.policy', 200);
     expect(stdout).toContain('info: expected context.arguments.cmd in the checkpoint, got no guard for it');
     expect(stdout).toContain(
-      'warning: expected a list or a text to be asked for, got "rm" in context.arguments.cmd',
+      'warning: expected a test of either a list or a text, got "rm" in context.arguments.cmd',
     );
     expect(stdout).not.toContain('fix:');
     expect(code).toBe(0);

@@ -232,7 +232,7 @@ describe('by the service', () => {
       source: 'service',
     });
     const told = await govHere(['proofs', 'verify', proof.proofId, '-o', 'table'], { env });
-    expect(told.stdout).toContain('The artifact differs from the proof that was stored');
+    expect(told.stdout).toContain('The artifact differs from the stored proof');
     verified = true;
     expect((await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).code).toBe(5);
   });

@@ -9,7 +9,7 @@ import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { policyHash } from '../../../../src/core/policy/language/hash.ts';
 import { reasoning } from '../../../../src/core/policy/explain/reasoning.ts';
 import { PolicySet, type PolicyVersion } from '../../../../src/core/policy/set/in-force.ts';
-import type { InTurns } from '../../../../src/core/policy/evaluate/time-slice.ts';
+import type { TimeSliced } from '../../../../src/core/policy/evaluate/time-slice.ts';
 import { recomputes } from '../../../../src/core/replay/again.ts';
 
 function policy(policyId: string, condition: Json, action: PolicyAction = 'deny'): PolicyVersion {
@@ -18,7 +18,7 @@ function policy(policyId: string, condition: Json, action: PolicyAction = 'deny'
 }
 
 /** The result, and the work of each turn. */
-function turnsOf<Result>(steps: InTurns<Result>): { result: Result; turns: number[] } {
+function turnsOf<Result>(steps: TimeSliced<Result>): { result: Result; turns: number[] } {
   const turns: number[] = [];
   for (;;) {
     const before = workDone();
@@ -37,9 +37,9 @@ describe('a set that decides in turns', () => {
     const checkpoint = { context: { l: list } };
     const { result, turns } = turnsOf(set.deciding(checkpoint));
     expect(turns.length).toBeGreaterThanOrEqual(
-      (100 * list.length) / (limits.turnUnits + limits.conditionUnits),
+      (100 * list.length) / (limits.timeSliceUnits + limits.conditionUnits),
     );
-    expect(Math.max(...turns)).toBeLessThan(limits.turnUnits + limits.conditionUnits + 100);
+    expect(Math.max(...turns)).toBeLessThan(limits.timeSliceUnits + limits.conditionUnits + 100);
     expect(result).toEqual(set.decide(checkpoint));
   });
 
@@ -127,11 +127,13 @@ describe('what is said of a condition', () => {
 
   it('costs a bounded number of units, though each clause has a budget of its own', () => {
     const checkpoint = { context: { l: list } };
-    reasoning({ action: 'deny', version: 1, node, checkpoint: { context: {} } }); // compiles the clauses
+    reasoning({ action: 'deny', version: 1, node, input: { context: {} } }); // compiles the clauses
     const most = limits.reasoningUnits + limits.conditionUnits + 5000;
-    expect(work(() => reasoning({ action: 'deny', version: 1, node, checkpoint }))).toBeLessThan(most);
+    expect(work(() => reasoning({ action: 'deny', version: 1, node, input: checkpoint }))).toBeLessThan(most);
     const mostOfAll = most + limits.nearestUnits + limits.conditionUnits;
     expect(work(() => explain(node, checkpoint))).toBeLessThan(mostOfAll);
-    expect(reasoning({ action: 'deny', version: 1, node, checkpoint })).toContain('deny (fail closed)');
+    expect(reasoning({ action: 'deny', version: 1, node, input: checkpoint })).toContain(
+      'deny (fail closed)',
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** Explanations: the trace agrees with the evaluator, and the witness alone decides as the whole checkpoint did. */
+/** Explanations: the trace agrees with the evaluator, and the decisive paths alone decide as the whole policy input does. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Json, JsonObject } from '../../../../src/core/json/parse.ts';
@@ -6,7 +6,7 @@ import type { Node } from '../../../../src/core/policy/language/ast.ts';
 import { canonicalCondition } from '../../../../src/core/policy/language/canonical.ts';
 import { leavesOf, clausesOf, readsOf } from '../../../../src/core/policy/evaluate/clause.ts';
 import { compile } from '../../../../src/core/policy/evaluate/compile.ts';
-import type { Checkpoint } from '../../../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../../src/core/policy/evaluate/compile.ts';
 import { valueAt } from '../../../../src/core/policy/explain/echo.ts';
 import { explain } from '../../../../src/core/policy/explain/detail.ts';
 import { withValue } from '../../../../src/core/policy/explain/nearest.ts';
@@ -81,7 +81,7 @@ function jsonAt(node: Node, path: string): Node {
   return leavesOf(clausesOf(node)).find((clause) => clause.path === path)!.node;
 }
 
-describe('the witness', () => {
+describe('the decisive paths', () => {
   test.each<[string, JsonObject, string[]]>([
     ['a == 1 && b == 2', { a: 1, b: 2 }, ['context.a', 'context.b']],
     ['a == 1 && b == 2', { a: 1, b: 3 }, ['context.b']],
@@ -92,17 +92,17 @@ describe('the witness', () => {
     ['a == 1 && b == 2', { a: 1 }, ['context.b']],
     ['true || a', {}, []],
   ])('of %s', (text, context, paths) => {
-    expect(explained(text, context).witness).toEqual(paths);
+    expect(explained(text, context).decisivePaths).toEqual(paths);
   });
 
   it('alone decides as the whole checkpoint did', () => {
     let decided = 0;
     fc.assert(
       fc.property(anyPolicy, anyFields, (node, checkpoint) => {
-        const { truth, witness } = explain(node, checkpoint);
+        const { truth, decisivePaths } = explain(node, checkpoint);
         if (truth === 'indeterminate') return;
         decided++;
-        expect(compile(node).evaluate(only(checkpoint, witness))).toBe(truth);
+        expect(compile(node).evaluate(only(checkpoint, decisivePaths))).toBe(truth);
       }),
       { numRuns: 2000 },
     );
@@ -123,8 +123,8 @@ describe('the witness', () => {
 });
 
 /** The checkpoint with only these paths. */
-function only(checkpoint: Checkpoint, paths: readonly string[]): Checkpoint {
-  let reduced: Checkpoint = { context: {} };
+function only(checkpoint: PolicyInput, paths: readonly string[]): PolicyInput {
+  let reduced: PolicyInput = { context: {} };
   for (const text of paths) {
     const { path } = readsOf(parseText(`has(${text})`))[0]!;
     const value = valueAt(path, checkpoint);

@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { Json, JsonObject } from '../../../../src/core/json/parse.ts';
 import { readsOf } from '../../../../src/core/policy/evaluate/clause.ts';
 import { compile } from '../../../../src/core/policy/evaluate/compile.ts';
-import type { Checkpoint } from '../../../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../../src/core/policy/evaluate/compile.ts';
 import { explain } from '../../../../src/core/policy/explain/detail.ts';
 import { withValue } from '../../../../src/core/policy/explain/nearest.ts';
 import type { Change } from '../../../../src/core/policy/explain/nearest.ts';
@@ -89,8 +89,8 @@ describe('every change that is named', () => {
 });
 
 /** The checkpoint with the changes whose value is their fact; undefined where another value is meant. */
-function made(checkpoint: Checkpoint, changes: readonly Change[]): Checkpoint | undefined {
-  let changed: Checkpoint | undefined = checkpoint;
+function made(checkpoint: PolicyInput, changes: readonly Change[]): PolicyInput | undefined {
+  let changed: PolicyInput | undefined = checkpoint;
   for (const { path, op, value } of changes) {
     const { path: segments } = readsOf(parseText(`has(${path})`))[0]!;
     const set = op === 'missing' ? undefined : op === 'exists' ? true : value;

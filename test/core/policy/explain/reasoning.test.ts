@@ -11,7 +11,7 @@ import { anyCheckpoint, anyTree } from '../trees.ts';
 const tools = JSON.stringify(['shell', 'ssh', 'sudo', 'curl', 'wget', 'nc', 'dd', 'rm', 'mv', 'cp']);
 
 const said = (text: string, context: JsonObject, more: Partial<Reasoned> = {}): string =>
-  reasoning({ action: 'deny', version: 3, node: parseText(text), checkpoint: { context }, ...more });
+  reasoning({ action: 'deny', version: 3, node: parseText(text), input: { context }, ...more });
 
 describe('a policy that matched says what held', () => {
   test.each<[string, JsonObject, string]>([
@@ -190,7 +190,7 @@ describe('texts that would deceive', () => {
   it('no sentence is longer than its bound, or begins like that of another outcome', () => {
     fc.assert(
       fc.property(anyTree, anyCheckpoint, (node, checkpoint) => {
-        const sentence = reasoning({ action: 'warn', version: 12, node, checkpoint });
+        const sentence = reasoning({ action: 'warn', version: 12, node, input: checkpoint });
         expect(sentence.length).toBeLessThanOrEqual(512);
         expect(sentence.isWellFormed()).toBe(true);
         expect(sentence).not.toMatch(/[\p{Cc}\u202e]/u);

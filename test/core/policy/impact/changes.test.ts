@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import type { PolicyAction } from '../../../../src/contract/policy-words.ts';
 import type { Json } from '../../../../src/core/json/parse.ts';
-import { type Checkpoint, compile } from '../../../../src/core/policy/evaluate/compile.ts';
-import { historyImpact, type RecordedCheckpoint } from '../../../../src/core/policy/impact/history.ts';
+import { type PolicyInput, compile } from '../../../../src/core/policy/evaluate/compile.ts';
+import { historyImpact, type RecordedInput } from '../../../../src/core/policy/impact/history.ts';
 import { compare, impact, type Side, wilsonInterval } from '../../../../src/core/policy/impact/changes.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { readSet } from '../../../../src/core/policy/language/read-set.ts';
@@ -14,7 +14,7 @@ const side = (version: number | null, action: PolicyAction, condition: Json): Si
   action,
   condition: compile(parseCondition(condition)),
 });
-const context = (context: Record<string, Json>): Checkpoint => ({ context });
+const context = (context: Record<string, Json>): PolicyInput => ({ context });
 
 const active = side(2, 'deny', { 'tool.name': 'shell' });
 const proposal = side(null, 'escalate', { 'tool.name': { in: ['shell', 'sql'] } });
@@ -114,11 +114,11 @@ describe("Wilson's interval", () => {
 
 const retained = readSet(['context.tool.name']);
 let count = 0;
-const record = (checkpoint: Checkpoint, more: Partial<RecordedCheckpoint> = {}): RecordedCheckpoint => {
+const record = (checkpoint: PolicyInput, more: Partial<RecordedInput> = {}): RecordedInput => {
   count++;
   const { paths } = retained;
   const ids = { evaluationId: `evaluation-${count}`, runId: `run-${count}` };
-  return { ...ids, agent: null, tool: null, checkpoint: retained.retain(checkpoint), paths, ...more };
+  return { ...ids, agent: null, tool: null, input: retained.retain(checkpoint), paths, ...more };
 };
 
 describe('the impact on history', () => {
@@ -131,7 +131,7 @@ describe('the impact on history', () => {
       {
         ...whole,
         paths: ['$'],
-        checkpoint: context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }),
+        input: context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }),
       },
     ];
     expect(historyImpact(records, active, byUser)).toMatchObject({
@@ -175,7 +175,7 @@ describe('the impact on history', () => {
     expect(examples.tightened.map(({ runId }) => runId)).toEqual(['run 1', 'run 2', 'run 3']);
     expect(examples.tightened[0]).toMatchObject({
       evaluationId: records[0]!.evaluationId,
-      checkpoint: sql,
+      input: sql,
       before: { decision: 'allow' },
       after: { decision: 'escalate' },
     });

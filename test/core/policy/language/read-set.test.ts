@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/core/json/parse.ts';
-import { type Checkpoint, compile } from '../../../../src/core/policy/evaluate/compile.ts';
+import { type PolicyInput, compile } from '../../../../src/core/policy/evaluate/compile.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { readPaths, readSet } from '../../../../src/core/policy/language/read-set.ts';
 import { anyCheckpoint, anyCondition } from '../world.ts';
@@ -47,7 +47,7 @@ describe('the paths that a condition reads', () => {
 });
 
 describe('what is retained', () => {
-  const checkpoint: Checkpoint = {
+  const checkpoint: PolicyInput = {
     step: 4,
     context: {
       tool: { name: 'shell', arguments: { command: 'cat /etc/passwd' } },

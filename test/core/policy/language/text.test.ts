@@ -82,7 +82,7 @@ it('reads the deepest condition that may be stored', () => {
   ];
   for (const tree of deepest) expect(parseText(printText(tree))).toEqual(tree);
   expect(refusal(printText(call('!', deepest[0]!))).message).toBe(
-    '1:1: expected at most 32 levels of nesting',
+    '1:1: expected at most 32 levels of nesting, got 33',
   );
 });
 
@@ -194,8 +194,8 @@ describe('what is refused', () => {
     ['"\\u00g0"', '1:2: expected four hex digits after \\u, got "00g0"'],
     ['"\\u0000"', '1:2: expected text without U+0000, got \\u0000'],
     ['"\\ud800"', '1:1: expected surrogates in pairs, got a lone one'],
-    ['"é" // \u202e', '1:8: expected characters that can be read (write others as escapes), got \\u202e'],
-    ['"😀" == \u0007', '1:8: expected characters that can be read (write others as escapes), got \\u0007'],
+    ['"é" // \u202e', '1:8: expected visible characters (others as escapes), got \\u202e'],
+    ['"😀" == \u0007', '1:8: expected visible characters (others as escapes), got \\u0007'],
     [
       '9007199254740993',
       '1:1: expected a number that a double holds unchanged, integers up to 2^53-1, got "9007199254740993"',

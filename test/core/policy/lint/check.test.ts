@@ -6,7 +6,8 @@ import type { Node } from '../../../../src/core/policy/language/ast.ts';
 import { clausesOf } from '../../../../src/core/policy/evaluate/clause.ts';
 import { compile } from '../../../../src/core/policy/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../../src/core/policy/lint/check.ts';
-import type { Finding, LintOptions } from '../../../../src/core/policy/lint/check.ts';
+import type { LintOptions } from '../../../../src/core/policy/lint/check.ts';
+import type { Finding } from '../../../../src/core/policy/lint/finding.ts';
 import { canBe } from '../../../../src/core/policy/lint/satisfiable.ts';
 import { parseText, printText } from '../../../../src/core/policy/language/text.ts';
 import { anyCheckpoint, anyFields, anyPolicy, anyTree } from '../trees.ts';
@@ -133,7 +134,7 @@ describe('paths that are read without a guard', () => {
         path: `$.and[${at + 1}].${['>', '==', '>'][at]}`,
         detail:
           `expected ${path} in the checkpoint, got no guard for it: without it the policy answers deny ` +
-          '(fail closed); a guard would let it be escaped by leaving that out',
+          '(fail closed); with a guard, a client could evade the policy by omitting it',
       })),
     );
     expect(findings('env == "x"', { action: 'allow' })[0]!.detail).toMatch(
@@ -250,9 +251,9 @@ describe('a text that is asked for in a path', () => {
         severity: 'warning',
         path: '$.in',
         detail:
-          'expected a list or a text to be asked for, got "rm" in context.arguments.cmd: a list that has it as an ' +
-          'item and a text that has it as a part are both accepted; write "rm" in substr(context.arguments.cmd, 0) ' +
-          'for a text, some(context.arguments.cmd, @ == "rm") for a list',
+          'expected a test of either a list or a text, got "rm" in context.arguments.cmd: it accepts a list with ' +
+          'this item and a text with this part; write "rm" in substr(context.arguments.cmd, 0) for a text, ' +
+          'some(context.arguments.cmd, @ == "rm") for a list',
       },
     ]);
   });

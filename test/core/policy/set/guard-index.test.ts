@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/core/json/parse.ts';
 import type { Node } from '../../../../src/core/policy/language/ast.ts';
-import { type Checkpoint, compile } from '../../../../src/core/policy/evaluate/compile.ts';
+import { type PolicyInput, compile } from '../../../../src/core/policy/evaluate/compile.ts';
 import { guardsOf } from '../../../../src/core/policy/set/guard.ts';
 import { GuardIndex } from '../../../../src/core/policy/set/guard-index.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { anyCheckpoint, anyCondition } from '../world.ts';
 
 const indexOf = (nodes: readonly Node[]): GuardIndex => new GuardIndex(nodes.map(guardsOf));
-const candidates = (conditions: readonly Json[], checkpoint: Checkpoint): number[] =>
+const candidates = (conditions: readonly Json[], checkpoint: PolicyInput): number[] =>
   indexOf(conditions.map((condition) => parseCondition(condition)))
     .candidates(checkpoint)
     .sort((a, b) => a - b);

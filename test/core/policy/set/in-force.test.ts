@@ -4,7 +4,7 @@ import { limits } from '../../../../src/contract/limits.ts';
 import { policyActions, policySeverities } from '../../../../src/contract/policy-words.ts';
 import type { Json } from '../../../../src/core/json/parse.ts';
 import { canonicalCondition } from '../../../../src/core/policy/language/canonical.ts';
-import type { Checkpoint } from '../../../../src/core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../../../src/core/policy/evaluate/compile.ts';
 import { combine } from '../../../../src/core/policy/evaluate/decision.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { policyHash, verifyInForce } from '../../../../src/core/policy/language/hash.ts';
@@ -16,7 +16,7 @@ function policy(policyId: string, condition: Json, more: Partial<PolicyVersion> 
   return { name: `Policy ${policyId}`, ...version, policyHash: policyHash(version) };
 }
 
-const shell: Checkpoint = { step: 1, context: { tool: { name: 'shell' }, env: 'prod' } };
+const shell: PolicyInput = { step: 1, context: { tool: { name: 'shell' }, env: 'prod' } };
 const few = PolicySet.of([
   policy('b-warn', { env: 'prod' }, { action: 'warn', severity: 'critical' }),
   policy('a-deny', { 'tool.name': 'shell' }, { severity: 'low', version: 4 }),
@@ -24,7 +24,7 @@ const few = PolicySet.of([
   policy('d-open', { user: 'root' }, { action: 'escalate', severity: 'medium' }),
   policy('e-allow', { env: 'prod' }, { action: 'allow', severity: 'critical' }),
 ]);
-const ids = (set: PolicySet, checkpoint: Checkpoint): string[] =>
+const ids = (set: PolicySet, checkpoint: PolicyInput): string[] =>
   set.decide(checkpoint).decisions.map(({ policyId }) => policyId);
 
 describe('a set of policies', () => {

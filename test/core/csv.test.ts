@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvHeader, csvRow } from '../../../src/core/export/csv.ts';
-import { canonicalize } from '../../../src/core/json/parse.ts';
-import { isFormula, unmarked } from '../../support/unmarked.ts';
+import { csvHeader, csvRow } from '../../src/core/csv.ts';
+import { canonicalize } from '../../src/core/json/parse.ts';
+import { isFormula, unmarked } from '../support/unmarked.ts';
 
 /** A strict parser of its own: RFC 4180 §2, and nothing else. */
 function parse(text: string): string[][] {
