@@ -1,15 +1,7 @@
 /** What the arguments of a call come to, beside what had been shown: counts and comparisons that conditions cannot make. */
 import type { Values } from './recording.ts';
-import type { Reservation } from './seen.ts';
-
-/** A flight as a search shows it; one on a reservation has no seats. */
-export interface Flight {
-  readonly flight_number: string;
-  readonly date: string;
-  readonly origin: string;
-  readonly destination: string;
-  readonly available_seats?: Readonly<Record<string, number>>;
-}
+import type { Reservation } from './reservation.ts';
+import type { Flight } from './reservation.ts';
 
 interface Shown {
   readonly refused: readonly { readonly tool: string; readonly args: Values }[];

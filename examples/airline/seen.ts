@@ -14,28 +14,14 @@
  * | `said.topics` | what the customer has spoken of (`words.ts`) |
  * | `call` | counts and comparisons of the arguments with what was shown (`call.ts`) |
  */
-import { type CallFacts, callFacts, type Flight } from './call.ts';
+import { type CallFacts, callFacts } from './call.ts';
+import type { Flight } from './reservation.ts';
 import type { Message, Run, Values } from './recording.ts';
 import { saysYes, topicsOf } from './words.ts';
+import type { Reservation } from './reservation.ts';
 
 /** The time in the recorded world; the airline's rules state it, and it stands still. */
 export const now = '2024-05-15T15:00:00';
-
-export interface Reservation {
-  readonly reservation_id: string;
-  readonly user_id: string;
-  readonly origin: string;
-  readonly destination: string;
-  readonly flight_type: 'one_way' | 'round_trip';
-  readonly cabin: string;
-  readonly flights: readonly { flight_number: string; date: string; origin: string; destination: string }[];
-  readonly passengers: readonly unknown[];
-  readonly payment_history: readonly { readonly payment_id: string }[];
-  readonly created_at: string;
-  readonly total_baggages: number;
-  readonly insurance: 'yes' | 'no';
-  readonly status?: string;
-}
 
 interface Profile {
   readonly membership: string;
