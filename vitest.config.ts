@@ -29,7 +29,11 @@ export default defineConfig({
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.
     execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
-    globalSetup: ['test/support/built.ts', 'test/store/postgres/support/shared.ts'],
+    globalSetup: [
+      'test/support/required.ts',
+      'test/support/built.ts',
+      'test/store/postgres/support/shared.ts',
+    ],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],

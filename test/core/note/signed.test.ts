@@ -19,6 +19,7 @@ import {
 } from '../../../src/core/note/signed.ts';
 import { hasMlDsa44 } from '../../../src/core/note/signature.ts';
 import { hasVectors, vectors } from '../../paths.ts';
+import { signedNote } from '../../vectors/c2sp.ts';
 
 const signerOf = (name: string): ReturnType<typeof ed25519Signer> =>
   ed25519Signer(name, generateKeyPairSync('ed25519').privateKey);
@@ -41,10 +42,7 @@ function faultOf(action: () => unknown): NoteFault | undefined {
 
 describe('signed note', () => {
   it('opens the example of the C2SP specification', () => {
-    const key = parseVerifierKey('example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k');
-    const note =
-      'This is an example message.\n\n— example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n';
-    const opened = openNote(note, [key]);
+    const opened = openNote(signedNote.note, [parseVerifierKey(signedNote.verifierKey)]);
     expect(opened.text).toBe('This is an example message.\n');
     expect(opened.verified).toMatchObject([
       { name: 'example.com/foo', keyId: 0x530d903a, timestampSeconds: null },
