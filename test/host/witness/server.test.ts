@@ -111,7 +111,12 @@ describe('a witness', () => {
     ['no note', 'old 0\n\nx', 400, 'note: expected'],
     ['an old size above the new one', log.body(9, 5), 400, 'an old size of at most 5'],
     ['a stranger’s signature', stranger.body(0, 5), 403, 'expected a signature of'],
-    ['an unknown log', newLog('other.example/log').body(0, 5), 404, 'no log'],
+    [
+      'an unknown log',
+      newLog('other.example/log').body(0, 5),
+      404,
+      'expected the origin of a log that this witness serves',
+    ],
     ['an old size that is not the cosigned one', log.body(4, 9), 409, '0'],
     [
       'a proof that proves nothing',

@@ -108,7 +108,7 @@ describe.each(engines)('an artifact on %s', (engine) => {
         false,
         expect.objectContaining({
           code: 'ROW_MISMATCH',
-          detail: expect.stringContaining('the filters leave out'),
+          detail: expect.stringContaining('matches the filters'),
         }),
       ]);
     },
