@@ -11,7 +11,7 @@ import { version } from '../../src/client/version.ts';
 import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
-import { canonicalize, parseJson, type Json, type JsonObject } from '../../src/core/json/parse.ts';
+import { canonicalize, parseJson, type JsonObject } from '../../src/core/json/parse.ts';
 import { isTooNew } from '../../src/core/plane/version.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import type { PlaneSync } from '../../src/host/data/config.ts';
@@ -21,6 +21,7 @@ import type { Log } from '../../src/service/call/log.ts';
 import { theService, type HeldConfig } from './apply.ts';
 import { enrolmentStamp, readEnrolment, readTelemetrySettings } from '../enrolment/stored.ts';
 import { problemOf, ServiceLink, type LinkAnswer } from '../enrolment/link.ts';
+import { isObject } from '../../src/core/json/object.ts';
 
 export interface SyncOptions {
   readonly dataDir: string;
@@ -214,9 +215,6 @@ export class ConfigSync implements Background {
     return isObject(signed) ? signed : null;
   }
 }
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const answerBounds = {
   depth: limits.planeConfigDepth + 1,

@@ -14,6 +14,7 @@ import { CliError, usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
 import { formats, projectPattern } from '../program/globals.ts';
 import type { Io } from '../terminal/io.ts';
+import { isObject } from '../../core/json/object.ts';
 
 export interface UserConfig {
   readonly currentContext?: string;
@@ -28,8 +29,6 @@ export function configPath(env: Variables): string {
   return join(set(env['GOV_CONFIG_DIR']) ?? join(base, 'gov'), 'config.json');
 }
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isMissing = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 
@@ -60,7 +59,7 @@ export function readUserConfig(env: Variables): UserConfig {
   if (!isObject(contexts) || !Object.values(contexts).every(isContext)) {
     throw usage(`${path}: expected contexts such as {"local": {"kind": "plane", "dataDir": "/var/lib/gov"}}`);
   }
-  const checked = contexts as UserConfig['contexts'];
+  const checked = contexts as unknown as UserConfig['contexts']; // each was checked above
   return typeof currentContext === 'string' ? { contexts: checked, currentContext } : { contexts: checked };
 }
 

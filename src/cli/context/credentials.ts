@@ -5,8 +5,8 @@
  */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { configPath, isObject, readObject } from './config.ts';
-import type { Variables } from './config.ts';
+import { configPath, readObject, type Variables } from './config.ts';
+import { isObject } from '../../core/json/object.ts';
 import { usage } from '../program/exit.ts';
 
 export interface StoredCredential {
@@ -32,7 +32,8 @@ export function readCredentials(env: Variables): Credentials {
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw usage(`${path}: expected credentials, got a file that other users can read`, `chmod 600 ${path}`);
   const { credentials = {} } = readObject(path) ?? {};
-  if (isObject(credentials) && Object.values(credentials).every(isStored)) return credentials as Credentials;
+  if (isObject(credentials) && Object.values(credentials).every(isStored))
+    return credentials as unknown as Credentials;
   throw usage(
     `${path}: expected credentials as gov auth login writes them, got another form`,
     'move the file away and sign in again',

@@ -6,20 +6,17 @@
 import { limits } from '../../contract/limits.ts';
 import { policyId as policyIdSchema } from '../../contract/policies.ts';
 import { policyActions, policySeverities } from '../../contract/policy-words.ts';
-import { canonicalize } from '../../core/json/parse.ts';
-import type { Json, JsonObject } from '../../core/json/parse.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { canonicalCondition } from '../../core/policy/language/canonical.ts';
-import { PolicySet } from '../../core/policy/set/in-force.ts';
-import type { PolicyVersion } from '../../core/policy/set/in-force.ts';
+import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import { parseText } from '../../core/policy/language/text.ts';
 import { usage } from '../program/exit.ts';
-import { filesOf, inFile, isObject, objectOf, readInput } from '../program/input.ts';
-import type { InputText, InputIo } from '../program/input.ts';
+import { filesOf, inFile, objectOf, readInput, type InputText, type InputIo } from '../program/input.ts';
+import { isObject } from '../../core/json/object.ts';
 import { schemaOf } from '../program/schema.ts';
-import { parsePolicyText } from './text-form.ts';
-import type { TextPolicy } from './text-form.ts';
+import { parsePolicyText, type TextPolicy } from './text-form.ts';
 
 export interface PolicyFile extends TextPolicy {
   readonly file: string;

@@ -5,8 +5,8 @@
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
-import { isObject, objectOf, readInput } from '../program/input.ts';
-import type { InputIo } from '../program/input.ts';
+import { objectOf, readInput, type InputIo } from '../program/input.ts';
+import { isObject } from '../../core/json/object.ts';
 
 export const readCheckpoint = async (file: string, place: InputIo): Promise<PolicyInput> =>
   checkpointOf(objectOf(await readInput(file, place)), file);

@@ -3,18 +3,14 @@
  * ways, and small changes to a condition (mutants) that no case notices.
  * Tested by `test/cli/commands/policy/test.test.ts`.
  */
-import { policyActions } from '../../contract/policy-words.ts';
-import type { PolicyAction } from '../../contract/policy-words.ts';
+import { policyActions, type PolicyAction } from '../../contract/policy-words.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { compile } from '../../core/policy/evaluate/compile.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import { coverage, mutants } from '../../core/policy/lint/coverage.ts';
-import type { Coverage } from '../../core/policy/lint/coverage.ts';
-import { counts, decide, restriction } from '../../core/policy/evaluate/decision.ts';
-import type { Decision } from '../../core/policy/evaluate/decision.ts';
+import { compile, type PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import { coverage, mutants, type Coverage } from '../../core/policy/lint/coverage.ts';
+import { counts, decide, restriction, type Decision } from '../../core/policy/evaluate/decision.ts';
 import { usage } from '../program/exit.ts';
-import { filesOf, isObject, readInput, valuesOf } from '../program/input.ts';
-import type { InputIo } from '../program/input.ts';
+import { filesOf, readInput, valuesOf, type InputIo } from '../program/input.ts';
+import { isObject } from '../../core/json/object.ts';
 import { checkpointOf } from './input.ts';
 import type { PolicyFile } from './file.ts';
 

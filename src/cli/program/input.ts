@@ -13,6 +13,7 @@ import { CliError, exit, usage } from './exit.ts';
 import { unreadable } from './flags.ts';
 import { readAll } from '../terminal/io.ts';
 import type { Io } from '../terminal/io.ts';
+import { isObject } from '../../core/json/object.ts';
 
 /** The streams and signal that reading needs. */
 export interface InputIo {
@@ -83,10 +84,6 @@ export function valuesOf(text: InputText): readonly Json[] {
   const value = jsonOf(text);
   return Array.isArray(value) ? value : [value];
 }
-
-/** Returns whether a value is a JSON object. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Calls `read`. An error of the core becomes exit 2 with the file's name before its message. */
 export function inFile<Value>(file: string, read: () => Value): Value {

@@ -10,6 +10,7 @@ import { EventInput } from '../../contract/events.ts';
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { Chunks } from './pieces.ts';
 import { inputError, mostEventBytes, readPiece, type InputRecord } from './record.ts';
+import { isObject } from '../../core/json/object.ts';
 
 type Fill = (event: JsonObject, cell: string) => void;
 
@@ -94,9 +95,6 @@ function memberOf(field: string, member: string): Fill {
     event[field] = Object.fromEntries([...Object.entries(object), [member, value]]);
   };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function jsonOr(cell: string): Json {
   if (!/^\s*[[{]/.test(cell)) return cell;

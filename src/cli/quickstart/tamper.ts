@@ -3,16 +3,14 @@
  * Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
 import { parseDisclosure } from '../../core/event/disclosure.ts';
-import { parseJson, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { parseJson, type Json } from '../../core/json/parse.ts';
+import { isObject } from '../../core/json/object.ts';
 
 export interface Tampered {
   readonly bytes: Uint8Array;
   /** Describes the change for people. */
   readonly change: string;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Edits of one disclosed value, the most tempting first. Each returns null if it does not apply. */
 const edits: readonly ((pointer: string, value: string) => string | null)[] = [

@@ -7,6 +7,7 @@ import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
 import type { Column } from './view.ts';
 import { cut, pad, widthOf } from './width.ts';
+import { isObject } from '../../core/json/object.ts';
 
 export interface Layout {
   /** Terminal columns; Infinity: cut nothing. */
@@ -39,9 +40,6 @@ export function relativeTime(text: string, now: number): string {
   const amount = `${Math.floor(past / step[1])} ${step[2]}`;
   return future ? `in ${amount}` : `${amount} ago`;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the name of an object or list, for a reader who sees one cell of it. */
 function brief(value: unknown): string {

@@ -14,6 +14,7 @@ import { eventId } from '../id.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { formatTimestamp } from '../time.ts';
+import { isObject } from '../json/object.ts';
 
 /** Leaf types other than events. */
 export type LeafType =
@@ -81,9 +82,6 @@ const bytesOver = (text: string, limit: number): number => {
   const bytes = Buffer.byteLength(text);
   return bytes > limit ? bytes : 0;
 };
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Drafts an event that has passed the contract schema and the time checks. The client controls all of `input`.

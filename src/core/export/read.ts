@@ -16,6 +16,7 @@ import {
 } from './artifact.ts';
 import { rowBounds } from './row.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../json/parse.ts';
+import { isObject } from '../json/object.ts';
 
 /** Returns the first line, with `filters` as an object; null if it is malformed. Attacker controlled. */
 export function readHead(line: string): (ExportHead & { readonly asked: JsonObject }) | null {
@@ -116,6 +117,3 @@ function parsed(text: string, bounds: typeof tailBounds): JsonObject | null {
 
 const isCount = (value: Json | undefined): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -5,6 +5,7 @@
  */
 import { type KeyObject, sign, verify } from 'node:crypto';
 import { encodeBase64, decodeBase64 } from '../json/base64.ts';
+import { isObject } from '../json/object.ts';
 
 export const inTotoPayloadType = 'application/vnd.in-toto+json';
 const statementType = 'https://in-toto.io/Statement/v1';
@@ -83,19 +84,19 @@ export function openStatement(envelope: unknown, publicKey: KeyObject): Statemen
 const maxSignatures = 16;
 
 function isEnvelope(value: unknown): value is DsseEnvelope {
-  if (!isRecord(value) || typeof value['payload'] !== 'string' || typeof value['payloadType'] !== 'string') {
+  if (!isObject(value) || typeof value['payload'] !== 'string' || typeof value['payloadType'] !== 'string') {
     return false;
   }
   const { signatures } = value;
   return (
     Array.isArray(signatures) &&
     signatures.length <= maxSignatures &&
-    signatures.every((each) => isRecord(each) && typeof each['sig'] === 'string')
+    signatures.every((each) => isObject(each) && typeof each['sig'] === 'string')
   );
 }
 
 function isStatement(value: unknown): value is Statement {
-  if (!isRecord(value) || value['_type'] !== statementType || typeof value['predicateType'] !== 'string')
+  if (!isObject(value) || value['_type'] !== statementType || typeof value['predicateType'] !== 'string')
     return false;
   const { subject } = value;
   return (
@@ -103,16 +104,13 @@ function isStatement(value: unknown): value is Statement {
     subject.length > 0 &&
     subject.every(
       (each) =>
-        isRecord(each) &&
+        isObject(each) &&
         typeof each['name'] === 'string' &&
-        isRecord(each['digest']) &&
+        isObject(each['digest']) &&
         Object.values(each['digest']).every((digest) => typeof digest === 'string'),
     )
   );
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isP256 = (key: KeyObject): boolean =>
   key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';

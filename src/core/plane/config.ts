@@ -33,6 +33,7 @@ import { parseCondition } from '../policy/language/parse.ts';
 import { policyHash, policySetHash } from '../policy/language/hash.ts';
 import { atOnce, type TimeSliced } from '../policy/evaluate/time-slice.ts';
 import { checkRiskConfig, riskAlgorithm, riskRouter, type RiskSettings } from '../risk/config.ts';
+import { isObject } from '../json/object.ts';
 
 const label = 'gov.bundle/v1';
 
@@ -176,9 +177,6 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
   }
   return { bundle, signature };
 }
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the name of the trusted key that signed exactly this text. */
 function signerOf(signature: string, keys: readonly VerifierKey[], text: string): string {

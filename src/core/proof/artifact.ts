@@ -7,7 +7,7 @@ import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readProof } from './read-bundle.ts';
-import { canonicalize, canonicalText, type Json, type JsonObject } from '../json/parse.ts';
+import { canonicalize, canonicalText, type Json } from '../json/parse.ts';
 import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './binding.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
@@ -20,6 +20,7 @@ import {
   type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
+import { isObject } from '../json/object.ts';
 
 /** A proof as the service stores it. */
 export interface KeptProof {
@@ -70,9 +71,6 @@ function withCreatedAt(artifact: Json): Json {
   const { commitment } = artifact;
   return { ...artifact, createdAt: isObject(commitment) ? (commitment['timestamp'] ?? null) : null };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Step 2: run, version and time agree; the layers are known, unique and in order. */
 export function checkCommitment(proof: ComplianceProof, checks: CheckList): void {

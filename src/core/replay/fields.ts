@@ -7,6 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { DriftSeverity } from '../../contract/replay-words.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
+import { isObject } from '../json/object.ts';
 
 export interface FieldDifference {
   /** A JSON pointer; empty for the whole value. */
@@ -84,9 +85,6 @@ export class Differences {
 
 const own = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Spells a value as JSON, so that "1" and 1 differ, and no value is empty. */
 const spelled = (value: Json | undefined): string => (value === undefined ? '' : canonicalize(value));

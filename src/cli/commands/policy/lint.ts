@@ -10,13 +10,13 @@ import { printText } from '../../../core/policy/language/text.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
-import { isObject, isThere, readInput, valuesOf } from '../../program/input.ts';
+import { isThere, readInput, valuesOf } from '../../program/input.ts';
+import { isObject } from '../../../core/json/object.ts';
 import type { Out } from '../../terminal/out.ts';
 import { checkpointOf } from '../../policy/input.ts';
 import { readPolicies } from '../../policy/file.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
-import { safe } from '../../terminal/safe.ts';
-import type { Safe } from '../../terminal/safe.ts';
+import { safe, type Safe } from '../../terminal/safe.ts';
 import { policyLint as spec } from './spec.ts';
 
 const columns = textColumns(['policyId', 'severity', 'code', 'path', 'detail', 'file']);

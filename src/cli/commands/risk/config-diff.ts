@@ -2,11 +2,11 @@
  * `gov risk config diff FILE`: shows changes by setting. Missing signals have their built-in rules.
  * Tested by `test/cli/commands/policy/change.test.ts`.
  */
-import { defaultRiskConfig, effectiveConfig } from '../../../core/risk/config.ts';
-import type { RiskSettings } from '../../../core/risk/config.ts';
+import { defaultRiskConfig, effectiveConfig, type RiskSettings } from '../../../core/risk/config.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
-import { isObject, objectOf, readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../program/input.ts';
+import { isObject } from '../../../core/json/object.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { riskConfigDiff as spec } from './spec.ts';

@@ -6,11 +6,15 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
-import { GovOutcomeUnrecorded, governedInvoke, GovToolRefused } from '../../../client/governed.ts';
-import type { GovernedCall } from '../../../client/governed.ts';
+import {
+  GovOutcomeUnrecorded,
+  governedInvoke,
+  GovToolRefused,
+  type GovernedCall,
+} from '../../../client/governed.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
-import { isObject } from '../../program/input.ts';
+import { isObject } from '../../../core/json/object.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsExec as spec } from './spec.ts';
 

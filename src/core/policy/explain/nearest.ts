@@ -14,6 +14,7 @@ import { movesOf } from './move.ts';
 import type { Change, Move } from './move.ts';
 import { pathText } from '../language/text-print.ts';
 import type { Judged } from './decisive-clauses.ts';
+import { isObject } from '../../json/object.ts';
 
 export type { Change } from './move.ts';
 
@@ -141,6 +142,3 @@ function changedAt(
   else copy[name] = member;
   return copy;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

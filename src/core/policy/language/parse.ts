@@ -14,6 +14,7 @@ import { valPath, varPath } from './path-spelling.ts';
 import { below, refuse } from './refusal.ts';
 import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from './spellings.ts';
 import type { ClausePosition, Spelling } from './spellings.ts';
+import { isObject } from '../../json/object.ts';
 
 /**
  * Returns the tree of a condition; `{}` is always true. Attacker controlled: throws VALIDATION_ERROR with `errors` at or
@@ -28,9 +29,6 @@ export function parseCondition(condition: Json, pointer = '/condition'): Node {
   checkCondition(node, pointer);
   return node;
 }
-
-const isObject = (json: Json): json is JsonObject =>
-  typeof json === 'object' && json !== null && !Array.isArray(json);
 
 /** Readers of the parts of shorter spellings. */
 const spelling: Spelling = {

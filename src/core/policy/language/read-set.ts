@@ -22,6 +22,7 @@ import {
   trieOf,
 } from './read-path.ts';
 import { iterates } from './operand-types.ts';
+import { isObject } from '../../json/object.ts';
 
 type Path = Extract<Node, { kind: 'path' }>;
 type Call = Extract<Node, { kind: 'call' }>;
@@ -161,6 +162,3 @@ function blankOf(value: null | boolean | number | string): Json {
   if (typeof value === 'string') return '';
   return typeof value === 'number' ? 0 : false;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -5,7 +5,7 @@
  */
 import { openApproval } from '../../../core/decided/approval.ts';
 import { escalationReason, openEvaluation } from '../../../core/decided/evaluation.ts';
-import type { Json, JsonObject } from '../../../core/json/parse.ts';
+import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
@@ -14,6 +14,7 @@ import { shown, type Committed, type RecordCheck } from '../record.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionSql } from '../../file/position.ts';
+import { isObject } from '../../../core/json/object.ts';
 
 export function approvalCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
   const { db, problem } = check;
@@ -40,9 +41,6 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
   };
   return { visit, finish };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Of a record whose hash is reported where it was altered: its members may be anything. */
 function openedBy(index: number, clear: JsonObject, committed: Committed): Columns {

@@ -7,6 +7,7 @@ import { sha256Text } from '../../../core/hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { nameKey } from '../../rules/tenants.ts';
+import { isObject } from '../../../core/json/object.ts';
 
 /** By name of the column; one that no event tells, or none that can still be read, is left out. */
 export type Told = Record<string, string | number | null>;
@@ -162,9 +163,6 @@ function changesOf({ changes }: JsonObject): JsonObject {
   );
   return Object.fromEntries(to);
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const text = (value: Json | undefined): string | null =>
   value === undefined || value === null || typeof value === 'string' ? (value ?? null) : canonicalize(value);
