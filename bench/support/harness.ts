@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 export const entry = join(projectRoot, 'dist/gov.cjs');
 const launcher = readFileSync(join(projectRoot, 'bin/gov'), 'utf8');
 const flagsIn = (line: RegExp): string[] => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { syncFile } from '../../src/store/file/paths.ts';
 
 /** `subjects`: the keys of subjects, which are a secret and a database. */
-export type FileKind = 'store' | 'database' | 'subjects' | 'secret' | 'plain';
+type FileKind = 'store' | 'database' | 'subjects' | 'secret' | 'plain';
 
 export interface DataFile {
   /** Below the directory, with `/` between its parts. */

@@ -45,8 +45,8 @@ export interface Initialised {
   readonly trustFile: string;
 }
 
-export const defaultListen = '127.0.0.1:7460';
-export const defaultMetricsListen = '127.0.0.1:7461';
+const defaultListen = '127.0.0.1:7460';
+const defaultMetricsListen = '127.0.0.1:7461';
 
 /** Makes a plane or finds it made. CONFLICT where the directory holds something else. */
 export async function planeInit(options: InitOptions): Promise<Initialised> {

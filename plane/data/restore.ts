@@ -33,7 +33,7 @@ export interface RestoreOptions {
   readonly trust?: string | undefined;
 }
 
-export interface KnownHead {
+interface KnownHead {
   /** The file that said it. */
   readonly from: string;
   readonly origin: string;

@@ -48,7 +48,7 @@ export interface Enrolment {
   readonly enrolledAt: string;
 }
 
-export const telemetryModes = ['auto', 'manual-file', 'off'] as const;
+const telemetryModes = ['auto', 'manual-file', 'off'] as const;
 export type TelemetryMode = (typeof telemetryModes)[number];
 
 export interface TelemetrySettings {

@@ -7,8 +7,6 @@ import { now } from '../../src/host/process/clock.ts';
 import { diskOf, type Disk } from './disk.ts';
 import { telemetryStatus, type TelemetryStatus } from './status.ts';
 
-export { signedOf, type Signed } from './gauges.ts';
-
 export interface Overview {
   readonly disk: Disk | null;
   readonly telemetry: TelemetryStatus | null;

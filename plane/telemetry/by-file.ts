@@ -32,7 +32,7 @@ export interface Carried {
 export const openMaker = (dataDir: string): Carried => openMakerOf(dataDir, requireEnrolment(dataDir));
 
 /** The same by an enrolment that may not be kept yet. */
-export function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
+function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId } = file;
   const reader = openReader(storeFiles(dataDir).main);

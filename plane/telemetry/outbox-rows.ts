@@ -1,7 +1,7 @@
 /** The rows of the outbox (`outbox.ts`), as they are read. */
 
-export type ReportState = 'queued' | 'accepted' | 'refused' | 'replaced';
-export type ChallengeState = 'open' | 'answered' | 'refused';
+type ReportState = 'queued' | 'accepted' | 'refused' | 'replaced';
+type ChallengeState = 'open' | 'answered' | 'refused';
 
 export interface OutboxReport {
   readonly planeId: string;

@@ -25,16 +25,7 @@ import {
   type StoredReport,
 } from './outbox-rows.ts';
 
-export type {
-  ChallengeState,
-  Contact,
-  Known,
-  OutboxReport,
-  ReportState,
-  Settled,
-  StoredChallenge,
-  StoredReport,
-} from './outbox-rows.ts';
+export type { Contact, OutboxReport, Settled, StoredChallenge, StoredReport } from './outbox-rows.ts';
 
 /** 'govt' */
 const applicationId = 0x676f7674;

@@ -91,7 +91,7 @@ function acceptedOf(
  * What is wrong with the cosignature of a report's checkpoint, or null. An empty one is none yet: an earlier report is
  * missing there, and the cosignature of a later one covers this tree.
  */
-export function receiptFault(
+function receiptFault(
   report: Pick<StoredReport, 'body'>,
   cosignature: string,
   cosignerKey: string,

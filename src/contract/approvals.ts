@@ -17,9 +17,9 @@ import {
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
 
-export const approvalStatuses = ['pending', 'approved', 'denied', 'expired'] as const;
+const approvalStatuses = ['pending', 'approved', 'denied', 'expired'] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
-export const approvalOutcomes = ['approved', 'denied'] as const;
+const approvalOutcomes = ['approved', 'denied'] as const;
 export type ApprovalOutcome = (typeof approvalOutcomes)[number];
 
 const Approval = Type.Object({

@@ -7,7 +7,7 @@ import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 import { namePattern } from './text-patterns.ts';
 
-export { environments, projectHeader, sessionCookie } from './auth-words.ts';
+export { environments } from './auth-words.ts';
 export type { Environment } from './auth-words.ts';
 
 /** A name that people read. */

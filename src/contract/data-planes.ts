@@ -28,7 +28,7 @@ import {
   attestationStatuses,
 } from './telemetry-parts.ts';
 
-export const planeStatuses = ['pending', 'active', 'revoked'] as const;
+const planeStatuses = ['pending', 'active', 'revoked'] as const;
 const DataPlane = Type.Object({
   dataPlaneId,
   name: Type.String(),

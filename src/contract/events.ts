@@ -39,7 +39,7 @@ export const Actor = party(
   },
   'Who acted: a name, or an object such as {id, name, role, type}',
 );
-export const Resource = party(
+const Resource = party(
   { id: text(limits.partyNameChars), name: text(limits.partyNameChars), type: text(limits.partyTypeChars) },
   'What was acted on: a name, or an object such as {id, name, type}',
 );

@@ -28,7 +28,7 @@ export const exportResources = [
 export type ExportResource = (typeof exportResources)[number];
 export const exportFormats = ['json', 'csv'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
-export const exportStatuses = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
+const exportStatuses = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
 
 const Filters = exact({

@@ -55,7 +55,7 @@ const EvaluatedDecision = Type.Object({
   outcome: oneOf(policyOutcomes),
   severity: nullable(severity),
 });
-export type EvaluatedDecision = Static<typeof EvaluatedDecision>;
+type EvaluatedDecision = Static<typeof EvaluatedDecision>;
 
 const SimulatedDecision = Type.Object({
   policyId: Type.String(),
@@ -137,7 +137,7 @@ const Snapshot = {
 export const SnapshotInput = exact(Snapshot);
 export type SnapshotInput = Static<typeof SnapshotInput>;
 const GovernanceSnapshot = Type.Object({ runId: Type.String(), ...Snapshot });
-export type GovernanceSnapshot = Static<typeof GovernanceSnapshot>;
+type GovernanceSnapshot = Static<typeof GovernanceSnapshot>;
 
 const VersionDecision = Type.Object({
   version: nullable(version),

@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { clientId, cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
 
-export const jobTypes = ['proof', 'replay'] as const;
+const jobTypes = ['proof', 'replay'] as const;
 export type JobType = (typeof jobTypes)[number];
 export const jobStatuses = ['pending', 'processing', 'completed', 'failed'] as const;
 export type JobStatus = (typeof jobStatuses)[number];

@@ -6,7 +6,7 @@ import { limits } from './limits.ts';
 import { operation, scopes } from './operation.ts';
 import { cursorQuery, exact, limitQuery, nullable, oneOf, page, serviceId, timestamp } from './shapes.ts';
 
-export const keyStatuses = ['active', 'revoked', 'expired'] as const;
+const keyStatuses = ['active', 'revoked', 'expired'] as const;
 
 const ApiKeyRecord = Type.Object({
   keyId: serviceId('key'),

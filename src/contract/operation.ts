@@ -21,7 +21,7 @@ export type Tag =
   | 'Hybrid Telemetry'
   | 'Health'
   | 'Log';
-export type Stability = 'stable' | 'beta' | 'deprecated';
+type Stability = 'stable' | 'beta' | 'deprecated';
 
 /** The four kinds of operations that the service meters. */
 export const meteredTypes = [
@@ -74,12 +74,12 @@ export const scopes = [
 export type Scope = (typeof scopes)[number];
 
 /** A body that is not `application/json`. */
-export interface TextBody {
+interface TextBody {
   readonly mediaType: string;
 }
 
 /** A response without a body (204). */
-export interface NoBody {
+interface NoBody {
   readonly empty: true;
 }
 

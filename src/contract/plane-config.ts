@@ -71,7 +71,7 @@ export const SignedPlaneConfig = exact({ bundle: PlaneConfigDocument, signature 
 export type SignedPlaneConfig = Static<typeof SignedPlaneConfig>;
 
 /** Whether plane and service versions fit: a service supports planes of its own minor version and the two before. */
-export const planeSupports = ['supported', 'old', 'newer', 'unknown'] as const;
+const planeSupports = ['supported', 'old', 'newer', 'unknown'] as const;
 export type PlaneSupport = (typeof planeSupports)[number];
 
 const TelemetryConfig = Type.Object({

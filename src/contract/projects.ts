@@ -6,8 +6,8 @@ import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 
-export const auditFailureModes = ['strict', 'best_effort'] as const;
-export const quotaModes = ['block', 'overage'] as const;
+const auditFailureModes = ['strict', 'best_effort'] as const;
+const quotaModes = ['block', 'overage'] as const;
 
 export const subjectPointerPattern = '^/(actor|resource|metadata|arguments)(/([^~/]|~[01])*)*$';
 

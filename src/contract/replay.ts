@@ -66,7 +66,6 @@ const Drift = Type.Object({
   actual: Type.String(),
   severity: oneOf(driftSeverities),
 });
-export type DriftDiagnostic = Static<typeof Drift>;
 
 export const ReplayResult = Type.Object({
   replayId: serviceId('rpl'),

@@ -30,10 +30,8 @@ export {
   EnrolmentAnswer,
   EnrolmentRequest,
   type NewestReport,
-  planeStatuses,
   type ReportRecord,
 } from './data-planes.ts';
-export { attestationStatuses } from './telemetry-parts.ts';
 
 export const usageSchema = 'gov.usage/1';
 export const attestSchema = 'gov.attest/1';

@@ -21,7 +21,7 @@ const separators = ';\t|\r\n';
  * Returns whether a program may read the text as a formula: its first visible character, quotation marks skipped, starts a
  * formula, or it begins with a tab or a line break. Cost: linear in the invisible characters at its start.
  */
-export const couldBeFormula = (text: string): boolean =>
+const couldBeFormula = (text: string): boolean =>
   !harmlessStart.test(text) && isTrigger(text.charAt(seenFrom(text, 0)), '\t\r\n');
 
 /** Fast path: most texts begin like this. */

@@ -34,7 +34,7 @@ export interface TestProvider {
   close(): Promise<void>;
 }
 
-export const testClientId = 'gov-cli';
+const testClientId = 'gov-cli';
 export const otherClientId = 'another-application';
 const redirectUri = 'http://127.0.0.1/callback';
 const scopes = ['openid', 'email'];

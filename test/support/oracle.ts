@@ -62,7 +62,7 @@ const validatorOf = (pointer: string): ValidateFunction => {
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** The row that serves a path; literal segments win over parameters. */
-export function rowOf(method: string, pathname: string): OperationId | null {
+function rowOf(method: string, pathname: string): OperationId | null {
   const path = pathname.replace(/^(\/sandbox)?\/api\/v1/, '');
   const matches = (Object.keys(table) as OperationId[]).filter((id) => {
     const row: Operation = table[id];

@@ -1,7 +1,7 @@
 /** A TCP proxy on loopback that keeps every byte of both directions, for tests of what crosses a wire. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;

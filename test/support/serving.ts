@@ -60,8 +60,6 @@ export interface StartOptions extends Partial<ServeOptions> {
   >;
 }
 
-export const now = (): string => new Date().toISOString();
-
 /** A valid event; members of `with` replace its own. */
 export const event = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
   runId: 'run-1',

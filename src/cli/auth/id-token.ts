@@ -15,7 +15,7 @@ import type { DevicePage } from './device.ts';
 import { checkIdToken, isIdToken } from './id-token-shape.ts';
 import { Web } from './web.ts';
 
-export interface IdTokenFlags {
+interface IdTokenFlags {
   readonly idToken: string | undefined;
   readonly ci: boolean;
   readonly open: boolean;

@@ -40,7 +40,7 @@ export interface Settings {
 }
 
 /** A value and its source. */
-export interface Chosen<Value> {
+interface Chosen<Value> {
   readonly value: Value;
   readonly from: 'flag' | 'environment' | 'project file';
 }

@@ -46,7 +46,7 @@ export function digest(value: Json): JsonObject {
 }
 
 /** Returns the first `chars` UTF-16 units of a text, and never half a character. */
-export function beginning(text: string, chars: number): string {
+function beginning(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const cut = text.slice(0, chars);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);

@@ -6,9 +6,9 @@
 import { limits } from '../../contract/limits.ts';
 import { policyId as policyIdSchema } from '../../contract/policies.ts';
 import { policyActions, policySeverities } from '../../contract/policy-words.ts';
-import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { type Json, type JsonObject } from '../../core/json/parse.ts';
 import { canonicalCondition } from '../../core/policy/language/canonical.ts';
-import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
+import { type PolicyVersion } from '../../core/policy/set/in-force.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import { parseText } from '../../core/policy/language/text.ts';
@@ -157,9 +157,3 @@ export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
     policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
   };
 }
-
-export const setOf = (policies: readonly PolicyFile[]): PolicySet =>
-  PolicySet.of(policies.map((policy) => versionOf(policy)));
-
-/** Returns whether two conditions are equal. */
-export const sameCondition = (one: Json, other: Json): boolean => canonicalize(one) === canonicalize(other);

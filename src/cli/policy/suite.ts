@@ -59,7 +59,7 @@ function actionOf(value: Json | undefined, where: string): PolicyAction {
   throw usage(`${where}: expected ${expected} as expect, got ${JSON.stringify(value ?? null).slice(0, 64)}`);
 }
 
-export interface Miss {
+interface Miss {
   /** Null: the combined decision. */
   readonly policyId: string | null;
   readonly expected: PolicyAction;

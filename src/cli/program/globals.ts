@@ -6,7 +6,6 @@ import { environments } from '../../contract/auth-words.ts';
 import type { FlagSpec } from './spec.ts';
 
 export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
-export type Format = (typeof formats)[number];
 
 /** The form of a project's id: a ULID in lower case after `prj_`. */
 export const projectPattern = '^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$';

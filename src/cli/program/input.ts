@@ -64,7 +64,7 @@ const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Returns the JSON value of a text. Errors: exit 2, naming the file. */
-export const jsonOf = ({ file, bytes }: InputText): Json => inFile(file, () => parseJson(bytes));
+const jsonOf = ({ file, bytes }: InputText): Json => inFile(file, () => parseJson(bytes));
 
 /** Returns the JSON object of a text. Errors: exit 2, naming the file. */
 export function objectOf(text: InputText): JsonObject {

@@ -89,7 +89,7 @@ function exampleOf(
   return words.join(' ');
 }
 
-export function specOf(id: OperationId, name: string): CommandSpec {
+function specOf(id: OperationId, name: string): CommandSpec {
   const row: Operation = table[id];
   const args = argsOf(row);
   const flags = flagsOf(row);

@@ -25,7 +25,7 @@ export interface ParsedCommand {
   readonly globals: GivenFlags;
 }
 /** Help or the version, written for the terminal that the global flags describe. */
-export interface ParsedText {
+interface ParsedText {
   readonly kind: 'text';
   readonly write: (layout: HelpLayout) => Safe;
   readonly globals: GivenFlags;

@@ -8,7 +8,7 @@
  * How to read a flag's text. `duration`: milliseconds, from `500ms`, `30s`, `5m`, `2h`, `1d` or plain seconds.
  * `time`: RFC 3339 text, from itself or a duration ago. `json`: a JSON value, `@FILE` or `@-`.
  */
-export type FlagType = 'string' | 'strings' | 'integer' | 'boolean' | 'duration' | 'time' | 'json';
+type FlagType = 'string' | 'strings' | 'integer' | 'boolean' | 'duration' | 'time' | 'json';
 
 export interface FlagSpec {
   readonly type: FlagType;

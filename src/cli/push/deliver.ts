@@ -82,7 +82,7 @@ async function pushPatiently(
 }
 
 /** Returns the longest wait before attempt `attempt + 1`. */
-export const backoffMs = (attempt: number): number =>
+const backoffMs = (attempt: number): number =>
   Math.min(limits.clientBackoffMaxMs, limits.clientBackoffMs * 2 ** attempt);
 
 const bodyFaults: Readonly<Record<string, string>> = {

@@ -15,7 +15,7 @@ import type { ImportedRun } from '../import/run.ts';
 import { elements, lines, type Chunks } from './pieces.ts';
 import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
 
-export const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
+const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
 export interface InputSource {

@@ -12,7 +12,7 @@ export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
-export interface InputStream extends Readable {
+interface InputStream extends Readable {
   readonly isTTY?: boolean;
 }
 

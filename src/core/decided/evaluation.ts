@@ -16,7 +16,7 @@ import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts'
 import { spellingOf } from './outcome-cache.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
 
-export const policySources = ['requested', 'active', 'tool'] as const;
+const policySources = ['requested', 'active', 'tool'] as const;
 export type PolicySource = (typeof policySources)[number];
 
 /** The approval that an escalation opened, until it expires. */

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../json/parse.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
-export type RiskFactor = {
+type RiskFactor = {
   readonly name: string;
   readonly weight: number;
   readonly value: number;

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { canonicalize, parseJson, type Json } from '../json/parse.ts';
 
-export const saltBytes = 16;
+const saltBytes = 16;
 const poolSalts = 256;
 
 /** One opened commitment: salt (22 base64url characters), RFC 6901 pointer, value. */

@@ -18,7 +18,7 @@ export interface KeptBody {
 }
 
 /** A digest whose salt and value an erasure removed. */
-export interface ErasedDigest {
+interface ErasedDigest {
   readonly digest: string;
   /** Index of the gov.erasure/1 leaf. */
   readonly leaf: number;

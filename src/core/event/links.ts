@@ -10,7 +10,7 @@ import { sha256 } from '../hash.ts';
 import type { Json } from '../json/parse.ts';
 import type { RunEvent } from './run-entry.ts';
 
-export type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee';
+type PartyKind = 'agent' | 'human' | 'tool' | 'model' | 'data' | 'callee';
 
 export interface Party {
   readonly kind: PartyKind;

@@ -28,7 +28,7 @@ import type { ExportLeaf } from './row.ts';
 import { hashBytes } from '../merkle/tree.ts';
 import { recordDigests, strictObject } from '../event/run-entry.ts';
 
-export const exportVersion = '1.0';
+const exportVersion = '1.0';
 
 export interface ExportHead {
   readonly resource: ExportResource;

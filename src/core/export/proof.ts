@@ -18,7 +18,7 @@ import { NoteError, splitNote } from '../note/signed.ts';
 import { openEvent, systemRun } from '../event/record.ts';
 import { recordDigests, strictObject } from '../event/run-entry.ts';
 
-export const exportCreatedType = 'export.created';
+const exportCreatedType = 'export.created';
 
 export interface ReadExport {
   readonly head: ExportHead & { readonly asked: JsonObject };

@@ -101,7 +101,7 @@ export function rowOfLeaf(resource: LoggedResource, leaf: ExportLeaf, shown: str
 }
 
 /** Returns whether a row of replays replaces a withdrawn result, according to the owner of the log. Throws as above. */
-export const isWithdrawnRow = (leaf: ExportLeaf, shown: string): boolean =>
+const isWithdrawnRow = (leaf: ExportLeaf, shown: string): boolean =>
   isWithdrawnResult(openReplay(openLeaf(leaf)), shown);
 
 function isProofOf({ record }: ExportLeaf, shown: string): boolean {

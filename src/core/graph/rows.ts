@@ -180,7 +180,7 @@ export interface GraphFacts {
   readonly checks: CausalVerdicts;
 }
 
-export interface CausalVerdicts {
+interface CausalVerdicts {
   /** Whether neither containment nor the other edges have a cycle. */
   readonly acyclic: boolean;
   readonly causesBeforeEffects: boolean;

@@ -9,7 +9,6 @@ export {
   parseTilePath,
   type TileId,
   tilePath,
-  type TileResource,
   tileWidth,
 } from './tile-path.ts';
 export {
@@ -18,9 +17,8 @@ export {
   frontierFromTiles,
   inclusionPlan,
   inclusionProof,
-  type ProofOptions,
   rootFromTiles,
   rootPlan,
 } from './tile-proof.ts';
 export { TileCache, type TileRead } from './tile-source.ts';
-export { type ChangedTile, TileEdge } from './tile-edge.ts';
+export { TileEdge } from './tile-edge.ts';

@@ -15,7 +15,7 @@ import {
 } from 'node:crypto';
 
 /** Of both halves of a key pair, and of the encapsulated key. */
-export const hpkeKeyBytes = 32;
+const hpkeKeyBytes = 32;
 const hashBytes = 32;
 const keyBytes = 16;
 const nonceBytes = 12;

@@ -20,7 +20,7 @@ import { readJson } from '../json/parse.ts';
 import { signNote, type NoteSigner } from '../note/signed.ts';
 import { checkClaim, faultAt, type Fault, type PlaneIdentity } from './identity.ts';
 
-export const requestSchema = 'gov.enrolrequest/1';
+const requestSchema = 'gov.enrolrequest/1';
 export const answerSchema = 'gov.enrolanswer/1';
 
 /** Returns the secret that both sides share: SHA-256 of the token, 32 bytes. The service stores it, not the token. */

@@ -7,7 +7,7 @@
 import type { PlaneSupport } from '../../contract/plane-config.ts';
 
 /** Number of earlier minor versions that a service supports. */
-export const minorsSupported = 2;
+const minorsSupported = 2;
 
 interface Release {
   readonly major: number;

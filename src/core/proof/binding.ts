@@ -74,7 +74,7 @@ export const proofLeafFields = ({ proofId, proofHash }: ComplianceProof): JsonOb
 });
 
 /** The predicate type of in-toto statements about a proof. */
-export const proofPredicateType = 'urn:gov:compliance-proof:1';
+const proofPredicateType = 'urn:gov:compliance-proof:1';
 
 /** Returns an in-toto Statement v1 about the proof, as DSSE payload bytes. Its subject is proofHash. */
 export function inTotoPayload(proof: ComplianceProof): Buffer {

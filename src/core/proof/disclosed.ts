@@ -14,7 +14,7 @@ import { recordDigests } from '../event/run-entry.ts';
 import type { CheckList, DigestCounts } from './verdict.ts';
 
 /** One committed field of an event. */
-export interface DigestStatus {
+interface DigestStatus {
   readonly digest: string;
   readonly status: 'disclosed' | 'withheld' | 'erased' | 'missing';
   /** For an erased field: index of the leaf that erased it. */
@@ -103,7 +103,7 @@ function readTuple(text: string): Disclosure | null {
 }
 
 /** The bodies of an event, and the fields from which links are read. */
-export interface OpenedBodies {
+interface OpenedBodies {
   readonly disclosures: string;
   readonly fields: Fields;
 }

@@ -50,7 +50,7 @@ export function evaluateAgain(
 }
 
 /** Repeats the decision of the set that was in force; null if the inputs were erased. */
-export function decideAgain(recorded: RecordedEvaluation, set: PolicySet): SetDecision | null {
+function decideAgain(recorded: RecordedEvaluation, set: PolicySet): SetDecision | null {
   const checkpoint = checkpointOf(recorded, set.readSet);
   return checkpoint === null ? null : set.decide(checkpoint, { ids: recorded.policyIds ?? [] });
 }

@@ -71,7 +71,7 @@ export async function* compareRuns(
 }
 
 /** Compares two aligned steps. */
-export function compareSteps(expected: RunStep, actual: RunStep): StepOutcome {
+function compareSteps(expected: RunStep, actual: RunStep): StepOutcome {
   if (expected.erased === true || actual.erased === true) return lost;
   const differences = new Differences(ofMembers);
   differences.values('', expected.members, actual.members);

@@ -28,7 +28,7 @@ export interface StepRecord extends StepSource {
   readonly detail?: string;
 }
 
-export type PolicyChange = 'stricter' | 'looser' | 'unchanged';
+type PolicyChange = 'stricter' | 'looser' | 'unchanged';
 
 /** The result of a comparison. */
 export interface StepOutcome {
@@ -51,7 +51,7 @@ export const match: StepOutcome = Object.freeze({ status: 'match' });
 export const diverges = (status: StepStatus): boolean =>
   status === 'mismatch' || status === 'missing' || status === 'extra';
 
-export const notReplayableReasons = [
+const notReplayableReasons = [
   'inputs_erased',
   'inputs_not_retained',
   'policy_not_known',

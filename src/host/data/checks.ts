@@ -11,7 +11,7 @@ import type { Address } from '../process/layers.ts';
 import { artifactBytes, bytesText } from '../exports/artifact-bytes.ts';
 import { hasSpace } from '../process/probe.ts';
 
-export interface Check {
+interface Check {
   readonly name: string;
   /** `warn`: it serves, but not as it should. */
   readonly status: 'ok' | 'warn' | 'fail';

@@ -24,7 +24,7 @@ import { readKeys, type HostKeys } from './keys.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from '../service/config.ts';
 import type { Variables } from '../process/layers.ts';
 
-export type { Check, DoctorReport } from './checks.ts';
+export type { DoctorReport } from './checks.ts';
 
 export async function doctor(
   options: { readonly dataDir: string; readonly env?: Variables } & ServiceFlags,

@@ -37,8 +37,6 @@ import type { Variables } from '../process/layers.ts';
 import { readServiceConfig } from '../service/config.ts';
 
 export type { FsckReport } from '../../store/fsck/check.ts';
-export type { FsckProblem } from '../../store/fsck/check.ts';
-export type { FsckKind } from '../../store/fsck/check.ts';
 
 export interface HostFsckOptions {
   readonly dataDir: string;

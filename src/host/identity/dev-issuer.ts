@@ -17,7 +17,7 @@ import type { IssuerConfig } from './id-token.ts';
 import type { Address } from '../process/layers.ts';
 
 /** The same at each start: people are known by (issuer, subject). */
-export const devIssuerAddress: Address = { host: '127.0.0.1', port: 7472 };
+const devIssuerAddress: Address = { host: '127.0.0.1', port: 7472 };
 
 export interface DevIssuerOptions {
   readonly listen?: Address;

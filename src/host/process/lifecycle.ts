@@ -5,7 +5,7 @@
  */
 import type { Log } from '../../service/call/log.ts';
 
-export const ioErrorExit = 74;
+const ioErrorExit = 74;
 const lookEveryMs = 500;
 
 export interface Running {

@@ -36,8 +36,8 @@ export interface ServiceInitialised {
   readonly engine: 'sqlite' | 'postgres';
 }
 
-export const defaultListen = '127.0.0.1:7470';
-export const defaultMetricsListen = '127.0.0.1:7471';
+const defaultListen = '127.0.0.1:7470';
+const defaultMetricsListen = '127.0.0.1:7471';
 
 /** Makes a service or finds it made. CONFLICT where the directory holds something else. */
 export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitialised> {

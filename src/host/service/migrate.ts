@@ -19,7 +19,7 @@ export interface ServiceMigrated extends Migrated {
   readonly role: string;
 }
 
-export const servingRole = 'gov_serving';
+const servingRole = 'gov_serving';
 
 /** As `migrate`; VALIDATION_ERROR where no database is named. */
 export async function serviceMigrate({

@@ -43,7 +43,7 @@ const fileSchema = {
   additionalProperties: false,
 };
 
-export const defaultWitnessListen = '127.0.0.1:7480';
+const defaultWitnessListen = '127.0.0.1:7480';
 
 const paths = (dataDir: string) => ({
   config: join(dataDir, 'witness.json'),

@@ -18,7 +18,7 @@ import { keyMembers, systemEvent } from '../system.ts';
 export const operator = { id: 'operator', type: 'operator' } as const;
 const service = { id: 'gov', type: 'service' } as const;
 
-export type Actor = Pick<Caller, 'id' | 'type'> | typeof operator;
+type Actor = Pick<Caller, 'id' | 'type'> | typeof operator;
 
 /** Time, salt and actor of an event. */
 export interface EventContext {

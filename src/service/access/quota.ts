@@ -23,7 +23,7 @@ export interface MeteredCall {
 }
 
 /** The meter of an append. No limit for an unlimited quota, and where the project pays for an excess. */
-export function metered({ caller, op, units }: MeteredCall): AppendRequest['meter'] {
+function metered({ caller, op, units }: MeteredCall): AppendRequest['meter'] {
   const { quotas, settings } = caller.rules;
   return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
 }

@@ -20,7 +20,7 @@ const checksumChars = 6;
 const tokenPattern = /^gov_(live|test|hyb|enr|shr|cli)_[0-9A-Za-z]{38}$/;
 
 /** The kind of key for a project's environment. */
-export const kindOf = (environment: Project['environment']): KeyKind =>
+const kindOf = (environment: Project['environment']): KeyKind =>
   environment === 'production' ? 'live' : 'test';
 
 /** A new token. The caller shows it once and keeps only its `keyDigest`. */

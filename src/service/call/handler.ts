@@ -44,7 +44,7 @@ export interface Call<Row extends Operation> extends Input<Row> {
   readonly canonical: string | null;
 }
 
-export type Handler<Row extends Operation> = (
+type Handler<Row extends Operation> = (
   call: Call<Row>,
   services: Services,
 ) => Promise<Output<Row> | Replayed | WrittenBody | Streamed>;

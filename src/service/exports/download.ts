@@ -129,7 +129,7 @@ const oneRange = /^bytes=[ \t]*([0-9]{0,15})-([0-9]{0,15})[ \t]*$/i;
  * The bytes that a Range header asks for. Null for all of them: without a header, or with one of another
  * form. RANGE_NOT_SATISFIABLE where the range starts after the end. An attacker controls the header.
  */
-export function rangeOf(header: string | null, size: number): ByteRange | null {
+function rangeOf(header: string | null, size: number): ByteRange | null {
   const [, first = '', last = ''] = oneRange.exec(header ?? '') ?? [];
   if (first === '' && last === '') return null;
   if (first === '') {

@@ -102,7 +102,7 @@ function valuesOf(row: string, names: readonly string[]): Json[] {
 }
 
 /** A row as JSON, or the texts of an event; and the leaf that it comes from. */
-export type Row =
+type Row =
   | { readonly row: string; readonly event: null; readonly leaf: ExportLeaf | null }
   | { readonly row: null; readonly event: EventText; readonly leaf: ExportLeaf };
 

@@ -29,7 +29,7 @@ export interface Neighbourhood {
   readonly links: readonly Link[];
 }
 
-export interface Link {
+interface Link {
   readonly report: StoredReport;
   readonly link: 'linked' | TelemetryFault;
   /** Null where it is linked. */

@@ -38,7 +38,7 @@ export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
 };
 
 /** Records a snapshot for a run without one. Returns the snapshot that the run then has. */
-export async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot): Promise<Snapshot> {
+async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot): Promise<Snapshot> {
   const { projectId, runId } = of;
   const known = await snapshotOf(services.store, of);
   if (known !== null) return known;

@@ -25,7 +25,7 @@ import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subje
 import { refuseMoreBytes, refuseMoreExports } from '../rules/export-bounds.ts';
 import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 
-export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The rows that effects read and write, of one project. */
 export interface EffectRows extends TenantRows, SubjectKeyRows {
@@ -78,7 +78,7 @@ export interface EffectRows extends TenantRows, SubjectKeyRows {
 }
 
 /** Of an erasure at a server time: the first and the last leaf that it takes from. */
-export interface ErasedLeaves {
+interface ErasedLeaves {
   readonly first: number;
   readonly last: number;
   readonly atMs: number;

@@ -173,7 +173,7 @@ export function keyStateReader(subjects: Connection): (keyId: string) => KeyStat
   };
 }
 
-export const isDestroyed = (secret: Buffer): boolean => secret.equals(noSecret);
+const isDestroyed = (secret: Buffer): boolean => secret.equals(noSecret);
 
 /** The keys of a subject that are not destroyed, the newest first: one, beside what a crash left unused. */
 export function subjectReader(subjects: Connection): (project: number, subject: string) => SubjectKey[] {

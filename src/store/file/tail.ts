@@ -20,7 +20,7 @@ import { recordTable } from '../append/trees.ts';
  */
 export const startedProjects = 1000;
 
-export const tailLeaves = 10_000;
+const tailLeaves = 10_000;
 
 /** Verifies the newest 10,000 leaves of trees; STORAGE_FAULT with the position. Cost: 50 ms a tree at most. */
 export function verifyTails(db: Connection, logs: Iterable<LogHead> = logHeads(db)): void {

@@ -73,7 +73,7 @@ export type ExportEffect =
       readonly done: ExportDone;
     };
 
-export interface LoggedFilter {
+interface LoggedFilter {
   readonly runId?: string;
   readonly beforeIndex: number;
 }

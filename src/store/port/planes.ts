@@ -50,7 +50,7 @@ export interface StoredPlane {
 
 export type Counts = Readonly<Record<MeteredType, number>>;
 /** `pending` until it is answered, or noted that nobody did in time. */
-export type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed' | 'expired';
+type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed' | 'expired';
 
 export interface StoredReport {
   readonly planeId: string;

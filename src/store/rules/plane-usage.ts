@@ -19,8 +19,7 @@ export const eachType = (count: (type: MeteredType) => number): Counts =>
   Object.fromEntries(meteredTypes.map((type) => [type, count(type)])) as Counts;
 
 export const isZero = (counts: Counts): boolean => meteredTypes.every((type) => counts[type] === 0);
-export const largest = (one: Counts, other: Counts): Counts =>
-  eachType((type) => Math.max(one[type], other[type]));
+const largest = (one: Counts, other: Counts): Counts => eachType((type) => Math.max(one[type], other[type]));
 
 /** The months of an epoch with a report's totals among them. Cost: its months. */
 export function withReported(months: readonly MonthTotals[], { month, totals }: MonthTotals): MonthTotals[] {

@@ -15,7 +15,7 @@ const ajv = new Ajv({ strict: true, strictRequired: false, allErrors: true });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
 const valid = ajv.compile<unknown>(EventInput as object);
 
-export const importedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
+const importedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 const bytes = (value: unknown): number => Buffer.byteLength(canonicalize(value as Json));
 const depth = (value: unknown): number =>

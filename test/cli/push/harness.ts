@@ -11,7 +11,7 @@ import type { Sink } from '../../../src/cli/push/deliver.ts';
 import { resolveSettings } from '../../../src/cli/context/settings.ts';
 import { FakeService } from './service.ts';
 
-export const options: PushOptions = {
+const options: PushOptions = {
   files: [],
   format: 'auto',
   from: undefined,

@@ -96,7 +96,7 @@ const text = (hash: Buffer): string => hash.toString('base64');
 
 export const origin = 'gov.local/prj_00000000000000000000000001/metering';
 export const auditOrigin = 'gov.local/prj_00000000000000000000000001/audit';
-export const planeKey = privateKey('plane');
+const planeKey = privateKey('plane');
 export const signerOf = (name: string) => ed25519Signer(name, planeKey);
 export const plane: PlaneIdentity = {
   origin,

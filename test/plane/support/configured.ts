@@ -134,7 +134,7 @@ export async function serve(dataDir: string, options: Partial<ServeOptions> = {}
 }
 
 /** As a file is sent: in parts that no character is torn by. */
-export const partsOf = (text: string): string[] => {
+const partsOf = (text: string): string[] => {
   const characters = [...text];
   const parts: string[] = [];
   for (let at = 0; at < characters.length; at += 20_000)

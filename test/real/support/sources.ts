@@ -5,7 +5,7 @@ import { data } from '../../paths.ts';
 // oxlint-disable-next-line typescript/no-explicit-any -- documents of other programs, read member by member
 type Loose = any;
 
-export interface SourceFile {
+interface SourceFile {
   readonly path: string;
   readonly documents: readonly Loose[];
 }

@@ -2,7 +2,7 @@
 import type { Store } from '../../../src/store/port/store.ts';
 import type { HandClock } from './fixture.ts';
 
-export interface Opened {
+interface Opened {
   readonly store: Store;
   readonly clock: HandClock;
   /** Closes the store and opens the same data again. */

@@ -5,7 +5,7 @@ import { request, startMs, stored } from './fixture.ts';
 export const lease = 60_000;
 export const unmetered = { op: 'none', units: 0 } as const;
 
-export const most = { open: 100, kept: 100, keptBytes: 2 ** 40 };
+const most = { open: 100, kept: 100, keptBytes: 2 ** 40 };
 
 const asked = (id: string, more: Partial<StoredExport> = {}) => ({
   exportId: `exp_${id}`,

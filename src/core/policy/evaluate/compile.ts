@@ -28,7 +28,7 @@ import { isBoolean } from '../language/operand-types.ts';
 import { concatenation, length, semVer, substring, withAffix } from './strings.ts';
 
 export { Indeterminate } from './indeterminate.ts';
-export type { Reason, Value } from './indeterminate.ts';
+export type { Value } from './indeterminate.ts';
 
 type Call = Extract<Node, { kind: 'call' }>;
 

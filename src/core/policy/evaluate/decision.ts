@@ -62,7 +62,7 @@ export function gravest<D extends Decision>(decisions: readonly D[], most: numbe
   return decisions.filter((each) => kept.has(each));
 }
 
-export const directions = ['tightened', 'loosened', 'same'] as const;
+const directions = ['tightened', 'loosened', 'same'] as const;
 export type Direction = (typeof directions)[number];
 
 export function direction(before: PolicyAction, after: PolicyAction): Direction {

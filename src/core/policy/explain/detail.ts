@@ -16,7 +16,7 @@ import { pathText } from '../language/text-print.ts';
 import { judge, pathsOf } from './decisive-clauses.ts';
 import type { Judged } from './decisive-clauses.ts';
 
-export interface TraceEntry {
+interface TraceEntry {
   /** Path of the clause in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
   readonly op: string;

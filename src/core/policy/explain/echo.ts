@@ -61,7 +61,7 @@ function echoString(text: string): string {
 }
 
 /** Returns the start of a text of at most so many UTF-16 units, with whole characters. */
-export function cut(text: string, units: number): string {
+function cut(text: string, units: number): string {
   const start = text.slice(0, units);
   return /[\ud800-\udbff]$/.test(start) && units < text.length ? start.slice(0, -1) : start;
 }

@@ -25,8 +25,6 @@ import { Phrasebook } from './phrase.ts';
 import { judge } from './decisive-clauses.ts';
 import type { Judged } from './decisive-clauses.ts';
 
-export const reasonTemplate = 'gov.reason/1';
-
 export interface Reasoned {
   readonly action: PolicyAction;
   readonly version: number;

@@ -29,7 +29,7 @@ export interface RecordedInput {
   readonly paths: readonly string[];
 }
 
-export interface Group {
+interface Group {
   readonly key: string;
   /** Replayed records of the group. */
   readonly total: number;

@@ -89,7 +89,7 @@ export function fewest(reads: readonly Read[]): string[] {
 export const stepOf = (segment: Segment): Step =>
   typeof segment === 'string' && isIndex(segment) ? Number(segment) : segment;
 
-export function readText({ steps, blank }: Read): string {
+function readText({ steps, blank }: Read): string {
   let text = '';
   for (const step of steps) text = step === each ? `${text}[*]` : spellPath(text, [step]);
   return `${text === '' ? '$' : text}${blank ? '?' : ''}`;

@@ -10,7 +10,7 @@ import type { PolicyInput } from '../evaluate/compile.ts';
 import { opposite } from '../evaluate/operand.ts';
 import { printText, scalarText } from '../language/text-print.ts';
 
-export interface ClauseCoverage {
+interface ClauseCoverage {
   /** Path in the canonical JSON, such as `$.and[0].===`. */
   readonly path: string;
   readonly text: string;

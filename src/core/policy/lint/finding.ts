@@ -1,7 +1,7 @@
 /** A finding of the condition linter: code, severity, path and repair. Proven by `test/core/policy/lint/check.test.ts`. */
 import type { Node } from '../language/ast.ts';
 
-export const findingCodes = [
+const findingCodes = [
   'never_matches',
   'always_matches',
   'missing_guard',

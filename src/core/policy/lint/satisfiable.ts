@@ -55,7 +55,7 @@ export function factsOf(clause: Clause, want: boolean): readonly Fact[] {
 }
 
 /** Returns whether facts contradict each other. */
-export function contradict(facts: readonly Fact[]): boolean {
+function contradict(facts: readonly Fact[]): boolean {
   const constant = facts.some(({ leaf, want }) => leaf.reads.length === 0 && !answers(leaf, want, empty));
   if (constant) return true;
   const paths = new Map(

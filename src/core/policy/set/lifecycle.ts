@@ -22,7 +22,7 @@ interface PolicyState {
   readonly activeVersion: number | null;
 }
 
-export interface Version {
+interface Version {
   /** Whether it was ever the active version. */
   readonly published: boolean;
 }

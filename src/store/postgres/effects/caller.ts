@@ -16,7 +16,7 @@ import type { Undo } from '../write/undo.ts';
 import { sql, step, type Result, type Step } from '../connection/wire.ts';
 
 /** A credential of a caller, and of which project. */
-export interface CallerFact {
+interface CallerFact {
   readonly state: CallerState;
   /** Of a key of the project that is appended to; else null. */
   readonly keyId: string | null;

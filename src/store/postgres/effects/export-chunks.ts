@@ -14,7 +14,7 @@ export interface ExportChunks {
   remove(of: Omit<ChunkPlace, 'artifact' | 'n'> & { readonly artifact?: string | null }): Promise<void>;
 }
 
-export interface ChunkPlace {
+interface ChunkPlace {
   readonly projectId: string;
   readonly exportId: string;
   readonly artifact: string;

@@ -55,16 +55,16 @@ export interface TenantFacts extends TelemetryFacts {
   readonly others: LivingProject[];
 }
 
-export interface ClientEvent {
+interface ClientEvent {
   readonly index: number;
   readonly fingerprint: string;
   /** Null for one of this commit. */
   readonly eventId: string | null;
 }
 
-export type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
+type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
 
-export type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
+type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
 
 export interface Facts extends TenantFacts, SubjectFacts {
   readonly kept: Map<string, Kept>;
