@@ -30,7 +30,8 @@ import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
-import { lazyBackground, together } from './lazy-background.ts';
+import { lateTelemetry } from './late-telemetry.ts';
+import { lateConfigSync, together } from './late-config.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
@@ -65,23 +66,13 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     await engine.store.close();
     throw error;
   });
-  const telemetry = lazyBackground(
-    async () => {
-      const { Telemetry } = await import('../telemetry/schedule.ts');
-      return new Telemetry(telemetryOf(config, { keys, assembled, env, log }));
-    },
-    { log, failure: 'telemetry could not start' },
-  );
+  const telemetry = lateTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
   const own = ownLog(config, keys);
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
   const held = heldConfig(config, () => assembled.services);
-  const sync = lazyBackground(
-    async () => {
-      const { ConfigSync } = await import('../config/sync.ts');
-      const { dataDir, config: given = {} } = config;
-      return new ConfigSync({ dataDir, held, sync: given, env, now, log });
-    },
-    { log, failure: 'the plane does not ask its service for configurations' },
+  const sync = lateConfigSync(
+    { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
+    log,
   );
   const assembled = assemble({
     engine,

@@ -1,15 +1,12 @@
 /**
- * `fsck`: checks the files of a store from the records up, and reports every difference with its position.
- *
- * - Log: records against leaf hashes, tiles, heads and every signed checkpoint; metering leaves against the audit
- *   leaves that they cover; months against metering leaves.
- * - Runs: without a gap, server time never backwards, counters; bodies against the digests in their records.
- * - Decisions: policies, risk configuration, approvals, replays, proofs, graphs and their index against their leaves.
- * - Tenants: keys, data planes, projects and organizations against the system events; reports of data planes.
- *
- * Reads only, also beside a serving process. Memory grows with log n, and with policy versions, keys, data planes and
- * organizations. Proven by `test/store/fsck/run.test.ts`, by the `tamper` tests beside it, and by
- * `test/host/data/tamper-receipts.long.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
+ * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
+ * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
+ * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
+ * configuration, approvals, replays, proofs, graphs and the index of decisions against their leaves; keys, data planes,
+ * projects and organizations against the system events; reports of data planes, and what follows from them. Reads only,
+ * also beside a serving process; memory grows with log n, policy versions, keys and data planes, and organizations.
+ * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`, `test/store/fsck/tamper-governed.test.ts`, `test/store/fsck/tamper-proved.test.ts` and
+ * `test/store/fsck/tamper-reports.test.ts` beside it, `test/host/data/tamper-receipts.long.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
