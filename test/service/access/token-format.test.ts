@@ -66,9 +66,12 @@ describe('a token', () => {
     // contract S9; a string of these passes by chance once in 57 thousand million
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
     let accepted = 0;
-    for (let at = 0; at < 1_000_000; at += 1) {
-      const text = Array.from(randomBytes(38), (byte) => digits[byte % digits.length]).join('');
-      if (tokenKind(`gov_live_${text}`) !== null) accepted += 1;
+    const [rounds, batch, length] = [1000, 1000, 38];
+    for (let round = 0; round < rounds; round += 1) {
+      const text = randomBytes(batch * length).reduce((all, byte) => all + digits[byte % digits.length]!, '');
+      for (let at = 0; at < text.length; at += length) {
+        if (tokenKind(`gov_live_${text.slice(at, at + length)}`) !== null) accepted += 1;
+      }
     }
     expect(accepted).toBe(0);
   });
