@@ -1,7 +1,8 @@
 #!/bin/sh
-# install.sh: makes `gov` ready to run in this folder, which is a source checkout or an unpacked package.
-# Needs sh and npm; never root, never sudo. Writes this folder and, where the machine's own Node is too old, a
-# pinned Node below ~/.local/share/gov; a link on PATH only when asked. Running it again is quick and harmless.
+# install.sh: makes `gov` ready to run in this folder, a source checkout or an unpacked package.
+# It needs sh and npm, and never root or sudo. It writes into this folder. Where the machine's own Node is too old,
+# it also stores a pinned Node below ~/.local/share/gov. It links gov on PATH only on request. A second run is quick
+# and harmless.
 set -eu
 
 usage() {
@@ -20,7 +21,7 @@ Gets Node >= 24 if the machine's own is older, installs the packages, builds, an
   --help             this text
 
 GOV_NODE names another Node to run with. GOV_HOME is where a fetched Node is kept (~/.local/share/gov).
-docs/how-to/install.md tells more: services, machines without a network, other systems.
+See docs/how-to/install.md for services, machines without a network, and other systems.
 END
 }
 
@@ -30,7 +31,7 @@ fail() {
   exit 1
 }
 
-# run COMMAND…: the command, or with --dry-run its words.
+# run COMMAND…: runs the command, or prints it with --dry-run.
 run() {
   if [ -n "$dry" ]; then echo "would run: $*"; else "$@"; fi
 }
@@ -100,14 +101,14 @@ install() {
     packages install --omit=dev --no-package-lock
   fi
   run mkdir -p .runtime
-  # Relative where it lies in this folder, so that the folder can be moved and copied.
+  # A relative link for a Node inside this folder, so that the folder can be moved and copied.
   run ln -sfn "${node#"$root/.runtime/"}" .runtime/node
   [ -n "$dry" ] || version=$(bin/gov --version) || fail "gov did not start; see above."
   [ -z "$prefix" ] || link
   [ -n "$dry" ] || done_message
 }
 
-# packages VERB OPTIONS…: npm, unless what it would install is there since a former run.
+# packages VERB OPTIONS…: runs npm, unless a former run already installed the packages.
 packages() {
   if [ -f package-lock.json ] && [ -n "$(find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
     return
@@ -135,13 +136,13 @@ packages() {
   esac
 }
 
-# A link to some gov is replaced; a program is not.
+# Replaces a link to another gov, but never a program.
 check_link() {
   target=$prefix/bin/gov
   [ -e "$target" ] || [ -L "$target" ] || return 0
   case $(readlink -- "$target" || true) in
     */bin/gov) ;;
-    *) fail "$target exists and is no link to a gov. Remove it, or use --prefix DIR." ;;
+    *) fail "$target exists and is not a link to gov. Remove it, or use --prefix DIR." ;;
   esac
 }
 

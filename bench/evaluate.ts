@@ -1,7 +1,8 @@
 /**
- * Decisions over HTTP at 64 connections: `POST /governance/policy/evaluate` against twenty active policies and
- * `POST /risk/evaluate`, each recorded durably, beside a Fastify route that only parses and answers. All servers
- * are processes of their own, loaded in turn by the same client. `node bench/evaluate.ts [rounds] [seconds]`
+ * Benchmark of decisions over HTTP at 64 connections. Measures `POST /governance/policy/evaluate` with twenty
+ * active policies and `POST /risk/evaluate`, each recorded durably. The floor is a Fastify route that only
+ * parses and answers. Each server is a process of its own, and one client loads them in turn. `node
+ * bench/evaluate.ts [rounds] [seconds]`
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -84,7 +85,7 @@ for (let round = 0; round <= rounds; round += 1) {
     const before = cpuSeconds(server);
     const result = await load({ ...target, key: plane.apiKey, connections: 64, seconds });
     if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed`);
-    // the first round warms
+    // the first round warms up
     if (round > 0) results[name].push({ ...result, serverCpu: cpuSeconds(server) - before });
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Exports out of PostgreSQL, built in the thread of the service and kept as chunks in the database, beside a bare read of
- * the same rows by one client; all share the machine. `node bench/export-postgres.ts [events]`
+ * Benchmark of exports from PostgreSQL, built in the thread of the service and stored as chunks in the
+ * database. The floor is a bare read of the same rows by one client. All share the machine. `node
+ * bench/export-postgres.ts [events]`
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';

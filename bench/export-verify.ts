@@ -1,6 +1,7 @@
 /**
- * Offline verification of an export of 100,000 real events with its proof, the whole process from exec to exit: time and
- * memory. Floor: SHA-256 of the same bytes by a process that reads them. `node bench/export-verify.ts [events] [rounds]`
+ * Benchmark of the offline verification of an export of 100,000 real events with proof: time and memory of the
+ * process from exec to exit. The floor is SHA-256 of the same bytes in a process that reads them. `node
+ * bench/export-verify.ts [events] [rounds]`
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -40,7 +41,7 @@ await plane.stop();
 
 let peakMb = 0;
 
-/** Runs a process to its end; remembers the most memory it was seen with (Linux). */
+/** Runs a process to its end and records its peak memory (Linux). */
 const run = (args: readonly string[], isMeasured: boolean) => () =>
   milliseconds(async () => {
     const child = spawn(process.execPath, args, { env, stdio: 'ignore' });
@@ -52,7 +53,7 @@ const run = (args: readonly string[], isMeasured: boolean) => () =>
     if (code !== 0) throw new Error(`expected exit code 0, got ${String(code)}`);
   });
 
-/** 0 where the process has ended. */
+/** Returns 0 where the process has ended. */
 function highMb(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;

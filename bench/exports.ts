@@ -1,8 +1,8 @@
 /**
- * Exports of a large log, as JSON and as CSV, against a bare read of the same rows; what recording feels of it while one
- * follows the other, what memory it takes; and a download against a static file with the same bytes, which the very
- * process of the plane sends over the same server, past everything of ours.
- * `node bench/exports.ts [events]`
+ * Benchmark of exports of a large log as JSON and CSV, compared with a bare read of the same rows. Measures how
+ * much slower recording becomes during exports, and their memory. Compares a download with a static file of the
+ * same bytes, which the plane's process sends over the same server without the code of gov. `node
+ * bench/exports.ts [events]`
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { load, recordedEvents } from './support/recorded.ts';
 
 const events = Number(process.argv[2] ?? 1_000_000);
 const folder = scratch();
-/** Loaded before the plane: answers below this path with a file, as a server of static files does. */
+/** Loaded before the plane. Answers requests below this path with a file, as a static file server does. */
 const filePath = '/bench-file';
 const serveFiles = `import { Server } from 'node:http'; import { createReadStream, statSync } from 'node:fs';
 import { pipeline } from 'node:stream';
@@ -56,7 +56,7 @@ const stream = (seconds: number): Promise<LoadResult> =>
     bodies: singles,
   });
 
-/** Seconds of a bare read of all rows: each text is made, nothing is done with it. */
+/** Seconds of a bare read of all rows. It creates each text and does nothing with it. */
 function bareRead(): number {
   const db = new Database(join(plane.dataDir, 'gov.db'), { readonly: true });
   const rows = db.prepare(
@@ -73,7 +73,9 @@ function bareRead(): number {
   return seconds;
 }
 
-/** Seconds of the same read with each record and each field held against its hash, as whoever answers of this log does. */
+/**
+ * Seconds of the same read with each record and field checked against its hash, as every read of this log does.
+ */
 async function checkedRead(): Promise<number> {
   const reader = openReader(join(plane.dataDir, 'gov.db'));
   const { projectId } = JSON.parse(readFileSync(join(plane.dataDir, 'plane.json'), 'utf8')) as {
@@ -133,12 +135,14 @@ const idleBefore = await stream(10);
 const restMb = residentMb(pid);
 const bare = median([bareRead(), bareRead(), bareRead()]);
 const checked = median([await checkedRead(), await checkedRead(), await checkedRead()]);
-// nothing heard meanwhile that the server ended sockets that stood idle
+// lets the client notice that the server closed idle sockets during the synchronous reads
 await new Promise((resolve) => setTimeout(resolve, 100));
 const json = await make('json');
 const csv = await make('csv');
 const proved = await make('json', { includeProof: true });
-/** Exports one after the other for as long as is recorded beside them; the share of that time in which one was built. */
+/**
+ * Builds exports one after the other during recording. Returns the share of that time in which one was built.
+ */
 async function besideExports(): Promise<{ readonly busy: LoadResult; readonly built: number }> {
   const seconds = Math.max(10, json.seconds * 2);
   const stopAt = performance.now() + seconds * 1000;

@@ -1,6 +1,6 @@
 /**
- * An inclusion proof in a log of ten million leaves, out of tiles as the store keeps them (8 KiB blobs read by
- * key from SQLite). Floor: reading the same tiles and no hashing.
+ * Benchmark of an inclusion proof in a log of ten million leaves, from tiles as the store keeps them (8 KiB
+ * blobs read by key from SQLite). The floor reads the same tiles without hashing.
  */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';

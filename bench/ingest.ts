@@ -1,7 +1,7 @@
 /**
- * Batch ingest over HTTP: recorded events in batches of 500, each with field commitments, durable at FULL.
- * Floor: the same final rows by bare better-sqlite3. Peer: the in-memory hash chain of
- * @microsoft/agent-governance-sdk, which keeps nothing on disk. `node bench/ingest.ts [rounds] [connections]`
+ * Benchmark of batch ingest over HTTP: recorded events in batches of 500, each with field commitments, durable
+ * at FULL. The floor writes the same final rows by bare better-sqlite3. The peer is the in-memory hash chain of
+ * @microsoft/agent-governance-sdk, which stores nothing on disk. `node bench/ingest.ts [rounds] [connections]`
  */
 import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const connections = Number(process.argv[3] ?? 4);
 const batchSize = 500;
 const folder = scratch();
 
-/** A file with the bodies of one round; ids are new in each. */
+/** A file with the bodies of one round, with new ids in each. */
 function bodiesOf(round: number): { file: string; count: number; events: number } {
   const events = [0, 1, 2, 3].flatMap((part) => recordedEvents(`ingest${round}-${part}`, { keyed: true }));
   const bodies: string[] = [];
@@ -37,7 +37,7 @@ const peerModule = createRequire(join(peer(peerName), 'index.js'))(peerName) as 
   AuditLogger: new () => AuditLogger;
 };
 
-/** Events a second of the peer's log; it takes an agent, an action and a decision, and drops the rest. */
+/** Events a second of the peer's log. It takes an agent, an action and a decision, and drops the rest. */
 function peerRate(events: readonly EventInput[]): number {
   const logger = new peerModule.AuditLogger();
   const start = performance.now();

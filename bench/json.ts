@@ -1,7 +1,7 @@
 /**
- * Strict parsing beside decoding and `JSON.parse` (the floor), and canonical JSON beside `JSON.stringify`
- * (the floor) and the package `canonicalize` (the peer), over a batch of 500 events made of recorded runs.
- * `node bench/json.ts`
+ * Benchmark of strict parsing and canonical JSON over a batch of 500 events from recorded runs. The floors are
+ * decoding with `JSON.parse`, and `JSON.stringify`. The peer is the package `canonicalize`. `node
+ * bench/json.ts`
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const unsorted = JSON.parse(JSON.stringify(events)) as Json[];
 const sorted = unsorted.map((event) => JSON.parse(canonicalize(event)) as Json);
 const page = Buffer.allocUnsafe(1 << 20);
-/** Writes each text, so that ropes are flattened in all variants. */
+/** Writes each text, so that all variants flatten their ropes. */
 const write = (spell: (value: Json) => string | undefined, values: Json[]) => () =>
   milliseconds(() => {
     for (const value of values) page.write(spell(value) ?? '');

@@ -1,7 +1,8 @@
 /**
- * Lists of a project with millions of events, four in five of them in one run, on both engines: the first page and
- * page 10,000 of 100 events, by run, by run and type, by run and time range, through the store port (every event with
- * its body, checked against the tree). `node bench/lists.ts [events] [sqlite|postgres]`; 5,000,000 take some minutes.
+ * Benchmark of lists of a project with millions of events, four in five of them in one run, on both engines.
+ * Reads the first page and page 10,000 of 100 events, by run, by run and type, and by run and time range. Reads
+ * through the store port, which checks every event and its body against the tree. `node bench/lists.ts [events]
+ * [sqlite|postgres]`; 5,000,000 take some minutes.
  */
 import { randomBytes } from 'node:crypto';
 import { saltPool } from '../src/core/event/disclosure.ts';
@@ -21,7 +22,7 @@ const rounds = 15;
 const startMs = Date.UTC(2026, 0, 1);
 const salt = saltPool(randomBytes);
 
-/** Leaf 0 is the genesis leaf; event `no` is leaf `no + 1`. */
+/** Leaf 0 is the genesis leaf, so event `no` is leaf `no + 1`. */
 const isLong = (no: number): boolean => no % 5 !== 0;
 const typeOf = (no: number): string =>
   no % 100_003 === 77 ? 'approval.asked' : no % 2 === 0 ? 'tool.call' : 'model.invoked';
@@ -57,7 +58,7 @@ async function fill(store: Store): Promise<number> {
     let writing: Promise<unknown> = Promise.resolve();
     for (let from = 0; from < total; from += 2000) {
       const leaves = Array.from({ length: Math.min(2000, total - from) }, (_, at) => draft(from + at));
-      await writing; // drafts of the next batch are made while this one is stored
+      await writing; // drafts of the next batch are created while this one is stored
       writing = store.append({ projectId, leaves, meter: { op: 'audit_event', units: 'accepted' } });
     }
     await writing;
@@ -67,7 +68,7 @@ async function fill(store: Store): Promise<number> {
 interface Wanted {
   readonly what: string;
   readonly filter: EventFilter;
-  /** Page 10,000 too, as far as there is one. */
+  /** Reads page 10,000 too, where it exists. */
   readonly far: boolean;
 }
 
@@ -87,7 +88,7 @@ const wanted: readonly Wanted[] = [
 const fits = (no: number, { eventType, startMs: from = 0, endMs: to = Infinity }: EventFilter): boolean =>
   isLong(no) && (eventType === undefined || typeOf(no) === eventType) && msOf(no) >= from && msOf(no) <= to;
 
-/** The leaf index after which a page begins: page 10,000, or the last whole one where there are not so many. */
+/** The leaf index before a page: page 10,000, or the last whole one where there are fewer. */
 function farPlace(filter: EventFilter): { after: number; page: number } {
   const places: number[] = [0];
   let seen = 0;

@@ -1,4 +1,7 @@
-/** Resident memory of a plane: idle, and over minutes of ingest. `node bench/memory.ts [minutes]` */
+/**
+ * Benchmark of the resident memory of a plane: idle, and over minutes of ingest. `node bench/memory.ts
+ * [minutes]`
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { discard, report, residentMb, scratch, startPlane } from './support/harness.ts';

@@ -1,6 +1,7 @@
 /**
- * The proof of one run of a million events, and what recording feels of it: a plane with the run, a slow steady
- * stream of single events, its p99 idle and while the proof is made. `node bench/million.ts [events]`
+ * Benchmark of the proof of one run of a million events, and of recording meanwhile. A plane has the run and
+ * gets a slow steady stream of single events. Compares their p99 when idle and during the proof. `node
+ * bench/million.ts [events]`
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +55,7 @@ interface Proved {
   readonly seconds: number;
   readonly peakMb: number;
 }
-/** Proves the run as a job; polls for the end and for the largest resident set. */
+/** Proves the run as a job. Polls for the end and for the largest resident set. */
 async function prove(layers: string[]): Promise<Proved> {
   const start = performance.now();
   const accepted = await client.createProof({ body: { runId, async: true, composed: { layers } } });

@@ -1,9 +1,9 @@
 /**
- * What usage reporting costs a plane. First the append path with metering and without it: the same store, whose step that
- * adds the metering leaf (reference, record, hash, tile, row) is taken out for the second; alternated, so that a noisy
- * minute hits both. Then an outbox of ninety days of hourly reports, made by a clock that is moved by hand and drained to
- * a service in a process of its own, durably at both ends, challenges answered.
- * `node bench/outbox.ts [rounds] [days]`
+ * Benchmark of the cost of usage reporting for a plane. First measures the append path with and without
+ * metering. Both variants are the same store, but the second omits the step that adds the metering leaf
+ * (reference, record, hash, tile, row). They alternate, so that a noisy minute affects both. Then measures an
+ * outbox of ninety days of hourly reports, created with a manual clock. The plane drains it to a service in
+ * another process, durably at both ends, and answers challenges. `node bench/outbox.ts [rounds] [days]`
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -45,7 +45,7 @@ const rounds = Number(process.argv[2] ?? 7);
 const days = Number(process.argv[3] ?? 90);
 const hourMs = 3_600_000;
 
-/** The step that the second store does without. */
+/** The step that the second store omits. */
 const steps = Sequencer.prototype as unknown as { meter: (...values: never[]) => void };
 const { meter } = steps;
 const none = (): void => {};
@@ -79,7 +79,7 @@ const shapes: readonly Shape[] = [
   { what: 'single events, one caller', size: 1, callers: 1, requests: 300 },
 ];
 
-/** CPU time of the whole process, so that a loaded machine can be told from a dear step. */
+/** CPU time of the whole process, which separates a loaded machine from an expensive step. */
 async function measured(work: () => Promise<number>): Promise<{ rate: number; cpuMs: number }> {
   const before = process.cpuUsage();
   const rate = await work();
@@ -96,7 +96,7 @@ async function measureMetering(): Promise<void> {
       on: () => ((steps.meter = meter), rate(on, shape)),
       off: () => ((steps.meter = none), rate(off, shape)),
     };
-    await alternate(variants, 2); // warm
+    await alternate(variants, 2); // warm-up
     const costs: Record<'wall' | 'cpu' | 'us', number[]> = { wall: [], cpu: [], us: [] };
     const rates: number[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -120,7 +120,7 @@ async function measureMetering(): Promise<void> {
   report('metering: share of the CPU time of an append (reach: at most 10 % of throughput)', rows);
 }
 
-/** A service with a plane that waits for its enrolment, in a process of its own. */
+/** A service with a plane that waits for its enrolment, in another process. */
 async function startService(folder: string) {
   const dataDir = join(folder, 'service');
   await serviceInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off', env: {} });
@@ -219,7 +219,7 @@ async function fillOutbox(dataDir: string, at: { service: string; token: string 
 interface Drained {
   readonly ms: number;
   readonly messages: readonly number[];
-  /** Why it had to wait: a service with its usual limit of 100 requests a second and key. */
+  /** Why it waited: a service has a default limit of 100 requests a second and key. */
   readonly waits: readonly string[];
   readonly moreMb: number;
 }

@@ -1,8 +1,8 @@
 /**
- * Many data planes, each reporting once a minute, against one service process: first at the rate at which they come, then
- * as fast as it takes them. Reports are those of honest planes with keys of their own, each signed twice by Ed25519 and by
- * HMAC, linked, stored and cosigned. The floor takes the same bytes, verifies one HMAC and one signature, and stores
- * nothing. Senders share the machine, so beside the rate stands the CPU that the service spends on a report.
+ * Benchmark of many data planes that each report once a minute to one service process: first at their own rate, then as
+ * fast as the service accepts. Each plane has its own keys and sends valid reports, signed by Ed25519 and by HMAC. The
+ * service links, stores and cosigns them. The floor takes the same bytes, verifies one HMAC and one signature, and
+ * stores nothing. Senders share the machine, so the table also shows the CPU of the service for one report.
  *
  *   node bench/planes.ts [planes 10000] [seconds at their rate 60] [sqlite | postgres]
  */
@@ -41,9 +41,9 @@ import type { PlaneReport, PlanesLoad, PlanesLoaded } from './support/planes-loa
 const planes = Number(process.argv[2] ?? 10_000);
 const seconds = Number(process.argv[3] ?? 60);
 const engine = process.argv[4] ?? 'sqlite';
-/** Customers that the planes are of. */
+/** Number of customers that own the planes. */
 const projects = Math.min(20, planes);
-/** Planes that are registered in one append. */
+/** Planes registered in one append. */
 const batch = 100;
 const perSecond = planes / 60;
 
@@ -64,7 +64,7 @@ interface Sender {
   readonly secret: string;
 }
 
-/** Planes as their enrolment leaves them. */
+/** Registers planes, as an enrolment does. */
 async function register(store: Store): Promise<Sender[]> {
   const keys = readKeys(dataDir);
   const seal = createSeal(keys.storeKey, randomBytes);
@@ -189,7 +189,7 @@ async function started(
 }
 
 interface Measured extends PlanesLoaded {
-  /** Of the process that took them. */
+  /** The process that received them. */
   readonly cpuUs: number;
   readonly busy: number;
 }

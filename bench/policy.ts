@@ -1,8 +1,8 @@
 /**
- * Decisions without a service around them. One policy for one checkpoint beside six engines from npm: three
- * policies in the language of each, answers compared before anything is measured. Then large sets with their
- * index, beside asking every policy, and the risk router. CPU of this thread, variants in turn.
- * `node bench/policy.ts [rounds]`
+ * Benchmark of decisions without a service. Compares one policy for one policy input with six engines from npm:
+ * three policies in the language of each, with results compared before the measurement. Then compares large
+ * sets and their index with an evaluation of every policy, and measures the risk router. CPU of this thread,
+ * variants in turn. `node bench/policy.ts [rounds]`
  */
 import { canonicalCondition } from '../src/core/policy/language/canonical.ts';
 import { counts } from '../src/core/policy/evaluate/decision.ts';
@@ -17,7 +17,7 @@ import { engines } from './support/peers.ts';
 const rounds = Number(process.argv[2] ?? 15);
 const calls = governedCalls('policy');
 
-/** CPU microseconds of this thread for each unit of work that `run` says it did. */
+/** CPU microseconds of this thread for each unit of work that `run` returns. */
 async function cpuEach(run: () => number | Promise<number>): Promise<number> {
   const before = process.threadCpuUsage();
   const units = await run();
@@ -50,7 +50,7 @@ const matched = [...ours].filter((each) => each === '1').length;
 
 async function once(name: string): Promise<number> {
   const { policies } = prepared.find((each) => each.name === name) ?? { policies: [] };
-  // enough of the quick ones: the clock of a thread ticks in milliseconds on some machines
+  // repeats fast variants, because the clock of a thread has millisecond resolution on some machines
   const repeats =
     { gov: 400, '@marcbachmann/cel-js': 150, 'json-rules-engine': 2, '@cedar-policy/cedar-wasm': 2 }[name] ??
     20;
@@ -80,7 +80,7 @@ report(
   })),
 );
 
-/** Most policies are about one tool of one team, some about amounts whatever the tool. */
+/** Most policies are about one tool of one team, and some about amounts for any tool. */
 const setOf = (size: number): PolicySet =>
   PolicySet.of(
     Array.from({ length: size }, (_, at) => {

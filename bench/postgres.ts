@@ -1,6 +1,7 @@
 /**
- * The append path on PostgreSQL beside multi-row INSERT of the same rows (the floor) and COPY, into the same tables and
- * indexes, on one server, in alternation. The server and its client share the machine. `node bench/postgres.ts [rounds]`
+ * Benchmark of the append path on PostgreSQL, compared with multi-row INSERT of the same rows (the floor) and
+ * COPY. All use the same tables, indexes and server, in alternation. Server and client share the machine. `node
+ * bench/postgres.ts [rounds]`
  */
 import { randomBytes } from 'node:crypto';
 import { saltPool } from '../src/core/event/disclosure.ts';
@@ -60,7 +61,7 @@ for (const batch of batches()) await store.append(request(batch));
 const bare = new BarePostgres(database.superuser);
 await bare.open();
 
-/** Events a second by so many callers, each one batch after the other. */
+/** Events a second of several callers, each one batch after the other. */
 async function ingest({ callers, drafted = false }: { callers: number; drafted?: boolean }): Promise<number> {
   const waiting = batches();
   const events = waiting.flat().length;

@@ -1,7 +1,8 @@
 /**
- * One service process and two on one PostgreSQL: batches of recorded events over HTTP into two projects of different
- * organizations, by the same clients. Server, clients and database share the machine, so beside the rate stands what
- * each of them spends of its CPU on an event. `node bench/processes.ts [rounds] [connections per project]`
+ * Benchmark of one and of two service processes on one PostgreSQL. The same clients send batches of recorded
+ * events over HTTP into two projects of different organizations. Server, clients and database share the
+ * machine, so the table also shows the CPU of each for one event. `node bench/processes.ts [rounds]
+ * [connections per project]`
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -44,7 +45,7 @@ const configFile = join(dataDir, 'service.json');
 const rates = { keyPerSecond: 0, keyBurst: 0, eventsPerSecond: 0, anonymousPerSecond: 0, authPerMinute: 0 };
 writeFileSync(configFile, JSON.stringify({ ...JSON.parse(readFileSync(configFile, 'utf8')), rates }));
 
-/** A project of an organization of its own, and a key to it. */
+/** A project in a new organization, and an API key for it. */
 async function makeProject(name: string): Promise<string> {
   const store = await openPostgres({ url: database.serving, clock: Date, randomBytes, connections: 1 });
   const stored = storedProject(name, 'live', { createdMs: Date.now(), updatedMs: Date.now() });
@@ -92,7 +93,7 @@ async function startService(): Promise<Service> {
   };
 }
 
-/** Of our database server with all its processes, also those that ended. */
+/** CPU of the database server with all its processes, also ended ones. */
 function databaseSeconds(): number {
   const [parent = ''] = readFileSync(join(databaseFolder, 'data/postmaster.pid'), 'utf8').split('\n');
   let seconds = 0;
@@ -103,13 +104,13 @@ function databaseSeconds(): number {
       const [own, ended] = [Number(fields[11]) + Number(fields[12]), Number(fields[13]) + Number(fields[14])];
       seconds += (own + ended) / 100;
     } catch {
-      // a process that ended meanwhile
+      // the process ended meanwhile
     }
   }
   return seconds;
 }
 
-/** Bodies of one round and project; ids are new in each. */
+/** Bodies of one round and project, with new ids in each. */
 function bodiesOf(name: string): { file: string; count: number; events: number } {
   const events = [0, 1].flatMap((part) => recordedEvents(`${name}-${part}`, { keyed: true }));
   const bodies: string[] = [];
@@ -171,7 +172,7 @@ const measured: Record<keyof typeof variants, Measured[]> = { one: [], two: [] }
 for (let time = 0; time < rounds + 2; time += 1) {
   for (const name of ['one', 'two'] as const) {
     const found = await ingest(keys, variants[name]);
-    if (time >= 2) measured[name].push(found); // the first warm code and files
+    if (time >= 2) measured[name].push(found); // the first rounds warm code and files
   }
 }
 const of = (name: keyof typeof variants, key: keyof Measured): number =>

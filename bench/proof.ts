@@ -1,7 +1,7 @@
 /**
- * What a proof costs: deriving the graph of a run, judging its integrity, verifying a bundle, walking lineage.
- * The floor of each is what nobody can save: parsing the same text once and hashing the same bytes once.
- * Run: `node bench/proof.ts [events]`.
+ * Benchmark of the cost of a proof: derive the graph of a run, check its integrity, verify a bundle, walk
+ * lineage. The floor of each is the inevitable work: parse the same text once and hash the same bytes once.
+ * `node bench/proof.ts [events]`
  */
 import { hash } from 'node:crypto';
 import { bundleText } from '../src/core/proof/bundle.ts';

@@ -1,6 +1,7 @@
 /**
- * The replay of one run with many events and recorded evaluations of 20 policies, as a job on a plane, and the
- * proof layers about decisions over the same run. `node bench/replay.ts [events] [evaluations]`
+ * Benchmark of the replay of one run with many events and recorded evaluations of 20 policies, as a job on a
+ * plane. Also measures the proof layers about decisions over the same run. `node bench/replay.ts [events]
+ * [evaluations]`
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +37,7 @@ for (let at = 0; at < policies; at += 1) {
 async function fill(path: string, requests: number, bodies: readonly unknown[]): Promise<void> {
   const file = join(folder, 'bodies.json');
   writeFileSync(file, JSON.stringify(bodies.map((body) => JSON.stringify(body))));
-  // a socket serves so many requests, then it is closed
+  // the server closes a socket after this many requests
   const connections = Math.max(8, Math.ceil(requests / (limits.requestsPerSocket - 1)));
   const options = { port, path: `/api/v1${path}`, key: plane.apiKey, connections, seconds: 600 };
   const { failed, seconds } = await load({ ...options, requests, bodies: file });
@@ -70,7 +71,7 @@ interface Run {
   readonly seconds: number;
   readonly peakMb: number;
 }
-/** Waits for a job; polls for the end and for the largest resident set. */
+/** Waits for a job. Polls for its end and for the largest resident set. */
 async function timed(accept: () => Promise<{ body: unknown }>): Promise<Run> {
   const start = performance.now();
   const { jobId } = (await accept()).body as { jobId: string };

@@ -1,6 +1,7 @@
 /**
- * Single `POST /events` at 64 connections, beside a Fastify route that only parses and answers. Both servers
- * are processes of their own, loaded in alternation by the same client. `node bench/single.ts`
+ * Benchmark of single `POST /events` at 64 connections. The floor is a Fastify route that only parses and
+ * answers. Both servers are processes of their own, and one client loads them in alternation. `node
+ * bench/single.ts`
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -45,7 +46,7 @@ for (let round = 0; round <= rounds; round += 1) {
   const one = await load({ ...shared, port: barePort });
   const before = cpuSeconds(plane.process.pid ?? 0);
   const other = await load({ ...shared, port: planePort });
-  if (round === 0) continue; // warm
+  if (round === 0) continue; // warm-up
   floor.push(one);
   ours.push({ ...other, serverCpu: cpuSeconds(plane.process.pid ?? 0) - before });
   if (other.failed > 0) throw new Error(`${other.failed} requests failed`);

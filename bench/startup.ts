@@ -1,6 +1,6 @@
 /**
- * Start-up: the version, a command that stops just before it would reach the network, and a plane that
- * listens on an empty store. Floor: `node -e 0` of the same Node.
+ * Benchmark of startup: the version, a command that stops before its first network request, and a plane that
+ * listens on an empty store. The floor is `node -e 0` of the same Node.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

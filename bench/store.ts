@@ -1,7 +1,7 @@
 /**
- * The append path beside a bare better-sqlite3 insert (the floor) of the same final rows and indexes, durable
- * alike, over recorded runs; then commits of 1, 64 and 500 events, latencies, checked reads, bytes on the disk.
- * `node bench/store.ts`
+ * Benchmark of the append path over recorded runs. The floor is a bare better-sqlite3 insert of the same final
+ * rows and indexes with the same durability. Then measures commits of 1, 64 and 500 events, latencies, checked
+ * reads, and bytes on disk. `node bench/store.ts`
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -41,7 +41,7 @@ const recorded = JSON.parse(
   readFileSync(join(dataRoot, 'tau-bench/gpt-4o-airline.json'), 'utf8'),
 ) as Recorded[];
 
-/** Recorded messages as an importer sends them; `round` makes ids new. */
+/** Recorded messages as an importer sends them. `round` makes ids new. */
 function eventsOf(round: number): EventInput[] {
   let seconds = 0;
   return recorded.flatMap(({ task_id: task, trial, traj }) => {
@@ -116,7 +116,7 @@ class Ours {
   readonly folder = scratch();
   private readonly opened = newStore(this.folder);
 
-  /** Events a second, one caller after the other where there are several. */
+  /** Events a second. Several callers take turns. */
   async append(options: {
     batch: number;
     callers?: number;

@@ -1,7 +1,7 @@
 /**
- * What keys of subjects cost: batches of 500 recorded events into a store that writes in this thread, in clear, sealed, and
- * sealed with the key of a subject: of a thousand that come back, or of one that is new with each event. Processor time of
- * appending and of reading a leaf back. `node bench/subjects.ts [rounds]`
+ * Benchmark of the cost of subject keys. Appends batches of 500 recorded events to a store that writes in this
+ * thread: in clear, sealed, and sealed with the key of a subject. The subject is one of a thousand known ones,
+ * or new with each event. Measures CPU time of appends and of leaf reads. `node bench/subjects.ts [rounds]`
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const cpu = (): number => {
   return (user + system) / 1e6;
 };
 
-/** Microseconds of the processor an event. */
+/** CPU microseconds per event. */
 async function measured(kind: keyof typeof kinds): Promise<{ append: number; read: number }> {
   const { masterKey: key, subject } = kinds[kind];
   const folder = scratch();

@@ -1,8 +1,8 @@
 /**
- * What a store with a thousand tenants of a thousand projects each takes for one of them, beside a store that has this
- * one alone: main reads and an append, on either engine, in alternation; on PostgreSQL also whether every plan goes by
- * the tenant. `node bench/tenants.ts [organizations] [projects each] [sqlite|postgres]`; a million projects take
- * minutes and 5 GB.
+ * Benchmark of one tenant in a store with a thousand tenants of a thousand projects each, compared with a store
+ * of this tenant alone. Measures main reads and an append on either engine, in alternation. On PostgreSQL it
+ * also checks that every plan uses the tenant. `node bench/tenants.ts [organizations] [projects each]
+ * [sqlite|postgres]`; a million projects take minutes and 5 GB.
  */
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
@@ -84,7 +84,7 @@ interface Pair {
   readonly many: Store;
 }
 
-/** Every verb on both stores in each round, so that no pair has a quiet moment to itself. */
+/** Every verb on both stores in each round, so that a quiet moment helps both. */
 async function measure(pair: Pair): Promise<{ ratio: string; figure: string; what: string }[]> {
   const calls = 10;
   const variants: Record<string, () => Promise<number>> = {};
@@ -113,7 +113,7 @@ const print = (rows: { ratio: string; figure: string; what: string }[], engine: 
     rows,
   );
 
-/** While both stores are open: a start would find that the rows of the others are no logs. */
+/** Runs while both stores are open, because a start would find that the other rows are not valid logs. */
 async function onSqlite(): Promise<void> {
   const folders = [scratch(), scratch()] as const;
   const open = (dataDir: string): Store =>
@@ -150,7 +150,7 @@ async function onPostgres(server: Server): Promise<void> {
   for (const store of [alone, many]) await makeTenant(store);
   await fillPostgres(databases[1].superuser);
   print(await measure({ alone, many }), 'postgres');
-  // the walk over one tenant's rows may cost so much; one over all of a table costs a hundred times that
+  // the bound for a scan of one tenant's rows: a scan of a whole table costs a hundred times more
   const found = await strayed(databases[1].serving, 100_000);
   const all = plannedStatements().length;
   console.log(`  plans: ${all - (found?.length ?? 0)} of ${all} statements go by an index of the tenant`);

@@ -1,6 +1,6 @@
 /**
- * Offline verification of a proof of 1,000 events, the whole process from exec to exit. Floor: `node -e 0`.
- * `node bench/verify.ts [rounds]`
+ * Benchmark of the offline verification of a proof of 1,000 events: the whole process from exec to exit. The
+ * floor is `node -e 0`. `node bench/verify.ts [rounds]`
  */
 import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ const run = (args: readonly string[]) => () =>
     const done = spawnSync(process.execPath, args, { env, stdio: 'ignore' });
     if (done.status !== 0) throw new Error(`expected exit code 0, got ${done.status}`);
   });
-/** As bin/gov runs it. */
+/** Runs Node as bin/gov does. */
 const verify = (file: string) =>
   run([...nodeFlags, entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
 const variants = {

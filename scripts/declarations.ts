@@ -1,14 +1,17 @@
 /**
- * The declarations of the client library, for programs that are type-checked: dist/types. They speak of the
- * contract's schemas, so the declarations of typebox are copied beside them: the package depends on native
- * code alone. Proved by test/package.test.ts, which compiles a program against them.
+ * Type declarations of the client library for programs with type checks: dist/types. They refer to the
+ * contract's schemas, so the declarations of typebox are copied too: the package depends only on native code.
+ * Proven by `test/package.test.ts`, which compiles a program against them.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Writes `folder`/types from `source` (relative to `project`); throws what tsc says when it does not compile. */
+/**
+ * Writes `folder`/types from `source`, a path relative to `project`. Throws the output of tsc where it does not
+ * compile.
+ */
 export async function declarations(project: string, source: string, folder: string): Promise<void> {
   const types = join(folder, 'types');
   const config = join(folder, 'tsconfig.json');

@@ -1,6 +1,7 @@
 /**
- * `npm run dev`: builds, then serves a data plane and a hosted service with the development issuer. When a source
- * file changes, it builds again and restarts both. Their data stays in `.dev/`; delete that folder to start afresh.
+ * `npm run dev`: builds, then serves a data plane and a hosted service with the development issuer. When a
+ * source file changes, it builds again and restarts both. Their data stays in `.dev/`. Delete that folder to
+ * start again.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +48,7 @@ async function stop(running: readonly ChildProcess[]): Promise<void> {
 
 let running: ChildProcess[] = [];
 
-/** Servers of the last build that succeeded go on while a build fails. */
+/** Keeps the servers of the last successful build while a build fails. */
 async function restart(): Promise<void> {
   if (!(await succeeds(join(project, 'scripts/build.ts')))) return;
   await stop(running);

@@ -139,7 +139,7 @@ function operationRow({
   return [code(`${method} ${path}`), summary, credentialOf(scope, access), notes.join(', ')];
 }
 
-/** What a caller shows: a scope, a kind of credential, or nothing. */
+/** Describes the credential of an operation: a scope, a kind of credential, or none. */
 function credentialOf(scope: Operation['scope'], access: Operation['access']): string {
   const kinds = { caller: 'any', idToken: 'ID token', plane: 'hybrid key', anyone: 'none' } as const;
   const kind =

@@ -1,8 +1,10 @@
-/** The licence notice of the packages in a bundle: dist/NOTICE. Proved by test/package.test.ts. */
+/**
+ * The licence notice of the packages in a bundle: dist/NOTICE. Proven by `test/package.test.ts`.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One section per package that any of `modules` (absolute paths) belongs to, in order of name. */
+/** Returns one section for each package of `modules` (absolute paths), in order of name. */
 export function notice(modules: Iterable<string>): string {
   const folders = new Set<string>();
   for (const module of modules) {
@@ -13,7 +15,7 @@ export function notice(modules: Iterable<string>): string {
   return ['This software contains the following packages.\n', ...sections].join(`\n${'-'.repeat(78)}\n\n`);
 }
 
-/** Throws for a package that names no licence: it may not be passed on. */
+/** Throws for a package without a licence, because nobody may distribute it. */
 function section(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   if (typeof license !== 'string')

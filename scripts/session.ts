@@ -29,7 +29,7 @@ const env = {
 };
 const options = { cwd: folder, env };
 
-/** The output of one command on a terminal, with its colours; a command that ends with another code than 0 is fine. */
+/** The output of one command on a terminal, with its colours. A command may end with another code than 0. */
 function onTerminal(command: string): string {
   const text = `stty cols ${columns}; ${command}; true`;
   return execFileSync('script', ['-qec', text, '/dev/null'], { ...options, encoding: 'utf8' });
@@ -68,7 +68,7 @@ const fills: Readonly<Record<number, string>> = {
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** One line of terminal output as SVG text: bold, dim and the colours above; other escapes are dropped. */
+/** Draws one line of terminal output as SVG text: bold, dim and the colours above. Drops other escapes. */
 function drawn(line: string, y: number): string {
   let [fill, weight, opacity] = ['#e6edf3', 'normal', '1'];
   // oxlint-disable-next-line no-control-regex -- escape sequences begin with a control character

@@ -1,6 +1,6 @@
 /**
- * The floor of `bench/planes.ts`: a Fastify route that parses JSON, verifies an HMAC over the bytes and one Ed25519
- * signature, and answers. Nothing is stored. `node bench/support/bare-planes.ts PORT`
+ * The floor of `bench/planes.ts`: a Fastify route that parses JSON, verifies an HMAC over the bytes and one
+ * Ed25519 signature, and answers. It stores nothing. `node bench/support/bare-planes.ts PORT`
  */
 import { createHmac, generateKeyPairSync, sign, timingSafeEqual, verify } from 'node:crypto';
 import { fastify } from 'fastify';
@@ -20,7 +20,7 @@ app.post('/api/v1/telemetry/usage', async (request, reply) => {
   const timestamp = String(request.headers['x-telemetry-timestamp']);
   const mac = createHmac('sha256', secret).update(`${timestamp}.`).update(bytes).digest();
   const sent = Buffer.from(String(request.headers['x-telemetry-signature']), 'hex');
-  // whose secret it is takes a look-up, which a floor has not
+  // a service has to find the secret by a read, which the floor omits
   const isSame = sent.length === mac.length && timingSafeEqual(mac, sent);
   void reply.code(verify(null, note, publicKey, signature) ? 202 : 401);
   return { reportId, sequence, isSame };

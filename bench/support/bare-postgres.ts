@@ -1,7 +1,9 @@
-/** The floor of the PostgreSQL benchmark: the rows of a filled project by multi-row INSERT, and by COPY. */
+/**
+ * The floor of the PostgreSQL benchmark: inserts the rows of a filled project by multi-row INSERT and by COPY.
+ */
 import { Client, type Connection } from 'pg';
 
-/** Rows of each event, by the table they stand in; then rows that a commit writes once or a few times. */
+/** Tables with rows for each event, then tables with one or a few rows for each commit. */
 const tables = ['leaf', 'body', 'run_event', 'client_event'] as const;
 const others = ['meter', 'tile', 'run', 'run_type'] as const;
 type Table = (typeof tables)[number] | (typeof others)[number];
@@ -9,8 +11,8 @@ type Value = string | number | Buffer | null;
 type Row = Record<string, Value>;
 
 /**
- * The same tables and indexes without policies and triggers, and the rows of a project in memory. Each call inserts
- * them once more under new keys, one transaction for each `size` events, durable alike.
+ * The same tables and indexes without policies and triggers, and the rows of a project in memory. Each call
+ * inserts the rows again under new keys. One durable transaction has `size` events.
  */
 export class BarePostgres {
   private readonly client: Client;
@@ -109,7 +111,7 @@ const copyText = (value: Value): string => {
     .replaceAll('\r', '\\r');
 };
 
-/** COPY as `pg` lets one write it. */
+/** COPY through `pg`. */
 class CopyIn {
   private readonly text: string;
   private readonly data: string;

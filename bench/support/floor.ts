@@ -1,20 +1,23 @@
-/** The floor of the append benchmarks: the same final rows and indexes by plain statements of the same driver. */
+/**
+ * The floor of the append benchmarks: inserts the same final rows and indexes by plain statements of the same
+ * driver.
+ */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { pageBytes } from '../../src/store/file/connection.ts';
 import { mainMigrations } from '../../src/store/file/schema/tables.ts';
 import { discard, scratch } from './harness.ts';
 
-/** Rows of each event, by the table they stand in. */
+/** Tables with rows for each event. */
 const tables = ['leaf', 'body', 'run_event', 'client_event'] as const;
-/** Rows that a commit writes once or a few times. */
+/** Tables with one or a few rows for each commit. */
 const others = ['meter', 'tile', 'run', 'run_type'] as const;
 type Table = (typeof tables)[number] | (typeof others)[number];
 type Row = Record<string, string | number | Buffer | null>;
 
 /**
- * The floor: what a filled store holds, inserted into an empty file by plain statements, one row a call, with
- * the driver's own checkpoints. Each call inserts the rows once more under new keys.
+ * The floor: inserts the rows of a filled store into an empty file by plain statements, one row a call, with
+ * the driver's own checkpoints. Each call inserts the rows again under new keys.
  */
 export class Bare {
   private readonly db: Database.Database;
@@ -35,7 +38,7 @@ export class Bare {
     for (const { sql } of mainMigrations) this.db.exec(sql);
   }
 
-  /** Rows a second, all of them durable; `count` rows of each event table, all where absent. */
+  /** Durable rows a second. `count`: rows of each event table, all where absent. */
   insert(size: number, count = this.rows.leaf.length): number {
     const prepared = tables.map((table) => this.prepared(table));
     const rest = others.map((table) => this.prepared(table));

@@ -1,6 +1,6 @@
 /**
- * What the policy benchmarks decide about: the tool calls of the recorded airline runs as checkpoints, and twenty
- * policies of four clauses each as an airline would write them. Most of them do not match most calls.
+ * The input of the policy benchmarks: the tool calls of the recorded airline runs as policy inputs, and twenty
+ * realistic policies of four clauses each. Most policies do not match most calls.
  */
 import type { Json, JsonObject } from '../../src/core/json/parse.ts';
 import { canonicalCondition } from '../../src/core/policy/language/canonical.ts';
@@ -17,7 +17,7 @@ export interface GovernedCall {
 
 const writing = new Set(['book_reservation', 'cancel_reservation', 'send_certificate']);
 
-/** Every recorded tool call with what a gateway knows about it. `round` becomes part of the run ids. */
+/** Every recorded tool call with the knowledge of a gateway. `round` becomes part of the run ids. */
 export function governedCalls(round: string): GovernedCall[] {
   const steps = new Map<string, number>();
   const calls = recordedEvents(round).filter(({ eventType }) => eventType === 'tool.call');
@@ -60,7 +60,7 @@ const conditions: readonly [id: string, action: PolicyVersion['action'], text: s
   ['name', 'deny', 'agent.name != "airline-agent" && has(tool.name) && user.tier >= 0'],
 ];
 
-/** The twenty, all of them for production. */
+/** The twenty policies, all for production. */
 export const policies: readonly PolicyVersion[] = conditions.map(([id, action, text]) =>
   policyOf(id, action, canonicalCondition(parseText(`env == "production" && ${text}`))),
 );

@@ -1,6 +1,6 @@
 /**
- * What the benchmarks share: medians of alternated variants, so that a noisy minute hits all of them, and
- * a table whose first column is the ratio. Nothing here asserts; figures are read by people.
+ * Shared parts of the benchmarks: medians of alternated variants, so that a noisy minute affects all of them,
+ * and a table with the ratio in its first column. Nothing here asserts, because people read the figures.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ const flagsIn = (line: RegExp): string[] => {
   if (flags === undefined) throw new Error(`expected ${line} in bin/gov`);
   return flags.split(' ');
 };
-/** What bin/gov gives Node; and what it gives one that serves. */
+/** The Node flags of bin/gov, and those of a serving process. */
 export const nodeFlags = flagsIn(/^exec "\$found" (.+) "\$@"/m);
 export const servingFlags = [...nodeFlags, ...flagsIn(/ serve'\) set -- (.+) "\$@"/)];
 export const dataRoot = process.env['GOV_DATA'] ?? join(projectRoot, '../shared/data');
@@ -33,7 +33,7 @@ export function median(values: readonly number[]): number {
 export const percentile = (values: readonly number[], p: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * p))] ?? NaN;
 
-/** Runs each variant `rounds` times, one after the other in every round; medians of what they return. */
+/** Runs each variant once per round, for `rounds` rounds. Returns the median of each. */
 export async function alternate<Name extends string>(
   variants: Readonly<Record<Name, () => number | Promise<number>>>,
   rounds: number,
@@ -52,7 +52,7 @@ export const milliseconds = async (work: () => unknown): Promise<number> => {
   return Number(process.hrtime.bigint() - start) / 1e6;
 };
 
-/** Prints a table: ratio first, then the figure, then what it is. */
+/** Prints a table: the ratio first, then the figure, then its description. */
 export function report(
   title: string,
   rows: readonly { ratio: string; figure: string; what: string }[],
@@ -71,7 +71,7 @@ export const share = (part: number, whole: number): string => `${((100 * part) /
 export const scratch = (): string => mkdtempSync(join(tmpdir(), 'gov-bench-'));
 export const discard = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
-/** Installs a peer below bench/.peers the first time it is asked for; returns the folder to require from. */
+/** Installs a peer below bench/.peers on first use. Returns the folder to require from. */
 export function peer(name: string): string {
   const folder = join(projectRoot, 'bench/.peers');
   mkdirSync(folder, { recursive: true });
@@ -108,7 +108,7 @@ export interface RunningPlane {
   stop(): Promise<void>;
 }
 
-/** Starts `gov plane serve` as a user would, on a free port, in a new data directory (or a given one). */
+/** Starts `gov plane serve` as a user does, on a free port, in a new or given data directory. */
 export async function startPlane(
   options: { dataDir?: string; node?: readonly string[] } = {},
 ): Promise<RunningPlane> {

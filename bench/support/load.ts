@@ -1,6 +1,6 @@
 /**
- * A load client of few instructions, run as a process of its own so that its CPU can be told from the
- * server's: keep-alive sockets, requests written as prepared bytes, one in flight per socket. Only loopback.
+ * A load client of few instructions, in a process of its own, so that its CPU is separate from that of the server. It
+ * writes prepared bytes into keep-alive sockets, with one request in flight per socket. Loopback only.
  *
  *   node bench/support/load.ts '{"port":7460,"path":"/api/v1/events","key":"gov_…","connections":64,"seconds":5,"bodies":"bodies.json"}'
  *
@@ -56,7 +56,7 @@ function responseLength(bytes: Buffer): number {
   return bytes.length >= end + 4 + length ? end + 4 + length : 0;
 }
 
-/** Below `limits.requestsPerSocket`. */
+/** Must stay below `limits.requestsPerSocket`. */
 const requestsPerSocket = 900;
 
 async function run(options: LoadOptions): Promise<LoadResult> {
@@ -74,7 +74,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     let held: Buffer = Buffer.alloc(0);
     const send = () => {
       if (over()) return void socket.end(done);
-      // a server ends a socket after so many requests; one that it ends itself would count as a failure
+      // closes the socket first: a socket that the server closes would count as a failure
       if (answered === requestsPerSocket) return void socket.end(again);
       sent = performance.now();
       socket.write(requests[next++ % requests.length] ?? Buffer.alloc(0));

@@ -1,9 +1,9 @@
 /**
- * Rows of many tenants, straight into the tables of either engine: each project with a log of one leaf, a run, a key,
- * kept answers, a job. They are there to be walked past, so their hashes are none.
+ * Rows of many tenants, inserted directly into the tables of either engine: each project has a log of one leaf,
+ * a run, a key, stored responses and a job. Queries only skip these rows, so their hashes are not valid.
  */
 
-/** How an engine writes what the two write differently. */
+/** SQL that differs between the engines. */
 export interface Dialect {
   /** Rows `i` from 1 to `count`. */
   readonly series: (count: number) => string;
@@ -15,11 +15,11 @@ export interface OtherTenants {
   /** `org_o<n>`, numbered from 0. */
   readonly organizations: number;
   readonly projectsEach: number;
-  /** Numbers of their projects, and of what is numbered over all projects, begin after it. */
+  /** Numbers of their projects, and of rows that are numbered over all projects, begin after it. */
   readonly after: number;
 }
 
-/** What one row of a table is made of, for row `i`; `from` beside the usual rows. */
+/** The columns of one row of a table, for row `i`. `from`: additional sources of rows. */
 interface Made {
   readonly columns: string;
   readonly values: string;
@@ -134,7 +134,7 @@ export const postgresDialect: Dialect = {
   position: (project) => `(${project}::int8 << 36)`,
 };
 
-/** Digests are told apart, and as long as real ones. */
+/** Digests are distinct and as long as real ones. */
 export const sqliteDialect = (positionBits: number): Dialect => ({
   series: (count) =>
     `(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${count}) SELECT i FROM s) AS series`,

@@ -1,6 +1,6 @@
 /**
- * Three policies in the language of each peer of `bench/policy.ts`, prepared as its documentation advises: parsed
- * once, evaluated for many contexts. Peers are installed on demand (`peer`), never with the project.
+ * Three policies in the language of each peer of `bench/policy.ts`, prepared as its documentation advises:
+ * parsed once, evaluated for many contexts. Peers are installed on demand (`peer`), never with the project.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export type Matches = (context: JsonObject) => boolean | Promise<boolean>;
 const tools = ['shell', 'ssh', 'sudo', 'curl', 'wget', 'book_reservation', 'cancel_reservation'];
 const quotedTools = tools.map((name) => JSON.stringify(name)).join(', ');
 
-/** In the text syntax, which for these is CEL's but for `context`; also as JsonLogic, by way of the tree. */
+/** The text form is CEL except for `context`. JsonLogic comes from the parsed tree. */
 const texts = [
   `env == "production" && tool.name in [${quotedTools}] && amountUsd > 300 && !approval.granted`,
   'tool.kind == "write" && amountUsd > 1000 && user.tier < 3',
@@ -27,7 +27,7 @@ const texts = [
 const load = <Module>(name: string, file = name): Module =>
   createRequire(join(peer(name), 'index.js'))(file) as Module;
 
-/** As `(context) => boolean` for each of the three policies. */
+/** Each of the three policies as `(context) => boolean`. */
 export const engines: Readonly<Record<string, () => Matches[] | Promise<Matches[]>>> = {
   gov: () =>
     texts.map((text, at) => {
@@ -117,7 +117,7 @@ export const engines: Readonly<Record<string, () => Matches[] | Promise<Matches[
 /** Numbers from JavaScript are doubles, which CEL compares with doubles. */
 const withDoubles = (text: string): string => text.replace(/(?<=[<>] )\d+/g, '$&.0');
 
-/** The canonical form reads a path by `val`; this peer knows `var` with a dotted path. */
+/** The canonical form reads a path by `val`, but this peer needs `var` with a dotted path. */
 function asVar(rule: Json): Json {
   if (Array.isArray(rule)) return rule.map(asVar);
   if (typeof rule !== 'object' || rule === null) return rule;

@@ -1,7 +1,8 @@
 /**
- * Sends signed usage reports of many data planes, as a process of its own so that its CPU can be told from the service's:
- * keep-alive sockets, each report signed just before it goes. At a fixed rate, reports leave when they are due, whether or
- * not the ones before were answered; else each socket sends the next one when it has its answer.
+ * A sender of signed usage reports of many data planes, in a process of its own, so that its CPU is separate from that
+ * of the service. It uses keep-alive sockets and signs each report just before it leaves. At a fixed rate, reports leave
+ * when they are due, with or without earlier responses. Without a rate, each socket sends the next report after a
+ * response.
  *
  *   node bench/support/planes-load.ts '{"port":7470,"file":"reports.json","connections":64,"perSecond":170}'
  *
@@ -14,7 +15,7 @@ import { percentile } from './harness.ts';
 
 export interface PlanesLoad {
   readonly port: number;
-  /** JSON: an array of `PlaneReport`. */
+  /** A JSON file with an array of `PlaneReport`. */
   readonly file: string;
   readonly connections: number;
   readonly perSecond?: number;

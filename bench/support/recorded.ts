@@ -1,4 +1,6 @@
-/** Real events for load: the recorded tau-bench runs through the importer, with ids made new per round. */
+/**
+ * Real events for load: the recorded tau-bench runs through the importer, with new ids per round.
+ */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +11,7 @@ import type { EventInput } from '../../src/contract/events.ts';
 import { dataRoot } from './harness.ts';
 import type { LoadOptions, LoadResult } from './load.ts';
 
-/** All events of the 200 airline runs. `round` becomes part of run ids; `keyed` keeps clientEventIds. */
+/** All events of the 200 airline runs. `round` becomes part of run ids. `keyed` keeps clientEventIds. */
 export function recordedEvents(round: string, { keyed = false } = {}): EventInput[] {
   const file = join(dataRoot, 'tau-bench/gpt-4o-airline.json');
   const options = {

@@ -1,4 +1,7 @@
-/** What the arguments of a call come to, beside what had been shown: counts and comparisons that conditions cannot make. */
+/**
+ * Facts about the arguments of a call, compared with shown records: counts and comparisons that conditions
+ * cannot compute.
+ */
 import type { Values } from './recording.ts';
 import type { Reservation } from './reservation.ts';
 import type { Flight } from './reservation.ts';
@@ -15,24 +18,29 @@ interface Shown {
 
 type Segment = Readonly<{ flight_number: string; date: string }>;
 
-/** Absent members could not be known from what had been shown. */
+/** A member is absent where the shown records do not contain it. */
 export interface CallFacts {
-  /** The same tool was called since the customer's last message, was refused, and now has other arguments. */
+  /**
+   * The airline refused the same tool since the customer's last message, and the arguments are now different.
+   */
   readonly altered?: boolean;
-  /** Means of payment in the arguments, and how many of each kind, which their ids begin with. */
+  /** Means of payment in the arguments, and the number of each kind, by the prefix of their ids. */
   readonly payments?: readonly string[];
   readonly certificates?: number;
   readonly creditCards?: number;
   readonly giftCards?: number;
   /** Whether the flights are those of the reservation. */
   readonly sameFlights?: boolean;
-  /** The flights that are not on the reservation, with free seats in the cabin of the call where a search had shown them. */
+  /**
+   * Flights that are not on the reservation, with free seats in the cabin of the call where a search showed
+   * them.
+   */
   readonly newFlights?: readonly Values[];
-  /** Where the journey begins, where it ends, and where it lands on the way; absent if a flight was never shown. */
+  /** Origin, destination and stops of the journey. Absent if a flight was never shown. */
   readonly from?: string;
   readonly to?: string;
   readonly stops?: readonly string[];
-  /** Reservations of the customer as a basis of compensation. */
+  /** Reservations of the customer that may justify compensation. */
   readonly grounds?: readonly Values[];
 }
 
@@ -50,7 +58,7 @@ export function callFacts(tool: string, args: Values, shown: Shown): CallFacts {
   };
 }
 
-/** What a call is about: a reservation, or a customer. */
+/** The subject of a call: a reservation, or a customer. */
 export const objectOf = (args: Values): string => String(args['reservation_id'] ?? args['user_id']);
 
 function paymentsOf(args: Values): string[] {

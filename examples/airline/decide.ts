@@ -1,4 +1,6 @@
-/** Puts recorded calls before the policies in force, over HTTP, as an agent would before each call. */
+/**
+ * The loop that sends recorded calls to the policies in force over HTTP, as an agent would before each call.
+ */
 import type { Client } from '../../src/client/index.ts';
 import type { Run } from './recording.ts';
 import { type Call, callsOf } from './seen.ts';
@@ -6,13 +8,13 @@ import { labelOf, type Label, writingTools } from './truth.ts';
 
 export type Decision = 'allow' | 'warn' | 'escalate' | 'deny';
 
-/** A policy that had a say on a call. */
+/** A policy that decided about a call. */
 export interface Say {
   readonly policyId: string;
   readonly decision: Decision;
-  /** False where a fact was absent, so that the condition could not be decided and acted as if it held. */
+  /** False where a fact was absent. The condition was then undecidable and acted as if it held. */
   readonly matched: boolean;
-  /** The facts that decided, beside the tool's name. */
+  /** The facts that decided, without the name of the tool. */
   readonly facts: readonly string[];
 }
 
@@ -25,10 +27,12 @@ export interface Decided {
   readonly label: Label | null;
 }
 
-/** Runs that are evaluated side by side; the calls of one run keep their order. */
+/** Number of runs that are evaluated concurrently. The calls of one run keep their order. */
 const lanes = 8;
 
-/** Evaluates and records each call; one that was not simply allowed is simulated too, which explains. */
+/**
+ * Evaluates and records each call. Also simulates each call that some policy matched, to get the explanation.
+ */
 export async function decideAll(client: Client, runs: readonly Run[]): Promise<Decided[]> {
   const decided: Decided[] = [];
   for (let at = 0; at < runs.length; at += lanes) {

@@ -1,4 +1,6 @@
-/** Counts over all decided calls: what was stopped, and how that compares with the recorded endings. */
+/**
+ * Counts over all decided calls: how many were stopped, and how that compares with the recorded endings.
+ */
 import type { Decided, Decision } from './decide.ts';
 import type { Run } from './recording.ts';
 import { labels } from './truth.ts';
@@ -20,7 +22,7 @@ const count = <Item>(items: readonly Item[], holds: (item: Item) => boolean): nu
 const ratio = (part: number, whole: number): string =>
   whole === 0 ? '–' : `${((100 * part) / whole).toFixed(0)} %`;
 
-/** Calls by what they do, in rows, and by decision. */
+/** Calls by tool, in rows, and by decision. */
 export function byTool(decided: readonly Decided[]): Table {
   const kindOf = ({ call, label }: Decided): string =>
     label !== null || call.tool === 'transfer_to_human_agents' ? call.tool : 'reading, reckoning, thinking';
@@ -50,7 +52,7 @@ const stoppers = ({ says }: Decided): readonly string[] =>
     decision === 'deny' || decision === 'escalate' ? [policyId] : [],
   );
 
-/** What each policy had a say on. A call that two policies stop counts for both. */
+/** Decisions by policy. A call that two policies stop counts for both. */
 export function byPolicy(decided: readonly Decided[]): Table {
   const ids = [...new Set(decided.flatMap(({ says }) => says.map(({ policyId }) => policyId)))].toSorted();
   const rows = ids.map((id) => {
@@ -76,7 +78,7 @@ export function byPolicy(decided: readonly Decided[]): Table {
   };
 }
 
-/** The facts that decided, for policies with more than one way to hold. */
+/** The facts that decided, for policies with more than one alternative. */
 export function byClause(decided: readonly Decided[]): Table {
   const counts = new Map<string, number>();
   for (const { says } of decided) {
@@ -94,7 +96,7 @@ export function byClause(decided: readonly Decided[]): Table {
   return { title: 'The facts that decided', head: ['policy', 'facts', 'outcome', 'calls'], rows };
 }
 
-/** Precision and recall on calls that change something, under two readings of "this call was wrong". */
+/** Precision and recall on calls that change something, under two meanings of "this call was wrong". */
 export function measured(decided: readonly Decided[]): Table {
   const writes = decided.filter(isWrite);
   const readings = [
@@ -129,7 +131,7 @@ export function measured(decided: readonly Decided[]): Table {
   };
 }
 
-/** The same for whole runs: did a run that failed hold a stopped call? */
+/** The same for whole runs: did a failed run contain a stopped call? */
 export function measuredRuns(runs: readonly Run[], decided: readonly Decided[]): Table {
   const stops = [
     ['a denied call', isDenied],
@@ -149,7 +151,7 @@ export function measuredRuns(runs: readonly Run[], decided: readonly Decided[]):
   };
 }
 
-/** Where the failed runs went wrong, as far as calls can show it. */
+/** Where the failed runs went wrong, as far as calls show it. */
 export function failures(runs: readonly Run[], decided: readonly Decided[]): Table {
   const failed = runs.filter(({ reward }) => reward === 0);
   const kinds = [
@@ -168,7 +170,7 @@ export function failures(runs: readonly Run[], decided: readonly Decided[]): Tab
   return { title: `The ${failed.length} runs that failed`, head: ['they hold', 'runs'], rows };
 }
 
-/** What the recording did with the calls that are stopped here. */
+/** How the recording treated the calls that are stopped here. */
 export function aftermath(decided: readonly Decided[]): Table {
   const stopped = decided.filter((each) => isWrite(each) && isStopped(each));
   const refused = count(stopped, ({ call }) => call.failed);
@@ -184,7 +186,7 @@ export function aftermath(decided: readonly Decided[]): Table {
 
 const isUnexpected = ({ label }: Decided): boolean => label !== null && label !== 'as expected';
 
-/** A table as Markdown. */
+/** Returns a table as Markdown. */
 export const printed = ({ title, head, rows }: Table): string =>
   [
     `**${title}**`,

@@ -1,6 +1,6 @@
 /**
- * What reading the calls found on which policies and tasks disagree: `judged.json`. Each was read in its conversation;
- * one that is missing there, or should not be, is an error, so the findings cannot fall behind the policies.
+ * Findings on calls where policies and tasks disagree, from `judged.json`. A person read each call in its
+ * conversation. A missing or superfluous call is an error, so the findings cannot become outdated.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,12 +1,12 @@
 /**
- * The recorded runs: 50 tasks of an airline's customers, each answered four times by an agent (τ-bench, MIT licence;
- * sierra-research/tau-bench, historical trajectories). Read in place, never copied: from `GOV_DATA`, else from
- * `shared/data` beside the project.
+ * The recorded runs: 50 tasks of an airline's customers, each answered four times by an agent (τ-bench, MIT
+ * licence; sierra-research/tau-bench, historical trajectories). The program reads them in place and never
+ * copies them: from `GOV_DATA`, else from `shared/data` beside the project.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a tool takes and what it answers: JSON of the airline's own shapes. */
+/** Arguments and results of a tool: JSON in the airline's own shapes. */
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface Message {
@@ -17,18 +17,18 @@ export interface Message {
   }[];
 }
 
-/** What the authors of a task wrote down as its right ending: the calls that had to be made, no others. */
+/** The correct ending of a task, by its authors: all calls that have to be made, and no others. */
 export interface Action {
   readonly name: string;
   readonly kwargs: Values;
 }
 
 export interface Run {
-  /** As `gov events push --from openai-chat` names it. */
+  /** The run id that `gov events push --from openai-chat` creates. */
   readonly runId: string;
   readonly taskId: number;
   readonly trial: number;
-  /** 1 where the database ended as it should and the customer was told what they asked for. */
+  /** 1 where the database ended in the correct state and the customer got the requested information. */
   readonly reward: 0 | 1;
   readonly truth: readonly Action[];
   readonly messages: readonly Message[];

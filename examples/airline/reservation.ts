@@ -1,6 +1,8 @@
-/** What a run's tools showed of a flight and of a reservation. */
+/**
+ * Flights and reservations, as the tools of a run show them.
+ */
 
-/** A flight as a search shows it; one on a reservation has no seats. */
+/** A flight in a search result. A flight on a reservation has no seats. */
 export interface Flight {
   readonly flight_number: string;
   readonly date: string;

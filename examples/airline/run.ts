@@ -1,6 +1,6 @@
 /**
- * Puts every recorded tool call before the policies in force and prints how their decisions compare with the recorded
- * endings: the tables of docs/tutorials/airline-rules.md. Address and key as in `gov help environment`.
+ * Sends every recorded tool call to the policies in force and compares their decisions with the recorded endings.
+ * Prints the tables of docs/tutorials/airline-rules.md. Address and key: see `gov help environment`.
  *
  *   gov policy create examples/airline/policies --publish
  *   node examples/airline/run.ts

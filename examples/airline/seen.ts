@@ -1,18 +1,18 @@
 /**
- * From a recorded run to checkpoints. A policy can judge only what stands in the checkpoint, so beside the tool and its
- * arguments each call carries what the agent had been shown in that run *before* it: records that tools had answered,
- * and words of the customer. No model, no look ahead, no database: the same run always gives the same facts.
+ * Policy inputs from a recorded run. A policy sees only its input. Each input therefore has the tool, its arguments, and
+ * everything that the agent saw in that run *before* the call: results of tools and words of the customer. It uses no
+ * model, no later message and no database, so the same run always gives the same facts.
  *
  * | member | from |
  * |---|---|
- * | `seen.customer` | the last profile shown of the customer whom the call concerns; absent if none was |
- * | `seen.reservation` | the reservation that the call names, as last shown, by a reading or a writing tool |
- * | `seen.payments` | ids of all means of payment that were shown, in a profile or on a reservation |
+ * | `seen.customer` | the last shown profile of the customer in the call; absent if none was shown |
+ * | `seen.reservation` | the last shown state of the reservation in the call, from any tool |
+ * | `seen.payments` | ids of all shown means of payment, from profiles and reservations |
  * | `seen.records` | how many profiles and reservations were shown |
- * | `said.yes` | the customer's last message has a word of consent, and answers a message of the agent |
- * | `said.customerId` | the customer has said the id of the customer whom the call concerns |
- * | `said.topics` | what the customer has spoken of (`words.ts`) |
- * | `call` | counts and comparisons of the arguments with what was shown (`call.ts`) |
+ * | `said.yes` | the customer's last message has a word of consent and answers the agent |
+ * | `said.customerId` | the customer has said the customer id of the call |
+ * | `said.topics` | topics of the customer's words (`words.ts`) |
+ * | `call` | counts and comparisons of the arguments with shown records (`call.ts`) |
  */
 import { type CallFacts, callFacts } from './call.ts';
 import type { Flight } from './reservation.ts';
@@ -20,7 +20,7 @@ import type { Message, Run, Values } from './recording.ts';
 import { saysYes, topicsOf } from './words.ts';
 import type { Reservation } from './reservation.ts';
 
-/** The time in the recorded world; the airline's rules state it, and it stands still. */
+/** The time in the recorded world, from the airline's rules. It never changes. */
 export const now = '2024-05-15T15:00:00';
 
 interface Profile {
@@ -28,19 +28,19 @@ interface Profile {
   readonly payment_methods: Readonly<Record<string, unknown>>;
 }
 
-/** A tool call as it is put before the policies, and what came of it in the recording. */
+/** A tool call as the policies get it, with its result in the recording. */
 export interface Call {
   readonly runId: string;
-  /** Among the calls of its run, from 1. */
+  /** Position among the calls of its run, from 1. */
   readonly number: number;
   readonly tool: string;
   readonly arguments: Values;
   readonly context: Values;
-  /** The recorded answer began with `Error`: the airline's own system refused. */
+  /** The recorded result began with `Error`: the airline's own system refused. */
   readonly failed: boolean;
 }
 
-/** What has been shown and said up to a message. */
+/** Everything shown and said before a message. */
 class Memory {
   readonly profiles = new Map<string, Profile>();
   readonly reservations = new Map<string, Reservation>();
@@ -62,7 +62,7 @@ class Memory {
     } else if (text !== '') this.#isAnswer = true;
   }
 
-  /** Takes what a tool answered. */
+  /** Stores the result of a tool. */
   show(tool: string, args: Values, answer: string): void {
     if (answer.startsWith('Error')) this.refused.push({ tool, args });
     if (!/^[[{]/.test(answer)) return;
@@ -72,13 +72,13 @@ class Memory {
       this.profiles.set(String(args['user_id']), profile);
       for (const id of Object.keys(profile.payment_methods)) this.payments.add(id);
     } else if (tool.startsWith('search_')) {
-      // direct flights are shown without the date that was asked for
+      // results for direct flights omit the requested date
       const date = String(args['date']);
       for (const flight of (value as readonly Flight[]).flat())
         this.#flight({ ...flight, date: flight.date ?? date });
     } else if (tool.includes('reservation')) {
       const reservation = value as Reservation;
-      // the answer to a change of flights still has the cabin from before
+      // the result of a change of flights still has the old cabin
       const cabin = tool === 'update_reservation_flights' ? String(args['cabin']) : reservation.cabin;
       this.#reservation({ ...reservation, cabin });
       if (tool !== 'get_reservation_details') this.changed.add(reservation.reservation_id);
@@ -99,7 +99,7 @@ class Memory {
   }
 }
 
-/** Every tool call of a run with its checkpoint, in order. */
+/** Every tool call of a run with its policy input, in order. */
 export function callsOf({ runId, messages }: Run): Call[] {
   const memory = new Memory();
   const calls: Call[] = [];

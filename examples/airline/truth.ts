@@ -1,12 +1,12 @@
 /**
- * What the authors of the tasks say about a call. They wrote down the calls that change something and have to be made,
- * and no others; they did not write down which rule a wrong call breaks. So this is evidence about the outcome, and
- * breaking a rule is something else: see docs/tutorials/airline-rules.md.
+ * The label of a call, from the authors of the tasks. They wrote down all necessary calls that change
+ * something, and no others. They did not write down which rule a wrong call breaks. A label is therefore
+ * evidence about the outcome, not about a broken rule: see docs/tutorials/airline-rules.md.
  */
 import { objectOf } from './call.ts';
 import type { Action, Values } from './recording.ts';
 
-/** Tools that change the airline's records. All others read, reckon, or hand over to a person. */
+/** Tools that change the airline's records. All others read, calculate, or hand over to a person. */
 export const writingTools: ReadonlySet<string> = new Set([
   'book_reservation',
   'cancel_reservation',
@@ -17,7 +17,7 @@ export const writingTools: ReadonlySet<string> = new Set([
 ]);
 
 export const labels = ['as expected', 'other details', 'not expected'] as const;
-/** One of the expected calls; the tool and the reservation or customer of one, with other details; neither. */
+/** An expected call, the expected tool and reservation or customer with other details, or neither. */
 export type Label = (typeof labels)[number];
 
 export function labelOf(tool: string, args: Values, truth: readonly Action[]): Label {
@@ -26,7 +26,10 @@ export function labelOf(tool: string, args: Values, truth: readonly Action[]): L
   return same.some(({ kwargs }) => comparable(kwargs) === comparable(args)) ? 'as expected' : 'other details';
 }
 
-/** Arguments without what tools ignore: the order of members, and all of a flight but its number and date. */
+/**
+ * Arguments without the parts that tools ignore: the order of members, and all of a flight except number and
+ * date.
+ */
 function comparable(args: Values): string {
   const flights = args['flights'] as readonly Values[] | undefined;
   const named = flights?.map(({ flight_number, date }) => ({ flight_number, date }));

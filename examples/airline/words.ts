@@ -1,9 +1,10 @@
 /**
- * What a customer said, by words alone. This is the weakest of the facts: nobody understands a sentence here. So the
- * policies that read them ask a person (`escalate`) and never refuse by themselves.
+ * Facts from the words of a customer, by pattern alone. They are the weakest facts, because no model
+ * understands the sentence. Policies that read them therefore ask a person (`escalate`) and never refuse by
+ * themselves.
  */
 
-/** A yes, in the languages that the recorded customers speak. */
+/** A yes, in the languages of the recorded customers. */
 const yes = /\b(yes|yep|yeah|oui|confirm(ed|ing)?|go ahead|proceed)\b/i;
 
 const topics = {
@@ -18,6 +19,6 @@ const topics = {
 
 export const saysYes = (text: string): boolean => yes.test(text);
 
-/** The topics that a text touches. */
+/** The topics of a text. */
 export const topicsOf = (text: string): string[] =>
   Object.entries(topics).flatMap(([topic, words]) => (words.test(text) ? [topic] : []));

@@ -1,11 +1,11 @@
 /**
- * A small governed program: an accounts-payable agent that reads invoices, checks them against orders, pays
- * into a ledger file, and asks a person above a limit. Everything it does is recorded with the client.
+ * A small governed program: an accounts-payable agent. It reads invoices, checks them against orders, pays into a
+ * ledger file, and asks a person above a limit. The client records every step.
  *
  *   gov plane init --data ./demo && gov plane serve --data ./demo &
- *   node examples/payables/run.ts            # address and key as in `gov help environment`
+ *   node examples/payables/run.ts            # address and key: see `gov help environment`
  *
- * The recording that `gov quickstart` shows was made by this program.
+ * `gov quickstart` shows a recording of this program.
  */
 import { appendFile, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ let count = 0;
 type Recorded = Omit<EventInput, 'runId' | 'timestamp' | 'clientEventId' | 'actor'> &
   Partial<Pick<EventInput, 'actor'>>;
 
-/** Records one event and returns the id by which later events can name it as their cause. */
+/** Records one event. Returns its id, which later events name as their cause. */
 async function record(event: Recorded): Promise<string> {
   const clientEventId = `${runId}:${count++}`;
   const body = { actor: agent, ...event, runId, clientEventId, timestamp: new Date().toISOString() };
@@ -84,7 +84,7 @@ function objection(invoice: Invoice): string | null {
   return paid.has(invoice.order) ? 'order already paid' : null;
 }
 
-/** Asks the clerk; returns the id of the decision. */
+/** Asks the clerk, and returns the id of the decision. */
 async function approval(invoice: Invoice, cause: string): Promise<string> {
   const resource = { name: invoice.invoice, type: 'invoice' };
   const asked = await record({

@@ -1,7 +1,8 @@
 /**
- * The configuration that a plane holds of its service: which one is in force, what it takes from the plane's own hands,
- * and the taking of another one (`take.ts`), whole or not at all. What is refused changes nothing, and is an event
- * once. Proven by `test/plane/config/apply.test.ts`.
+ * The configuration that a plane took from its service, and the checks that depend on it. Reads which version
+ * is in force, refuses local changes that belong to the service, and takes another version (`take.ts`). A
+ * configuration takes effect completely or not at all. A refused one changes nothing and becomes one event.
+ * Proven by `test/plane/config/apply.test.ts`.
  */
 import type {
   PlaneConfigApplied,
@@ -26,42 +27,42 @@ import type { StoredSettings } from '../../src/service/call/settings.ts';
 import type { StoredPolicy } from '../../src/store/port/store.ts';
 import type { PlaneConfig as PlaneConfigFile } from '../../src/host/data/config.ts';
 import { ConfigCopy } from './copy.ts';
-import { bundleAuthor } from './plan.ts';
+import { configAuthor } from './plan.ts';
 import {
-  appliedBundle,
+  appliedConfig,
   configRefused,
   shownRefusal,
-  type AppliedBundle,
+  type AppliedConfig,
   type By,
-  type RefusedBundle,
+  type RefusedConfig,
 } from './state.ts';
 import { openText, putInForce, requireNewer } from './take.ts';
 import { trustOf } from './trust.ts';
 
 export interface ConfigOptions {
   readonly dataDir: string;
-  /** The plane's own project. */
+  /** The project of the plane, not of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;
-  /** Whose configuration is taken; null where the plane was told of no service yet. */
+  /** The service whose configuration the plane takes. Null while the plane knows no service. */
   readonly trust: () => PlaneConfigTrust | null;
   readonly services: () => Services;
 }
 
-/** For whom a configuration is taken, and whether one that is not after the one in force is taken too. */
+/** Who applies a configuration, and whether an older version is accepted too. */
 interface Taking {
   readonly by: By;
   readonly older: boolean;
 }
 
-/** The plane itself, which asks its service. */
-export const theService: Taking = { by: { id: bundleAuthor, type: 'service' }, older: false };
+/** The plane itself, which fetches from its service. */
+export const theService: Taking = { by: { id: configAuthor, type: 'service' }, older: false };
 
 export class HeldConfig implements PlaneConfig {
   readonly #options: ConfigOptions;
   readonly copy: ConfigCopy;
-  #applied: AppliedBundle | null = null;
-  #refused: RefusedBundle | null = null;
+  #applied: AppliedConfig | null = null;
+  #refused: RefusedConfig | null = null;
   #copyIsWhole = true;
 
   constructor(options: ConfigOptions) {
@@ -69,14 +70,14 @@ export class HeldConfig implements PlaneConfig {
     this.copy = new ConfigCopy(options.dataDir);
   }
 
-  /** Reads what is in force; before anything is served. */
+  /** Loads the configuration in force. Call it before the plane serves. */
   async open(): Promise<void> {
     const { services, projectId } = this.#options;
-    this.#applied = await appliedBundle(services().store, projectId);
+    this.#applied = await appliedConfig(services().store, projectId);
     this.copy.recover(this.#applied?.bundleHash ?? null);
   }
 
-  /** Looks whether the copy of what is in force is still that. */
+  /** Checks whether the copy still has the hash of the configuration in force. */
   checkCopy(): void {
     const applied = this.#applied;
     this.#copyIsWhole = applied === null || this.copy.holds(applied.bundleHash);
@@ -86,7 +87,7 @@ export class HeldConfig implements PlaneConfig {
     return this.#copyIsWhole;
   }
 
-  /** After `plane.json` chose another mode: what is in force is put so as that mode has it. */
+  /** Applies the configuration in force again after `plane.json` chose another mode. */
   async settleMode(): Promise<void> {
     const applied = this.#applied;
     if (applied === null || this.mode === 'off' || applied.mode === this.mode) return;
@@ -98,16 +99,16 @@ export class HeldConfig implements PlaneConfig {
     return this.#options.mode;
   }
 
-  get applied(): AppliedBundle | null {
+  get applied(): AppliedConfig | null {
     return this.#applied;
   }
 
-  /** What the service gave last, where it was refused; null where it was taken. */
-  get refused(): RefusedBundle | null {
+  /** The newest configuration of the service, where the plane refused it. Null where the plane took it. */
+  get refused(): RefusedConfig | null {
     return this.#refused;
   }
 
-  /** The service gave what is in force already. */
+  /** Records that the service returned the version in force. */
   agreed(): void {
     this.#refused = null;
   }
@@ -117,7 +118,7 @@ export class HeldConfig implements PlaneConfig {
     const applied = this.#applied;
     if (applied === null) {
       const detail =
-        'this plane holds no configuration of a service; enrol it, or apply one that came by file';
+        'expected a configuration of a service, but this plane has none; enrol it, or apply one from a file';
       throw new GovError('NOT_FOUND', detail);
     }
     const { bundleVersion, bundleHash, appliedAt, from } = applied;
@@ -140,7 +141,7 @@ export class HeldConfig implements PlaneConfig {
     return this.take(text, 'file', { by: { id, type }, older });
   }
 
-  /** PlaneConfigRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
+  /** Throws PlaneConfigRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
   async take(text: Uint8Array, from: PlaneConfigSource, { by, older }: Taking): Promise<PlaneConfigApplied> {
     const { services, projectId } = this.#options;
     try {
@@ -156,7 +157,7 @@ export class HeldConfig implements PlaneConfig {
     }
   }
 
-  /** In turn with all changes of policies. */
+  /** Runs one at a time with all changes of policies. */
   async #takeOpen(
     open: OpenPlaneConfig,
     taking: Taking & { readonly text: Uint8Array; readonly from: PlaneConfigSource },
@@ -165,8 +166,8 @@ export class HeldConfig implements PlaneConfig {
     const { copy } = this;
     const applied = this.#applied;
     if (!taking.older) requireNewer(applied, open);
-    const place = { services: services(), projectId, mode, applied, copy };
-    const { plan, isNew } = await putInForce(place, open, taking);
+    const target = { services: services(), projectId, mode, applied, copy };
+    const { plan, isNew } = await putInForce(target, open, taking);
     if (isNew) await this.#settle();
     else if (!copy.holds(open.hash)) this.#renew(taking.text);
     const { added, changed, archived, unchanged, riskConfig } = plan;
@@ -174,22 +175,22 @@ export class HeldConfig implements PlaneConfig {
     return { bundleVersion: open.bundle.bundleVersion, bundleHash: open.hash, applied: isNew, ...counts };
   }
 
-  /** The append returned: what is in force is the new one, whatever becomes of the copy. */
+  /** Runs after the append returned: the new configuration is in force, even if writing the copy fails. */
   async #settle(): Promise<void> {
     const { services: get, projectId } = this.#options;
     const services = get();
-    this.#applied = await appliedBundle(services.store, projectId);
-    // what is redacted may be another thing from now on
+    this.#applied = await appliedConfig(services.store, projectId);
+    // the new configuration may redact other fields
     services.forgetCredential(projectId);
     try {
       this.copy.settle();
     } catch (error) {
-      services.log.error({ err: error }, 'the copy of the configuration in force could not be kept');
+      services.log.error({ err: error }, 'could not write the copy of the configuration in force');
     }
     this.checkCopy();
   }
 
-  /** The copy was lost. */
+  /** Writes a lost copy again. */
   #renew(text: Uint8Array): void {
     this.copy.prepare(text);
     this.copy.settle();
@@ -207,13 +208,13 @@ export class HeldConfig implements PlaneConfig {
     const bundleHash = hashOfText(text);
     const known = this.#refused?.bundleHash === bundleHash ? this.#refused.sinceMs : nowMs;
     if (from === 'service') this.#refused = { reason, detail: message, bundleHash, sinceMs: known };
-    const telling = { nowMs, salt: services.salt, by };
+    const context = { nowMs, salt: services.salt, by };
     services.log.warn({ reason, bundleHash, detail: message }, 'a configuration was refused');
     await append(services, {
       projectId,
-      leaves: [configRefused({ reason, bundleHash }, telling, this.#applied)],
+      leaves: [configRefused({ reason, bundleHash }, context, this.#applied)],
       meter: unmetered,
-      // the same bundle is the same event, whatever it is refused for the next time
+      // one refused configuration is one event, whatever the reason of the next refusal
       fingerprints: new Map([[0, services.fingerprint(`gov.config.refused/1\n${bundleHash}`)]]),
     });
   }
@@ -221,22 +222,22 @@ export class HeldConfig implements PlaneConfig {
   refusePolicyChange(policy: StoredPolicy, { to }: Pick<DraftedChange, 'to'>): void {
     const { mode } = this.#options;
     if (mode === 'off' || this.#applied === null) return;
-    if (policy.createdBy === bundleAuthor) {
+    if (policy.createdBy === configAuthor) {
       const detail =
-        `expected a policy of this plane's own, but ${policy.policyId} came with the configuration of ` +
+        `expected a policy of this plane, but ${policy.policyId} belongs to the configuration of ` +
         `${this.#applied.projectId}; change it at the service`;
       throw new GovError('FORBIDDEN', detail);
     }
     if (mode !== 'service' || to !== 'active') return;
     const detail =
-      'expected a change at the service: plane.json says config.policies: service, so only its policies count here';
+      'expected a change at the service: plane.json has config.policies: service, so only its policies apply here';
     throw new GovError('FORBIDDEN', detail);
   }
 
   refuseRiskConfig(): void {
     if (this.mode === 'off' || this.#applied === null || this.#applied.riskConfigHash === null) return;
     const detail =
-      'expected a change at the service: the risk router of this plane is configured by the configuration of ' +
+      'expected a change at the service: the risk router of this plane belongs to the configuration of ' +
       this.#applied.projectId;
     throw new GovError('FORBIDDEN', detail);
   }
@@ -246,7 +247,7 @@ export class HeldConfig implements PlaneConfig {
   }
 }
 
-/** Of a plane with this configuration; `open` it before anything is served. */
+/** Creates the configuration state of a plane. Call `open` before the plane serves. */
 export const heldConfig = (
   {
     dataDir,

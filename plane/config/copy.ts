@@ -1,8 +1,8 @@
 /**
- * The signed text of the configuration in force, kept as a file (0600) beside the store, for people to look at and to
- * carry to another plane. What is in force does not depend on it: that is in the log and the store. It is written
- * before the append, under another name, and gets its own after it, so a crash between the two leaves a file whose hash
- * says whether it came to count. Proven by `test/plane/config/apply.test.ts`.
+ * A copy of the signed configuration in force, as a file (0600) beside the store. People read it and carry it
+ * to other planes. The log and the store decide what is in force, not this file. The plane writes the copy
+ * under a temporary name before the append and renames it after. After a crash in between, the hash of the file
+ * shows whether the append happened. Proven by `test/plane/config/apply.test.ts`.
  */
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const bounds: JsonBounds = {
 
 export class ConfigCopy {
   readonly #dataDir: string;
-  /** Of the file when it was hashed last. */
+  /** Stamp and hash of the file when it was last hashed. */
   #known: { readonly stamp: string; readonly hash: string } | null = null;
 
   constructor(dataDir: string) {
@@ -37,30 +37,30 @@ export class ConfigCopy {
     return join(this.#dataDir, 'config-bundle.coming.json');
   }
 
-  /** Before the append. STORAGE_FULL, STORAGE_FAULT. */
+  /** Call it before the append. STORAGE_FULL, STORAGE_FAULT. */
   prepare(text: Uint8Array): void {
     try {
       replacePrivate(this.#coming, Buffer.from(text).toString());
     } catch (cause) {
       const isFull = (cause as { code?: unknown }).code === 'ENOSPC';
       const detail =
-        'expected to keep a copy in the data directory, which cannot be written; what was in force stays';
+        'expected to write a copy into the data directory, which is not writable; the configuration in force stays';
       throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
     }
   }
 
-  /** The append returned. */
+  /** Call it after the append returned. */
   settle(): void {
     renameSync(this.#coming, this.path);
     syncDirectory(this.#dataDir);
   }
 
-  /** The append was refused. */
+  /** Call it after the store rejected the append. */
   drop(): void {
     rmSync(this.#coming, { force: true });
   }
 
-  /** At the start: a text that came to count before a crash gets its name, another one goes. */
+  /** Runs at startup. Renames the temporary file if its append happened before a crash, else deletes it. */
   recover(hash: string | null): void {
     const text = textAt(this.#coming);
     if (text === null) return;
@@ -68,7 +68,7 @@ export class ConfigCopy {
     else this.drop();
   }
 
-  /** Whether the file holds the text with this hash. Cost: nothing where the file is as it was. */
+  /** Whether the file has the text with this hash. Cost: one `stat` where the file did not change. */
   holds(hash: string): boolean {
     const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
     if (found === undefined) return false;
@@ -81,19 +81,22 @@ export class ConfigCopy {
     return this.#known.hash === hash;
   }
 
-  /** The text with this hash; null where the file is missing or holds something else. */
+  /** The text with this hash. Null where the file is missing or has another text. */
   read(hash: string): Buffer | null {
     return this.holds(hash) ? textAt(this.path) : null;
   }
 
   signed(hash: string): SignedPlaneConfig | null {
     const text = this.read(hash);
-    // it fitted when it was taken, and has the hash that it had then
+    // the text fitted the schema when the plane took it, and the hash is the same
     return text === null ? null : (parseJson(text, bounds) as unknown as SignedPlaneConfig);
   }
 }
 
-/** Null where it cannot be read, for whatever reason: health says so, and nothing depends on it. */
+/**
+ * Returns null where the file cannot be read, for any reason. Health reports it, and nothing depends on the
+ * file.
+ */
 function textAt(path: string): Buffer | null {
   try {
     return readFileSync(path);

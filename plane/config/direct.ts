@@ -1,7 +1,7 @@
 /**
- * The configuration of a plane that does not serve: its store is opened, used, and closed with a signed checkpoint, as a
- * serving plane closes it. CONFLICT where another process has the directory. Proven by `test/plane/config/sync.test.ts`
- * and `test/cli/context/plane-directory.test.ts`.
+ * Access to the configuration of a plane that does not serve. Opens its store, runs a task, and closes it with
+ * a signed checkpoint, as a serving plane does. CONFLICT where another process holds the directory. Proven by
+ * `test/plane/config/sync.test.ts` and `test/cli/context/plane-directory.test.ts`.
  */
 import { assemble } from '../../src/host/process/assemble.ts';
 import { readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';

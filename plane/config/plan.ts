@@ -1,8 +1,8 @@
 /**
- * What a configuration of the service changes at a plane, from how its policies stand: the leaves and rows that make
- * the policies of the bundle those in force, in one append. Nothing here writes. Versions keep the numbers that the
- * service gave them, so a policy has the same hash here and there. Policies of the plane's own are left alone, unless
- * only the service's count here. Proven by `test/plane/config/apply.test.ts`.
+ * The plan for a new configuration: the leaves and rows that put its policies in force in one append. Writes
+ * nothing. Versions keep the numbers of the service, so a policy has the same hash at the plane and the
+ * service. The plan keeps the plane's own policies, except in the mode where only those of the service apply.
+ * Proven by `test/plane/config/apply.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfiguredPolicy, PlaneConfigDocument, PolicyMode } from '../../src/contract/plane-config.ts';
@@ -23,21 +23,21 @@ import { formatTimestamp } from '../../src/core/time.ts';
 import type { PlainEffect } from '../../src/service/events/append.ts';
 import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../src/store/port/store.ts';
 
-/** Who made what came by a bundle; no key and no person has such an id. */
-export const bundleAuthor = 'gov.bundle';
+/** The author of everything that a configuration brought. No key and no person has this id. */
+export const configAuthor = 'gov.bundle';
 
-/** Policies that are looked at before other requests have their turn. */
+/** The plan checks this many policies before it yields to other requests. */
 const lookedAtOnce = 200;
 
 export interface PlanInput {
   readonly store: StoreReader;
-  /** The plane's own. */
+  /** The project of the plane, not of the service. */
   readonly projectId: string;
   readonly bundle: PlaneConfigDocument;
   readonly mode: PolicyMode;
-  /** In force now. */
+  /** The policies in force now. */
   readonly set: PolicySet;
-  /** `configHash` of the risk router now. */
+  /** `configHash` of the present risk router. */
   readonly configHash: string;
   readonly atMs: number;
   readonly salt: () => string;
@@ -54,8 +54,8 @@ export interface Plan {
 }
 
 /**
- * PlaneConfigRefused where it does not fit: `policy_taken`, `policy_rewritten`, `policy_invalid`, `too_many_policies`.
- * Cost: two reads a policy.
+ * Returns the plan. Throws PlaneConfigRefused where the configuration does not fit: `policy_taken`,
+ * `policy_rewritten`, `policy_invalid`, `too_many_policies`. Cost: two reads a policy.
  */
 export async function planOf(input: PlanInput): Promise<Plan> {
   const { bundle, set } = input;
@@ -66,7 +66,7 @@ export async function planOf(input: PlanInput): Promise<Plan> {
     if (++looked % lookedAtOnce === 0) await nextTurn();
   };
   let others = 0;
-  // first what goes, so that there is room for what comes
+  // archive first, so that new policies have room
   for (const { policyId } of set.versions()) {
     if (kept.has(policyId)) continue;
     if (!(await draft.leave(policyId))) others++;
@@ -74,7 +74,7 @@ export async function planOf(input: PlanInput): Promise<Plan> {
   }
   const limit = limits.policiesActive;
   if (others + kept.size > limit) {
-    const detail = `expected at most ${limit} active policies, got ${kept.size} beside ${others} of the plane's own`;
+    const detail = `expected at most ${limit} active policies, got ${kept.size} and ${others} of the plane`;
     throw new PlaneConfigRefused('too_many_policies', detail);
   }
   for (const policy of bundle.policies) {
@@ -110,12 +110,12 @@ class Draft {
     };
   }
 
-  /** A policy in force that is not in the bundle is archived; false where it is to stay. */
+  /** Archives an active policy that the configuration lacks. Returns false where the policy stays. */
   async leave(policyId: string): Promise<boolean> {
     const { store, projectId, mode, atMs } = this.#input;
     const policy = await store.policy(projectId, policyId);
     if (policy === null || policy.status !== 'active' || policy.activeVersion === null) return false;
-    if (policy.createdBy !== bundleAuthor && mode !== 'service') return false;
+    if (policy.createdBy !== configAuthor && mode !== 'service') return false;
     const { activeVersion, revision } = policy;
     const version = await store.policyVersion(projectId, policyId, activeVersion);
     if (version === null)
@@ -177,7 +177,7 @@ class Draft {
         latestVersion: version,
         revision: 1,
         createdMs: atMs,
-        createdBy: bundleAuthor,
+        createdBy: configAuthor,
         updatedMs: atMs,
       },
       version: made,
@@ -208,7 +208,7 @@ class Draft {
     severity,
     policyHash,
   }: ConfiguredPolicy): StoredPolicyVersion {
-    const text = canonicalize(condition as Json); // it came out of a text
+    const text = canonicalize(condition as Json); // the condition was parsed from a text
     return {
       policyId,
       version,
@@ -218,7 +218,7 @@ class Draft {
       severity,
       policyHash,
       createdMs: this.#input.atMs,
-      createdBy: bundleAuthor,
+      createdBy: configAuthor,
       published: false,
     };
   }
@@ -227,12 +227,12 @@ class Draft {
     { policyId, version, policyHash }: Pick<StoredPolicyVersion, 'policyId' | 'version' | 'policyHash'>,
     move: { event: PolicyChangeEvent; from: PolicyStatus | null; to: PolicyStatus; named?: PolicyName },
   ): void {
-    const told = { policyId, version, policyHash, ...move, at: this.#at };
-    const change = { ...told, actor: bundleAuthor, reason: this.#reason };
+    const fields = { policyId, version, policyHash, ...move, at: this.#at };
+    const change = { ...fields, actor: configAuthor, reason: this.#reason };
     this.#leaves.push(draftPolicyChange(change, this.#input.salt));
   }
 
-  /** Puts the risk router's configuration, where the bundle has one and it is another. */
+  /** Sets the risk router where the configuration has another one. */
   configure(): void {
     const { bundle, configHash, salt, atMs } = this.#input;
     if (bundle.riskConfig === null) return;
@@ -240,7 +240,7 @@ class Draft {
     if (router.configHash === configHash) return;
     // JSON by its type
     const config = router.config as unknown as JsonObject;
-    const change = { configHash: router.configHash, at: this.#at, config, actor: bundleAuthor };
+    const change = { configHash: router.configHash, at: this.#at, config, actor: configAuthor };
     this.#leaves.push(draftConfigChange(change, salt));
     this.#effects.push({ kind: 'saveRiskConfig', config: router.text, atMs });
     this.#riskConfig = true;
@@ -252,15 +252,15 @@ function refuseOthers(
   stored: StoredPolicyVersion | null,
   { policyId, version, policyHash }: ConfiguredPolicy,
 ): void {
-  if (before.createdBy !== bundleAuthor) {
+  if (before.createdBy !== configAuthor) {
     const detail =
-      `expected policy id ${policyId} to be free, but the plane has a policy of its own with it; ` +
+      `expected policy id ${policyId} to be free, but a policy of the plane has it; ` +
       'give one of the two another id';
     throw new PlaneConfigRefused('policy_taken', detail);
   }
   if (stored === null || stored.policyHash === policyHash) return;
   const detail =
-    `expected version ${version} of policy ${policyId} to be what it was when it came first, ` +
+    `expected version ${version} of policy ${policyId} to have its first hash, ` +
     `${stored.policyHash}, got ${policyHash}; let the service add a version instead`;
   throw new PlaneConfigRefused('policy_rewritten', detail);
 }

@@ -1,7 +1,7 @@
 /**
- * `gov plane config set`: what `plane.json` says of the configuration that comes from the service. The file is the old
- * one or the new one, and the new one is checked before it is put in place; a serving plane reads it at its next start.
- * Proven by `test/cli/context/plane-directory.test.ts`.
+ * `gov plane config set`: changes how `plane.json` treats the configuration of the service. Checks the new file
+ * before it replaces the old one. A crash leaves the old file or the new one. A serving plane reads the file at
+ * its next start. Proven by `test/cli/context/plane-directory.test.ts`.
  */
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,17 +10,17 @@ import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import { readPlaneFile, type PlaneSync } from '../../src/host/data/config.ts';
 import { syncDirectory, writePrivate } from '../../src/host/data/files.ts';
 
-/** What the file says of it then. VALIDATION_ERROR names what is at fault; then nothing was changed. */
+/** Returns the new settings. VALIDATION_ERROR names the invalid member, and then nothing changed. */
 export function setPlaneConfig(dataDir: string, given: PlaneSync): PlaneSync {
   const path = join(dataDir, 'plane.json');
   for (const key of given.keys ?? []) parseVerifierKey(key);
   const before = readPlaneFile(path);
   const config = { ...before.config, ...given };
   if (config.projectId !== undefined && config.keys === undefined && given.projectId !== undefined) {
-    const detail = 'expected the verifier key of the service beside its project; give --key too';
+    const detail = 'expected a verifier key with the project of the service; give --key too';
     throw new GovError('VALIDATION_ERROR', detail);
   }
-  // as it stands, with members that only later releases know of
+  // the raw file, with members that only later releases know
   const file = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const fresh = `${path}.${process.pid}.tmp`;
   rmSync(fresh, { force: true });

@@ -1,6 +1,6 @@
 /**
- * Which configuration of its service a plane holds, as its own log tells: each that was put in force is an event
- * `config.change.applied`, in the append that made it so; one that was refused is `config.change.refused`, once for
+ * The configuration history of a plane, recorded in its own log. The append that puts a configuration in force
+ * includes the event `config.change.applied`. A refused configuration becomes `config.change.refused`, once for
  * each hash. Proven by `test/plane/config/apply.test.ts`.
  */
 import type { PlaneConfigFault, PlaneConfigSource, PolicyMode } from '../../src/contract/plane-config.ts';
@@ -14,11 +14,11 @@ import type { Plan } from './plan.ts';
 
 const appliedType = 'config.change.applied';
 
-/** What of the newest `config.change.applied` later ones depend on. */
-export interface AppliedBundle {
+/** The fields of the newest `config.change.applied` that later configurations depend on. */
+export interface AppliedConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
-  /** Of the service. */
+  /** The project of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;
   readonly from: PlaneConfigSource;
@@ -28,39 +28,39 @@ export interface AppliedBundle {
   readonly redactionKeys: readonly string[];
 }
 
-/** Null where none was ever put in force. Cost: one read. */
-export async function appliedBundle(store: StoreReader, projectId: string): Promise<AppliedBundle | null> {
+/** Returns null where no configuration was ever in force. Cost: one read. */
+export async function appliedConfig(store: StoreReader, projectId: string): Promise<AppliedConfig | null> {
   const filter = { runId: systemRun, eventType: appliedType };
   const [leaf] = await store.events(projectId, filter, { limit: 1, order: 'desc' });
   if (leaf === undefined) return null;
   const { metadata, serverTimestamp } = openEvent(leaf.index, leaf.record, leaf.disclosures ?? '[]');
-  // our own, of the system run, which takes no events from outside
-  return { ...(metadata as unknown as Omit<AppliedBundle, 'appliedAt'>), appliedAt: serverTimestamp };
+  // the plane wrote this event: the system run takes no events from outside
+  return { ...(metadata as unknown as Omit<AppliedConfig, 'appliedAt'>), appliedAt: serverTimestamp };
 }
 
-/** Who put it in force: a key, somebody at the machine, or the plane itself, which asks its service. */
+/** Who applied it: a key, a person at the machine, or the plane itself. */
 export interface By {
   readonly id: string;
   readonly type: string;
 }
 
-export interface Telling {
+export interface EventContext {
   readonly nowMs: number;
   readonly salt: () => string;
   readonly by: By;
 }
 
-/** A configuration was put in force. */
+/** The event that a configuration took effect. */
 export function configApplied(
   { bundle, hash, signedBy, findings }: OpenPlaneConfig,
-  { by, ...context }: Telling,
-  told: Pick<Plan, 'added' | 'changed' | 'archived'> & {
+  { by, ...context }: EventContext,
+  applied: Pick<Plan, 'added' | 'changed' | 'archived'> & {
     readonly from: PlaneConfigSource;
     readonly mode: PolicyMode;
-    readonly previous: AppliedBundle | null;
+    readonly previous: AppliedConfig | null;
   },
 ): EventDraft {
-  const { added, changed, archived, from, mode, previous } = told;
+  const { added, changed, archived, from, mode, previous } = applied;
   const { riskConfig } = bundle;
   return systemEvent(
     {
@@ -93,19 +93,22 @@ export function configApplied(
   );
 }
 
-/** A configuration that is refused, and stays refused until another one comes. */
-export interface RefusedBundle {
+/** A refused configuration. It stays refused until another one arrives. */
+export interface RefusedConfig {
   readonly reason: PlaneConfigFault;
   readonly detail: string;
   readonly bundleHash: string;
   readonly sinceMs: number;
 }
 
-/** A configuration was refused. The client id is that of its hash, so the log has one for each. */
+/**
+ * The event that a configuration was refused. Its client id contains the hash, so the log has one event for
+ * each hash.
+ */
 export const configRefused = (
-  { reason, bundleHash }: Pick<RefusedBundle, 'reason' | 'bundleHash'>,
-  { by, ...context }: Telling,
-  inForce: AppliedBundle | null,
+  { reason, bundleHash }: Pick<RefusedConfig, 'reason' | 'bundleHash'>,
+  { by, ...context }: EventContext,
+  inForce: AppliedConfig | null,
 ): EventDraft & { readonly clientEventId: string | null } =>
   systemEvent(
     {
@@ -119,7 +122,7 @@ export const configRefused = (
     context,
   );
 
-export const shownRefusal = ({ sinceMs, ...refused }: RefusedBundle) => ({
+export const shownRefusal = ({ sinceMs, ...refused }: RefusedConfig) => ({
   ...refused,
   since: formatTimestamp(sinceMs),
 });

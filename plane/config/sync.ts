@@ -1,8 +1,9 @@
 /**
- * Asks the service for its configuration every few minutes and puts a new one in force (`apply.ts`). What is
- * known already is not sent again. Where nothing comes, what is in force stays so; health says since when and why.
- * Nothing is asked where reports do not leave by themselves (`telemetry.json`, mode) or policies are `off`.
- * Proven by `test/plane/config/sync.test.ts` against a real service.
+ * The background task that fetches the configuration of the service every few minutes and applies it
+ * (`apply.ts`). The request names the version in force, so that the service does not send it again. If the
+ * service does not answer, the configuration in force stays, and health reports the reason and the time. The
+ * task sends nothing if the telemetry mode is not `auto` or policies are `off`. Proven by
+ * `test/plane/config/sync.test.ts` against a real service.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovNetworkError } from '../../src/client/errors.ts';
@@ -32,13 +33,13 @@ export interface SyncOptions {
   readonly log: Log;
 }
 
-/** Up to a tenth of the interval is added, so that many planes that were started at once do not ask at once. */
+/** Adds up to a tenth of the interval, so that planes that start together do not ask together. */
 const jitter = 0.1;
 
-/** After a first failure it is asked again in twice this time, then in twice that, up to the interval. */
+/** After the first failure the plane waits twice this time, then doubles the wait up to the interval. */
 const retryMs = 5000;
 
-/** How often it is looked whether the plane was enrolled. */
+/** How often the plane checks for a new enrolment, in milliseconds. */
 const lookMs = 2000;
 
 interface Trouble {
@@ -52,7 +53,7 @@ export class ConfigSync implements Background {
   #running: Promise<void> = Promise.resolve();
   #link: { readonly stamp: string; readonly link: ServiceLink } | null = null;
   #trouble: Trouble | null = null;
-  /** What the service says of this release. */
+  /** How the service supports this release. */
   #support: { readonly word: string; readonly oldest: string } | null = null;
   #askedMs: number | null = null;
 
@@ -70,7 +71,7 @@ export class ConfigSync implements Background {
     await this.#running;
   }
 
-  /** For health: what is wrong, each with since when. */
+  /** The problems for health, each with the time since when. */
   reasons(): readonly string[] {
     const { held } = this.#options;
     const reasons: string[] = [];
@@ -85,7 +86,7 @@ export class ConfigSync implements Background {
       reasons.push(`config_bundle_not_fetched: since ${formatTimestamp(trouble.sinceMs)}: ${trouble.what}`);
     }
     if (applied !== null && this.#copyLost) {
-      reasons.push('config_bundle_copy_damaged: config-bundle.json; what it held is in force all the same');
+      reasons.push('config_bundle_copy_damaged: config-bundle.json; its configuration is still in force');
     }
     const support = this.#support;
     if (support !== null && support.word !== 'supported') {
@@ -129,7 +130,7 @@ export class ConfigSync implements Background {
       const intervalMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
       const waitMs = failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures);
       const untilMs = performance.now() + waitMs * (1 + jitter * Math.random());
-      // a plane that was enrolled meanwhile need not wait
+      // a new enrolment ends the wait
       while (!signal.aborted && performance.now() < untilMs) {
         await sleep(lookMs, null, { signal }).catch(() => null);
         if (enrolmentStamp(this.#options.dataDir) !== stamp) break;
@@ -137,7 +138,7 @@ export class ConfigSync implements Background {
     }
   }
 
-  /** As below; a failure is kept for health. */
+  /** Runs `once` and keeps a failure for health. */
   async attempt(): Promise<void> {
     await this.once().catch((error: unknown) => this.#failed(error));
   }
@@ -147,13 +148,13 @@ export class ConfigSync implements Background {
     const { now, log } = this.#options;
     const what = error instanceof Error ? error.message : String(error);
     if (this.#trouble === null)
-      log.warn({ detail: what }, 'the configuration of the service was not fetched');
+      log.warn({ detail: what }, 'could not fetch the configuration of the service');
     this.#trouble = { what, sinceMs: this.#trouble?.sinceMs ?? now() };
     const expected = error instanceof GovError || error instanceof GovNetworkError;
     if (!expected) log.error({ err: error }, 'unexpected error');
   }
 
-  /** One question, and what follows from its answer. PlaneConfigRefused is no failure: health shows it. */
+  /** Sends one request and applies the response. PlaneConfigRefused is not a failure: health shows it. */
   async once(): Promise<void> {
     const { held, dataDir, now } = this.#options;
     held.checkCopy();
@@ -161,7 +162,7 @@ export class ConfigSync implements Background {
     const link = this.#linkNow();
     if (link === null) return this.#quiet();
     const { applied } = held;
-    // where the copy was lost, all of it is asked for
+    // a lost copy asks for the whole configuration
     const current = applied === null || this.#copyLost ? '' : `&current=${applied.bundleHash}`;
     const answer = await link.send({
       method: 'GET',
@@ -182,7 +183,7 @@ export class ConfigSync implements Background {
     this.#trouble = null;
   }
 
-  /** The link for the enrolment as it is now; null where there is none. */
+  /** The link for the present enrolment. Null where the plane is not enrolled. */
   #linkNow(): ServiceLink | null {
     const { dataDir, env, now } = this.#options;
     const stamp = enrolmentStamp(dataDir);
@@ -195,7 +196,10 @@ export class ConfigSync implements Background {
     return this.#link.link;
   }
 
-  /** The signed bundle of an answer; null where it is the one in force. OVERLOADED or VALIDATION_ERROR for others. */
+  /**
+   * The signed configuration in a response. Null where it is the one in force. OVERLOADED or VALIDATION_ERROR
+   * for other responses.
+   */
   #read(answer: LinkAnswer): JsonObject | null {
     if (answer.status !== 200) {
       const problem = problemOf(answer);

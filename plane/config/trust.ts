@@ -1,10 +1,13 @@
-/** Whose configurations a plane takes. Proven by `test/plane/config/apply.test.ts` and `test/plane/config/sync.test.ts`. */
+/**
+ * The service whose configurations a plane takes. Proven by `test/plane/config/apply.test.ts` and
+ * `test/plane/config/sync.test.ts`.
+ */
 import type { PlaneConfigTrust } from '../../src/core/plane/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import type { PlaneSync } from '../../src/host/data/config.ts';
 import { readEnrolment, type Enrolment } from '../enrolment/stored.ts';
 
-/** Whose configuration is taken: what `plane.json` says, else what the enrolment said. Null where neither does. */
+/** The trust from `plane.json`, else from the enrolment. Null where neither names a service. */
 export function trustOf(
   dataDir: string,
   sync: PlaneSync,

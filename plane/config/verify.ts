@@ -1,7 +1,7 @@
 /**
- * Whether a plane would take a signed configuration, from its files alone, also beside a serving plane: nothing is
- * opened that others hold. Which version is in force is read off the copy, which may be missing.
- * Proven by `test/cli/context/plane-directory.test.ts`.
+ * A check whether a plane would take a signed configuration, without its store. Reads only files, so it also
+ * works beside a serving plane. The copy shows which version is in force. The copy may be missing. Proven by
+ * `test/cli/context/plane-directory.test.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,14 +20,16 @@ import { ConfigCopy } from './copy.ts';
 import { trustOf } from './trust.ts';
 
 export interface VerifyOptions {
-  /** Null where there is no plane: keys and project have to be given then. */
+  /** Null where there is no plane. The caller then gives keys and project. */
   readonly dataDir: string | null;
   readonly keys?: readonly string[] | undefined;
   readonly projectId?: string | undefined;
   readonly environment?: 'production' | 'sandbox' | undefined;
 }
 
-/** PlaneConfigRefused; VALIDATION_ERROR where nobody said whom to trust. */
+/**
+ * Returns the opened configuration. PlaneConfigRefused, or VALIDATION_ERROR where no key and project are known.
+ */
 export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Promise<OpenPlaneConfig> {
   const { dataDir } = options;
   const path = dataDir === null ? null : join(dataDir, 'plane.json');
@@ -43,7 +45,7 @@ export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Pr
       : trustOf(dataDir, { ...file.config, ...given }, environment);
   if (known === null) {
     const detail =
-      'expected a plane that knows its service, or its verifier key and project; give --key and --project-id';
+      'expected a plane that knows its service, or a verifier key and a project; give --key and --project-id';
     throw new GovError('VALIDATION_ERROR', detail);
   }
   const trust = options.environment === undefined ? known : { ...known, environment: options.environment };
@@ -67,17 +69,17 @@ function fromFlags(
 function refuseOlder(dataDir: string, { bundle, hash }: OpenPlaneConfig): void {
   const { path } = new ConfigCopy(dataDir);
   if (!existsSync(path) || hashOfText(readFileSync(path)) === hash) return;
-  const held = readBundleVersion(path);
+  const held = readConfigVersion(path);
   if (held === null || held.projectId !== bundle.projectId || held.bundleVersion < bundle.bundleVersion)
     return;
   const { bundleVersion } = held;
   const reason = bundleVersion === bundle.bundleVersion ? 'rewritten' : 'outdated';
-  const detail = `expected a version after ${bundleVersion}, which this plane holds, got ${bundle.bundleVersion}`;
+  const detail = `expected a version after ${bundleVersion}, which is in force, got ${bundle.bundleVersion}`;
   throw new PlaneConfigRefused(reason, detail);
 }
 
-/** Null where the copy is damaged. */
-function readBundleVersion(path: string): { projectId: string; bundleVersion: number } | null {
+/** Returns null where the copy is damaged. */
+function readConfigVersion(path: string): { projectId: string; bundleVersion: number } | null {
   try {
     const { bundle } = JSON.parse(readFileSync(path, 'utf8')) as { bundle?: Record<string, unknown> };
     const { projectId, bundleVersion } = bundle ?? {};

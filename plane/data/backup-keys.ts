@@ -1,7 +1,7 @@
 /**
- * The keys of a log in a copy of it. A rotation may run beside the copy, so they are taken after the log, from wherever they
- * lie by then, and put where the log that was copied says: a key that it has in force is never deleted, only moved.
- * Proven by `test/plane/data/backup-keys.test.ts`.
+ * Copies the keys of a log into a backup of it. A rotation may run during the copy, so the log is copied
+ * first. The keys follow, from any folder that contains them. The copied log decides where each key belongs.
+ * A rotation only moves a key in force and never deletes it. Proven by `test/plane/data/backup-keys.test.ts`.
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,13 +16,13 @@ import { storeFiles } from '../../src/store/file/paths.ts';
 import { copyPrivate } from './files.ts';
 import { keyFolders, refuseForeignKeys, verifierKeyIn } from '../keys/own.ts';
 
-/** What a rotation moves, by its path below the directory. */
+/** Whether a rotation moves the file at this path below the directory. */
 export const isLogKey = ({ path }: { readonly path: string }): boolean =>
   path.startsWith('keys/') &&
   (basename(path) === telemetryKeyFile ||
     /^log\.(?:[0-9]+\.)?(?:ed25519|mldsa44)\.pem$/.test(basename(path)));
 
-/** The history of the keys of the log in a copy, which nobody serves. */
+/** Reads the key history of the log in a copy that no process serves. */
 export async function historyIn(copy: string, projectId: string): Promise<KeyHistory> {
   const { main } = storeFiles(copy);
   const reader = openReader(main);
@@ -30,20 +30,20 @@ export async function historyIn(copy: string, projectId: string): Promise<KeyHis
     return await logKeys(reader, projectId);
   } finally {
     reader.close();
-    // which a reader makes and leaves empty
+    // A reader creates these files and leaves them empty.
     for (const end of ['-wal', '-shm']) rmSync(`${main}${end}`, { force: true });
   }
 }
 
-/** STORAGE_FAULT where the keys in a directory are not those that its log has in force. */
+/** STORAGE_FAULT where the keys in a directory differ from the keys that its log has in force. */
 export const refuseKeysOf = (dataDir: string, history: KeyHistory): void =>
   refuseForeignKeys(history, readKeys(dataDir).verifierKeys(history.origin));
 
-/** A rotation moves a few files, each in less than this. */
+/** A rotation moves a few files, and each move takes less time than this. */
 const againMs = 50;
 const attempts = 10;
 
-/** STORAGE_FAULT where a key is missing that the log in the copy has in force. */
+/** STORAGE_FAULT where a key is missing that the copied log has in force. */
 export async function copyLogKeys(dataDir: string, copy: string, history: KeyHistory): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -72,7 +72,7 @@ function copyNow(dataDir: string, copy: string, history: KeyHistory): void {
         const path = pair[algorithm];
         if (path === null) continue;
         const text = verifierKeyIn(path, algorithm, history.origin);
-        // one that the log does not know is to be added, or is what a crash left
+        // The log does not know this key: it waits to be added, or a crash left it.
         const place = text === null ? to[folder] : (places.get(text) ?? to.next);
         mkdirSync(place, { recursive: true, mode: 0o700 });
         copyPrivate(path, join(place, basename(path)));

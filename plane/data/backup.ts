@@ -1,7 +1,8 @@
 /**
- * `gov plane backup`: a copy of a plane in one directory, whole or not at all, also while the plane serves. The log is
- * copied from one snapshot, looked at as a start looks at it, and every file is summed as it lies on the disk. Keys are
- * left out unless they are asked for: who has them can sign. Proven by `test/plane/data/backup.test.ts`.
+ * `gov plane backup`: copies a plane into one directory, completely or not at all, also while the plane
+ * serves. The backup copies the log from one snapshot, checks it as a start does, and hashes every file as
+ * written. It omits keys by default, because their holder can sign. Proven by
+ * `test/plane/data/backup.test.ts`.
  */
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -21,7 +22,7 @@ import { formatManifest, manifestFile, manifestNote, type Manifest, type Manifes
 
 export interface BackupOptions {
   readonly dataDir: string;
-  /** The directory to make; absent or empty. */
+  /** The target directory. It must be absent or empty. */
   readonly out: string;
   readonly withKeys?: boolean;
 }
@@ -29,16 +30,16 @@ export interface BackupOptions {
 export interface Backup extends Manifest {
   readonly out: string;
   readonly bytes: number;
-  /** Files that were left out because they are secret. */
+  /** Secret files that the backup omits. */
   readonly left: readonly string[];
-  /** Drafts of copies that were killed, which lay beside this one. */
+  /** Drafts of killed backups that lay in the same folder. */
   readonly removed: readonly string[];
 }
 
 /**
- * NOT_FOUND where there is no plane, CONFLICT where `out` holds something or the plane is an older copy itself,
- * STORAGE_FAULT where its newest leaves do not verify or its keys are missing, VALIDATION_ERROR where the copy would lie
- * in what it is a copy of, STORAGE_FULL.
+ * NOT_FOUND where there is no plane. CONFLICT where `out` has content or the plane is itself an older copy.
+ * STORAGE_FAULT where the newest leaves do not verify or keys are missing. VALIDATION_ERROR where `out` is
+ * inside the data directory. STORAGE_FULL.
  */
 export async function planeBackup(options: BackupOptions): Promise<Backup> {
   const [dataDir, out] = [resolve(options.dataDir), resolve(options.out)];
@@ -79,7 +80,9 @@ export async function planeBackup(options: BackupOptions): Promise<Backup> {
   return { out, bytes, left, removed, ...manifest };
 }
 
-/** A copy in the directory itself is lost with it, and is in each later copy. */
+/**
+ * Rejects a target inside the data directory: it would be lost with the directory and grow every later copy.
+ */
 function refuseInside(dataDir: string, out: string): void {
   const way = relative(realpathSync(dataDir), realPathOf(out));
   if (way === '..' || way.startsWith('../') || isAbsolute(way)) return;
@@ -87,13 +90,16 @@ function refuseInside(dataDir: string, out: string): void {
   throw new GovError('VALIDATION_ERROR', `${detail}; give one on another disk`);
 }
 
-/** Without symbolic links; what is not there yet stays as it is. */
+/** Resolves symbolic links. Keeps the parts of a path that do not exist yet. */
 const realPathOf = (path: string): string =>
   existsSync(path) || dirname(path) === path
     ? realpathSync(path)
     : join(realPathOf(dirname(path)), basename(path));
 
-/** What lies beside the log first, the log last, but for its keys: nothing in the copy knows of leaves that it lacks. */
+/**
+ * Copies other files before the log, and the log before its keys. So no file refers to leaves that the copy
+ * lacks.
+ */
 async function copyAll(
   dataDir: string,
   draft: string,
@@ -114,8 +120,8 @@ async function copyAll(
 }
 
 /**
- * After the log, so that what it says is complete is there. One that is removed meanwhile has expired, or holds what was
- * erased, and is left out.
+ * Copies artifacts after the log, so that every export that the log calls complete has its artifact. Skips an
+ * artifact that disappears during the copy: it expired, or an erasure removed it.
  */
 function copyArtifacts(dataDir: string, draft: string): void {
   const copied = dataFiles(dataDir)

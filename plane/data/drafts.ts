@@ -1,7 +1,8 @@
 /**
- * Directories that are made whole or not at all (`src/host/data/files.ts`), where a kill leaves a draft with a copy of keys that
- * no erasure reaches and nothing names. A draft is held by a lock while it is filled, so what nobody holds was left, and the
- * next one that is made beside it removes it. Proven by `test/plane/data/drafts.test.ts`.
+ * Makes a directory completely or not at all (`src/host/data/files.ts`) and removes drafts of killed
+ * processes. Such a draft may contain keys that no erasure reaches. A process locks its draft while it fills
+ * it, so an unlocked draft is abandoned. The next draft in the same folder removes it. Proven by
+ * `test/plane/data/drafts.test.ts`.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +10,7 @@ import { makeDirectory } from '../../src/host/data/files.ts';
 import { takeLock, type Lock } from '../../src/store/file/lock.ts';
 import { draftLock } from './files.ts';
 
-/** As `makeDirectory`. Answers the drafts that were left in the same folder, which it removed. */
+/** Works as `makeDirectory`. Returns the abandoned drafts that it removed from the same folder. */
 export async function makeHeld(path: string, fill: (draft: string) => Promise<void>): Promise<string[]> {
   const removed = removeLeft(dirname(path));
   let lock: Lock | undefined;
@@ -21,7 +22,7 @@ export async function makeHeld(path: string, fill: (draft: string) => Promise<vo
   } finally {
     lock?.release();
   }
-  // only now: a draft without it would be nobody's
+  // Remove the lock last: a draft without a lock would belong to no process.
   rmSync(join(path, draftLock));
   return removed;
 }
@@ -35,7 +36,7 @@ function removeLeft(folder: string): string[] {
   return left;
 }
 
-/** None where the folder is not there yet, or may be written to and not listed. */
+/** Returns no names where the folder is missing or cannot be listed. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -45,13 +46,13 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Of this user alone, since anybody may write to a folder such as /tmp, and with a lock that nobody holds. */
+/** True for a draft of this user whose lock is free. Any user may write to a folder such as /tmp. */
 function isLeft(draft: string): boolean {
   const folder = lstatSync(draft, { throwIfNoEntry: false });
   if (folder?.isDirectory() !== true || folder.uid !== process.getuid?.() || (folder.mode & 0o077) !== 0)
     return false;
   const lock = lstatSync(join(draft, draftLock), { throwIfNoEntry: false });
-  // an empty one is being taken right now
+  // Another process is taking an empty lock right now.
   if (lock?.isFile() !== true || lock.size === 0) return false;
   try {
     takeLock(join(draft, draftLock), process.pid).release();

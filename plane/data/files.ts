@@ -1,29 +1,30 @@
 /**
- * What lies in a plane's data directory, sorted by how it is copied: databases from a snapshot, secrets only where they
- * are asked for, the rest as it is; what belongs to a process is left out. Proven by `test/plane/data/backup.test.ts`.
+ * Lists the files of a plane's data directory by the way to copy them. A backup copies databases from a
+ * snapshot, secrets on request, and other files unchanged. It skips the files of a running process. Proven by
+ * `test/plane/data/backup.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFile } from '../../src/store/file/paths.ts';
 
-/** `subjects`: the keys of subjects, which are a secret and a database. */
+/** `subjects` is the database with the keys of subjects: both a secret and a database. */
 type FileKind = 'store' | 'database' | 'subjects' | 'secret' | 'plain';
 
 export interface DataFile {
-  /** Below the directory, with `/` between its parts. */
+  /** Path below the directory, with `/` between its parts. */
   readonly path: string;
   readonly kind: FileKind;
 }
 
-/** Held while a directory is filled (`drafts.ts`). */
+/** A process locks this file while it fills a directory (`drafts.ts`). */
 export const draftLock = 'draft.lock';
 
-/** Of a process, made again by a start, or an artifact that is being written. */
+/** Files of a running process, which a start makes again, and unfinished artifacts. */
 const passing = /^(?:lock|draft\.lock|reserve|run\.json|probe)$|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
 const deepest = 4;
 
-/** All that a backup holds, by path. */
+/** Lists every file that a backup contains, by path. */
 export function dataFiles(dataDir: string, below = '', depth = 0): DataFile[] {
   return readdirSync(join(dataDir, below))
     .filter((name) => !passing.test(name))
@@ -36,7 +37,7 @@ export function dataFiles(dataDir: string, below = '', depth = 0): DataFile[] {
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Artifacts of exports, which come and go while a plane serves. */
+/** Artifacts of exports appear and disappear while a plane serves. */
 export const isArtifact = ({ path }: DataFile): boolean => path.startsWith('exports/');
 
 function kindOf(path: string): FileKind {
@@ -49,11 +50,11 @@ function kindOf(path: string): FileKind {
 export interface FileSum {
   readonly path: string;
   readonly bytes: number;
-  /** In hex. */
+  /** Hexadecimal. */
   readonly sha256: string;
 }
 
-/** Size and SHA-256 of a file, read once in pieces. */
+/** Computes the size and SHA-256 of a file. Reads the file once, in pieces. */
 export async function sumOf(folder: string, path: string): Promise<FileSum> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -64,7 +65,7 @@ export async function sumOf(folder: string, path: string): Promise<FileSum> {
   return { path, bytes, sha256: hash.digest('hex') };
 }
 
-/** A durable copy of mode 0600. */
+/** Makes a durable copy with mode 0600. */
 export function copyPrivate(from: string, to: string): void {
   copyFileSync(from, to);
   chmodSync(to, 0o600);

@@ -1,6 +1,6 @@
 /**
- * `gov plane init`: makes a plane's data directory, offline, whole or not at all; an existing one is never touched.
- * Proven by `test/plane/data/init.test.ts`.
+ * `gov plane init`: makes a plane's data directory offline, completely or not at all.
+ * It never changes an existing directory. Proven by `test/plane/data/init.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -23,7 +23,7 @@ import { openStore } from '../../src/store/sqlite/store.ts';
 
 export interface InitOptions {
   readonly dataDir: string;
-  /** What people call the plane; the directory's name where absent. */
+  /** Display name of the plane. Defaults to the name of the directory. */
   readonly name?: string | undefined;
   readonly listen?: string | undefined;
   /** `off` for none. */
@@ -32,14 +32,14 @@ export interface InitOptions {
 }
 
 export interface Initialised {
-  /** False where the plane was there already; nothing was changed then. */
+  /** False where the plane already existed. The call changed nothing then. */
   readonly created: boolean;
   readonly dataDir: string;
   readonly name: string;
   readonly projectId: string;
   readonly environment: Project['environment'];
   readonly listen: string;
-  /** Where the local operator's key, the key of the person who decides approvals, and the trust file are. */
+  /** Paths of the operator's key, the key of the person who decides approvals, and the trust file. */
   readonly keyFile: string;
   readonly approverKeyFile: string;
   readonly trustFile: string;
@@ -48,7 +48,7 @@ export interface Initialised {
 const defaultListen = '127.0.0.1:7460';
 const defaultMetricsListen = '127.0.0.1:7461';
 
-/** Makes a plane or finds it made. CONFLICT where the directory holds something else. */
+/** Makes a plane or finds an existing one. CONFLICT where the directory has other content. */
 export async function planeInit(options: InitOptions): Promise<Initialised> {
   const dataDir = resolve(options.dataDir);
   if (existsSync(join(dataDir, 'plane.json'))) {
@@ -81,7 +81,7 @@ function planeFile(dataDir: string, options: InitOptions): PlaneFile {
   };
 }
 
-/** Fills a directory that has its keys; `leaves` follow those of the local keys. */
+/** Fills a directory that has its keys. `leaves` follow the leaves of the local keys. */
 export async function fillPlane(
   dataDir: string,
   file: PlaneFile,
@@ -99,7 +99,7 @@ export async function fillPlane(
   syncDirectory(join(dataDir, 'keys'));
 }
 
-/** Who decides approvals: another key than the operator's, since the key that asks may not decide. */
+/** Decides approvals. It is not the operator's key, because a key may not approve its own request. */
 const approver = {
   name: 'local approver',
   scopes: ['governance:read', 'approvals:decide', 'events:read'],
@@ -110,7 +110,10 @@ interface Tokens {
   readonly approver: string;
 }
 
-/** Genesis, the two local keys, their events, and a first checkpoint. Returns the keys in clear. */
+/**
+ * Writes the genesis leaf, the two local keys, their events and a first checkpoint. Returns the keys in
+ * clear.
+ */
 async function fillStore(
   dataDir: string,
   file: PlaneFile,

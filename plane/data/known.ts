@@ -1,7 +1,7 @@
 /**
- * What is known elsewhere of a plane's logs: a signed checkpoint of either, as it is or within JSON, such as a usage
- * report that the service holds (it has the checkpoints of both logs), or a `heads.db` that was kept.
- * Proven by `test/plane/data/backup.test.ts`.
+ * Reads signed checkpoints of a plane's logs that were kept outside its data directory. A source is a
+ * checkpoint, JSON that contains one, or a kept `heads.db`. A usage report at the service contains
+ * checkpoints of both logs. Proven by `test/plane/data/backup.test.ts`.
  */
 import { GovError } from '../../src/contract/problems.ts';
 import { openCheckpoint } from '../../src/core/note/checkpoint.ts';
@@ -9,7 +9,7 @@ import { parseVerifierKey, verifierKeyText, type VerifierKey } from '../../src/c
 import { headsIn } from '../../src/store/file/copies.ts';
 import type { NamedHead } from '../../src/store/file/heads.ts';
 
-/** `bytes` of what is known, and its path where it is a file, which may be a `heads.db`. */
+/** The bytes of a source, and its path where the source is a file. The file may be a `heads.db`. */
 export interface KnownSource {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -23,13 +23,14 @@ export interface Given {
 
 interface Logs {
   readonly origins: readonly string[];
-  /** Of the audit log; the metering log is signed by the same keys, each under its own origin as key name. */
+  /** Keys of the audit log. The same keys sign the metering log, with its own origin as key name. */
   readonly keys: readonly VerifierKey[];
 }
 
 /**
- * Heads that a source tells of these logs, at least one. VALIDATION_ERROR where there is none, INVALID_SIGNATURE where one
- * is not of these keys. An attacker may control a checkpoint, not a `heads.db` of the operator's.
+ * Returns at least one head of these logs from a source. VALIDATION_ERROR where the source has none,
+ * INVALID_SIGNATURE where other keys signed one. An attacker may control a checkpoint, but not the operator's
+ * `heads.db`.
  */
 export function headsOf({ name, bytes, path }: KnownSource, logs: Logs): Given[] {
   if (path !== undefined && Buffer.from(bytes.subarray(0, 15)).toString('latin1') === 'SQLite format 3') {
@@ -46,7 +47,10 @@ export function headsOf({ name, bytes, path }: KnownSource, logs: Logs): Given[]
   throw new GovError('VALIDATION_ERROR', `${name}: ${expected}, got something else`);
 }
 
-/** Texts that begin as a checkpoint of these logs does: the whole one, or any string in JSON or lines of JSON. */
+/**
+ * Returns texts that begin as a checkpoint of these logs: the whole text, or any string in JSON or JSON
+ * lines.
+ */
 function notesIn(text: string, origins: readonly string[]): ReadonlySet<string> {
   const isNote = (value: string): boolean => origins.some((origin) => value.startsWith(`${origin}\n`));
   if (isNote(text)) return new Set([text]);
@@ -60,7 +64,7 @@ function notesIn(text: string, origins: readonly string[]): ReadonlySet<string> 
       JSON.parse(json, keep);
       return true;
     } catch {
-      // no JSON: nothing is in it
+      // This is not JSON, so it contains no checkpoint.
       return false;
     }
   };

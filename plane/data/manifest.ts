@@ -1,7 +1,7 @@
 /**
- * `manifest.json` of a backup: every file with its size and SHA-256, and the logs with the newest signed checkpoint of
- * each. `manifest.note` is a C2SP signed note of the audit log's Ed25519 key over its SHA-256:
- * `gov.backup/1 \n <origin of the audit log> \n <sha256 in hex> \n`, which is no checkpoint. Proven by
+ * `manifest.json` of a backup: the size and SHA-256 of every file, and the newest signed checkpoint of each
+ * log. `manifest.note` is a C2SP signed note over its SHA-256 by the audit log's Ed25519 key. Its text is
+ * `gov.backup/1 \n <origin of the audit log> \n <sha256 in hex> \n`, so it is not a checkpoint. Proven by
  * `test/plane/data/backup.test.ts`.
  */
 import { createHash } from 'node:crypto';
@@ -19,14 +19,14 @@ export interface ManifestLog {
   readonly size: number;
   /** Base64. */
   readonly root: string;
-  /** The newest signed note; null where none was signed. */
+  /** The newest signed note. Null where the log has no signed checkpoint. */
   readonly checkpoint: string | null;
 }
 
 export interface Manifest {
   readonly schema: 'gov.backup/1';
   readonly createdAt: string;
-  /** Of gov. */
+  /** Version of gov. */
   readonly version: string;
   readonly projectId: string;
   readonly withKeys: boolean;
@@ -66,7 +66,7 @@ const schema: JsonSchema = exactly({
     type: 'array',
     maxItems: 10_000,
     items: exactly({
-      // below the directory, and no way out of it
+      // The path stays below the directory.
       path: { type: 'string', pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*){0,4}$' },
       bytes: count,
       sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
@@ -79,7 +79,7 @@ const manifestText = (manifest: Manifest): string => `${JSON.stringify(manifest,
 const noteText = (origin: string, manifest: string): string =>
   `gov.backup/1\n${origin}\n${createHash('sha256').update(manifest).digest('hex')}\n`;
 
-/** The two files. `signer`: the audit log's Ed25519 key, named by its origin. */
+/** Formats both files. `signer` is the audit log's Ed25519 key, named by its origin. */
 export function formatManifest(
   manifest: Manifest,
   signer: NoteSigner,
@@ -88,7 +88,10 @@ export function formatManifest(
   return { json, note: signNote(noteText(signer.name, json), [signer]) };
 }
 
-/** NOT_FOUND where the directory is no backup, VALIDATION_ERROR where its manifest is none. Verifies nothing yet. */
+/**
+ * NOT_FOUND where the directory is not a backup, VALIDATION_ERROR for an invalid manifest. Verifies no
+ * signature.
+ */
 export function readManifest(folder: string): { readonly manifest: Manifest; readonly json: string } {
   let json: string;
   try {
@@ -108,7 +111,7 @@ export function readManifest(folder: string): { readonly manifest: Manifest; rea
   return { manifest: value as Manifest, json }; // the schema holds what the type says
 }
 
-/** INVALID_SIGNATURE where none of the keys signed this very manifest. */
+/** INVALID_SIGNATURE where none of the keys signed this manifest. */
 export function verifyManifest(
   folder: string,
   { json, origin }: { readonly json: string; readonly origin: string },

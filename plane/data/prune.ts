@@ -1,8 +1,8 @@
-/** `gov log prune` of a plane that does not serve. Proven by `test/host/data/prune.test.ts`. */
+/** `gov log prune` for a plane that does not serve. Proven by `test/host/data/prune.test.ts`. */
 import { pruneLog, type Pruned, type PruneOptions } from '../../src/host/data/prune.ts';
 import { withHeldConfig } from '../config/direct.ts';
 
-/** As `pruneLog`; CONFLICT where the plane is served. */
+/** Works as `pruneLog`. CONFLICT while a process serves the plane. */
 export const planePrune = (
   place: { readonly dataDir: string; readonly env: Readonly<Record<string, string | undefined>> },
   options: Omit<PruneOptions, 'projectId'>,

@@ -1,9 +1,9 @@
 /**
- * `gov log recover`: where a log is behind a checkpoint that was signed, and nothing newer is left, nobody may sign on it
- * again. This makes a plane with a new log of the same project, signed by the same keys under a new name (epoch n + 1,
- * also of the metering log, whose totals begin with 0). Its leaf `gov.epoch/1` says which log it follows, the last
- * checkpoint that is known of that, how much of it is left, and why. The old directory stays as it is, as an archive.
- * Proven by `test/plane/data/recover.test.ts`.
+ * `gov log recover`: begins a new log where the old one lacks signed leaves and no newer copy exists. Nobody
+ * may sign on the old log again. The new log has the same project and keys, and a new name: epoch n + 1. The
+ * metering log also begins a new epoch, with totals of 0. The leaf `gov.epoch/1` names the old log, its last
+ * known checkpoint, the leaves that remain of it, and the reason. The old directory stays unchanged as an
+ * archive. Proven by `test/plane/data/recover.test.ts`.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { replacePrivate, syncDirectory, writePrivate } from '../../src/host/data/files.ts';
 import { readKeys } from '../../src/host/data/keys.ts';
-import { headsIn, logsOf, rememberHeads, standingOf } from '../../src/store/file/copies.ts';
+import { headsIn, logsOf, rememberHeads, compareKnownHeads } from '../../src/store/file/copies.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { copyPrivate, dataFiles } from './files.ts';
 import { makeHeld } from './drafts.ts';
@@ -24,19 +24,19 @@ import { firstAuditOrigin, meteringLog } from '../telemetry/maker.ts';
 import { reportedHeads } from '../telemetry/reported.ts';
 
 export interface RecoverOptions {
-  /** A data directory whose log is behind its heads.db, as `gov plane restore` leaves it. */
+  /** A data directory whose log is behind its heads.db, such as `gov plane restore` leaves. */
   readonly from: string;
-  /** The data directory to make; absent or empty. */
+  /** The data directory to make. It must be absent or empty. */
   readonly dataDir: string;
-  /** Why, for whoever reads the log. */
+  /** The reason, for readers of the log. */
   readonly reason: string;
 }
 
 interface EndedLog {
   readonly origin: string;
-  /** The largest head that is known to have been signed: a checkpoint of it may be somewhere. */
+  /** The largest signed head that is known. Others may have a checkpoint of it. */
   readonly lastKnownCheckpoint: { readonly size: number; readonly root: string } | null;
-  /** Leaves that the archive has. */
+  /** Number of leaves in the archive. */
   readonly size: number;
 }
 
@@ -47,18 +47,20 @@ export interface Recovered {
   readonly origin: string;
   readonly meteringOrigin: string;
   readonly previous: readonly EndedLog[];
-  /** What was recorded before: no erasure in the new log reaches it. */
+  /** The earlier records. No erasure in the new log reaches them. */
   readonly archive: {
     readonly dataDir: string;
-    /** It has the keys of subjects, without which nobody reads what is about them there. */
+    /**
+     * Whether the archive has the keys of subjects. Without them nobody can read its bodies about subjects.
+     */
     readonly hasSubjectKeys: boolean;
   };
 }
 
-/** Not of the new log: its enrolment names the old one, and its rotated keys are history of the old one. */
+/** Files that the new log does not take over: the enrolment and the rotated keys belong to the old log. */
 const left = /^keys\/(?:(?:telemetry|enrolment-request)\.json$|next\/|retired\/)/;
 
-/** NOT_FOUND where there is no plane, CONFLICT where its log can go on or `dataDir` holds something. */
+/** NOT_FOUND where there is no plane. CONFLICT where its log can continue or `dataDir` has content. */
 export async function planeRecover(options: RecoverOptions): Promise<Recovered> {
   const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
   const old = readPlaneFile(join(from, 'plane.json'));
@@ -94,8 +96,8 @@ export async function planeRecover(options: RecoverOptions): Promise<Recovered> 
 }
 
 /**
- * An archive is followed by one log: two would have one name. The mark is there before the log is, so a crash leaves a
- * mark that only the same target passes.
+ * Reserves the archive for one new log, because two successors would share a name. The mark is written before
+ * the log, so a crash leaves a mark that only the same target passes.
  */
 function claim(from: string, dataDir: string): void {
   const mark = join(from, 'recovered.json');
@@ -108,23 +110,23 @@ function claim(from: string, dataDir: string): void {
   );
 }
 
-/** The logs of a directory, one of which lacks what was signed of it; CONFLICT where none does. */
+/** Returns the logs of a directory. At least one lacks leaves of a signed head. CONFLICT where none does. */
 function endedLogs(dataDir: string): EndedLog[] {
   const { main, heads: path } = storeFiles(dataDir);
   if (!existsSync(main)) throw new GovError('NOT_FOUND', `expected a database at ${main}, got none`);
-  // what the service holds, or the plane reported, was signed too
+  // A head is also signed where the service holds it or the plane reported it.
   const reported = reportedHeads(dataDir);
-  const standings = standingOf(dataDir, reported);
+  const comparisons = compareKnownHeads(dataDir, reported);
   rememberHeads(
     dataDir,
     reported.flatMap((head, at) => {
-      const standing = standings[at];
-      const isLacked = standing?.is === 'behind' || standing?.is === 'contradicted';
-      return isLacked ? [{ ...head, have: standing.have }] : [];
+      const comparison = comparisons[at];
+      const isLacked = comparison?.is === 'behind' || comparison?.is === 'contradicted';
+      return isLacked ? [{ ...head, have: comparison.have }] : [];
     }),
   );
   const heads = headsIn(path) ?? [];
-  if (!standingOf(dataDir, heads).some(({ is }) => is === 'behind' || is === 'contradicted')) {
+  if (!compareKnownHeads(dataDir, heads).some(({ is }) => is === 'behind' || is === 'contradicted')) {
     const detail = `expected a log that lacks what was signed of it, but that of ${dataDir} does not`;
     throw new GovError('CONFLICT', `${detail}; it can go on: gov plane serve --data ${dataDir}`);
   }

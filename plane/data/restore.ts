@@ -1,9 +1,9 @@
 /**
- * `gov plane restore`: makes a data directory out of a backup, whole or not at all, and judges whether that goes back
- * behind what is signed elsewhere. Each file is held against the manifest, the manifest against the log's key, the log
- * against itself from its records up. Where a checkpoint that is known elsewhere is beyond the log, `heads.db` of the new
- * directory says so, and no start signs on that log any more: two histories under one name are what its clients would
- * hold against it. Proven by `test/plane/data/backup.test.ts`.
+ * `gov plane restore`: makes a data directory from a backup, completely or not at all. It checks each file
+ * against the manifest, the manifest against the log's key, and the log against its own records. It then
+ * compares the log with checkpoints that are known elsewhere. Where a known checkpoint is beyond the log, the
+ * new `heads.db` records it, and the plane never signs on that log again. Otherwise clients could prove two
+ * histories under one name. Proven by `test/plane/data/backup.test.ts`.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -12,7 +12,12 @@ import { parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { VerifierKey } from '../../src/core/note/signed.ts';
 import { syncDirectory } from '../../src/host/data/files.ts';
 import { fsck } from '../../src/host/data/fsck.ts';
-import { logsOf, rememberHeads, standingOf, type Standing } from '../../src/store/file/copies.ts';
+import {
+  logsOf,
+  rememberHeads,
+  compareKnownHeads,
+  type HeadComparison,
+} from '../../src/store/file/copies.ts';
 import { hasNoSubjects } from '../../src/store/file/subjects-copy.ts';
 import type { NamedHead } from '../../src/store/file/heads.ts';
 import { shown } from './backup.ts';
@@ -25,16 +30,16 @@ import { damaged, readManifest, verifyManifest, type Manifest } from './manifest
 export interface RestoreOptions {
   /** The directory of a backup. */
   readonly from: string;
-  /** The data directory to make; absent or empty. */
+  /** The data directory to make. It must be absent or empty. */
   readonly dataDir: string;
-  /** What is signed elsewhere. */
+  /** Signed checkpoints that were kept elsewhere. */
   readonly lastCheckpoints: readonly KnownSource[];
-  /** Text of a trust file for the audit log; the one in the backup where absent. */
+  /** Text of a trust file for the audit log. Defaults to the trust file in the backup. */
   readonly trust?: string | undefined;
 }
 
 interface KnownHead {
-  /** The file that said it. */
+  /** The file that contains the checkpoint. */
   readonly from: string;
   readonly origin: string;
   readonly size: number;
@@ -46,27 +51,27 @@ interface KnownHead {
 
 export interface Restored {
   /**
-   * `proven`: it has every leaf of each checkpoint that was given, and one was given for the audit log. `unproven`: none
-   * was given. `behind`: it will not sign.
+   * `proven`: the log has every leaf of each given checkpoint, and one was for the audit log. `unproven`: no
+   * checkpoint was given. `behind`: the plane will not sign.
    */
   readonly verdict: 'proven' | 'unproven' | 'behind';
   readonly dataDir: string;
   readonly createdAt: string;
   readonly projectId: string;
-  /** Whether the keys are there that its log has in force; else they have to be put there before the plane serves. */
+  /** Whether the keys in force are present. Otherwise the operator adds them before the plane serves. */
   readonly withKeys: boolean;
   readonly logs: readonly Omit<Manifest['logs'][number], 'checkpoint'>[];
   readonly known: readonly KnownHead[];
-  /** Bodies about subjects that cannot be read without `subjects.db`, which the backup leaves out. */
+  /** Bodies about subjects that need `subjects.db` to be read. The backup omits that file. */
   readonly unopened: number;
-  /** Whether it has to be put there before the plane serves. */
+  /** Whether the operator must add `subjects.db` before the plane serves. */
   readonly lacksSubjects: boolean;
 }
 
 /**
- * CONFLICT where `dataDir` holds something or a checkpoint contradicts the log, STORAGE_FAULT where the backup is damaged, INVALID_SIGNATURE or
- * VALIDATION_ERROR where a manifest or checkpoint is not what it should be. Cost: reads each byte twice, and hashes each
- * record.
+ * CONFLICT where `dataDir` has content or a checkpoint contradicts the log. STORAGE_FAULT where the backup is
+ * damaged. INVALID_SIGNATURE or VALIDATION_ERROR for a bad manifest or checkpoint. Cost: reads each byte
+ * twice and hashes each record.
  */
 export async function planeRestore(options: RestoreOptions): Promise<Restored> {
   const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
@@ -83,8 +88,8 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
     await copyFiles(from, draft, manifest);
     found = await judge(draft, manifest);
     const heads = given.map(({ head }) => head);
-    const standings = standingOf(draft, heads);
-    known = given.map(({ from: source, head }, at) => knownHead(source, head, standings[at]));
+    const comparisons = compareKnownHeads(draft, heads);
+    known = given.map(({ from: source, head }, at) => knownHead(source, head, comparisons[at]));
     const beyond = given.flatMap(({ head }, at) =>
       known[at]?.verdict === 'behind' ? [{ ...head, have: known[at].have }] : [],
     );
@@ -96,7 +101,7 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
   return { verdict, dataDir, createdAt, projectId, logs, known, ...found };
 }
 
-/** The keys of the audit log, in its name. */
+/** Returns the keys of the audit log, under its name. */
 function keysOf(from: string, given: string | undefined): readonly VerifierKey[] {
   const path = join(from, 'trust');
   if (given !== undefined) return parseTrust(given).keys;
@@ -119,7 +124,10 @@ async function copyFiles(from: string, draft: string, { files }: Manifest): Prom
   for (const folder of folders) syncDirectory(join(draft, folder));
 }
 
-/** The log from its records up, and its heads against those that the manifest names. Answers what it lacks. */
+/**
+ * Checks the log from its records up and compares its heads with the manifest. Returns the heads that it
+ * lacks.
+ */
 async function judge(
   draft: string,
   manifest: Manifest,
@@ -139,7 +147,7 @@ async function judge(
   return { unopened, lacksSubjects: hasNoSubjects(draft), withKeys };
 }
 
-/** A backup of before it was looked at may hold those of before a rotation. */
+/** Whether the keys match the log. An older backup may contain the keys from before a rotation. */
 async function hasKeys(draft: string, projectId: string): Promise<boolean> {
   const history = await historyIn(draft, projectId);
   try {
@@ -154,14 +162,14 @@ async function hasKeys(draft: string, projectId: string): Promise<boolean> {
 function knownHead(
   from: string,
   { origin, size, root }: NamedHead,
-  standing: Standing | undefined,
+  comparison: HeadComparison | undefined,
 ): KnownHead {
-  if (standing === undefined || standing.is === 'unknown log') {
+  if (comparison === undefined || comparison.is === 'unknown log') {
     throw damaged(`expected the log ${origin} in the backup, got none`);
   }
-  const { is, have } = standing;
+  const { is, have } = comparison;
   if (is === 'contradicted') {
-    const [want, got] = [root.toString('base64'), standing.root.toString('base64')];
+    const [want, got] = [root.toString('base64'), comparison.root.toString('base64')];
     throw new GovError(
       'CONFLICT',
       `${from}: expected the root ${want} at size ${size} of ${origin}, got ${got}: the backup is of another history, ` +

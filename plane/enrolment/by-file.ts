@@ -1,8 +1,9 @@
 /**
- * Enrolment of a plane that reaches no service (`src/core/plane/enrolment-request.ts`): a request is written, carried to whoever runs
- * the service, and its answer taken in. What the answer needs to be opened stands in `keys/enrolment-request.json`, mode
- * 0600, until one was taken in; a crash in between leaves it, and the answer can be taken in with `--force`.
- * Proven by `test/plane/enrolment/by-file.test.ts`.
+ * Enrolment of a plane without a network to its service (`src/core/plane/enrolment-request.ts`). The plane
+ * writes a request, a person carries it to the operator of the service, and the plane takes the answer.
+ * `keys/enrolment-request.json`, mode 0600, holds the key that opens the answer until the plane took one. A
+ * crash in between leaves that file, and `--force` takes the answer again. Proven by
+ * `test/plane/enrolment/by-file.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ import { ed25519Of } from '../telemetry/report.ts';
 
 interface Asked {
   readonly request: EnrolmentRequest;
-  /** SHA-256 of the token, and the key to which the answer is sealed; base64. */
+  /** SHA-256 of the token, and the private key that opens the sealed answer, both base64. */
   readonly secret: string;
   readonly sealingKey: string;
 }
@@ -52,9 +53,9 @@ const askedSchema: JsonSchema = {
 };
 
 /**
- * The request to be carried to the service. The same one again while its answer is waited for, so that either copy's
- * answer is of use; another token or another key of the plane gives another. CONFLICT where the plane is enrolled already,
- * NOT_FOUND where there is none.
+ * Returns the request for the service. While the answer is open, it returns the same request, so that an answer
+ * to either copy works. Another token or another key of the plane gives another request. CONFLICT where the
+ * plane is already enrolled, NOT_FOUND where there is no plane.
  */
 export function askByFile({
   dataDir,
@@ -81,22 +82,22 @@ export interface AnswerOptions extends Pick<
   EnrolOptions,
   'dataDir' | 'mode' | 'force' | 'now' | 'caFile' | 'certificateFile' | 'certificateKeyFile'
 > {
-  /** Bytes of the file that came back; an attacker may control them. */
+  /** Bytes of the answer file. An attacker may control them. */
   readonly answer: Uint8Array;
-  /** Where the service would be reached, should there be a way one day; null where nobody knows. */
+  /** Address of the service for a later connection. Null where it is unknown. */
   readonly service: string | null;
 }
 
 export interface TakenAnswer extends Omit<EnrolResult, 'clockAheadSeconds'> {
-  /** Why nothing is reported: the service holds what the log here does not have. */
+  /** Why the plane reports nothing: the service has records that the local log lacks. Null where it reports. */
   readonly held: string | null;
 }
 
 /**
- * Takes an answer in: durable when it returns, and the credentials that were in force before have ended. Mode
- * `manual-file` unless another is chosen. NOT_FOUND where nothing was asked; VALIDATION_ERROR for what is no answer to it,
- * and for mode `auto` without the address of the service; CONFLICT where the plane is enrolled already, or its keys were
- * rotated since it asked.
+ * Takes an answer. The enrolment is durable when it returns, and the former credentials no longer work. The
+ * mode is `manual-file` unless another is chosen. NOT_FOUND where the plane asked nothing. VALIDATION_ERROR for
+ * a text that does not answer its request, and for mode `auto` without an address. CONFLICT where the plane is
+ * already enrolled, or its keys were rotated since the request.
  */
 export async function takeEnrolmentAnswer(options: AnswerOptions): Promise<TakenAnswer> {
   const { dataDir, force, now, service } = options;
@@ -109,7 +110,7 @@ export async function takeEnrolmentAnswer(options: AnswerOptions): Promise<Taken
   }
   const asked = readAsked(dataDir);
   if (asked === null) {
-    const detail = `expected a plane in ${dataDir} that waits for an answer, but none was asked for; begin with --request`;
+    const detail = `expected a plane in ${dataDir} that waits for an answer, got one without a request; begin with --request`;
     throw new GovError('NOT_FOUND', detail);
   }
   refuseOtherKeys(dataDir, asked);
@@ -126,20 +127,20 @@ export async function takeEnrolmentAnswer(options: AnswerOptions): Promise<Taken
   }
   const files = filesOf(options);
   const enrolment = enrolmentOf(answer, credentials, { files, nowMs: now() });
-  // before it is enrolled: after a crash here the same answer is taken in again
+  // before the enrolment: after a crash here the plane takes the same answer again
   const held = await goOnBehind(dataDir, enrolment, answer.newest);
   return { ...keepEnrolment(enrolment, { dataDir, mode }), held };
 }
 
-/** Whoever chose that nothing is made means it of this service, too. */
+/** An operator who chose mode `off` means it for this service too. */
 const byFileMode = (mode: TelemetryMode): TelemetryMode => (mode === 'off' ? 'off' : 'manual-file');
 
-/** CONFLICT where the plane's log is signed by other keys than it said: its reports would be refused. */
+/** CONFLICT where other keys sign the log than the request named: the service would refuse its reports. */
 function refuseOtherKeys(dataDir: string, { request }: Asked): void {
   const { verifierKey } = planeIdentity(dataDir);
   if (verifierKey === request.verifierKey) return;
   const detail =
-    'expected the keys with which this enrolment was asked for, but they were rotated since; begin with --request';
+    'expected the keys of the enrolment request, but they were rotated since; begin with --request';
   throw new GovError('CONFLICT', detail);
 }
 
@@ -159,17 +160,19 @@ function answerIn(bytes: Uint8Array): EnrolmentAnswer {
   throw new GovError('VALIDATION_ERROR', detail);
 }
 
-/** Null where nothing waits. FORBIDDEN where others may read it, VALIDATION_ERROR where it is damaged. */
+/**
+ * Null where no request waits. FORBIDDEN where others may read the file, VALIDATION_ERROR where it is damaged.
+ */
 function readAsked(dataDir: string): Asked | null {
   const { asked } = enrolmentFiles(dataDir);
   if (!existsSync(asked)) return null;
   refuseReadableByOthers(asked);
   try {
-    // the schema holds what the type says
+    // the schema checks what the type says
     return readConfigFile(asked, askedSchema, `expected ${asked}`) as Asked;
   } catch (cause) {
-    // what came may be a secret
-    const detail = `expected what was asked for by file in ${asked}, got a damaged file; delete it, and begin with --request`;
+    // the detail leaves the value out, because it may be a secret
+    const detail = `expected an enrolment request in ${asked}, got a damaged file; delete it, and begin with --request`;
     throw new GovError('VALIDATION_ERROR', detail, { cause });
   }
 }

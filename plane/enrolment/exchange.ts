@@ -1,8 +1,8 @@
 /**
- * `gov plane enroll` and `gov plane rotate-credentials`: exchange a one-time token, or the credentials in use, for new
- * ones. The plane's own key shows that it holds it; no private key crosses. An answer that is lost costs nothing: the
- * service answers the same token again, and the credentials in use stay of use while they rotate. What is written is
- * the enrolment before or the one after. Proven by `test/plane/enrolment/exchange.test.ts`.
+ * `gov plane enroll` and `gov plane rotate-credentials`: exchange a one-time token, or the present credentials,
+ * for new ones. The plane proves that it owns its key, and no private key leaves it. A lost response does no
+ * harm: the service answers the same token again, and old credentials work during a rotation. A crash leaves
+ * the former enrolment or the new one. Proven by `test/plane/enrolment/exchange.test.ts`.
  */
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -44,9 +44,9 @@ export interface EnrolOptions {
   readonly caFile?: string | undefined;
   readonly certificateFile?: string | undefined;
   readonly certificateKeyFile?: string | undefined;
-  /** How reports leave; as before where absent, `auto` at first. */
+  /** How reports leave. Absent: the present mode, or `auto` for a first enrolment. */
   readonly mode?: TelemetryMode | undefined;
-  /** Replace an enrolment. */
+  /** Replaces an existing enrolment. */
   readonly force?: boolean | undefined;
   readonly env: Variables;
   readonly now: () => number;
@@ -55,11 +55,14 @@ export interface EnrolOptions {
 export interface EnrolResult {
   readonly enrolment: Enrolment;
   readonly mode: TelemetryMode;
-  /** How far the clock of this machine is ahead of the service's. */
+  /** Seconds by which this machine's clock is ahead of the service. */
   readonly clockAheadSeconds: number;
 }
 
-/** CONFLICT where it is enrolled already, NOT_FOUND where there is no plane; else as the service refuses. */
+/**
+ * Enrols the plane. CONFLICT where it is already enrolled, NOT_FOUND where there is no plane, else the code of
+ * the service.
+ */
 export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
   const { dataDir, token, now, env } = options;
   const identity = planeIdentity(dataDir);
@@ -71,7 +74,7 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
     const connection = connectionTo(files, env);
     try {
       const answer = await exchange(connection, { path: '/telemetry/planes/enroll', canonical }, {});
-      // the token decides the environment, and whoever types an address need not know it
+      // the token decides the environment, so the operator need not know it
       if (environment === 'production' && problemOf(answer)?.code === 'ENVIRONMENT_MISMATCH') continue;
       const enrolled = successOf<Enrolled>(answer, 201, telemetry.enrollDataPlane.success[201]);
       const kept = keepEnrolment(enrolmentOf(enrolled, enrolled, { files, nowMs: now() }), options);
@@ -86,13 +89,13 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
   throw new Error('the last environment answers or throws');
 }
 
-/** The environments to try: the one that an address names, else production first. */
+/** The environments to try: the one in the address, else production first. */
 const environmentsOf = (address: string): readonly Environment[] =>
   /\/sandbox\/api\/v1\/*$/.test(address) ? ['sandbox'] : ['production', 'sandbox'];
 
 /**
- * Durable when it returns, the choice of mode first, what was asked by file last: a crash leaves the token or the answer of
- * use, and the same command with --force does the rest.
+ * Writes the enrolment. Durable when it returns: first the mode, last the removal of the request by file. A
+ * crash leaves a usable token or answer, and the same command with --force completes the change.
  */
 export function keepEnrolment(
   enrolment: Enrolment,
@@ -101,32 +104,35 @@ export function keepEnrolment(
   parseVerifierKey(enrolment.cosignerKey);
   const settings = readTelemetrySettings(dataDir);
   const mode = chosen ?? settings.mode;
-  // before the enrolment, so that a running plane that sees it does not send what it must not
+  // before the enrolment, so that a serving plane never sends in a mode that forbids it
   writeTelemetrySettings(dataDir, { ...settings, mode });
-  // before the enrolment, of which no report may be signed with it: the service knows the key in force by now
+  // before the enrolment, whose reports need the key in force: the service already knows that key
   rmSync(join(dataDir, 'keys', telemetryKeyFile), { force: true });
   syncDirectory(join(dataDir, 'keys'));
   writeEnrolment(dataDir, enrolment);
-  // the token was used: what waits for an answer by file would get none that works
+  // the token is used, so an open request by file can no longer succeed
   rmSync(enrolmentFiles(dataDir).asked, { force: true });
   return { enrolment, mode };
 }
 
-/** Who the plane in a data directory is to services. */
+/** The identity of the plane in a data directory, as services see it. */
 export function planeIdentity(dataDir: string): PlaneIdentity {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { signers } = readKeys(dataDir);
   return identityOf({ project: { ...file, auditOrigin: file.origin }, signers });
 }
 
-/** The body of the enrolment, with the note that the plane's key signed over the token and its origin. */
+/** The body of the enrolment, with the plane's signed note over the token and its origin. */
 export function enrolmentRequest(dataDir: string, identity: PlaneIdentity, token: string): Json {
   const signer = ed25519Of(readKeys(dataDir).signers(`${identity.origin}/0`));
   const possession = signNote(possessionText(token, identity.origin), [signer]);
   return { token, ...identity, possession };
 }
 
-/** Where the service is, by what it is reached: VALIDATION_ERROR for half a certificate, and what is no address. */
+/**
+ * Address and PEM files of the service. VALIDATION_ERROR for a certificate without its key, or for an invalid
+ * address.
+ */
 export function filesOf({
   service,
   caFile,
@@ -148,7 +154,7 @@ export function filesOf({
   };
 }
 
-/** The base URL of an environment, from an address with or without the path of one. */
+/** The base URL of an environment. The address may contain the path of an environment. */
 export function baseUrlOf(address: string, environment: Environment): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
@@ -163,7 +169,7 @@ export function baseUrlOf(address: string, environment: Environment): string {
 
 type Terms = Omit<Enrolled, 'key' | 'signingSecret' | 'previousValidUntil' | 'serverTime'>;
 
-/** What is kept of what the service told. */
+/** The part of the response that the plane stores. */
 export const enrolmentOf = (
   { dataPlaneId, projectId, environment, cosignerKey, configKey, reportIntervalSeconds }: Terms,
   { key, signingSecret }: PlaneCredential,
@@ -184,13 +190,13 @@ export const enrolmentOf = (
 
 export interface RotateOptions {
   readonly dataDir: string;
-  /** How long the credentials before stay of use; what the service gives where absent. */
+  /** How long the old credentials still work. Absent: the default of the service. */
   readonly overlapSeconds?: number | undefined;
   readonly env: Variables;
   readonly now: () => number;
 }
 
-/** New credentials, durable when it resolves; those that asked for them stay beside while they are of use. */
+/** Fetches new credentials, durable when it resolves. The old credentials stay stored while they work. */
 export async function rotateCredentials({
   dataDir,
   overlapSeconds,
@@ -218,7 +224,7 @@ export async function rotateCredentials({
   }
 }
 
-/** The body of a success that fits its schema; else the problem of the service, or that it is none. */
+/** The body of a success that fits its schema. Throws the problem of the service, or INVALID_RESPONSE. */
 function successOf<Body>(answer: LinkAnswer, status: number, schema: unknown): Body {
   if (answer.status === status) {
     // a TypeBox schema is a JSON Schema

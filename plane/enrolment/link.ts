@@ -1,7 +1,7 @@
 /**
- * A plane's way to its service: one host, kept-alive connections through the configured proxy, with the configured
- * authorities and the plane's own certificate, each message signed (contract B10-B12). Redirects are not followed.
- * While credentials rotate both pairs are tried. Proven by `test/plane/enrolment/exchange.test.ts`.
+ * The connection of a plane to its service: one host, with keep-alive. It uses the configured proxy,
+ * authorities and client certificate, and signs each message (contract B10-B12). It follows no redirect. During
+ * a rotation it tries both pairs of credentials. Proven by `test/plane/enrolment/exchange.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { Connection } from '../../src/client/transport.ts';
@@ -17,26 +17,26 @@ export interface LinkAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
-  /** The parsed body; null where it is no JSON. Nothing in it is trusted. */
+  /** The parsed body. Null where it is not JSON. An attacker may control it. */
   readonly body: unknown;
 }
 
 export interface LinkMessage {
-  /** `POST` where absent. */
+  /** Absent: `POST`. */
   readonly method?: 'GET' | 'POST';
-  /** Below the base URL. */
+  /** Path below the base URL. */
   readonly path: string;
-  /** JCS of the body, which is sent as it is; '' for none. */
+  /** JCS of the body, sent unchanged. '' for no body. */
   readonly canonical: string;
-  /** Of the answer; `limits.telemetryAnswerBytes` where absent. */
+  /** Limit of the response. Absent: `limits.telemetryAnswerBytes`. */
   readonly maxBytes?: number;
-  /** `limits.telemetryTimeoutSeconds` where absent. */
+  /** Absent: `limits.telemetryTimeoutSeconds`. */
   readonly timeoutMs?: number;
 }
 
 export type LinkFiles = Pick<Enrolment, 'service' | 'caFile' | 'certificateFile' | 'certificateKeyFile'>;
 
-/** VALIDATION_ERROR where a file cannot be read, CONFLICT where no address of a service is known. */
+/** Opens a connection. VALIDATION_ERROR where a file cannot be read, CONFLICT where no address is known. */
 export function connectionTo(files: LinkFiles, env: Environment): Connection {
   const { service, caFile, certificateFile, certificateKeyFile } = files;
   if (service === null) throw noAddress();
@@ -49,16 +49,16 @@ export function connectionTo(files: LinkFiles, env: Environment): Connection {
   });
 }
 
-/** Of a plane that was enrolled by file. */
+/** The error of a plane that was enrolled by file. */
 const noAddress = (): GovError =>
   new GovError(
     'CONFLICT',
-    'expected the address of a service, but this plane was enrolled by file and knows none; keep mode manual-file in ' +
+    'expected the address of a service, but this plane was enrolled by file and has none; keep mode manual-file in ' +
       'telemetry.json, get other credentials by another request (gov planes token ID, gov plane enroll --force ' +
       '--request FILE), or enrol it over the network (--service)',
   );
 
-/** CONFLICT where no address of a service is known. */
+/** CONFLICT where no address of the service is known. */
 export function refuseWithoutAddress({ service }: Pick<Enrolment, 'service'>): void {
   if (service === null) throw noAddress();
 }
@@ -71,7 +71,7 @@ function readPem(path: string): string {
   }
 }
 
-/** One exchange; GovNetworkError where no answer came. */
+/** Sends one request. GovNetworkError where no response arrived. */
 export async function exchange(
   connection: Connection,
   {
@@ -109,7 +109,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** Of a problem body; null where it is none. */
+/** Code, detail and body of a problem response. Null for any other response. */
 export function problemOf(
   answer: Pick<LinkAnswer, 'status' | 'body'>,
 ): { code: string; detail: string; body: Record<string, unknown> } | null {
@@ -120,7 +120,7 @@ export function problemOf(
   return { code, detail: typeof detail === 'string' ? detail : '', body: body as Record<string, unknown> };
 }
 
-/** The headers of a signed message, and what is signed: `<timestamp>.<canonical>`. */
+/** The headers of a signed message. The signature covers `<timestamp>.<canonical>`. */
 export function signedHeaders(
   { key, signingSecret }: PlaneCredential,
   canonical: string,
@@ -136,7 +136,7 @@ export function signedHeaders(
 
 export interface LinkOptions {
   readonly enrolment: Enrolment;
-  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  /** Contains HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
   readonly env: Environment;
   readonly now: () => number;
 }
@@ -145,7 +145,7 @@ export class ServiceLink {
   readonly enrolment: Enrolment;
   readonly #connection: Connection | null;
   readonly #now: () => number;
-  /** Whether the pair before worked last. */
+  /** Whether the previous pair worked last. */
   #usesPrevious = false;
   #clockAheadMs: number | null = null;
 
@@ -156,7 +156,7 @@ export class ServiceLink {
     this.#now = now;
   }
 
-  /** The pair that worked last; the current one at first. */
+  /** The pair that worked last. The current pair at first. */
   get worked(): PlaneCredential {
     const { current, previous } = this.enrolment;
     return this.#usesPrevious && previous !== null
@@ -164,14 +164,16 @@ export class ServiceLink {
       : current;
   }
 
-  /** How far this machine's clock is ahead of the service's, by its last answer; null before there was one. */
+  /**
+   * Milliseconds by which this clock is ahead of the service, from its last response. Null before the first.
+   */
   get clockAheadMs(): number | null {
     return this.#clockAheadMs;
   }
 
   /**
-   * The answer of the first pair that is not refused, else the first refusal. GovNetworkError where none came; CONFLICT
-   * where the plane was enrolled by file.
+   * Returns the response to the first pair that the service accepts, else the first refusal. GovNetworkError
+   * where no response arrived. CONFLICT where the plane was enrolled by file.
    */
   async send(message: LinkMessage): Promise<LinkAnswer> {
     const connection = this.#connection;
@@ -183,7 +185,7 @@ export class ServiceLink {
       const askedMs = this.#now();
       const headers = signedHeaders(pair, message.canonical, askedMs);
       const answer = await exchange(connection, message, headers);
-      // the header has whole seconds, cut off
+      // the header has whole seconds, rounded down
       const theirsMs = Date.parse(answer.headers['date'] ?? '') + 500;
       const ahead = -aheadMs({ askedMs, answeredMs: this.#now(), theirsMs });
       if (Number.isFinite(ahead)) this.#clockAheadMs = ahead;
@@ -202,6 +204,6 @@ export class ServiceLink {
   }
 }
 
-/** Whether this pair is refused, which another one may not be: a clock that is off is no fault of the pair. */
+/** Whether the service refused this pair. A wrong clock refuses every pair, so it does not count. */
 const isRefusal = (answer: LinkAnswer): boolean =>
   answer.status === 401 && problemOf(answer)?.code !== 'TIMESTAMP_OUT_OF_RANGE';

@@ -1,7 +1,8 @@
 /**
- * What a plane keeps of its enrolment with a service. `keys/telemetry.json`, mode 0600, is the enrolment with its
- * credentials: it is replaced whole, so a crash leaves the enrolment before or the one after. `telemetry.json` holds
- * what its operator may choose: how reports leave, and how often. Proven by `test/plane/enrolment/exchange.test.ts`.
+ * The stored enrolment of a plane with a service. `keys/telemetry.json`, mode 0600, holds the enrolment and its
+ * credentials. The plane replaces it as a whole, so a crash leaves the former file or the new one.
+ * `telemetry.json` holds the choices of the operator: how reports leave and how often. Proven by
+ * `test/plane/enrolment/exchange.test.ts`.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import type { JsonSchema } from '../../src/service/call/explain.ts';
 
 export const enrolmentFiles = (dataDir: string) => ({
   enrolment: join(dataDir, 'keys', 'telemetry.json'),
-  /** What was asked by file and waits for its answer. */
+  /** An enrolment request by file that waits for its answer. */
   asked: join(dataDir, 'keys', 'enrolment-request.json'),
   settings: join(dataDir, 'telemetry.json'),
 });
@@ -27,21 +28,24 @@ export interface PlaneCredential {
 }
 
 export interface Enrolment {
-  /** Base URL of the environment, such as `https://gov.example.com/api/v1`; null where it was enrolled by file. */
+  /**
+   * Base URL of the environment, such as `https://gov.example.com/api/v1`. Null where the plane was enrolled by
+   * file.
+   */
   readonly service: string | null;
   readonly dataPlaneId: string;
   readonly projectId: string;
   readonly environment: Environment;
   /** Verifier key of the service, which cosigns checkpoints. */
   readonly cosignerKey: string;
-  /** Verifier key of its bundles of policies and settings; null where it has none. */
+  /** Verifier key of the service for plane configurations. Null where it has none. */
   readonly configKey: string | null;
   readonly current: PlaneCredential;
-  /** The pair before, of use until then (RFC 3339). */
+  /** The former pair, which works until `validUntil` (RFC 3339). */
   readonly previous: (PlaneCredential & { readonly validUntil: string }) | null;
-  /** How often the service would like a report. */
+  /** The interval between reports that the service asks for. */
   readonly reportIntervalSeconds: number;
-  /** Paths of PEM files: further authorities, the plane's own certificate and its key. */
+  /** Paths of PEM files: additional authorities, the client certificate and its key. */
   readonly caFile: string | null;
   readonly certificateFile: string | null;
   readonly certificateKeyFile: string | null;
@@ -52,9 +56,9 @@ const telemetryModes = ['auto', 'manual-file', 'off'] as const;
 export type TelemetryMode = (typeof telemetryModes)[number];
 
 export interface TelemetrySettings {
-  /** `auto`: sent; `manual-file`: made, and carried by hand; `off`: not made. */
+  /** `auto`: the plane sends reports. `manual-file`: a person carries them. `off`: the plane makes none. */
   readonly mode: TelemetryMode;
-  /** Seconds between reports; what the service would like where absent. */
+  /** Seconds between reports. Absent: the interval of the service. */
   readonly intervalSeconds?: number;
 }
 
@@ -99,23 +103,26 @@ const settingsSchema = object(
   ['mode'],
 );
 
-/** Null where the plane is not enrolled. FORBIDDEN where others may read it, VALIDATION_ERROR where it is damaged. */
+/**
+ * Null where the plane is not enrolled. FORBIDDEN where others may read the file, VALIDATION_ERROR where it is
+ * damaged.
+ */
 export function readEnrolment(dataDir: string): Enrolment | null {
   const { enrolment } = enrolmentFiles(dataDir);
   if (!existsSync(enrolment)) return null;
   refuseReadableByOthers(enrolment);
   try {
-    // the schema holds what the type says
+    // the schema checks what the type says
     return readConfigFile(enrolment, enrolmentSchema, `expected ${enrolment}`) as Enrolment;
   } catch (error) {
-    // what came may be a secret
+    // the detail leaves the value out, because it may be a secret
     const what = error instanceof Error ? error.message.replace(/, got .*$/s, '') : String(error);
     const detail = `${what}; restore it from a backup, or enrol again with gov plane enroll --force`;
     throw new GovError('VALIDATION_ERROR', detail);
   }
 }
 
-/** CONFLICT where there is an enrolment. */
+/** CONFLICT where the plane is already enrolled. */
 export function refuseEnrolled(dataDir: string): void {
   const before = readEnrolment(dataDir);
   if (before === null) return;
@@ -126,7 +133,7 @@ export function refuseEnrolled(dataDir: string): void {
   throw new GovError('CONFLICT', detail);
 }
 
-/** The enrolment; NOT_FOUND, with what to do, where there is none. */
+/** The enrolment. NOT_FOUND, with the next step, where the plane is not enrolled. */
 export function requireEnrolment(dataDir: string): Enrolment {
   const enrolment = readEnrolment(dataDir);
   if (enrolment !== null) return enrolment;
@@ -134,21 +141,21 @@ export function requireEnrolment(dataDir: string): Enrolment {
   throw new GovError('NOT_FOUND', what);
 }
 
-/** `auto` where nothing was chosen. VALIDATION_ERROR names the member at fault. */
+/** Mode `auto` where the operator chose nothing. VALIDATION_ERROR names the invalid member. */
 export function readTelemetrySettings(dataDir: string): TelemetrySettings {
   const { settings } = enrolmentFiles(dataDir);
   if (!existsSync(settings)) return { mode: 'auto' };
   return readConfigFile(settings, settingsSchema, `expected ${settings}`) as TelemetrySettings;
 }
 
-/** Durable when it returns: the enrolment before, or this one. */
+/** Durable when it returns. A crash leaves the former enrolment or this one. */
 export const writeEnrolment = (dataDir: string, enrolment: Enrolment): void =>
   replacePrivate(enrolmentFiles(dataDir).enrolment, `${JSON.stringify(enrolment, null, 2)}\n`);
 
 export const writeTelemetrySettings = (dataDir: string, settings: TelemetrySettings): void =>
   replacePrivate(enrolmentFiles(dataDir).settings, `${JSON.stringify(settings, null, 2)}\n`);
 
-/** Changes when either file is replaced: by which a running plane sees that it is enrolled, or rotated. */
+/** Changes when either file is replaced. A serving plane notices a new enrolment or a rotation by it. */
 export function enrolmentStamp(dataDir: string): string {
   const { enrolment, settings } = enrolmentFiles(dataDir);
   const stamps = [enrolment, settings].map((path) => {
@@ -158,8 +165,8 @@ export function enrolmentStamp(dataDir: string): string {
   return stamps.join(' ');
 }
 
-/** The pairs to try, in this order: the current one, and the one before while it may still be of use. */
+/** The pairs to try, in this order: the current one, then the former one while it still works. */
 export function credentialsOf({ current, previous }: Enrolment, nowMs: number): readonly PlaneCredential[] {
-  const isOfUse = previous !== null && nowMs < Date.parse(previous.validUntil);
-  return isOfUse ? [current, previous] : [current];
+  const isValid = previous !== null && nowMs < Date.parse(previous.validUntil);
+  return isValid ? [current, previous] : [current];
 }

@@ -1,4 +1,6 @@
-/** Changes the keys of a plane's logs with one leaf; nothing may be signed meanwhile. */
+/**
+ * The change of a plane's log keys: one leaf adds or retires a pair. No checkpoint may be signed meanwhile.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../src/contract/limits.ts';
@@ -34,18 +36,30 @@ interface Change extends KeyChange {
   readonly signers: readonly NoteSigner[];
 }
 
-/** How often a leaf may find that others came before it: its note names its index. */
+/**
+ * The leaf names its index, so an append may fail because other leaves came first. This is the number of
+ * attempts.
+ */
 const attempts = 1000;
 
-interface KeyPlace {
+interface KeyTarget {
   readonly dataDir: string;
   readonly store: Store;
-  /** The leaf is durable: files are put in order, and the keys in force are taken before anything is signed again. */
+  /**
+   * Runs after the leaf is durable. Sorts the key files and loads the keys in force before anything is signed.
+   */
   readonly taken: () => Promise<void>;
 }
 
-/** Nothing may be signed meanwhile. OVERLOADED where so much is recorded that the leaf finds no place. */
-export async function changeKeys({ dataDir, store, taken }: KeyPlace, order: KeyOrder): Promise<KeysChanged> {
+/**
+ * Appends the change and returns its result. The caller signs nothing meanwhile. OVERLOADED where other appends
+ * take every index. A crash before the leaf leaves unused key files. A crash after it leaves files that the
+ * next start sorts.
+ */
+export async function changeKeys(
+  { dataDir, store, taken }: KeyTarget,
+  order: KeyOrder,
+): Promise<KeysChanged> {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId, origin } = file;
   const history = await logKeys(store, projectId);
@@ -57,7 +71,7 @@ export async function changeKeys({ dataDir, store, taken }: KeyPlace, order: Key
   );
   const change = (order === 'rotate' ? add : retire)({ dataDir, file, history });
   const { index, record } = await appendChange(store, file, change);
-  // which holds: whatever fails from here on is told beside it
+  // the leaf is durable: a later failure is a warning
   history.read(index, record);
   const warning = await taken().then(
     () => null,
@@ -69,14 +83,14 @@ export async function changeKeys({ dataDir, store, taken }: KeyPlace, order: Key
   return { change: change.change, keys: change.keys, leaf: index, inForce, retired, trustFile, warning };
 }
 
-/** Signs with the keys that were taken; where that fails the keys changed all the same, which is what is answered. */
+/** Signs with the new keys. If signing fails, the change still holds, and the result carries a warning. */
 export async function signed(changed: KeysChanged, sign: () => Promise<void>): Promise<KeysChanged> {
   if (changed.warning !== null) return changed;
   try {
     await sign();
     return changed;
   } catch (error) {
-    const warning = `no checkpoint is signed with the keys in force yet: ${messageOf(error)}; a plane that serves tries again`;
+    const warning = `no checkpoint has the keys in force yet: ${messageOf(error)}; a serving plane tries again`;
     return { ...changed, warning };
   }
 }
@@ -91,19 +105,23 @@ async function appendChange(store: Store, { projectId, origin }: PlaneFile, chan
     const request = { projectId, leaves: [leaf], meter: { op: 'none', units: 0 }, auditSize: index } as const;
     if ((await store.append(request)).outcome === 'stored') return { index, record: leaf.record };
   }
-  throw new GovError('OVERLOADED', 'too much is recorded for the keys to change between; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });
+  throw new GovError(
+    'OVERLOADED',
+    `expected a free index for the key leaf, got ${attempts} other appends first; repeat later`,
+    {
+      retryAfterSeconds: limits.overloadRetrySeconds,
+    },
+  );
 }
 
 function add({ dataDir, file: { origin }, history }: Open): Change {
   const groups = history.groups.filter(({ until }) => until === null);
   if (groups.length > 1) {
-    const detail = `expected one pair of keys, but those of leaf ${groups[0]?.from} sign still`;
+    const detail = `expected one pair of keys, but those of leaf ${groups[0]?.from} still sign`;
     throw new GovError('CONFLICT', `${detail}; end the overlap with gov plane keys retire`);
   }
   const { keys, next, retired } = keyFolders(dataDir);
-  rmSync(next, { recursive: true, force: true }); // of a rotation that never came to its leaf
+  rmSync(next, { recursive: true, force: true }); // left by a rotation that never appended its leaf
   mkdirSync(next, { mode: 0o700 });
   const generations = [...logKeyFiles(keys), ...logKeyFiles(retired)].map(({ generation }) => generation);
   const generation = Math.max(history.groups.length, ...generations) + 1;
@@ -139,8 +157,8 @@ function retire({ dataDir, file: { origin }, history }: Open): Change {
 }
 
 /**
- * A service knows an enrolled plane by the key that it had then, until it enrols again. Durable before the leaf; a crash
- * before it leaves a copy of a key that signs the log as well.
+ * Keeps the key by which the service knows an enrolled plane, until the plane enrols again. The copy is durable
+ * before the leaf. A crash in between leaves a copy of a key that still signs the log.
  */
 function keepForTelemetry(dataDir: string): void {
   const { keys } = keyFolders(dataDir);
@@ -150,7 +168,7 @@ function keepForTelemetry(dataDir: string): void {
   replacePrivate(join(keys, telemetryKeyFile), readFileSync(from, 'utf8'));
 }
 
-/** False where the file is none or no key, such as what a copy that broke off left. */
+/** False where the file is missing or damaged, such as after an interrupted copy. */
 function hasTelemetryKey(dataDir: string): boolean {
   try {
     return readTelemetryKey(dataDir) !== null;

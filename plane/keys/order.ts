@@ -1,16 +1,18 @@
-/** The order to change the keys of a plane, and what became of it. */
+/**
+ * An order to change the keys of a plane, and its result.
+ */
 import type { KeyChange } from '../../src/core/note/key-history.ts';
 
 export interface KeysChanged {
   readonly change: KeyChange['change'];
-  /** Verifier keys that were added or retired. */
+  /** The verifier keys that the change added or retired. */
   readonly keys: readonly string[];
-  /** Index of the leaf that says so. */
+  /** Index of the leaf that records the change. */
   readonly leaf: number;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
   readonly trustFile: string;
-  /** What could not be done after the leaf, which holds, and who does it; null where all was. */
+  /** What failed after the durable leaf, and who repairs it. Null where nothing failed. */
   readonly warning: string | null;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The keys of a plane, held to what its log says of them: the first leaf pins the keys that it began with, `gov.key/1`
- * leaves add and retire keys (`src/core/note/key-history.ts`). The log decides, the files follow: a crash between a leaf and the
- * files leaves files in `keys/next` or `keys/` that the next start puts where they belong.
- * Proven by `test/plane/data/init.test.ts` and `test/plane/keys/rotate.test.ts`.
+ * The keys of a plane, checked against its log. The first leaf pins the original keys, and `gov.key/1` leaves
+ * add and retire keys (`src/core/note/key-history.ts`). The log decides, and the files follow it. A crash
+ * between a leaf and the files leaves files in `keys/next` or `keys/`, which the next start moves. Proven by
+ * `test/plane/data/init.test.ts` and `test/plane/keys/rotate.test.ts`.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,17 +16,17 @@ import { type HostKeys, keyName, logKeyFiles, readKeys, readPrivateKey } from '.
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
 
-/** The keys of a plane that is open: other ones from a rotation on. */
+/** The keys of an open plane. A rotation replaces them. */
 export interface PlaneKeys extends HostKeys {
-  /** Takes them as the log has them now, with files put in order. */
+  /** Loads the keys in force from the log, after it moved the files. */
   reload(): Promise<void>;
-  /** The log has other keys than this process could take: nothing is signed until it starts again. */
+  /** Stops all signing until the next start, because this process could not load the keys in force. */
   fail(error: GovError): void;
 }
 
 /**
- * The keys of a plane as its log has them, with files put in order. STORAGE_FAULT where a key is missing or another
- * one came, FORBIDDEN where others may read one.
+ * Returns the keys that the log names, after it moved the files. STORAGE_FAULT where a key is missing or
+ * another key took its place. FORBIDDEN where others may read a key.
  */
 export async function planeKeys(
   store: Pick<StoreReader, 'leaf' | 'leavesOf'>,
@@ -60,14 +60,14 @@ async function keysNow(
   settleKeys(dataDir, history);
   const keys = readKeys(dataDir);
   refuseForeignKeys(history, keys.verifierKeys(origin));
-  const once = (name: string): string[] =>
+  const retired = (name: string): string[] =>
     history.retired.map(({ algorithm, publicKey }) => verifierKeyText(name, algorithm, publicKey));
-  return { ...keys, verifierKeys: (name) => [...keys.verifierKeys(name), ...once(name)] };
+  return { ...keys, verifierKeys: (name) => [...keys.verifierKeys(name), ...retired(name)] };
 }
 
 /**
- * Refuses to serve a log that its leaves say is signed by other keys than these: a checkpoint signed with them would
- * verify nowhere. STORAGE_FAULT, naming each key that is missing and each that is not pinned.
+ * Refuses keys other than those that the log pins. No client could verify a checkpoint signed with them.
+ * STORAGE_FAULT names each missing key and each key that is not pinned.
  */
 export function refuseForeignKeys(history: KeyHistory, verifierKeys: readonly string[]): void {
   const pinned = history.inForce.map(({ text }) => text);
@@ -76,14 +76,14 @@ export function refuseForeignKeys(history: KeyHistory, verifierKeys: readonly st
   if (missing.length === 0 && foreign.length === 0) return;
   throw new GovError(
     'STORAGE_FAULT',
-    'expected the keys that the first leaf of the log pins, with those that later leaves added and without those they ' +
-      `retired, but ${missing.map(keyName).join(' and ') || 'none'} ` +
-      `is missing and ${foreign.map(keyName).join(' and ') || 'none'} came instead; ` +
-      'restore keys/ of this very data directory from a backup',
+    'expected the keys in force by the log (pinned by its first leaf, added and retired by later ones), ' +
+      `but ${missing.map(keyName).join(' and ') || 'none'} ` +
+      `is missing and ${foreign.map(keyName).join(' and ') || 'none'} is here instead; ` +
+      'restore keys/ of this data directory from a backup',
   );
 }
 
-/** The keys of a directory as the next start puts them in order: with those that wait in `next`, without retired ones. */
+/** The verifier keys after the next start: with keys that wait in `next`, without retired keys. */
 export function settledKeys(
   { dataDir, origin }: Pick<PlaneConfig, 'dataDir' | 'origin'>,
   history: KeyHistory,
@@ -96,16 +96,16 @@ export function settledKeys(
 
 export const keyFolders = (dataDir: string) => ({
   keys: join(dataDir, 'keys'),
-  /** Made, but not yet in the log. */
+  /** Generated keys that no leaf has added yet. */
   next: join(dataDir, 'keys', 'next'),
   retired: join(dataDir, 'keys', 'retired'),
 });
 
 /**
- * Puts key files where the log says that they belong, and the public keys in force into the trust file, which keeps its
- * witnesses and its quorum, and stays without a retired key that its owner took out. Again without effect. Keys in `next`
- * that the log does not know are left there. An Ed25519 key is the first of its pair to come to `keys` and the last to
- * leave it: what reads the keys after a crash, before they are put in order, finds no half of a pair that it cannot use.
+ * Moves key files to the folders that the log implies, and adds the public keys in force to the trust file. The
+ * trust file keeps its witnesses, its quorum, and the removal of a retired key by its owner. A second call
+ * changes nothing. Keys in `next` that the log does not know stay there. The Ed25519 key of a pair enters
+ * `keys` first and leaves it last. A reader after a crash therefore never finds a half pair that it cannot use.
  */
 export function settleKeys(dataDir: string, history: KeyHistory): void {
   const { keys, next, retired } = keyFolders(dataDir);
@@ -124,7 +124,7 @@ interface Move {
   readonly order: Algorithms;
 }
 
-/** Moves the files of these keys; each move is durable before the next. */
+/** Moves the files of these keys. Each move is durable before the next one starts. */
 function move({ from, to, wanted, origin, order }: Move): void {
   if (wanted.length === 0) return;
   const texts = new Set(wanted.map(({ text }) => text));
@@ -140,7 +140,7 @@ function move({ from, to, wanted, origin, order }: Move): void {
 const signerOf = { ed25519: ed25519Signer, mlDsa44: mlDsa44Signer };
 type Algorithms = readonly (keyof typeof signerOf)[];
 
-/** Each file on its own: a crash may have left half a pair, or half a file of a key that never came to the log. */
+/** Reads each file by itself. A crash may leave half a pair, or part of a key that never reached the log. */
 const keysIn = (folder: string, origin: string, order: Algorithms = ['ed25519', 'mlDsa44']) =>
   logKeyFiles(folder).flatMap((pair) =>
     order.flatMap((algorithm) => {
@@ -150,7 +150,7 @@ const keysIn = (folder: string, origin: string, order: Algorithms = ['ed25519', 
     }),
   );
 
-/** Null for a file that holds no key. FORBIDDEN where others may read it. */
+/** Returns null for a file without a key. FORBIDDEN where others may read the file. */
 export function verifierKeyIn(path: string, algorithm: keyof typeof signerOf, origin: string): string | null {
   try {
     return signerOf[algorithm](origin, readPrivateKey(path)).verifierKey;

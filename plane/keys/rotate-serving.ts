@@ -1,8 +1,9 @@
 /**
- * Keys changed beside a serving plane: `gov plane keys` leaves an order in `keys/`, which nobody but the owner of the keys
- * can write, and the process that serves takes it within a second: it signs nothing while the leaf is appended and the keys
- * of the log are taken, and answers in a file beside. Recording goes on. A crash leaves what one of a plane that does not
- * serve leaves. Proven by `test/plane/keys/rotate-serving.long.test.ts`.
+ * The change of log keys while the plane serves. `gov plane keys` writes an order into `keys/`, where only the
+ * owner of the keys can write. The serving process takes the order within a second. It stops signing while it
+ * appends the leaf and loads the new keys, and writes the result into another file. Recording continues. A
+ * crash leaves the same state as in a plane that does not serve (`rotate.ts`). Proven by
+ * `test/plane/keys/rotate-serving.long.test.ts`.
  */
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ interface Order {
   /** 32 hex digits. */
   readonly id: string;
   readonly order: KeyOrder;
-  /** Unix milliseconds: whoever ordered it waits no longer. */
+  /** Unix milliseconds. After this time the caller no longer waits. */
   readonly untilMs: number;
 }
 
@@ -35,13 +36,16 @@ type Answer = { readonly id: string } & (
   | { readonly refused: { readonly code: string; readonly detail: string } }
 );
 
-/** `.part`: of a moment, and in no backup. One order waits at a time; each is answered in a file of its own. */
+/**
+ * `.part` files are temporary, and backups skip them. One order waits at a time. Each answer has a file of its
+ * own.
+ */
 const orderPath = (dataDir: string): string => join(dataDir, 'keys', 'order.part');
 const answerPath = (dataDir: string, id: string): string => join(dataDir, 'keys', `answer-${id}.part`);
 
 const lookMs = 500;
 
-/** The process that serves a data directory; null where none does, whatever one that crashed has left. */
+/** The process that serves a data directory. Null where none serves it, also after a crash. */
 export function servingProcess(dataDir: string): number | null {
   if (!isHeld(storeFiles(dataDir).lock)) return null;
   try {
@@ -50,7 +54,7 @@ export function servingProcess(dataDir: string): number | null {
     process.kill(pid, 0);
     return pid;
   } catch {
-    return null; // something else holds it, which whoever opens the store is told
+    return null; // another process holds the lock: opening the store reports it
   }
 }
 
@@ -65,11 +69,14 @@ function isHeld(lock: string): boolean {
   }
 }
 
-/** What the process that serves answers; CONFLICT where it does not, or another order waits. */
+/**
+ * Orders the change and returns the result of the serving process. CONFLICT where it does not answer in time,
+ * or another order waits.
+ */
 export async function askServing(dataDir: string, order: KeyOrder, pid: number): Promise<KeysChanged> {
   const id = randomBytes(16).toString('hex');
   const answerFile = answerPath(dataDir, id);
-  place(dataDir, { id, order, untilMs: now() + limits.keyOrderSeconds * 1000 });
+  placeOrder(dataDir, { id, order, untilMs: now() + limits.keyOrderSeconds * 1000 });
   const deadline = performance.now() + limits.keyOrderSeconds * 1000;
   while (performance.now() < deadline) {
     const answer = jsonIn<Answer>(answerFile);
@@ -81,13 +88,16 @@ export async function askServing(dataDir: string, order: KeyOrder, pid: number):
   }
   if (jsonIn<Order>(orderPath(dataDir))?.id === id) rmSync(orderPath(dataDir), { force: true });
   const detail =
-    `expected process ${pid}, which serves ${dataDir}, to change the keys within ${limits.keyOrderSeconds} s; ` +
-    'look at its log; or stop it, and repeat';
+    `expected process ${pid}, which serves ${dataDir}, to change the keys within ${limits.keyOrderSeconds} s, got no answer; ` +
+    'read its log, or stop it and repeat';
   throw new GovError('CONFLICT', detail);
 }
 
-/** The order appears with its text or not at all, and in place of none that somebody waits for. */
-function place(dataDir: string, order: Order): void {
+/**
+ * Creates the order file atomically. Replaces an expired order only. A crash leaves a draft or an order, and
+ * both expire.
+ */
+function placeOrder(dataDir: string, order: Order): void {
   const file = orderPath(dataDir);
   const draft = join(dataDir, 'keys', `order-${order.id}.part`);
   if ((jsonIn<Order>(file)?.untilMs ?? Infinity) < now()) rmSync(file, { force: true });
@@ -98,7 +108,7 @@ function place(dataDir: string, order: Order): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new GovError(
       'CONFLICT',
-      'another order to change the keys waits; look at what it did, then repeat',
+      'expected no other order to change the keys, but one waits; check its result, then repeat',
     );
   } finally {
     rmSync(draft, { force: true });
@@ -111,11 +121,11 @@ function resultOf(answer: Answer): KeysChanged {
   throw new GovError(Object.hasOwn(problems, code) ? (code as ProblemCode) : 'INTERNAL', detail);
 }
 
-/** Null where there is none yet, or something else, such as a pipe, which reading would wait for. */
+/** Null where the file does not exist yet or is not a regular file, such as a pipe that would block. */
 function jsonIn<Value>(path: string): Value | null {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Value; // written by this release beside this one
+    return JSON.parse(readFileSync(path, 'utf8')) as Value; // this release wrote it
   } catch {
     return null;
   }
@@ -130,7 +140,7 @@ export interface KeyOrdersOptions {
   readonly log: Log;
 }
 
-/** Takes orders beside a serving plane. `options` is asked when the first one comes. */
+/** Takes orders while the plane serves. Calls `options` when the first order arrives. */
 export function keyOrders(dataDir: string, options: () => KeyOrdersOptions): Background {
   let timer: NodeJS.Timeout | undefined;
   let working: Promise<void> | undefined;
@@ -149,7 +159,7 @@ export function keyOrders(dataDir: string, options: () => KeyOrdersOptions): Bac
   };
 }
 
-/** Never rejects: whatever lies in the folder, the plane serves on. */
+/** Never rejects: an unexpected file in the folder does not stop the plane. */
 async function take(options: KeyOrdersOptions): Promise<void> {
   const { dataDir, log } = options;
   try {
@@ -160,11 +170,11 @@ async function take(options: KeyOrdersOptions): Promise<void> {
     const answer = await answerTo(asked, options);
     replacePrivate(answerPath(dataDir, asked.id), `${JSON.stringify(answer)}\n`);
   } catch (error) {
-    log.error({ err: error }, 'an order to change the keys of the log could not be answered');
+    log.error({ err: error }, 'could not answer an order to change the keys of the log');
   }
 }
 
-/** Null for what is no order of this release. */
+/** Null for anything but an order of this release. */
 function orderIn(path: string): Order | null {
   const found = jsonIn<Partial<Order> | null>(path);
   const { id, order, untilMs } = found ?? {};
@@ -175,14 +185,14 @@ function orderIn(path: string): Order | null {
 
 const idForm = /^[0-9a-f]{32}$/;
 
-/** Answers that nobody came for, and orders that nobody could give. */
+/** Removes answers that no caller fetched and drafts of interrupted orders. */
 function removeOldParts(dataDir: string): void {
   const folder = join(dataDir, 'keys');
   for (const name of readdirSync(folder).filter((each) =>
     /^(?:answer|order)-[0-9a-f]{32}\.part$/.test(each),
   )) {
     const path = join(folder, name);
-    // an asker takes its answer away meanwhile
+    // the caller may remove its answer meanwhile
     const writtenMs = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
     if (writtenMs < now() - limits.keyOrderSeconds * 1000) rmSync(path, { force: true });
   }
@@ -209,13 +219,13 @@ async function answerTo({ id, order }: Order, options: KeyOrdersOptions): Promis
 
 const trees: readonly TreeName[] = ['audit', 'metering'];
 
-/** Throws as signing does: keys of a log that is not signed any more do not change. */
+/** Throws as signing does. A log that can no longer be signed keeps its keys. */
 async function refuseUnsigned(
   tree: TreeName,
   { projectId, checkpoints, store }: KeyOrdersOptions,
 ): Promise<void> {
   const { checkpoint, note } = await checkpoints.sign(projectId, tree);
-  // which looks at a head that was signed before against what was learnt since
+  // compares a head that was signed earlier with newer knowledge
   await store.saveCheckpoint(projectId, tree, checkpoint, () => note);
 }
 
@@ -228,7 +238,8 @@ async function changeHere(
     try {
       await keys.reload();
     } catch (cause) {
-      const detail = 'the keys in force could not be taken, and nothing is signed until a restart';
+      const detail =
+        'expected to load the keys in force, which failed; the plane signs nothing until a restart';
       const failed = new GovError('STORAGE_FAULT', detail, { cause });
       keys.fail(failed);
       log.error({ err: failed }, 'the log has other keys than this process');

@@ -1,11 +1,10 @@
 /**
- * `gov plane keys rotate` and `retire`: other keys for the logs of a plane, by the process that serves it where one does
- * (`rotate-serving.ts`). New keys are
- * made, durable, and added by a leaf that an old and the new Ed25519 key sign; from then on every checkpoint is signed
- * by both, until the old keys are retired by a leaf of the new one. Public keys stay for ever: in the log, the trust
- * file and `GET /log/key`. A crash before the leaf leaves keys that nobody uses; after it the leaf holds, and the next
- * start or the same command does the rest. Proven by `test/plane/keys/rotate.test.ts` and, killed at each step,
- * `test/plane/keys/rotate-crash.long.test.ts`.
+ * `gov plane keys rotate` and `retire`: new keys for the logs of a plane. A serving process makes the change
+ * itself (`rotate-serving.ts`). The command writes the new keys durably, then appends a leaf that an old and
+ * the new Ed25519 key sign. From then on both pairs sign every checkpoint, until a leaf of the new pair retires
+ * the old one. Public keys stay permanently in the log, the trust file and `GET /log/key`. A crash before the
+ * leaf leaves unused keys. After the leaf, the next start or the same command completes the change. Proven by
+ * `test/plane/keys/rotate.test.ts` and, killed at each step, `test/plane/keys/rotate-crash.long.test.ts`.
  */
 import { join, resolve } from 'node:path';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
@@ -21,10 +20,12 @@ import { askServing, servingProcess } from './rotate-serving.ts';
 import type { KeysChanged, KeyOrder } from './order.ts';
 import { changeKeys, signed } from './change.ts';
 
-/** CONFLICT where the keys before the last rotation still sign, or where the process that serves does not answer. */
+/**
+ * CONFLICT where the keys before the last rotation still sign, or where the serving process does not answer.
+ */
 export const rotateKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'rotate');
 
-/** CONFLICT where there is one pair of keys only, or where the process that serves does not answer. */
+/** CONFLICT where the plane has one pair of keys, or where the serving process does not answer. */
 export const retireKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'retire');
 
 async function changing(dataDir: string, order: KeyOrder): Promise<KeysChanged> {

@@ -1,6 +1,6 @@
 /**
- * How long a plane's disk lasts: what is free, against what its databases grew in the last week, or since its log began.
- * Proven by `test/plane/serve/disk.test.ts`.
+ * Estimates how long a plane's disk lasts: free space divided by the growth of the databases in the last
+ * week. A younger log counts from its beginning. Proven by `test/plane/serve/disk.test.ts`.
  */
 import { statfsSync } from 'node:fs';
 import { artifactBytes } from '../../src/host/exports/artifact-bytes.ts';
@@ -8,20 +8,20 @@ import { growthOf } from '../../src/store/file/growth.ts';
 
 const dayMs = 24 * 3600 * 1000;
 const windowMs = 7 * dayMs;
-/** A log that is younger says nothing of how it grows. */
+/** A younger log gives no growth rate. */
 const leastMs = 3600 * 1000;
-/** From which readiness refuses: it is not there to be filled. */
+/** Readiness refuses below this much free space, so it does not count as room to fill. */
 const keptBytes = 512 * 1024 * 1024;
 const keptShare = 0.05;
 
 export interface Disk {
   readonly freeBytes: number;
   readonly databaseBytes: number;
-  /** Artifacts of exports, which can be made again. */
+  /** Artifacts of exports. They can be rebuilt. */
   readonly exportBytes: number;
-  /** Null where the log is younger than an hour. */
+  /** Null while the log is younger than an hour. */
   readonly bytesPerDay: number | null;
-  /** Until the plane is not ready any more; null where that is not known or nothing grows. */
+  /** Days until the plane is no longer ready. Null where the rate is unknown or nothing grows. */
   readonly daysLeft: number | null;
 }
 

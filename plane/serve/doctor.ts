@@ -1,7 +1,7 @@
 /**
- * `gov plane doctor`: whether a plane could serve as it is configured, whether its reports would reach their service, and
- * what to do where not. Looks, and changes nothing; also while the plane serves. The looks that a service needs too are
- * in `src/host/data/checks.ts`. Proven by `test/plane/serve/doctor.test.ts`.
+ * `gov plane doctor`: checks whether a plane can serve and whether its reports reach the service. Each failed
+ * check says what to do. The doctor changes nothing and also runs while the plane serves. Checks shared with
+ * the service are in `src/host/data/checks.ts`. Proven by `test/plane/serve/doctor.test.ts`.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -43,7 +43,7 @@ import { telemetryStatus } from './status.ts';
 export interface PlaneDoctorOptions extends PlaneFlags {
   readonly dataDir: string;
   readonly env?: Variables;
-  /** Where a unit is looked for; where systemd looks where absent. */
+  /** Folders that may contain the unit. Defaults to the folders of systemd. */
   readonly unitFolders?: readonly string[];
 }
 
@@ -102,7 +102,9 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examineService(dataDir, { examine, env });
 }
 
-/** Of a database that is sound: whether copies of what was removed are in its files, which no stop takes away. */
+/**
+ * Checks a sound database for copies of removed data in its files. Stopping the plane does not remove them.
+ */
 function lookAtUnused(dataDir: string): Found {
   const { main } = storeFiles(dataDir);
   const detail = 'its newest leaves verify, and it has what was signed last';
@@ -122,7 +124,7 @@ function lookAtUnused(dataDir: string): Found {
   );
 }
 
-/** Every file with a secret, and the directory around them. */
+/** Checks the mode of every file with a secret and of the data directory. */
 function lookAtSecrets(dataDir: string): Found {
   const secrets = dataFiles(dataDir).filter(({ kind }) => kind === 'secret' || kind === 'subjects');
   for (const { path } of secrets) refuseReadableByOthers(join(dataDir, path));
@@ -143,7 +145,7 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
   return daysLeft < 30 ? warn(detail, 'make room, or move the plane to a larger disk') : ok(detail);
 }
 
-/** The outbox opens, and the log has what was reported of it. */
+/** Checks that the outbox opens and that the log contains every reported head. */
 async function lookAtTelemetry(dataDir: string): Promise<Found> {
   const advice = 'each reason is explained in docs/reference/health.md, "Data plane: reporting to a service"';
   const { reasons, enrolled } = telemetryStatus(dataDir);
@@ -173,7 +175,7 @@ function lookAtCertificate({ tls }: PlaneConfig): Found {
   return fault.startsWith('tls_certificate_expires') ? warn(fault, advice) : fail(fault, advice);
 }
 
-/** The ports of the process that serves this very directory. */
+/** Returns the ports of the process that serves this directory. */
 function portsOf(dataDir: string): ReadonlySet<number> {
   try {
     const text = readFileSync(join(dataDir, 'run.json'), 'utf8');
@@ -182,7 +184,7 @@ function portsOf(dataDir: string): ReadonlySet<number> {
     const urls = [baseUrl, metricsUrl].filter((url) => typeof url === 'string');
     return new Set(urls.map((url) => Number(new URL(url).port)));
   } catch {
-    // it does not serve
+    // No process serves it.
     return new Set();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Lines of `GET /metrics` that a plane alone has: how long its disk lasts, what it has signed, by which configuration it
- * serves. What is read from the disk is read once a minute. Proven by `test/plane/serve/disk.test.ts`.
+ * The `GET /metrics` lines that only a plane has: disk, signed checkpoints and the configuration in force.
+ * The plane reads the disk once a minute for them. Proven by `test/plane/serve/disk.test.ts`.
  */
 import { openCheckpoint } from '../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
@@ -11,11 +11,11 @@ export interface Signed {
   readonly size: number;
   /** Base64. */
   readonly root: string;
-  /** RFC 3339; null where no signature binds a time (ML-DSA-44 does, Ed25519 does not). */
+  /** RFC 3339. Null where no signature binds a time: ML-DSA-44 binds one, Ed25519 does not. */
   readonly signedAt: string | null;
 }
 
-/** A checkpoint of this log, verified. Throws NoteError as `openCheckpoint` does. */
+/** Verifies and opens a checkpoint of this log. Throws NoteError as `openCheckpoint` does. */
 export function signedOf(note: string, verifierKeys: readonly string[], origin: string): Signed {
   const { checkpoint, signedBy } = openCheckpoint(note, verifierKeys.map(parseVerifierKey), origin);
   const seconds = signedBy.reduce((most, { timestampSeconds }) => Math.max(most, timestampSeconds ?? 0), 0);
@@ -29,7 +29,7 @@ export function signedOf(note: string, verifierKeys: readonly string[], origin: 
 export interface GaugeOptions {
   readonly dataDir: string;
   readonly configHash: string;
-  /** The newest checkpoint of the audit log; null where nothing is signed. */
+  /** The newest checkpoint of the audit log. Null before the first signature. */
   readonly signed: () => Promise<Signed | null>;
   readonly now: () => number;
 }

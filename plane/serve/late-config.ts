@@ -1,10 +1,12 @@
-/** What asks for configurations beside a serving plane, loaded once the plane listens: it starts no later for it. */
+/**
+ * Loads the client that fetches configurations after startup, so that it does not delay the first request.
+ */
 import type { Background } from '../../src/host/process/run.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { ConfigSync, SyncOptions } from '../config/sync.ts';
 
 export interface LateBackground extends Background {
-  /** For health; empty until it is loaded. */
+  /** Reasons for health. Empty until the client is loaded. */
   reasons(): readonly string[];
   metrics(): readonly string[];
 }
@@ -35,7 +37,7 @@ export function lateConfigSync(options: SyncOptions, log: Log): LateBackground {
   };
 }
 
-/** Several as one. */
+/** Combines several background tasks into one. */
 export const together = (...parts: readonly Background[]): Background => ({
   start: () => {
     for (const part of parts) part.start();

@@ -1,16 +1,16 @@
-/** The telemetry of a serving plane, loaded behind whoever waited for the plane to listen: it answers no later for it. */
+/** Loads telemetry after startup, so that it does not delay the first request. */
 import type { Background } from '../../src/host/process/run.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { Telemetry, TelemetryOptions } from '../telemetry/schedule.ts';
 
 export interface LateTelemetry extends Background {
-  /** For health; empty until it is loaded. */
+  /** Reasons for health. Empty until telemetry is loaded. */
   reasons(): readonly string[];
 }
 
 const loadAfterMs = 100;
 
-/** `options` is asked when it is loaded. */
+/** Calls `options` when telemetry loads. */
 export function lateTelemetry(options: () => TelemetryOptions, log: Log): LateTelemetry {
   let telemetry: Telemetry | undefined;
   let loading: Promise<void> | undefined;

@@ -1,8 +1,8 @@
-/** What a plane serves: the recording, proving, deciding and reading groups for one tenant. */
+/** The operations of a plane: the recording, proving, deciding and reading groups for one tenant. */
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
 
-/** Groups of the hosted service alone: they need people and many projects. */
+/** Groups that only the hosted service has. They need people and many projects. */
 const hosted: ReadonlySet<Tag> = new Set([
   'Auth',
   'Billing',

@@ -1,6 +1,6 @@
 /**
- * What a plane's directory says of it, whether it serves or not: its disk and its telemetry. What cannot be read is told
- * as a reason, not thrown. Proven by `test/plane/serve/disk.test.ts`.
+ * Reports the disk and the telemetry of a plane from its directory, whether the plane serves or not.
+ * An unreadable part becomes a reason and throws nothing. Proven by `test/plane/serve/disk.test.ts`.
  */
 import { GovError } from '../../src/contract/problems.ts';
 import { now } from '../../src/host/process/clock.ts';
@@ -10,7 +10,7 @@ import { telemetryStatus, type TelemetryStatus } from './status.ts';
 export interface Overview {
   readonly disk: Disk | null;
   readonly telemetry: TelemetryStatus | null;
-  /** Why one of them is null. */
+  /** Says why a part is null. */
   readonly reasons: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Whether a plane's service can be reached, step by step, so that what fails has a name: proxy, name, connection, TLS,
- * HTTP, and how far the two clocks are apart, since a signed message more than 300 s off is refused. Nothing but a
- * `GET /health/live` is sent, without a credential. Proven by `test/plane/serve/doctor.test.ts`.
+ * Checks step by step whether a plane reaches its service: proxy, DNS name, connection, TLS, HTTP and clock.
+ * Each failing step has a name. The service refuses a signed message whose time is more than 300 s off. The
+ * check sends only `GET /health/live`, without a credential. Proven by `test/plane/serve/doctor.test.ts`.
  */
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
@@ -16,10 +16,13 @@ import { enrolmentFiles, readEnrolment, type Enrolment } from '../enrolment/stor
 import { connectionTo } from '../enrolment/link.ts';
 
 const patienceMs = 5000;
-/** From which a signed message is refused, and from which it is worth a word. */
+/** Clock differences from which the service refuses a message, and from which the doctor warns. */
 const skew = { failMs: 300_000, warnMs: 30_000 } as const;
 
-/** One check where the plane is not enrolled; else one for each step, until one fails. */
+/**
+ * Returns one check for a plane that is not enrolled. Otherwise returns a check per step, up to the first
+ * failure.
+ */
 export async function examineService(
   dataDir: string,
   { examine, env }: { readonly examine: Examine; readonly env: Variables },
@@ -74,7 +77,7 @@ async function lookAtName(url: URL): Promise<Found> {
   }
 }
 
-/** Opens a connection, and closes it again. */
+/** Opens a connection and closes it. */
 async function lookAtConnection(url: URL): Promise<Found> {
   const startedMs = performance.now();
   const cause = await new Promise<unknown>((settle) => {
@@ -92,7 +95,7 @@ async function lookAtConnection(url: URL): Promise<Found> {
   return fail(message, hint ?? 'check the network and firewalls');
 }
 
-/** TLS and HTTP, the way that reports go; and the clock. */
+/** Checks TLS and HTTP on the path that reports take, and compares the clocks. */
 async function lookAtAnswers(
   enrolment: Enrolment,
   { env, examine }: { readonly env: Variables; readonly examine: Examine },
@@ -112,7 +115,7 @@ async function lookAtAnswers(
     if (headers['gov-api-version'] === undefined) {
       return fail(`${enrolment.service} answers ${status}, and is no gov`, 'look at what stands before it');
     }
-    // the header has whole seconds, cut off
+    // The header cuts the time to whole seconds.
     const theirsMs = Date.parse(headers['date'] ?? '') + 500;
     await examine('clock', () => lookAtClock(aheadMs({ askedMs, answeredMs, theirsMs })));
     const secure = connection.secure ? 'over TLS' : 'without TLS';

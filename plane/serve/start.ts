@@ -1,5 +1,5 @@
 /**
- * `gov plane serve`: a plane's configuration, store and keys, put together and served by `src/host`.
+ * `gov plane serve`: combines a plane's configuration, store and keys, and serves them with `src/host`.
  * Proven by `test/plane/data/init.test.ts` and `test/plane/lifecycle.test.ts`.
  */
 import { existsSync } from 'node:fs';
@@ -39,13 +39,13 @@ import { planeOperations } from './operations.ts';
 export interface ServeOptions extends PlaneFlags {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Take the newest signed notes of the database as the truth where `heads.db` was lost or is older. */
+  /** Rebuilds a lost or older `heads.db` from the newest signed notes in the database. */
   readonly rebuildHeads?: boolean | undefined;
-  /** Witnesses instead of the configured ones, each `VERIFIERKEY@URL`. */
+  /** Replaces the configured witnesses. Each is `VERIFIERKEY@URL`. */
   readonly witness?: readonly string[] | undefined;
-  /** Where logs go; stderr where absent. */
+  /** Destination of logs. Defaults to stderr. */
   readonly log?: Log;
-  /** Lag of the event loop from which load is shed; tests share their loop with the server. */
+  /** Event loop lag at which the server sheds load. Tests share their loop with the server. */
   readonly overloadDelayMs?: number;
   readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
   readonly operations?: readonly OperationId[];
@@ -53,7 +53,10 @@ export interface ServeOptions extends PlaneFlags {
 
 export type RunningPlane = Running;
 
-/** VALIDATION_ERROR for a bad configuration, CONFLICT where another process serves it, STORAGE_FAULT. */
+/**
+ * VALIDATION_ERROR for a bad configuration, CONFLICT while another process serves the directory,
+ * STORAGE_FAULT.
+ */
 export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
   const env = options.env ?? process.env;
@@ -119,7 +122,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   });
 }
 
-/** Their files are put in order before anything else reads them: a crash may have left them between two places. */
+/** Settles the key files before anything reads them. A crash may have left them between two places. */
 async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {
   const keys = await planeKeys(store, config);
   removeDrafts(join(config.dataDir, 'keys'));
@@ -127,7 +130,7 @@ async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {
   return keys;
 }
 
-/** What its witnesses can hold against it. */
+/** The log that witnesses can present evidence about. */
 const ownLog = ({ dataDir, origin }: PlaneConfig, keys: HostKeys): OwnLog => ({
   origin,
   get verifierKeys() {
@@ -136,7 +139,7 @@ const ownLog = ({ dataDir, origin }: PlaneConfig, keys: HostKeys): OwnLog => ({
   remember: (head) => rememberHeads(dataDir, [head]),
 });
 
-/** CONFLICT where the log lacks what was reported of it. Loaded only where something was. */
+/** CONFLICT where the log lacks a reported head. Loads the check only where the plane has sent a report. */
 async function holdToTelemetry(dataDir: string): Promise<void> {
   if (!existsSync(join(dataDir, 'telemetry.db'))) return;
   const { holdToReported } = await import('../telemetry/reported.ts');

@@ -1,6 +1,7 @@
 /**
- * How a plane stands with its service: what waits, what was refused, when it was reached. Read by the serving plane for
- * its health and metrics, and by commands out of the files, to read only. Proven by `test/plane/telemetry/serving.test.ts`.
+ * The state of a plane's reporting: waiting reports, refused reports and the last contact with the service.
+ * The serving plane reads it for health and metrics. Commands read it from the files, read-only.
+ * Proven by `test/plane/telemetry/serving.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -17,29 +18,29 @@ import { outboxFile, readOutbox, type Outbox } from '../telemetry/outbox.ts';
 export interface TelemetryStatus {
   readonly enrolled: boolean;
   readonly mode: TelemetryMode;
-  /** Base URL; null where the plane is not enrolled. */
+  /** Base URL. Null where the plane is not enrolled. */
   readonly service: string | null;
   readonly dataPlaneId: string | null;
   readonly reportsWaiting: number;
-  /** When the oldest report was made that has no receipt. */
+  /** Creation time of the oldest report without a receipt. */
   readonly oldestWaitingAt: string | null;
   readonly reportsRefused: number;
   readonly challengesOpen: number;
   readonly challengesRefused: number;
   readonly lastContactAt: string | null;
   readonly failingSince: string | null;
-  /** Each begins with a word, as those of health do; none makes a plane unready. */
+  /** Each reason begins with a code, as in health. No reason makes a plane unready. */
   readonly reasons: readonly string[];
 }
 
-/** For how long a refusal is told of: 30 days. */
+/** Health shows a refusal for 30 days. */
 const toldMs = 30 * 24 * 3600 * 1000;
 
-/** From when on an answer that is not settled is told of. */
+/** Health shows an answer without a receipt after this time. */
 const lateMs = 3600 * 1000;
 const behind =
   'outbox_behind: the service holds other reports than this outbox, as after a lost or older telemetry.db';
-/** What is known, and what is done about it. */
+/** Describes the state and the next step. */
 const behindOf = (mode: TelemetryMode): string =>
   mode === 'auto'
     ? `${behind}; it is asked for the newest one, and the plane goes on behind it`
@@ -59,7 +60,9 @@ const nothing = {
   reasons: [],
 } as const;
 
-/** Of a data directory, also while it is served. Throws where a file of the enrolment is damaged or cannot be read. */
+/**
+ * Reads the state of a data directory, also while a plane serves it. Throws for a damaged or unreadable file.
+ */
 export function telemetryStatus(dataDir: string, nowMs = now()): TelemetryStatus {
   const enrolment = readEnrolment(dataDir);
   const { mode } = readTelemetrySettings(dataDir);
@@ -80,7 +83,7 @@ const headOf = (enrolment: Enrolment | null, mode: TelemetryMode) => ({
   dataPlaneId: enrolment?.dataPlaneId ?? null,
 });
 
-/** The part that stands in the outbox. O(n) of what waits, by indexes alone. */
+/** Reads the part that the outbox contains. O(n) in waiting rows, and uses only indexes. */
 export function statusOf(
   outbox: Outbox,
   planeId: string,

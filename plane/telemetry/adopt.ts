@@ -1,11 +1,10 @@
 /**
- * A plane whose outbox was lost, or is older than what it reported, goes on behind what its service holds: it asks for the
- * newest report, finds in its own log what that reports, and takes it for the one before its next. Where the log does not
- * have it, the plane itself was rolled back: nothing is reported then, since it would tell another history.
- *
- * Nothing that the service says is trusted: a report counts where the plane's own key, or one that it had, signed its
- * checkpoints; against the log only a key does that was in force there. Proven by `test/plane/telemetry/outbox-held.test.ts` and
- * `test/plane/telemetry/adopt.test.ts`.
+ * Lets a plane continue after its outbox was lost or is older than its last report. The plane asks the
+ * service for the newest report and looks for it in its own log. If the log contains it, the next report
+ * follows it. If not, the plane itself was rolled back. It then reports nothing, because its reports would
+ * describe another history. The plane does not trust the service: a report counts where the plane's own key,
+ * present or former, signed its checkpoints. Only a key that was in force at that size counts against the
+ * log. Proven by `test/plane/telemetry/outbox-held.test.ts` and `test/plane/telemetry/adopt.test.ts`.
  */
 import { UsageReport, type NewestReport } from '../../src/contract/telemetry.ts';
 import { checkReportBy } from '../../src/core/plane/former-keys.ts';
@@ -27,11 +26,11 @@ import { PlaneLog } from './meter-log.ts';
 import type { OutboxReport } from './outbox.ts';
 import { identityOf, meteringLog, type Maker } from './maker.ts';
 
-/** Whom an enrolment is of, so that its service is asked once for it. */
+/** Identifies an enrolment, so that the plane asks its service once for each. */
 export const askedFor = ({ enrolment }: Pick<Maker, 'enrolment'>): string =>
   `${enrolment.dataPlaneId} ${enrolment.enrolledAt}`;
 
-/** The answer of `GET /telemetry/reports/newest`, or null where it is none. */
+/** Parses the response of `GET /telemetry/reports/newest`. Returns null for any other response. */
 export function newestIn(status: number, body: unknown): NewestReport | null {
   if (status !== 200 || typeof body !== 'object' || body === null) return null;
   const { epoch, nextSequence, report, cosignature } = body as Record<string, unknown>;
@@ -41,8 +40,8 @@ export function newestIn(status: number, body: unknown): NewestReport | null {
 }
 
 /**
- * Settles what the service holds with what stands in the outbox. True where the reports that wait are to be made anew, or
- * further ones are sent again. STORAGE_FAULT where the log cannot be read.
+ * Compares the newest report of the service with the outbox. True where the plane must remake waiting reports
+ * or send later ones again. STORAGE_FAULT where the log cannot be read.
  */
 export async function takeNewest(maker: Maker, newest: NewestReport): Promise<boolean> {
   const { outbox, enrolment, now } = maker;
@@ -73,7 +72,7 @@ export async function takeNewest(maker: Maker, newest: NewestReport): Promise<bo
   return true;
 }
 
-/** The service lost what it had accepted: it gets it again. */
+/** Sends accepted reports again after the service lost them. */
 function resend({ outbox, enrolment }: Maker, { epoch, nextSequence }: NewestReport): boolean {
   const last = outbox.held.newestAccepted(enrolment.dataPlaneId);
   if (last === null || last.epoch !== epoch || last.sequence < nextSequence) return false;
@@ -82,15 +81,15 @@ function resend({ outbox, enrolment }: Maker, { epoch, nextSequence }: NewestRep
 }
 
 /**
- * Whether the service holds what the log does not have, as it was found when it was asked: looked at again, since the
- * newest copy may have been brought back, and the report is then taken over. Cost: a read where all is well.
+ * Whether the service holds a report that the log lacks. Checks again each time, since an operator may
+ * restore the newest copy. The plane then adopts the report. Cost: one read where all is well.
  */
 export async function isRolledBack(maker: Maker): Promise<boolean> {
   const { outbox, enrolment } = maker;
   const { held, heldReason } = outbox.held.known();
   if (held === null || heldReason?.startsWith('rolled_back') !== true) return false;
   const newest = { epoch: 0, nextSequence: Number.MAX_SAFE_INTEGER, report: held, cosignature: '' };
-  const { dataPlaneId } = JSON.parse(held) as UsageReport; // was one when it was stored
+  const { dataPlaneId } = JSON.parse(held) as UsageReport; // checked when it was stored
   if (dataPlaneId !== enrolment.dataPlaneId) return false;
   await takeNewest(maker, newest);
   return outbox.held.known().held !== null;
@@ -139,8 +138,9 @@ const foreign = (fault: string): string =>
   'the service';
 
 /**
- * Whether a report that the log lacks may have been made here, and not by whoever came by a retired key. The key by which
- * the service knows the plane makes any: it signs reports after it was retired, until the plane enrols again.
+ * Whether this plane may have made a report that the log lacks, and not a thief with a retired key. The key
+ * that the service knows can make any report. It signs reports after its retirement, until the plane enrols
+ * again.
  */
 async function couldMake(maker: Maker, report: UsageReport): Promise<boolean> {
   const [known, ...former] = identitiesOf(identityOf(maker), maker.formerKeys?.() ?? []);
@@ -154,7 +154,7 @@ async function couldMake(maker: Maker, report: UsageReport): Promise<boolean> {
   );
 }
 
-/** What a log has instead of a head of it that was signed; null where it has that. */
+/** Says what differs where a log lacks a signed head. Returns null where the log has that head. */
 export async function contradiction(log: PlaneLog, tree: TreeName, head: Checkpoint): Promise<string | null> {
   const { size } = await log.head(tree);
   if (size < head.size) return `of a ${tree} log of ${head.size} leaves, which has ${size} here`;
@@ -164,7 +164,9 @@ export async function contradiction(log: PlaneLog, tree: TreeName, head: Checkpo
     : `of a ${tree} log with another root at ${head.size} leaves than here`;
 }
 
-/** A report that fits its schema; null for what does not. The service, whose text it is, is not trusted. */
+/**
+ * Parses a report that fits its schema. Returns null for any other text, since the service is not trusted.
+ */
 export function reportIn(body: string): UsageReport | null {
   try {
     const value = parseJson(Buffer.from(body));
@@ -174,13 +176,13 @@ export function reportIn(body: string): UsageReport | null {
   }
 }
 
-/** Why a report was not made by this plane, or null. */
+/** Says why this plane did not make a report. Returns null where it may have. */
 function foreignTo(maker: Maker, report: UsageReport): string | null {
   const fault = checkReportBy(report, identitiesOf(identityOf(maker), maker.formerKeys?.() ?? []));
   return fault === null ? null : `${fault.fault} at ${fault.pointer}: ${fault.detail}`;
 }
 
-/** A plane with the keys that it has, then with each that it had. */
+/** Returns the plane's identity with its present keys, then with each former key. */
 export function identitiesOf(identity: PlaneIdentity, formerKeys: readonly Buffer[]): PlaneIdentity[] {
   const { origin, auditOrigin } = identity;
   const former = formerKeys.map((publicKey) => ({

@@ -1,8 +1,8 @@
 /**
- * Answers of a plane to challenges about its reports (contract J4-J7; docs/reference/telemetry-protocol.md): hashes, counts and times, never
- * content. A challenge is answered once: the bytes of the answer are durable before they are sent, and are sent again as
- * they are. One that is not about a head that this plane reported is refused, so that nobody can make the key sign for
- * another tree. Proven by `test/plane/telemetry/attest.test.ts`.
+ * Answers challenges about a plane's reports with hashes, counts and times, never content. See contract J4-J7
+ * and docs/reference/telemetry-protocol.md. The plane answers a challenge once. It stores the bytes before it
+ * sends them and repeats the same bytes. It refuses a challenge about a head that it did not report, so
+ * nobody can make the key sign for another tree. Proven by `test/plane/telemetry/attest.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
@@ -24,15 +24,15 @@ import { pathAmong, pathText, PlaneLog } from './meter-log.ts';
 import type { Outbox, StoredChallenge } from './outbox.ts';
 import { ed25519Of, meteringLog, type Maker } from './report.ts';
 
-/** A challenge in an answer of the service, or null where there is none that fits its schema. */
+/** Reads a challenge from a response of the service. Returns null where none fits the schema. */
 export function challengeIn(value: unknown): Challenge | null {
   return fits(Challenge, value) ? value : null;
 }
 
 /**
- * The answer to a stored challenge, made and kept at first, the kept one from then on; or why there is none. Gives way
- * between samples. STORAGE_FAULT where the log is not what was reported. Cost: about 1 ms for each of up to 74 samples in
- * a log of ten million leaves.
+ * Makes and stores the answer to a challenge at first, and returns the stored answer later. Returns the
+ * reason where the plane refuses. Yields between samples. STORAGE_FAULT where the log differs from the
+ * report. Cost: about 1 ms for each of up to 74 samples in a log of ten million leaves.
  */
 export async function answerChallenge(
   maker: Maker,
@@ -58,7 +58,7 @@ function reportOf(outbox: Outbox, { planeId, reportId }: StoredChallenge): Usage
   return found === null ? null : (JSON.parse(found.body) as UsageReport); // our own
 }
 
-/** Why a challenge is not about this report, or asks for what it does not have; null where it is. */
+/** Says why a challenge does not fit this report. Returns null where it fits. */
 export function notAbout(report: UsageReport, challenge: Challenge, planeId: string): string | null {
   const { log, auditLog, totals, reportId } = report;
   const same: readonly [name: string, expected: unknown, got: unknown][] = [

@@ -1,7 +1,7 @@
 /**
- * Usage that is carried by hand (contract: messages and receipts as lines of JSON): what waits is written out signed, as
- * it would have crossed the wire, and receipts are taken in as if they had. Works beside the serving plane and without
- * it. Proven by `test/plane/telemetry/by-file.test.ts`.
+ * Exports usage reports to a file and imports receipts, for a plane without a connection to its service.
+ * Messages and receipts are lines of JSON (contract) with the bytes that the network would carry. Both work
+ * with or without a serving plane. Proven by `test/plane/telemetry/by-file.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,10 +28,10 @@ export interface Carried {
   close(): void;
 }
 
-/** What makes messages out of the files of a plane, which may be served. */
+/** Opens the files of a plane to make messages. A process may serve the plane meanwhile. */
 export const openMaker = (dataDir: string): Carried => openMakerOf(dataDir, requireEnrolment(dataDir));
 
-/** The same by an enrolment that may not be kept yet. */
+/** Does the same with an enrolment that may not be stored yet. */
 function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId } = file;
@@ -43,7 +43,7 @@ function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
     project: { ...file, auditOrigin: file.origin },
     reader,
     signers: readKeys(dataDir).telemetrySigners,
-    // signs nothing anew: what the plane signed last is at most a second old
+    // This signs nothing: the plane's last signature is at most a second old.
     signedSize: async (tree) => {
       const note = await reader.newestCheckpoint(projectId, tree);
       return note === null ? 0 : openOwn(note).size;
@@ -60,8 +60,8 @@ function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
 }
 
 /**
- * A plane that cannot ask what its service holds is told by file, and goes on behind it (`adopt.ts`). Answers why nothing is
- * reported, where its log does not have that, or null.
+ * Continues after the newest report that a file from the service names (`adopt.ts`). Returns the reason where
+ * the log lacks that report and the plane stops reporting. Otherwise returns null.
  */
 export async function goOnBehind(
   dataDir: string,
@@ -79,19 +79,21 @@ export async function goOnBehind(
   }
 }
 
-/** The process that serves finds the head in its heads.db before it signs again. */
+/** Records the head in heads.db, where the serving process finds it before it signs again. */
 async function signNoMore(dataDir: string): Promise<void> {
   try {
     await holdToReported(dataDir, { remember: true });
   } catch (error) {
-    // which is what was to be found
+    // A conflict is the expected result.
     if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
   }
 }
 
 const signedWaitMs = 1500;
 
-/** A plane that is served signs what it recorded within a second; where none is, what is signed is all there will be. */
+/**
+ * Waits until a serving plane signs its records, within a second. Without one, the last signature is final.
+ */
 export async function untilSigned({ reader, project, signedSize }: Maker): Promise<void> {
   const { size } = await reader.head(project.projectId, 'metering');
   const untilMs = performance.now() + signedWaitMs;
@@ -99,9 +101,9 @@ export async function untilSigned({ reader, project, signedSize }: Maker): Promi
 }
 
 /**
- * Reports what was recorded until now, then everything that waits: answers to challenges, then reports in order. Each is
- * marked as handed over before it is given out; it is given out again until its receipt comes.
- * CONFLICT where the mode is `off`, NOT_FOUND where the plane is not enrolled.
+ * Makes a report up to now, then yields all that waits: answers to challenges, then reports in order. Marks
+ * each as handed over before it yields it, and yields it again until a receipt comes. CONFLICT where the mode
+ * is `off`, NOT_FOUND where the plane is not enrolled.
  */
 export async function* exportUsage(dataDir: string): AsyncGenerator<Message> {
   if (readTelemetrySettings(dataDir).mode === 'off') {
@@ -154,15 +156,15 @@ function messageOf({ enrolment, now: clock }: Maker, kind: Message['kind'], body
 export interface Taken {
   readonly accepted: number;
   readonly refused: number;
-  /** Challenges that came with them; the next export answers them. */
+  /** Challenges in the file. The next export answers them. */
   readonly challenges: number;
-  /** Of no message of this plane, or to be sent again. */
+  /** Receipts for unknown messages, or for messages to send again. */
   readonly unsettled: number;
-  /** Why nothing is reported any more: the service holds what the log here does not have. */
+  /** Why the plane stops reporting: the service holds a report that this log lacks. */
   readonly held: string | null;
 }
 
-/** Takes receipts in. VALIDATION_ERROR for a line that is none; those before it are taken by then. */
+/** Imports receipts. VALIDATION_ERROR for an invalid line; the lines before it are already imported. */
 export async function takeReceipts(dataDir: string, lines: Iterable<string>): Promise<Taken> {
   const enrolment = requireEnrolment(dataDir);
   const { newest, ...counts } = settleLines(dataDir, enrolment, lines);
@@ -223,7 +225,8 @@ function receiptOf(line: string, number: number): Receipt {
 }
 
 /**
- * The exact bytes of what waits, of the newest message that left with what came back, or of every one; oldest first.
+ * Yields the exact bytes of waiting messages, of the newest sent message with its receipt, or of all; oldest
+ * first.
  */
 export function* shownMessages(dataDir: string, what: 'pending' | 'last' | 'all'): Generator<string> {
   const { dataPlaneId: planeId } = requireEnrolment(dataDir);
@@ -247,7 +250,7 @@ function* pending(outbox: Outbox, planeId: string): Generator<string> {
   for (const { body } of outbox.reports(planeId, { queued: true })) yield body;
 }
 
-/** A report, its receipt, and the answers to challenges about it with theirs. */
+/** Yields a report, its receipt, and the answers to its challenges with their receipts. */
 function* exchanged(outbox: Outbox, { planeId, reportId, body, receipt }: StoredReport): Generator<string> {
   yield body;
   if (receipt !== null) yield receipt;

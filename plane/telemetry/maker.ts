@@ -1,5 +1,5 @@
 /**
- * What reports and answers of a plane are made of, and who the plane is to its service.
+ * The inputs of usage reports and answers, and the identity of the plane at its service.
  * Proven by `test/plane/telemetry/report.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
@@ -12,7 +12,7 @@ import type { Enrolment } from '../enrolment/stored.ts';
 import type { LogReader } from './meter-log.ts';
 import type { Outbox } from './outbox.ts';
 
-/** What reports and answers are made of. */
+/** The inputs of reports and answers. */
 export interface Maker {
   readonly enrolment: Enrolment;
   readonly outbox: Outbox;
@@ -20,17 +20,17 @@ export interface Maker {
   readonly reader: LogReader;
   /** Signers of the log with this origin, Ed25519 first. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
-  /** Size of a head of a log of the plane that was signed, which no later one takes back. */
+  /** Size of a signed head of a log. No later head is smaller. */
   readonly signedSize: (tree: TreeName) => Promise<number>;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
-  /** How far this clock is ahead of the service's; null before it answered. */
+  /** How far this clock is ahead of the service's. Null before the first response. */
   readonly clockAheadMs?: () => number | null;
-  /** Ed25519 public keys that signed the logs once. */
+  /** Ed25519 public keys that signed the logs earlier. */
   readonly formerKeys?: () => readonly Buffer[];
 }
 
-/** Now, as far as it is known: no later than at the service, whose clock bounds what may be reported. */
+/** Returns the time for a report. It is never later than the service's clock, which limits reports. */
 export function reportTime({ now, clockAheadMs }: Pick<Maker, 'now' | 'clockAheadMs'>): number {
   const ahead = clockAheadMs?.() ?? 0;
   return now() - (ahead > limits.telemetrySkewSeconds * 1000 ? ahead : 0);
@@ -56,7 +56,7 @@ export function ed25519Of(signers: readonly CheckpointSigner[]): CheckpointSigne
   return signer;
 }
 
-/** Who the plane is to its service. */
+/** Returns the identity of the plane at its service. */
 export function identityOf({ project, signers }: Pick<Maker, 'project' | 'signers'>): PlaneIdentity {
   const { origin } = meteringLog(project);
   const keyOf = (name: string): string => ed25519Of(signers(name)).verifierKey;
@@ -64,7 +64,7 @@ export function identityOf({ project, signers }: Pick<Maker, 'project' | 'signer
   return { origin, auditOrigin, verifierKey: keyOf(`${origin}/0`), auditVerifierKey: keyOf(auditOrigin) };
 }
 
-/** The origin that the audit log of a plane had in epoch 0. */
+/** Returns the origin that the plane's audit log had in epoch 0. */
 export function firstAuditOrigin(project: Pick<Project, 'auditOrigin' | 'meteringOrigin'>): string {
   const { auditOrigin } = project;
   const { epoch } = meteringLog(project);

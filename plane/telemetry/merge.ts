@@ -1,7 +1,8 @@
 /**
- * Folds reports that never left the machine and are older than `limits.telemetryMergeDays` into one a month (contract
- * J8): totals are cumulative, so nothing is lost. Later ones that never left are numbered and linked anew. In one
- * transaction; a crash leaves the reports before or the ones after. Proven by `test/plane/telemetry/report.test.ts`.
+ * Merges unsent reports that are older than `limits.telemetryMergeDays` into one a month (contract J8).
+ * Totals are cumulative, so nothing is lost. Later unsent reports get new numbers and links. One transaction
+ * does it all: a crash leaves the old reports or the new ones. Proven by
+ * `test/plane/telemetry/report.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
 import { meteredTypes, type MeteredType } from '../../src/contract/operation.ts';
@@ -20,7 +21,7 @@ interface Waiting {
   readonly report: UsageReport;
 }
 
-/** Answers how many reports fewer there are. O(n) of those that never left, and one path a month. */
+/** Returns how many reports the merge removed. O(n) in unsent reports, and one path a month. */
 export async function mergeReports(maker: Maker): Promise<number> {
   const { outbox, enrolment, now, project, reader } = maker;
   const planeId = enrolment.dataPlaneId;
@@ -48,7 +49,7 @@ export async function mergeReports(maker: Maker): Promise<number> {
   return fewer;
 }
 
-/** Neighbours of one month that are old, together; every other one alone. */
+/** Groups old neighbours of one month. Every other report is a group of its own. */
 function groups(waiting: readonly Waiting[], oldMs: number): Waiting[][] {
   const found: Waiting[][] = [];
   for (const each of waiting) {
@@ -69,7 +70,7 @@ interface Place {
   readonly previousReportHash: string | null;
 }
 
-/** The report of a group at a place: the first one's beginning, the last one's end. */
+/** Makes the report of a group: from the beginning of its first report to the end of its last. */
 async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): Promise<OutboxReport> {
   const [first, last] = [group[0], group.at(-1)];
   if (first === undefined || last === undefined) throw new Error('a group has a report');
@@ -90,7 +91,7 @@ async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): P
         ? last.report.log.consistency
         : await log.consistency(fromSize, last.report.log.treeSize),
     },
-    // leaves from after it count to the period of the last one
+    // Later leaves belong to the period of the last report.
     sentAt: last.report.sentAt,
   };
   const body = canonicalText(report);

@@ -1,7 +1,7 @@
 /**
- * What a report and an answer are made of, read out of a plane's own logs: roots and paths of either tree at any size,
- * and leaves of the metering log by the time and by the units that they reach. One instance reads one log, keeps the
- * tiles it read, and lives as long as one message is made. Proven by `test/plane/telemetry/report.test.ts`.
+ * Reads the parts of reports and answers from a plane's own logs: roots, paths and metering leaves. It finds
+ * metering leaves by time and by unit. One instance reads one log for one message and keeps the tiles that it
+ * read. Proven by `test/plane/telemetry/report.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -42,7 +42,7 @@ export class PlaneLog {
   readonly projectId: string;
   readonly #reader: LogReader;
   readonly #caches = { audit: new TileCache(), metering: new TileCache() };
-  /** Leaves that searches met; they meet the same ones again and again. */
+  /** Leaves that earlier searches read. Searches often read the same leaves. */
   readonly #met = new Map<number, Metered>();
 
   constructor(reader: LogReader, projectId: string) {
@@ -54,7 +54,7 @@ export class PlaneLog {
     return this.#reader.head(this.projectId, tree);
   }
 
-  /** Fetches what a proof reads and is not held yet; the read is then only memory. */
+  /** Loads the tiles that a proof needs, so that the proof reads only memory. */
   async #prepare(tree: TreeName, plan: readonly TileId[]) {
     const cache = this.#caches[tree];
     const wanted = plan.filter((tile) => cache.get(tile) === undefined);
@@ -75,14 +75,14 @@ export class PlaneLog {
     return pathText(inclusionProof(index, size, read, options));
   }
 
-  /** Empty where there is nothing to show: from no leaves, or to the same size. */
+  /** Empty from size 0 and between equal sizes. */
   async consistency(first: number, second: number): Promise<string[]> {
     if (first === 0 || first === second) return [];
     const { read, options } = await this.#prepare('metering', consistencyPlan(first, second));
     return pathText(consistencyProof(first, second, read, options));
   }
 
-  /** STORAGE_FAULT where it is missing or no leaf of a metering log. */
+  /** STORAGE_FAULT where the leaf is missing or is not a metering leaf. */
   async leaf(index: number): Promise<Metered> {
     const known = this.#met.get(index);
     if (known !== undefined) return known;
@@ -95,14 +95,14 @@ export class PlaneLog {
     return metered;
   }
 
-  /** The audit leaves that a leaf of the metering log covers, and the nonce that binds them. */
+  /** Returns the audit leaves that a metering leaf covers, and the nonce that binds them. */
   async covered(index: number) {
     const leaf = await this.#reader.meterLeaf(this.projectId, index);
     if (leaf === null) throw damaged(index);
     return leaf;
   }
 
-  /** The leaf of the metering log that covers an audit leaf. */
+  /** Returns the index of the metering leaf that covers an audit leaf. */
   async covering(auditIndex: number): Promise<number> {
     const index = await this.#reader.meterIndexOf(this.projectId, auditIndex);
     if (index !== null) return index;
@@ -112,17 +112,17 @@ export class PlaneLog {
     );
   }
 
-  /** How many leaves of [from, to) count nothing. */
+  /** Counts the leaves of [from, to) that meter nothing. */
   unmetered(from: number, to: number): Promise<number> {
     return this.#reader.unmeteredLeaves(this.projectId, { from, to });
   }
 
-  /** How many of the first `size` leaves are from before a time. O(log n) reads: times never run backwards. */
+  /** Counts the leaves before a time among the first `size`. O(log n) reads: times never run backwards. */
   sizeBefore(ms: number, { from, size }: { from: number; size: number }): Promise<number> {
     return this.#first({ from, to: size }, ({ atMs }) => atMs >= ms);
   }
 
-  /** The first of `size` leaves whose totals reach a unit, counted over all types. O(log n) reads. */
+  /** Finds the first of `size` leaves whose totals reach a unit, over all types. O(log n) reads. */
   reaching(unit: number, size: number): Promise<number> {
     return this.#first({ from: 0, to: size }, ({ totals }) => sumOf(totals) >= unit);
   }
@@ -140,7 +140,7 @@ export class PlaneLog {
     return low;
   }
 
-  /** Leaf hashes of the audit log, [from, from + count). */
+  /** Returns leaf hashes of the audit log, [from, from + count). */
   async auditHashes(from: number, count: number): Promise<Buffer[]> {
     if (count > limits.meterLeafCount)
       throw new RangeError(`expected at most ${limits.meterLeafCount} leaves`);

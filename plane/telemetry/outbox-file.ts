@@ -1,4 +1,4 @@
-/** The database file of the outbox: its connection, and each statement prepared once. */
+/** The database file of the outbox: its connection and its prepared statements. */
 import type { Connection, Value } from '../../src/store/file/connection.ts';
 import type { Statement } from '../../src/store/file/statement.ts';
 import { reportColumns, reportOf, type ReportRow, type StoredReport } from './outbox-rows.ts';

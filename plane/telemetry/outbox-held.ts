@@ -1,6 +1,6 @@
 /**
- * What stands in the outbox of what its service holds: reports that were accepted, those that are taken over from the
- * service, and those that are made anew. Proven by `test/plane/telemetry/outbox-held.test.ts`.
+ * The part of the outbox about reports at the service: accepted, adopted and remade reports.
+ * Proven by `test/plane/telemetry/outbox-held.test.ts`.
  */
 import type { OutboxFile } from './outbox-file.ts';
 import type { Known, OutboxReport, StoredReport } from './outbox-rows.ts';
@@ -12,7 +12,7 @@ export class OutboxHeld {
     this.#file = file;
   }
 
-  /** The newest report that the service took. */
+  /** Returns the newest report that the service accepted. */
   newestAccepted(planeId: string): StoredReport | null {
     return this.#file.report(
       "WHERE plane_id = ? AND state = 'accepted' ORDER BY epoch DESC, sequence DESC LIMIT 1",
@@ -20,18 +20,20 @@ export class OutboxHeld {
     );
   }
 
-  /** The report of a log with the largest tree, whoever it was for; there are few. */
+  /** Returns the report of a log with the largest tree, for any plane. There are few. */
   largest(epoch: number): StoredReport | null {
     return this.#file.report('WHERE epoch = ? ORDER BY tree_size DESC LIMIT 1', epoch);
   }
 
-  /** Whether the service was told of all reports of the epoch before this one. */
+  /** Whether the service received all reports of the epoch before this one. */
   isWhole({ planeId, epoch, sequence }: OutboxReport): boolean {
     const condition = `WHERE plane_id = ? AND epoch = ? AND sequence < ? AND state IN ('queued', 'refused') LIMIT 1`;
     return this.#file.report(condition, planeId, epoch, sequence) === null;
   }
 
-  /** Takes these reports, and those behind them, out of the row: others take their places. What may have left is kept. */
+  /**
+   * Removes these reports and their successors from the sequence, for others to replace. Keeps sent reports.
+   */
   remake(planeId: string, epoch: number, fromSequence: number, reason: string): void {
     const place = 'plane_id = ? AND epoch = ? AND sequence >= ?';
     this.#file.atomically(() => {
@@ -45,8 +47,8 @@ export class OutboxHeld {
   }
 
   /**
-   * Makes a report that the service holds the newest one, with its receipt: the next one follows it. What stood in its
-   * place, behind it, or was never accepted is taken out of the row.
+   * Makes a report of the service the newest one, with its receipt. The next report follows it. Removes from
+   * the sequence the reports at or after its place, and reports that the service never accepted.
    */
   adopt(report: OutboxReport, receipt: string, atMs: number): void {
     const { planeId, epoch, sequence, reportId, body, hash, treeSize, periodEndMs, builtMs } = report;
@@ -86,7 +88,7 @@ export class OutboxHeld {
     });
   }
 
-  /** Reports of these places that were accepted are sent again. */
+  /** Sends accepted reports in these places again. */
   requeue(planeId: string, epoch: number, from: number, to: number): void {
     this.#file
       .prepare(
@@ -95,7 +97,7 @@ export class OutboxHeld {
       .run(planeId, epoch, from, to);
   }
 
-  /** What is known of what the service holds. */
+  /** Returns the known state of the service. */
   known(): Known {
     const row = this.#file
       .prepare<Omit<Known, 'isBehind'> & { isBehind: number }>(
@@ -106,14 +108,14 @@ export class OutboxHeld {
     return { ...row, isBehind: row.isBehind === 1 };
   }
 
-  /** The service is to be asked what it holds; `isBehind`: since it holds other reports. */
+  /** Marks that the plane must ask the service. `isBehind`: the service holds other reports. */
   ask({ isBehind }: { readonly isBehind: boolean }): void {
     this.#file
       .prepare('UPDATE contact SET asked_for = NULL, is_behind = max(is_behind, ?)')
       .run(Number(isBehind));
   }
 
-  /** It was asked for this enrolment, and holds what the log does not have, or null. */
+  /** Records the question for this enrolment. `held` is a report that the log lacks, or null. */
   asked(askedFor: string | null, held: { readonly report: string; readonly reason: string } | null): void {
     this.#file
       .prepare(

@@ -1,4 +1,4 @@
-/** The rows of the outbox (`outbox.ts`), as they are read. */
+/** The row types of the outbox (`outbox.ts`). */
 
 type ReportState = 'queued' | 'accepted' | 'refused' | 'replaced';
 type ChallengeState = 'open' | 'answered' | 'refused';
@@ -8,7 +8,7 @@ export interface OutboxReport {
   readonly epoch: number;
   readonly sequence: number;
   readonly reportId: string;
-  /** JCS: what is signed and sent. */
+  /** JCS. The plane signs and sends these bytes. */
   readonly body: string;
   /** `sha256:…` of the body. */
   readonly hash: string;
@@ -21,9 +21,9 @@ export interface StoredReport extends OutboxReport {
   readonly state: ReportState;
   /** Whether it may have left the machine. */
   readonly handed: boolean;
-  /** JSON of what the service answered; null until it did. */
+  /** JSON of the service's response. Null until it arrives. */
   readonly receipt: string | null;
-  /** Why it was refused, or what is wrong with its receipt. */
+  /** Why the service refused the report, or why its receipt is invalid. */
   readonly reason: string | null;
   readonly settledMs: number | null;
 }
@@ -32,10 +32,10 @@ export interface StoredChallenge {
   readonly challengeId: string;
   readonly planeId: string;
   readonly reportId: string;
-  /** JSON, as it came. */
+  /** JSON, exactly as received. */
   readonly challenge: string;
   readonly receivedMs: number;
-  /** JCS of the answer; null until it is made. */
+  /** JCS of the answer. Null until the plane makes it. */
   readonly answer: string | null;
   readonly state: ChallengeState;
   readonly receipt: string | null;
@@ -48,20 +48,20 @@ export interface Settled {
   readonly atMs: number;
 }
 
-/** When the service was reached, and why it is not. */
+/** The last contact with the service, and the reason of a failure. */
 export interface Contact {
   readonly reachedMs: number | null;
   readonly failingSinceMs: number | null;
   readonly failure: string | null;
 }
 
-/** What a plane knows of what its service holds. */
+/** The plane's knowledge of reports at the service. */
 export interface Known {
-  /** The enrolment for which it was asked; null where it is to be asked. */
+  /** The enrolment of the last question. Null where the plane must ask. */
   readonly askedFor: string | null;
-  /** Whether the service refused a report for another one that it holds. */
+  /** Whether the service refused a report because it holds another one. */
   readonly isBehind: boolean;
-  /** Body of the newest report that it holds, where this plane does not go on behind it, and why not. */
+  /** Body of the newest report at the service where this plane cannot continue after it, and the reason. */
   readonly held: string | null;
   readonly heldReason: string | null;
 }

@@ -1,4 +1,4 @@
-/** Tables of `telemetry.db`. Nothing is released yet: they are edited in place. */
+/** Tables of `telemetry.db`. Before the first release they are edited in place. */
 import type { Migration } from '../../src/store/file/schema/tables.ts';
 
 export const outboxMigrations: readonly Migration[] = [

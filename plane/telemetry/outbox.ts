@@ -1,11 +1,10 @@
 /**
- * The outbox of a plane, `telemetry.db`: usage reports as the exact bytes that are sent, challenges with their answers,
- * and the receipts of both. A local copy of everything stays.
- *
- * A report is made and inserted in one step; (plane, epoch, sequence) is unique, so of two processes that make the same
- * one the second is refused and looks again. A crash before the insert leaves nothing, after it the whole report. What
- * may have left the machine is marked before it does (`handed`): from then on its bytes never change. The first answer
- * that is stored for a challenge stays. Proven by `test/plane/telemetry/outbox-held.test.ts`.
+ * The outbox of a plane, `telemetry.db`: usage reports and challenge answers as sent, with their receipts.
+ * The local copy stays permanently. One step makes and inserts a report. (plane, epoch, sequence) is unique:
+ * where two processes make the same report, the second insert fails and that process looks again. A crash
+ * before the insert leaves nothing, and after it the whole report. The outbox marks a message (`handed`)
+ * before it can leave the machine. Its bytes never change after that. The first stored answer to a challenge
+ * stays. Proven by `test/plane/telemetry/outbox-held.test.ts`.
  */
 import { join } from 'node:path';
 import { GovError } from '../../src/contract/problems.ts';
@@ -29,12 +28,12 @@ export type { Contact, OutboxReport, Settled, StoredChallenge, StoredReport } fr
 
 /** 'govt' */
 const applicationId = 0x676f7674;
-/** Pages in the write-ahead log from which they are copied into the file: 2 MiB. */
+/** Size of the write-ahead log at which SQLite copies its pages into the file: 2 MiB. */
 const walPages = 256;
 
 export const outboxFile = (dataDir: string): string => join(dataDir, 'telemetry.db');
 
-/** Opens or makes it. STORAGE_FAULT where it is damaged or cannot be opened. */
+/** Opens or makes the outbox. STORAGE_FAULT where it is damaged or cannot be opened. */
 export const openOutbox = (dataDir: string): Outbox =>
   opened(dataDir, (path) => {
     makePrivate(path);
@@ -42,7 +41,7 @@ export const openOutbox = (dataDir: string): Outbox =>
     try {
       migrate(db, outboxMigrations);
       db.pragma(`wal_autocheckpoint = ${walPages}`);
-      // commands write beside the serving plane
+      // Commands write while the plane serves.
       db.pragma('busy_timeout = 5000');
       return new Outbox(db);
     } catch (error) {
@@ -51,7 +50,7 @@ export const openOutbox = (dataDir: string): Outbox =>
     }
   });
 
-/** The same to read only; it must be there. Statements are made at once, so that a damaged file is found out here. */
+/** Opens an existing outbox read-only. Prepares all statements at once, so that a damaged file fails here. */
 export const readOutbox = (dataDir: string): Outbox =>
   opened(dataDir, (path) => {
     const db = connect(path, { applicationId, readonly: true, cacheKiB: 256 });
@@ -79,7 +78,7 @@ function opened(dataDir: string, open: (path: string) => Outbox): Outbox {
 }
 
 export class Outbox {
-  /** What the service holds of this plane. */
+  /** The reports of this plane at the service. */
   readonly held: OutboxHeld;
   readonly #file: OutboxFile;
 
@@ -92,7 +91,7 @@ export class Outbox {
     this.#file.close();
   }
 
-  /** The newest report of a plane, of any state: what the next one follows. */
+  /** Returns the newest report of a plane in any state. The next report follows it. */
   newest(planeId: string): StoredReport | null {
     return this.#file.report(
       "WHERE plane_id = ? AND state <> 'replaced' ORDER BY epoch DESC, sequence DESC LIMIT 1",
@@ -100,7 +99,7 @@ export class Outbox {
     );
   }
 
-  /** The first report of a plane that is not settled. */
+  /** Returns the first report of a plane without a final result. */
   next(planeId: string): StoredReport | null {
     return this.#file.report(
       "WHERE plane_id = ? AND state = 'queued' ORDER BY epoch, sequence LIMIT 1",
@@ -162,7 +161,7 @@ export class Outbox {
     return insert.run(...values).changes === 1;
   }
 
-  /** Durably: these bytes, and those of reports up to `ahead` places after it, may leave the machine from now on. */
+  /** Marks durably that this report, and up to `ahead` reports after it, may leave the machine. */
   hand({ planeId, epoch, sequence }: OutboxReport, ahead = 0): void {
     this.#file
       .prepare(
@@ -171,7 +170,7 @@ export class Outbox {
       .run(planeId, epoch, sequence, sequence + ahead);
   }
 
-  /** A report's fate, with the challenge that came with it. False where it was settled before; nothing changes then. */
+  /** Stores the result of a report with its challenge. False and no change where it already had a result. */
   settle(
     { planeId, reportId }: Pick<OutboxReport, 'planeId' | 'reportId'>,
     { state, receipt, reason, atMs }: Settled & { readonly state: 'accepted' | 'refused' },
@@ -211,7 +210,7 @@ export class Outbox {
     return this.#challenge('WHERE plane_id = ? AND challenge_id = ?', planeId, challengeId);
   }
 
-  /** The first challenge after the given place that is not settled, in the order in which they came. */
+  /** Returns the first open challenge after the given place, in order of arrival. */
   openChallenge(planeId: string, after = ''): StoredChallenge | null {
     return this.#challenge(
       `WHERE plane_id = ? AND state = 'open' AND no > coalesce((SELECT no FROM challenge WHERE challenge_id = ?), 0)
@@ -221,7 +220,7 @@ export class Outbox {
     );
   }
 
-  /** Keeps the first answer to a challenge, durably, and answers the one that is kept. */
+  /** Stores the first answer to a challenge durably, and returns the stored answer. */
   answer(planeId: string, challengeId: string, answer: string): string {
     this.#file
       .prepare('UPDATE challenge SET answer = ? WHERE plane_id = ? AND challenge_id = ? AND answer IS NULL')
@@ -231,7 +230,7 @@ export class Outbox {
     return kept;
   }
 
-  /** False where it was settled before. */
+  /** False where the challenge already had a result. */
   settleChallenge(
     planeId: string,
     challengeId: string,
@@ -244,7 +243,7 @@ export class Outbox {
     return update.run(state, receipt, reason, atMs, planeId, challengeId).changes === 1;
   }
 
-  /** Replaces reports that never left by fewer, or by ones that follow other bytes, in one step. */
+  /** Replaces unsent reports in one step by fewer reports, or by reports with other predecessors. */
   replace(planeId: string, epoch: number, fromSequence: number, reports: readonly OutboxReport[]): void {
     this.#file.atomically(() => {
       const dropped = this.#file
@@ -262,7 +261,7 @@ export class Outbox {
     return select.get() ?? { reachedMs: null, failingSinceMs: null, failure: null };
   }
 
-  /** The service answered, which ends a failure; or it did not, as it was told. */
+  /** Records a response, which ends a failure, or records a failure. */
   note(failure: string | null, atMs: number): void {
     const sql =
       failure === null
@@ -271,7 +270,7 @@ export class Outbox {
     this.#file.prepare(sql).run(atMs, failure);
   }
 
-  /** What waits, and what was refused since a time, of one plane. O(n) of what is not settled, by indexes alone. */
+  /** Counts waiting reports and recent refusals of a plane. O(n) in open rows, and uses only indexes. */
   summary(planeId: string, refusedSinceMs: number): OutboxSummary {
     const waiting = this.#file
       .prepare<{ reports: number }>(
@@ -306,7 +305,7 @@ export class Outbox {
 export interface OutboxSummary {
   readonly waiting: {
     readonly reports: number;
-    /** When the oldest of them was made. */
+    /** Creation time of the oldest one. */
     readonly oldestMs: number | null;
   };
   readonly refused: { readonly reports: number; readonly reason: string | null };

@@ -1,8 +1,9 @@
 /**
- * Makes the usage reports of a plane (contract J1; docs/reference/telemetry-protocol.md) and puts them into its outbox: one up to now, and one
- * for each month of UTC with leaves that ended since the report before. A period without operations is reported too: it
- * is the heartbeat. What is reported follows from the log and from the report before alone; a crash before the insert leaves
- * nothing. Proven by `test/plane/telemetry/report.test.ts`.
+ * Makes the usage reports of a plane and puts them into its outbox (contract J1). See
+ * docs/reference/telemetry-protocol.md. One report covers the time up to now, and one each UTC month with
+ * leaves that ended since the last report. A period without operations also gets a report, as a heartbeat. A
+ * report depends only on the log and on the report before. A crash before the insert leaves nothing. Proven
+ * by `test/plane/telemetry/report.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { version } from '../../src/client/version.ts';
@@ -28,7 +29,7 @@ import type { OutboxReport, StoredReport } from './outbox.ts';
 
 export { ed25519Of, identityOf, meteringLog, type Maker } from './maker.ts';
 
-/** Where the next report begins. */
+/** The end of the last report, where the next one begins. */
 interface Before {
   readonly sequence: number;
   readonly hash: string | null;
@@ -39,16 +40,16 @@ interface Before {
 }
 
 /**
- * Makes what is to be reported up to now. Answers how many reports were inserted: less than were due where another
- * process inserted some meanwhile, none where the service holds more than the log has. Gives way between reports.
- * STORAGE_FAULT where the log is behind what was reported, or does not hold together.
+ * Makes all due reports and returns how many it inserted. That is fewer where another process inserted some,
+ * and 0 where the service holds more than the log. Yields between reports. STORAGE_FAULT where the log is
+ * behind its reports or is inconsistent.
  */
 export async function makeReports(maker: Maker): Promise<number> {
   const { outbox, enrolment, project } = maker;
   if (await isRolledBack(maker)) return 0;
   const { epoch } = meteringLog(project);
   const size = await maker.signedSize('metering');
-  await maker.signedSize('audit'); // covers what the leaves up to `size` do
+  await maker.signedSize('audit'); // covers all leaves up to `size`
   const log = new PlaneLog(maker.reader, project.projectId);
   const nowMs = reportTime(maker);
   const newest = outbox.newest(enrolment.dataPlaneId);
@@ -74,7 +75,7 @@ export async function makeReports(maker: Maker): Promise<number> {
   }
 }
 
-/** Months that began after the report before and in which nothing was recorded are no reports: there may be thousands. */
+/** Skips months without records since the last report. There may be thousands. */
 async function startAfter(
   log: PlaneLog,
   before: Before,
@@ -87,8 +88,9 @@ async function startAfter(
 }
 
 /**
- * Whether the last leaf that was reported is dated into the month that begins at `monthMs`, or later, by a clock that was
- * ahead. The month before has no other leaf then, and no report can end with it: its last leaf would be dated after its end.
+ * Whether the last reported leaf has a time in the month at `monthMs` or later, from a clock that was ahead.
+ * The month before then has no other leaf. No report can end with it, because its last leaf would be later
+ * than its end.
  */
 const isAhead = async (log: PlaneLog, { treeSize }: Before, monthMs: number): Promise<boolean> =>
   treeSize > 0 && (await log.leaf(treeSize - 1)).atMs >= monthMs;
@@ -108,7 +110,7 @@ async function beginning(
     throw new GovError('STORAGE_FAULT', detail);
   }
   if (newest.epoch < epoch) return { ...first, endMs: newest.periodEndMs };
-  const report = JSON.parse(newest.body) as UsageReport; // our own
+  const report = JSON.parse(newest.body) as UsageReport; // made by this plane
   const { sequence, hash, treeSize, periodEndMs } = newest;
   return { sequence, hash, treeSize, totals: report.totals, endMs: periodEndMs, report };
 }
@@ -173,7 +175,7 @@ const difference = (totals: Totals, earlier: Totals): Record<MeteredType, number
     number
   >;
 
-/** A checkpoint at a size that is covered by a signed one already. */
+/** Makes a checkpoint at a size that a signed checkpoint already covers. */
 async function checkpointAt(
   { project, signers }: Maker,
   log: PlaneLog,
@@ -185,7 +187,7 @@ async function checkpointAt(
   return signCheckpoint({ origin, size, root, extensions: [] }, [ed25519Of(signers(origin))]);
 }
 
-/** What a service would refuse is not sent: the log on disk is not what was recorded. */
+/** Rejects a report that the service would refuse: the log on disk differs from the recorded one. */
 function refuseUntrue(report: UsageReport, before: Before, identity: PlaneIdentity): void {
   const fault =
     checkReport(report, identity) ??
@@ -197,13 +199,13 @@ function refuseUntrue(report: UsageReport, before: Before, identity: PlaneIdenti
   throw new GovError('STORAGE_FAULT', detail);
 }
 
-/** When the month of UTC of a time began. */
+/** Returns the beginning of the UTC month of a time. */
 function monthOf(ms: number): number {
   const date = new Date(ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
-/** When the next month of UTC begins after a time. */
+/** Returns the beginning of the next UTC month after a time. */
 export function nextMonth(ms: number): number {
   const date = new Date(ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);

@@ -1,7 +1,7 @@
 /**
- * Holds the logs of a plane to what was reported of them, as they are held to `heads.db`: a report that is in its
- * `telemetry.db` was made of heads that were signed, so a log that lacks them is an older copy, and signing from it would
- * make a second history. Proven by `test/plane/telemetry/outbox-held.test.ts`.
+ * Checks the logs of a plane against the reports in its `telemetry.db`, as the start does with `heads.db`.
+ * Signed heads are the source of every report. A log that lacks one is an older copy, and a signature on it
+ * would make a second history. Proven by `test/plane/telemetry/outbox-held.test.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { PlaneLog } from './meter-log.ts';
 import { outboxFile, readOutbox } from './outbox.ts';
 import { identityOf, meteringLog } from './maker.ts';
 
-/** The Ed25519 public keys of the trust file: those that sign the log, and those that did. */
+/** Returns the Ed25519 public keys of the trust file: present and former keys of the log. */
 export function trustedKeys(dataDir: string): Buffer[] {
   const path = join(dataDir, 'trust');
   if (!existsSync(path)) return [];
@@ -30,7 +30,7 @@ export function trustedKeys(dataDir: string): Buffer[] {
     .map(({ publicKey }) => Buffer.from(publicKey));
 }
 
-/** Bodies of the reports with the largest tree: of those in the outbox, and the one that the service is known to hold. */
+/** Returns the reports with the largest tree: those in the outbox, and the known one at the service. */
 function largestReports(dataDir: string, epoch: number): string[] {
   if (!existsSync(outboxFile(dataDir))) return [];
   try {
@@ -49,7 +49,7 @@ function largestReports(dataDir: string, epoch: number): string[] {
   }
 }
 
-/** The heads of this directory's logs that its own telemetry.db, signed by its keys, says were reported. */
+/** Returns the heads of this directory's logs in its own telemetry.db that its keys signed. */
 export function reportedHeads(dataDir: string): NamedHead[] {
   const project = projectOf(readPlaneFile(join(dataDir, 'plane.json')));
   const { epoch } = meteringLog(project);
@@ -70,9 +70,9 @@ export function reportedHeads(dataDir: string): NamedHead[] {
 }
 
 /**
- * CONFLICT where a log of the directory lacks what was reported of it; with `remember` its heads file then says so too, so
- * that nothing more is signed, by a process that serves it neither, and `gov log recover` takes it. Cost: a start without
- * telemetry.db pays nothing, another one about 5 ms.
+ * CONFLICT where a log of the directory lacks a reported head. With `remember`, its heads file records the
+ * head. Then no process signs the log again, and `gov log recover` accepts it. Cost: nothing without
+ * telemetry.db, otherwise about 5 ms at a start.
  */
 export async function holdToReported(dataDir: string, { remember }: { remember: boolean }): Promise<void> {
   const isThere = existsSync(storeFiles(dataDir).main);
@@ -86,7 +86,7 @@ export async function holdToReported(dataDir: string, { remember }: { remember: 
   throw new GovError('CONFLICT', detail, { extensions: { origin: first.origin } });
 }
 
-/** Those heads that the logs of a directory, which may be served, do not have. */
+/** Returns the heads that the logs of a directory lack. A process may serve the directory. */
 async function lackedHeads(
   dataDir: string,
   heads: readonly NamedHead[],

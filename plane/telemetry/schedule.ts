@@ -1,10 +1,9 @@
 /**
- * The telemetry of a serving plane: looks every second whether a report is due or a message may be sent. Nothing here
- * throws into the process, and recording never waits for it; what goes wrong is told by health, metrics and the log.
- *
- * Reports of a plane are due at a place in the interval that follows from its id, so that planes do not report all at
- * once. With mode `off`, or where the plane is not enrolled, nothing is made and nobody is contacted.
- * Proven by `test/plane/telemetry/schedule.test.ts`.
+ * The telemetry of a serving plane: checks every second for due reports and messages to send. It never throws
+ * into the process, and recording never waits for it. Health, metrics and the log show its failures. The
+ * plane's id sets the time of its reports within the interval, so that planes report at different times. With
+ * mode `off` or without an enrolment, it makes no report and contacts nobody. Proven by
+ * `test/plane/telemetry/schedule.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
 import type { Environment } from '../../src/client/proxy.ts';
@@ -32,7 +31,7 @@ import { messageOf } from './settle.ts';
 import { statusOf, telemetryMetrics } from '../serve/status.ts';
 
 const lookMs = 1000;
-/** After reports could not be made. */
+/** Wait after a failure to make reports. */
 const againMs = 60_000;
 const mergeEveryMs = 24 * 3600 * 1000;
 
@@ -46,11 +45,11 @@ export interface TelemetryOptions extends Pick<
   readonly log: Log;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Of one exchange; `limits.telemetryTimeoutSeconds` where absent. */
+  /** Timeout of one exchange. Defaults to `limits.telemetryTimeoutSeconds`. */
   readonly timeoutMs?: number;
 }
 
-/** What works while the plane is enrolled and its mode is not `off`. */
+/** The parts that work while the plane is enrolled and its mode is not `off`. */
 interface Active {
   readonly maker: Maker;
   readonly link: ServiceLink;
@@ -65,13 +64,13 @@ export class Telemetry implements Background {
   #outbox: Outbox | undefined;
   #active: Active | null = null;
   #stamp = '';
-  /** Why the files could not be read, or reports not be made. */
+  /** Why files could not be read or reports could not be made. */
   #trouble: { readonly what: Trouble; readonly reason: string } | null = null;
   #againMs = 0;
-  /** When the files were read last. */
+  /** Time of the last attempt to read the files. */
   #triedMs = 0;
   #mergedMs = Number.NEGATIVE_INFINITY;
-  /** What the log was held to last of what the service holds. */
+  /** The last held reason that the log was checked against. */
   #heldReason: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -85,7 +84,7 @@ export class Telemetry implements Background {
     this.#timer ??= setInterval(() => void this.look(), lookMs).unref();
   }
 
-  /** Waits for the message that is under way. */
+  /** Waits for the current message. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -97,7 +96,7 @@ export class Telemetry implements Background {
     this.#outbox = undefined;
   }
 
-  /** Does all that is due now; one look at a time. Never rejects. */
+  /** Does all due work, one call at a time. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#work()
       .catch((error: unknown) => this.#failed('outbox', error))
@@ -118,8 +117,8 @@ export class Telemetry implements Background {
   }
 
   /**
-   * Reads the files anew where one of them was replaced, and each minute while they cannot be read or the outbox not be
-   * opened. What worked goes on meanwhile.
+   * Reads the files again after one was replaced, and each minute while the files or the outbox cannot be
+   * opened. The former state continues to work meanwhile.
    */
   #reload(): void {
     const { dataDir } = this.#options;
@@ -182,7 +181,7 @@ export class Telemetry implements Background {
     }
   }
 
-  /** A log that lacks what was reported of it is signed no more, as soon as this is known. */
+  /** Stops signing as soon as the log is known to lack a reported head. */
   async #holdBack({ maker: { outbox } }: Active): Promise<void> {
     const { heldReason } = outbox.held.known();
     if (heldReason === this.#heldReason) return;
@@ -204,7 +203,7 @@ export class Telemetry implements Background {
     this.#options.log.error({ err: error }, 'telemetry stands still; recording goes on');
   }
 
-  /** For health; none of them makes the plane unready. */
+  /** Reasons for health. None of them makes the plane unready. */
   reasons(): readonly string[] {
     const trouble =
       this.#trouble === null ? [] : [`telemetry_${this.#trouble.what}: ${this.#trouble.reason}`];
@@ -229,7 +228,7 @@ export class Telemetry implements Background {
   }
 }
 
-/** Whether no report was made yet in the plane's own stretch of time; at once where there is none at all. */
+/** Whether the plane's current interval has no report yet. True at once where there is no report at all. */
 export function isDue(maker: Maker, { intervalSeconds }: TelemetrySettings): boolean {
   const { outbox, enrolment } = maker;
   const newest = outbox.newest(enrolment.dataPlaneId);
@@ -238,6 +237,6 @@ export function isDue(maker: Maker, { intervalSeconds }: TelemetrySettings): boo
   const intervalMs = Math.max(wanted, limits.reportIntervalLeastSeconds) * 1000;
   const offsetMs = (sha256(enrolment.dataPlaneId).readUInt32BE() / 2 ** 32) * intervalMs;
   const stretch = (ms: number): number => Math.floor((ms - offsetMs) / intervalMs);
-  // by the same clock as reports are made, or one that is ahead would make one after the other
+  // Use the clock of reports: a clock that is ahead would make one report after another.
   return stretch(reportTime(maker)) !== stretch(newest.builtMs);
 }

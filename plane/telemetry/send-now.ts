@@ -1,7 +1,8 @@
 /**
- * `gov plane telemetry send`: reports at once what was recorded, and sends what waits, beside the serving plane or
- * without it. Where both send the same message the service answers both alike, and the outbox takes one answer.
- * Proven by `test/plane/telemetry/send-now.test.ts` and `test/plane/telemetry/refused.test.ts`.
+ * `gov plane telemetry send`: makes a report now and sends all waiting messages.
+ * It works with or without a serving plane. Where both send the same message, the service gives both the same
+ * response, and the outbox stores one. Proven by `test/plane/telemetry/send-now.test.ts` and
+ * `test/plane/telemetry/refused.test.ts`.
  */
 import type { Environment } from '../../src/client/proxy.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -16,23 +17,23 @@ import { statusOf, type TelemetryStatus } from '../serve/status.ts';
 
 export interface SendOptions {
   readonly dataDir: string;
-  /** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read. */
+  /** Source of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
   readonly env: Environment;
 }
 
 export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challengesOpen'> {
-  /** Messages that were settled: reports, and answers to challenges. */
+  /** Number of reports and challenge answers with a final result. */
   readonly settled: number;
-  /** What was refused meanwhile, and still is. */
+  /** Number of messages that the service refused during the call. */
   readonly refused: number;
-  /** Why the rest waits; null where nothing does. */
+  /** Why messages still wait. Null where none waits. */
   readonly failure: string | null;
 }
 
 /**
- * A report of what was recorded until now, once it is signed, and every message that waits. An attempt that fails ends
- * it; what waits then goes with the plane's next attempt.
- * CONFLICT where the mode is not `auto`, NOT_FOUND where the plane is not enrolled.
+ * Reports the records up to now, once they are signed, and sends every waiting message. Stops at the first
+ * failed attempt. The plane sends the rest with its next attempt. CONFLICT where the mode is not `auto`,
+ * NOT_FOUND where the plane is not enrolled.
  */
 export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
   const { mode } = readTelemetrySettings(dataDir);
@@ -45,7 +46,7 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
   try {
     const link = new ServiceLink({ enrolment, env, now });
     const maker: Maker = { ...own, clockAheadMs: () => link.clockAheadMs };
-    // one attempt each, so there are no waits to spread
+    // Each message gets one attempt, so there are no waits to spread.
     const send: SenderOptions['send'] = (message) => link.send(message);
     const sender = new Sender({ maker, send, random: () => 0, log: silentLog });
     try {
@@ -60,7 +61,7 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
       });
       const waits = reportsWaiting + challengesOpen > 0;
       const { heldReason } = outbox.held.known();
-      // the serving process finds the head in its heads.db before it signs again
+      // The serving process finds the head in its heads.db before it signs again.
       if (heldReason?.startsWith('rolled_back') === true)
         await holdToReported(dataDir, { remember: true }).catch(() => {});
       const wait = waits ? (outbox.contact().failure ?? 'put_off: it is tried again') : null;
@@ -75,7 +76,7 @@ export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
   }
 }
 
-/** By when, not by how many more there are: what was refused before may be replaced meanwhile. */
+/** Counts refusals by time and not by difference, because another report may replace an earlier refusal. */
 function refusedSince({ outbox, enrolment }: Maker, startedMs: number): number {
   const { refused, challenges } = outbox.summary(enrolment.dataPlaneId, startedMs - 1);
   return refused.reports + challenges.refused;

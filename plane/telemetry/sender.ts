@@ -1,9 +1,10 @@
 /**
- * Sends what is in the outbox, one message at a time in order, answers to challenges first; an answer that cannot be
- * settled keeps no report waiting. Asks what the service holds after each enrolment, and where it refused a report for
- * another one (`adopt.ts`). The service may be away for months: attempts back off from 1 s to 5 min with full jitter, so
- * that planes do not come back all at once, and keep to Retry-After; so they do where it refuses again what goes on behind
- * what it holds. What cannot be settled stays as it is. Proven by `test/plane/telemetry/sender.test.ts` and
+ * Sends the messages of the outbox one at a time and in order, answers to challenges first. An answer without
+ * a result does not delay reports. The sender asks for the newest report at the service after each enrolment,
+ * and after a refusal in favour of another report (`adopt.ts`). The service may be away for months. Attempts
+ * back off from 1 s to 5 min with full jitter, so that planes do not return at the same time, and respect
+ * Retry-After. The backoff also applies where the service refuses adopted reports again. A message without a
+ * result stays unchanged. Proven by `test/plane/telemetry/sender.test.ts` and
  * `test/plane/telemetry/refused.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
@@ -17,9 +18,9 @@ import { reportTime, type Maker } from './maker.ts';
 import { makeReports } from './report.ts';
 import { failureOf, messageOf, settleAnswer, settleReport, type Unsettled, type Verdict } from './settle.ts';
 
-/** Reports that are marked at once as ones that may leave: a mark is a sync of the disk. */
+/** Number of reports to mark together as handed over. Each mark syncs the disk. */
 const handedAhead = 15;
-/** How often the time of the last contact is written while all is well. */
+/** Interval at which the outbox stores the time of the last contact while all is well. */
 const notedMs = 10_000;
 
 export interface SenderOptions {
@@ -39,9 +40,9 @@ export class Sender {
   #notedMs = 0;
   #isStopped = false;
   #failing: string | null;
-  /** How often reports were put behind what the service holds, after it refused one, since it accepted a message last. */
+  /** Adoptions after a refusal, since the service last accepted a message. */
   #adoptions = 0;
-  /** Messages that could not be settled, by challenge or `newest`, and when that was tried. */
+  /** Messages without a result, by challenge or `newest`, with the time of the attempt. */
   readonly #putOff = new Map<string, number>();
 
   constructor(options: SenderOptions) {
@@ -51,28 +52,29 @@ export class Sender {
     this.#failing = outbox.contact().failure;
   }
 
-  /** From now on a message that gets no answer is no failure. */
+  /** After this call a message without a response is not a failure. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Messages that were settled. */
+  /** Number of messages with a final result. */
   get settled(): number {
     return this.#settled;
   }
 
-  /** When the next attempt is due, in Unix milliseconds; 0 at once. */
+  /** Time of the next attempt in Unix milliseconds. 0 means at once. */
   get nextMs(): number {
     return this.#nextMs;
   }
 
   /**
-   * Sends the next message that waits. True where one was settled, so that the next one may follow at once; false where
-   * nothing waits, the next attempt is not due, or this one failed. A failure is noted, never thrown but by the outbox.
+   * Sends the next message. True where it got a final result, so that the next one may follow at once. False
+   * where none waits, the next attempt is not due, or this one failed. Records a failure. Only the outbox
+   * throws.
    */
   async step(): Promise<boolean> {
     const { maker } = this.#options;
-    // a clock that was set back must not silence the plane
+    // A clock that was set back must not silence the plane.
     const waitMs = this.#nextMs - maker.now();
     if (waitMs > 0 && waitMs <= longestWaitMs) return false;
     const report = maker.outbox.next(this.#planeId);
@@ -87,7 +89,9 @@ export class Sender {
     return this.#exchange(message, (answer) => settleReport(maker, report, answer), told(report));
   }
 
-  /** What the service holds, and what time it is there, is asked before anything is sent that hangs on it. */
+  /**
+   * Whether to ask for the service's newest report and clock before sending a message that depends on them.
+   */
   #isToAsk(report: StoredReport | null): boolean {
     const { maker } = this.#options;
     if (this.#isPutOff('newest')) return false;
@@ -130,8 +134,8 @@ export class Sender {
   }
 
   /**
-   * Whether a report ends where the service cannot take it yet: the clock was ahead when it was made. An empty period
-   * ends where the one before does, which no report after that changes.
+   * Whether a report ends too far in the future for the service, because the clock was ahead. An empty period
+   * ends with the period before, and no later report changes that.
    */
   #isAhead({ periodEndMs, handed, body }: StoredReport): boolean {
     const { maker } = this.#options;
@@ -139,7 +143,7 @@ export class Sender {
     if (ahead === null) return false;
     const latestMs = maker.now() - ahead + (handed ? limits.futureSkewSeconds * 1000 : aheadMs);
     if (periodEndMs <= latestMs) return false;
-    const { periodStart, periodEnd } = JSON.parse(body) as UsageReport; // our own
+    const { periodStart, periodEnd } = JSON.parse(body) as UsageReport; // made by this plane
     return periodStart !== periodEnd;
   }
 
@@ -157,7 +161,7 @@ export class Sender {
     return true;
   }
 
-  /** Those that could not be answered a moment ago keep nothing else waiting; those that expired are not answered. */
+  /** Skips challenges that recently failed, so that they delay nothing, and expired challenges. */
   #nextChallenge(): StoredChallenge | null {
     const { outbox } = this.#options.maker;
     let challenge = outbox.openChallenge(this.#planeId);
@@ -174,7 +178,7 @@ export class Sender {
     return putOffMs !== undefined && Math.abs(nowMs - putOffMs) <= limits.telemetryBackoffMaxMs;
   }
 
-  /** Settles one whose time had passed when the service was reached last: it was tried until then. */
+  /** Settles a challenge that had expired at the last contact. The plane tried it until then. */
   #isExpired({ planeId, challengeId, challenge }: StoredChallenge): boolean {
     const { maker, log } = this.#options;
     const asked = challengeIn(JSON.parse(challenge));
@@ -208,7 +212,7 @@ export class Sender {
       const verdict = settleAnswer(maker, challenge, answer);
       if (verdict.kind !== 'unsettled') this.#putOff.delete(challengeId);
       else log.warn({ challengeId, reason: verdict.failure }, 'an answer is put off; reports go on');
-      // what does not let this answer through may let reports through, which tell otherwise
+      // A cause that blocks this answer may let reports through. If not, the reports show it.
       return verdict.kind === 'unsettled' ? { kind: 'put off' } : verdict;
     };
     return this.#exchange(message, settle, { challengeId });
@@ -249,7 +253,7 @@ export class Sender {
   }
 
   #reached(): void {
-    if (this.#adoptions > 1) return; // it answers, and settles nothing: the waits go on growing
+    if (this.#adoptions > 1) return; // the service responds but accepts nothing: keep backing off
     const { maker, log } = this.#options;
     const nowMs = maker.now();
     if (this.#failing !== null)
@@ -282,7 +286,7 @@ export class Sender {
   }
 }
 
-/** By how much a report that never left may end ahead of the service's clock. */
+/** How far an unsent report may end ahead of the service's clock. */
 const aheadMs = limits.telemetrySkewSeconds * 1000;
 const longestWaitMs = Math.max(limits.telemetryBackoffMaxMs, limits.telemetryRetryAfterSeconds * 1000);
 const refusedAgain =

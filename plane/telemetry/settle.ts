@@ -1,7 +1,8 @@
 /**
- * What an answer of the service means for a message of the outbox, whether it came over the wire or by file: the message
- * is accepted or refused for good, which is durable when this returns, or it is to be sent again. Nothing in an answer
- * is trusted: a cosignature is verified with the key of the enrolment. Proven by `test/plane/telemetry/sender.test.ts`.
+ * Interprets a response of the service to a message, from the network or from a file. The message is accepted
+ * or refused permanently, stored durably before the call returns, or must be sent again. The plane trusts
+ * nothing in a response. It verifies a cosignature with the key of the enrolment. Proven by
+ * `test/plane/telemetry/sender.test.ts`.
  */
 import { limits } from '../../src/contract/limits.ts';
 import type { UsageReport } from '../../src/contract/telemetry.ts';
@@ -12,7 +13,7 @@ import type { Enrolment } from '../enrolment/stored.ts';
 import { problemOf } from '../enrolment/link.ts';
 import type { Outbox, StoredChallenge, StoredReport } from './outbox.ts';
 
-/** As a link answers, and as a receipt holds it. */
+/** The response of a link, which is also the content of a receipt. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,10 +25,13 @@ export type Verdict =
   | { readonly kind: 'refused'; readonly reason: string }
   | Unsettled;
 
-/** To be sent again. */
+/** The message must be sent again. */
 export interface Unsettled {
   readonly kind: 'unsettled';
-  /** Begins with a word: `unreachable`, `clock_skew`, `credential_refused`, `redirected`, `answered`. */
+  /**
+   * Begins with one of these words: `unreachable`, `clock_skew`, `credential_refused`, `redirected`,
+   * `answered`.
+   */
   readonly failure: string;
   readonly retryAfterSeconds: number;
 }
@@ -88,8 +92,8 @@ function acceptedOf(
 }
 
 /**
- * What is wrong with the cosignature of a report's checkpoint, or null. An empty one is none yet: an earlier report is
- * missing there, and the cosignature of a later one covers this tree.
+ * Says what is wrong with the cosignature of a report's checkpoint, or returns null. An empty cosignature
+ * means that the service lacks an earlier report. The cosignature of a later report covers this tree.
  */
 function receiptFault(
   report: Pick<StoredReport, 'body'>,
@@ -98,7 +102,7 @@ function receiptFault(
 ): string | null {
   if (cosignature === '') return null;
   try {
-    const { log } = JSON.parse(report.body) as UsageReport; // our own
+    const { log } = JSON.parse(report.body) as UsageReport; // made by this plane
     const line = cosignature.endsWith('\n') ? cosignature : `${cosignature}\n`;
     openNote(joinNote(splitNote(log.checkpoint).text, [line]), [parseVerifierKey(cosignerKey)]);
     return null;
@@ -107,7 +111,7 @@ function receiptFault(
   }
 }
 
-/** What an answer to an attestation refuses for good, by status. */
+/** Statuses by which the service refuses an attestation permanently. */
 const refusedAnswers: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 
 /** Settles the answer to a challenge. */
@@ -149,7 +153,7 @@ function unsettled(answer: ServiceAnswer, nowMs: number): Unsettled {
   return { kind: 'unsettled', failure: failureOf(answer, nowMs), retryAfterSeconds };
 }
 
-/** Why an answer settles nothing. */
+/** Says why a response gives no final result. */
 export function failureOf(answer: ServiceAnswer, nowMs: number): string {
   const { status, headers } = answer;
   const problem = problemOf(answer);

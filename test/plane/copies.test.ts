@@ -57,7 +57,7 @@ describe('a read-only data directory', () => {
     try {
       await expect(planeServe({ dataDir, log: silentLog, env: {} })).rejects.toMatchObject({
         code: 'STORAGE_FAULT',
-        message: expect.stringMatching(/to be writable, but .* \((EROFS|EACCES)\)/),
+        message: expect.stringMatching(/expected a writable .*, got .* \((EROFS|EACCES)\)/),
       });
       const report = await fsck({ dataDir, deep: true });
       expect(report.problems).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * What a doctor's look is made of, of a service and of a plane alike: checks that each say what was found and what to do,
- * and those that both make. Proven by `test/host/data/doctor.test.ts` and `test/plane/serve/doctor.test.ts`.
+ * The checks of `gov service doctor` and `gov plane doctor`. Each check reports a result and the next step.
+ * This file has the runner and the checks that both commands share. Proven by `test/host/data/doctor.test.ts`
+ * and `test/plane/serve/doctor.test.ts`.
  */
 import { accessSync, constants } from 'node:fs';
 import type { ClientRequest } from 'node:http';
@@ -15,14 +16,14 @@ interface Check {
   readonly name: string;
   /** `warn`: it serves, but not as it should. */
   readonly status: 'ok' | 'warn' | 'fail';
-  /** What was found. */
+  /** The result. */
   readonly detail: string;
-  /** What to do, where something is to be done. */
+  /** The next step, where one is needed. */
   readonly advice: string | null;
 }
 
 export interface DoctorReport {
-  /** Whether nothing failed. */
+  /** Whether no check failed. */
   readonly ok: boolean;
   readonly checks: readonly Check[];
 }
@@ -35,7 +36,7 @@ export const fail = (detail: string, advice: string): Found => ({ status: 'fail'
 
 export type Examine = (name: string, look: () => Promise<Found> | Found) => Promise<void>;
 
-/** Makes checks one after the other; what one throws is a check that failed. */
+/** Runs checks one after the other. A check that throws has failed. */
 export function examiner(): { readonly examine: Examine; report(): DoctorReport } {
   const checks: Check[] = [];
   return {
@@ -46,25 +47,27 @@ export function examiner(): { readonly examine: Examine; report(): DoctorReport 
   };
 }
 
-/** A problem says itself what to do; the system says what it refused. */
+/** The failed check for an error: a problem names its next step, and a system error names the refused call. */
 function refusal(error: unknown): Found {
   if (error instanceof Error && 'syscall' in error) {
     return fail(error.message, 'run as the owner of the data directory, or give it back to this user');
   }
   if (error instanceof GovNetworkError) {
-    return fail(error.message, error.hint ?? 'look at the network between the two');
+    return fail(error.message, error.hint ?? 'check the network between the two');
   }
   if (!(error instanceof GovError)) throw error;
   const [detail = '', ...advice] = error.message.split('; ');
-  return fail(detail, advice.join('; ') || 'mend what it names');
+  return fail(detail, advice.join('; ') || 'fix the cause above');
 }
 
-/** Whether a directory is this user's to write, on a disk that SQLite can rely on. */
+/** Whether this user can write the directory, on a disk that SQLite can rely on. */
 export async function lookAtFilesystem(dataDir: string): Promise<Found> {
   const { judgeFilesystem } = await import('../../store/file/filesystem.ts');
   accessSync(dataDir, constants.R_OK | constants.W_OK);
   const warning = judgeFilesystem(dataDir);
-  return warning === null ? ok('local and writable') : warn(warning, 'move it to a local disk if it is none');
+  return warning === null
+    ? ok('local and writable')
+    : warn(warning, 'move it to a local disk, unless it is on one');
 }
 
 export const lookAtSpace = async (dataDir: string): Promise<Found> =>
@@ -72,16 +75,16 @@ export const lookAtSpace = async (dataDir: string): Promise<Found> =>
     ? ok('more than 5 % and 512 MiB are free')
     : warn(
         `less than 5 % or 512 MiB are free${ofExports(dataDir)}`,
-        'make room: readiness answers 503 until then',
+        'free space: readiness answers 503 until then',
       );
 
-/** What exports take of a disk, where they take anything. */
+/** The space that exports use, or '' where there are none. */
 export function ofExports(dataDir: string): string {
   const bytes = artifactBytes(dataDir);
   return bytes === 0 ? '' : `; exports take ${bytesText(bytes)}`;
 }
 
-/** Listens for a moment; where somebody does already, asks whether it is a service. */
+/** Listens for a moment. Where the address is taken, checks whether gov serves there. */
 export async function lookAtAddress(
   { host, port }: Address,
   isOurs: (place: string) => Promise<boolean> | boolean = servesAt,
@@ -99,7 +102,7 @@ export async function lookAtAddress(
   return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
 }
 
-/** Asks in plain, then over TLS, whosever certificate that is: nothing is told to whoever answers. */
+/** Asks over HTTP, then over TLS with any certificate. The request contains nothing secret. */
 async function servesAt(place: string): Promise<boolean> {
   const reachable = place.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
   const { request: plain } = await import('node:http');

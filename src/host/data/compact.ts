@@ -1,11 +1,14 @@
-/** `gov log compact` of a plane, or of a service on SQLite. Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts`. */
+/**
+ * `gov log compact` for a plane, or for a service on SQLite. Proven by
+ * `test/store/sqlite/upkeep/rewrite.long.test.ts`.
+ */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import { compactStore, type Compacted, type CompactProgress } from '../../store/sqlite/store.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 
-/** As `compactStore`; NOT_FOUND also where the database is on PostgreSQL. */
+/** Compacts as `compactStore` does. NOT_FOUND also where the database is on PostgreSQL. */
 export function compactLog(
   dataDir: string,
   onProgress: CompactProgress,

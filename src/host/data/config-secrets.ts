@@ -1,6 +1,7 @@
 /**
- * Secrets of a configuration: in the environment, or in files that only their owner reads; never in flags, which every
- * user of the machine can list. No message shows one. Proven by `test/host/service/config.test.ts`.
+ * Secrets of a configuration. They come from the environment or from files that only their owner reads. Flags
+ * take no secrets, because every user of the machine can list them. No message shows a secret. Proven by
+ * `test/host/service/config.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -8,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { refuseReadableByOthers } from './files.ts';
 import { invalid, type Picked, type Variables } from '../process/layers.ts';
 
-/** A secret in the variable NAME, or in the file that NAME_FILE names. */
+/** Returns the secret in the variable NAME, or in the file that NAME_FILE names. */
 export function secretOf(env: Variables, name: string): Picked | null {
   const value = env[name];
   if (value !== undefined && value !== '') return { value, from: name };
@@ -16,7 +17,7 @@ export function secretOf(env: Variables, name: string): Picked | null {
   return path === undefined || path === '' ? null : secretFile(path);
 }
 
-/** The one secret in a file; FORBIDDEN where others may read it. */
+/** Returns the secret in a file. FORBIDDEN where others may read it. */
 export function secretFile(path: string): Picked {
   let value: string;
   try {
@@ -35,7 +36,10 @@ export function secretFile(path: string): Picked {
   return { value, from: path };
 }
 
-/** Where the database is, or null for SQLite: `--database`, GOV_DATABASE, GOV_DATABASE_FILE, service.json. */
+/**
+ * The database URL, or null for SQLite. Sources in order: `--database`, GOV_DATABASE, GOV_DATABASE_FILE,
+ * service.json.
+ */
 export function databaseOf(
   flag: string | undefined,
   env: Variables,
@@ -51,7 +55,7 @@ export function databaseOf(
   return file.value === null ? null : checkDatabase({ value: file.value, from: file.from });
 }
 
-/** The URL is not shown: it may hold a password. */
+/** Omits the URL from the error, because it may contain a password. */
 function checkDatabase({ value, from }: Picked): string {
   if (URL.canParse(value) && /^postgres(?:ql)?:$/.test(new URL(value).protocol)) return value;
   throw invalid(from, 'a URL such as postgres://gov_serving@127.0.0.1:5432/gov, got another text');

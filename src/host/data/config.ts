@@ -1,6 +1,6 @@
 /**
- * Configuration of a plane: flag > GOV_* environment > plane.json > default.
- * Proven by `test/host/data/config.test.ts`.
+ * The configuration of a plane: flag > GOV_* environment > plane.json > default. Proven by
+ * `test/host/data/config.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -29,21 +29,22 @@ import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 import { witnessMembers, type WitnessesFile } from '../witness/config.ts';
 
-/** Of the configuration that a plane takes from its service. */
+/** Settings for the configuration that a plane takes from its service. */
 export interface PlaneSync {
   /**
-   * `beside`, which holds where nothing is said: its policies are in force beside the plane's own. `service`: only its
-   * policies count. `off`: nothing is taken, and what came earlier is the plane's to change.
+   * `beside`, the default: policies of the service apply together with those of the plane. `service`: only
+   * policies of the service apply. `off`: the plane takes nothing, and may change policies that it took
+   * earlier.
    */
   readonly policies?: PolicyMode;
-  /** Seconds between questions. */
+  /** Seconds between requests. */
   readonly intervalSeconds?: number;
-  /** Project of the service, and its verifier keys, where the enrolment does not say them. */
+  /** Project and verifier keys of the service. They replace those of the enrolment. */
   readonly projectId?: string;
   readonly keys?: readonly string[];
 }
 
-/** `plane.json`, as `plane init` writes it. */
+/** `plane.json`, as `gov plane init` writes it. */
 export interface PlaneFile extends WitnessesFile, ExportsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
@@ -53,17 +54,17 @@ export interface PlaneFile extends WitnessesFile, ExportsFile {
   readonly origin: string;
   readonly meteringOrigin: string;
   readonly name?: string;
-  /** Where problem pages can be read, if not at the plane itself. */
+  /** Base URL of problem pages. Absent: the plane itself. */
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
-  /** Bodies are erased after so many days (183 at least in production); null or absent: never. */
+  /** Days until bodies are erased (at least 183 in production). Null or absent: never. */
   readonly retentionDays?: number | null;
-  /** Nothing is erased. */
+  /** Blocks every erasure. */
   readonly legalHold?: boolean;
-  /** Whoever asks for an erasure does not carry it out. */
+  /** The person who requests an erasure cannot carry it out. */
   readonly requireTwoPersonErasure?: boolean;
-  /** As `subjectPointers` of a project of a service. */
+  /** See `subjectPointers` of a project of a service. */
   readonly subjectPointers?: readonly string[];
   /** Paths of PEM files, relative to the data directory. */
   readonly tlsCert?: string;
@@ -138,7 +139,7 @@ export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' 
   readonly tls: TlsFiles | null;
 }
 
-/** What flags may set. `metricsListen: 'off'` serves no metrics. */
+/** The values that flags may set. `metricsListen: 'off'` serves no metrics. */
 export interface PlaneFlags {
   readonly listen?: string | undefined;
   readonly metricsListen?: string | undefined;
@@ -148,7 +149,7 @@ export interface PlaneFlags {
   readonly tlsClientCa?: string | undefined;
 }
 
-/** Reads and checks the configuration; VALIDATION_ERROR names the file, variable or flag at fault. */
+/** Reads and checks the configuration. VALIDATION_ERROR names the invalid file, variable or flag. */
 export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variables): PlaneConfig {
   const path = join(dataDir, 'plane.json');
   const file = readPlaneFile(path);
@@ -174,13 +175,15 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
   };
 }
 
-/** SHA-256 of all that a configuration says, wherever it came from: whether two processes serve by the same. */
+/**
+ * SHA-256 of the whole configuration, whatever its layers. Equal hashes mean that two processes serve alike.
+ */
 export const configHash = (config: PlaneConfig): string =>
   `sha256:${createHash('sha256')
     .update(canonicalText({ ...config, dataDir: '' }))
     .digest('hex')}`;
 
-/** With the members of objects in order. */
+/** JSON with sorted object members. */
 const canonicalText = (value: unknown): string =>
   JSON.stringify(value, (_name, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
@@ -188,16 +191,19 @@ const canonicalText = (value: unknown): string =>
       : each,
   );
 
-/** Reads `plane.json`; NOT_FOUND where there is none. */
+/** Reads `plane.json`. NOT_FOUND where there is no file. */
 export const readPlaneFile = (path: string): PlaneFile =>
-  // the schema holds what the type says
+  // the schema checks what the type says
   readConfigFile(
     path,
     planeFileSchema,
     `expected a plane at ${path}; make one with gov plane init`,
   ) as PlaneFile;
 
-/** What a plane's configuration says of its project. VALIDATION_ERROR where production would be kept too short. */
+/**
+ * The project settings in a plane's configuration. VALIDATION_ERROR where the retention in production is too
+ * short.
+ */
 export function settingsOf(config: PlaneConfig): Partial<StoredSettings> {
   const { retentionDays = null, legalHold = false, requireTwoPersonErasure = false, environment } = config;
   const { subjectPointers: pointers = [] } = config;

@@ -1,6 +1,7 @@
 /**
- * `gov service doctor`: whether a service could serve as it is configured, and what to do where it could not. Looks,
- * and changes nothing but a record in the log of the database. Proven by `test/host/data/doctor.test.ts`.
+ * `gov service doctor`: checks whether a service could serve with its configuration, and names the next step
+ * where it could not. Changes nothing, except that it writes a record into the write-ahead log of the database.
+ * Proven by `test/host/data/doctor.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -75,7 +76,7 @@ async function examineFiles(
   });
 }
 
-/** The oldest release of PostgreSQL that is maintained: 14 ended in November 2026. */
+/** The oldest maintained release of PostgreSQL: 14 ended in November 2026. */
 const oldestServer = 15;
 const skew = { warnMs: 1000, failMs: 30_000 } as const;
 
@@ -103,7 +104,7 @@ async function examineDatabase(
   });
   await examine('commit', () =>
     found.commitMs === null
-      ? fail('nothing can be committed', 'connect to the primary, and look at its disk')
+      ? fail('nothing can be committed', 'connect to the primary, and check its disk')
       : ok(`durable in ${found.commitMs} ms`),
   );
   await examine('clock', () => lookAtClock(found.clockMs));
@@ -118,7 +119,7 @@ async function examineDatabase(
     const reader = openPostgresReader({ url, connections: 1 });
     try {
       const installation = await reader.installation();
-      if (installation === null) return ok('new: the first start says which keys it has');
+      if (installation === null) return ok('new: the first start stores its keys');
       assertSameKeys(installation, own);
       return ok('the keys are those of the first process');
     } finally {
@@ -128,7 +129,7 @@ async function examineDatabase(
   await examine('signed heads', () => lookAtHeads(dataDir, url));
 }
 
-/** What this directory has seen signed, as a start looks at it. */
+/** Compares the database with the signed heads of this directory, as a start does. */
 async function lookAtHeads(dataDir: string, url: string): Promise<Found> {
   const { inspectHeads } = await import('../../store/postgres/store.ts');
   const { openHeads } = await import('../../store/file/heads.ts');
@@ -137,7 +138,7 @@ async function lookAtHeads(dataDir: string, url: string): Promise<Found> {
   const why = unfit(dataDir);
   if (why !== null) {
     const advice = 'give each process a local data directory that it may write';
-    return warn(`${dataDir} ${why}: what was signed is forgotten when a process ends`, advice);
+    return warn(`${dataDir} ${why}: a process forgets its signed heads when it ends`, advice);
   }
   const { heads: path } = storeFiles(dataDir);
   if (!existsSync(path)) return ok('none yet: the first start makes heads.db');
@@ -184,7 +185,7 @@ async function lookAtIssuer({ issuer }: ServiceConfig): Promise<Found> {
     await readIssuerKeys(issuer);
     return ok(`${issuer.url} answers with its keys`);
   } catch (error) {
-    return fail(reasonOf(error), 'look at issuer.url, the network and its certificates');
+    return fail(reasonOf(error), 'check issuer.url, the network and its certificates');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Small private files, written so that a crash leaves the old content or the new, never half.
- * Proven by `test/host/data/files.test.ts`.
+ * Writes of small private files and of new directories. A replacement is atomic: a crash leaves the old content
+ * or the new. Proven by `test/host/data/files.test.ts`.
  */
 import {
   closeSync,
@@ -17,12 +17,12 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 
-/** Creates a file of mode 0600 and makes it durable; fails where one exists. */
+/** Creates a durable file of mode 0600. Throws where one exists. A crash may leave a part of the file. */
 export function writePrivate(path: string, content: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
     const bytes = Buffer.from(content);
-    // a disk that is getting full takes a part
+    // a nearly full disk may write only a part
     for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
     fsyncSync(file);
   } finally {
@@ -30,7 +30,7 @@ export function writePrivate(path: string, content: string): void {
   }
 }
 
-/** Replaces a file by way of a rename. A crash leaves a draft beside it, which goes with the next replacement. */
+/** Replaces a file by a rename. A crash leaves a draft beside it, which the next replacement removes. */
 export function replacePrivate(path: string, content: string): void {
   removeDrafts(dirname(path), basename(path));
   const draft = `${path}.${process.pid}.tmp`;
@@ -45,9 +45,10 @@ export function replacePrivate(path: string, content: string): void {
 }
 
 /**
- * Removes what ended processes left of files that they replaced in a folder, of all or of one: it may hold secrets. A draft
- * is named after the process that writes it, and stays where that lives. The ids of another container say nothing here: a
- * process there whose draft goes fails at its rename, and the file is as it was.
+ * Removes drafts of ended processes in a folder, of one file or of all: a draft may contain secrets. A draft is
+ * named after the process that writes it, and stays while that process lives. Process ids of another container
+ * are unknown here. If its draft is removed, the rename of that process fails, and the file keeps its old
+ * content.
  */
 export function removeDrafts(folder: string, file?: string): void {
   for (const name of readdirSync(folder)) {
@@ -69,8 +70,9 @@ function isOther(pid: number): boolean {
 }
 
 /**
- * Makes a directory of mode 0700, whole or not at all: it is filled beside its place and renamed at the end, so a
- * crash leaves no half of it. CONFLICT where the place holds something already, or is no directory.
+ * Creates a directory of mode 0700 atomically: fills a draft beside it and renames the draft at the end. A
+ * crash leaves a draft and no part of the directory. CONFLICT where the path is a file or a directory that is
+ * not empty.
  */
 export async function makeDirectory(path: string, fill: (draft: string) => Promise<void>): Promise<void> {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -78,10 +80,7 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
     throw new GovError('CONFLICT', `expected ${path} to be absent or an empty directory, got something else`);
   }
   if (found !== undefined && readdirSync(path).length > 0) {
-    throw new GovError(
-      'CONFLICT',
-      `expected ${path} to be absent or empty, but it holds files of something else`,
-    );
+    throw new GovError('CONFLICT', `expected ${path} to be absent or empty, but it contains other files`);
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(`${path}.init-`); // mode 0700
@@ -98,13 +97,16 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
 
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL']);
 
-/** The disk, or what this user may have of it, was full; also where it is the cause of the error. */
+/** Whether the disk or the quota of this user was full, also as the cause of another error. */
 function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && fullCodes.has(String(error.code))) || isFull(error.cause);
 }
 
-/** Runs what writes `what` at `path` and removes it where it fails; STORAGE_FULL where there is no space for it. */
+/**
+ * Runs a write of `what` at `path`, and reports STORAGE_FULL where the disk is full. The write removes its own
+ * parts.
+ */
 export async function fitting<Result>(
   { what, path }: { readonly what: string; readonly path: string },
   write: () => Promise<Result>,
@@ -115,7 +117,7 @@ export async function fitting<Result>(
     if (!isFull(cause)) throw cause;
     const detail =
       `expected space for ${what} at ${path}, but that disk is full; nothing of it is left: ` +
-      'free space there, or give a place on another disk';
+      'free space there, or choose another disk';
     throw new GovError('STORAGE_FULL', detail, { cause });
   }
 }

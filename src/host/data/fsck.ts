@@ -1,7 +1,7 @@
 /**
- * `gov log fsck`: the store's check of a plane's or a service's data directory, or of the database that it names, with
- * the signatures of checkpoints judged by the plane's trust file, or by the service's own keys.
- * Proven by `test/store/fsck/run.test.ts` and `test/host/data/fsck.test.ts`.
+ * `gov log fsck`: the store check of a data directory, or of the database that a service names. It checks the
+ * signatures of checkpoints with the trust file of a plane, or with the service's own keys. Proven by
+ * `test/store/fsck/run.test.ts` and `test/host/data/fsck.test.ts`.
  */
 import {
   accessSync,
@@ -40,16 +40,16 @@ export type { FsckReport } from '../../store/fsck/check.ts';
 
 export interface HostFsckOptions {
   readonly dataDir: string;
-  /** Where a service's database may be named. */
+  /** May name the database of a service. */
   readonly env?: Variables;
-  /** Also every disclosure, metering reference and signature, and the file's own structure. */
+  /** Checks also every disclosure, metering reference and signature, and the structure of the file. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
 }
 
 /**
- * Reads only, also while it is served. Throws NOT_FOUND where there is no database, CONFLICT or STORAGE_FAULT where it
- * cannot be opened; whatever is wrong with what it holds stands in the report.
+ * Reads only, also while the data is served. NOT_FOUND where there is no database, CONFLICT or STORAGE_FAULT
+ * where it cannot be opened. The report contains every other fault.
  */
 export async function fsck({ env = process.env, ...options }: HostFsckOptions): Promise<FsckReport> {
   const { dataDir } = options;
@@ -77,10 +77,10 @@ const ownKeys = (dataDir: string): readonly VerifierKey[] =>
     .signers('gov.fsck')
     .map(({ verifierKey }) => parseVerifierKey(verifierKey));
 
-/** A directory that cannot be written is checked through a copy in the temporary directory. */
+/** Checks a read-only directory through a copy in the temporary directory. */
 async function fsckFiles(options: FsckOptions): Promise<FsckReport> {
   const { main } = storeFiles(options.dataDir);
-  // SQLite reads a WAL database only where it may make, or finds, the file of its shared memory
+  // SQLite reads a WAL database only where it finds or can create its shared-memory file
   if (!existsSync(main) || existsSync(`${main}-shm`) || isWritable(options.dataDir)) return checked(options);
   const copy = mkdtempSync(join(tmpdir(), 'gov-fsck-')); // mode 0700
   try {
@@ -88,7 +88,7 @@ async function fsckFiles(options: FsckOptions): Promise<FsckReport> {
     return await checked({ ...options, dataDir: copy });
   } finally {
     const { subjects } = storeFiles(copy);
-    // keys are not left in what a file system frees
+    // overwrites keys before the file system frees their blocks
     if (existsSync(subjects))
       writeFileSync(subjects, Buffer.alloc(statSync(subjects).size), { flush: true, flag: 'r+' });
     rmSync(copy, { recursive: true, force: true });
@@ -109,7 +109,7 @@ function isWritable(directory: string): boolean {
   }
 }
 
-/** Copies the databases of a directory that nobody can write; STORAGE_FAULT where that fails. */
+/** Copies the databases of a read-only directory. STORAGE_FAULT where that fails. */
 function copyStore(from: string, to: string): void {
   const { main, heads, subjects } = storeFiles(from);
   for (const path of [main, heads, subjects].flatMap((each) => [each, `${each}-wal`])) {
@@ -127,7 +127,7 @@ function copyStore(from: string, to: string): void {
   }
 }
 
-/** By the installation's cosigner, under whichever name it had then. */
+/** Checks receipts with the key of the installation's cosigner, under any former name. */
 async function receiptJudge(dataDir: string): Promise<JudgeReceipt> {
   const { createCosigner } = await import('../process/hosting.ts');
   const { storeKey } = readKeys(dataDir);
@@ -146,7 +146,7 @@ async function receiptJudge(dataDir: string): Promise<JudgeReceipt> {
   };
 }
 
-/** All logs are signed by the same keys, each under its own origin as key name. */
+/** Checks notes of all logs with the same keys, under the origin of each log as key name. */
 function noteJudge(keys: readonly VerifierKey[]): JudgeNote {
   let last: { readonly origin: string; readonly own: readonly VerifierKey[] } | undefined;
   return (note, origin, inForce) => {

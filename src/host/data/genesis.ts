@@ -1,6 +1,7 @@
 /**
- * The first leaf of a project's log (`docs/reference/proof-format.md`): what it is the log of, and the keys that sign it, so that
- * a checkpoint can be held to the keys that the log itself began with. Proven by `test/plane/data/init.test.ts`.
+ * The first leaf of a project's log (`docs/reference/proof-format.md`). It names the log and the keys that sign
+ * it, so that a verifier can check a checkpoint with the first keys of the log. Proven by
+ * `test/plane/data/init.test.ts`.
  */
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';

@@ -1,9 +1,11 @@
 /**
- * Keys of a plane or a service on disk: `keys/log.ed25519.pem`, `keys/log.mldsa44.pem` where this Node has ML-DSA-44,
- * `keys/attestation.p256.pem` for exported statements (cosign and sigstore verify P-256), and `keys/store.key`. All
- * are made here, 0600, and never leave the machine. Keys of a log that came by rotation have a number in their names,
- * `keys/log.2.ed25519.pem`; a log is signed by all that lie in `keys/` itself (`plane/keys/own.ts` puts them where the log
- * says they belong). Proven by `test/plane/data/init.test.ts`, `test/host/data/keys.test.ts` and `test/plane/keys/rotate.test.ts`.
+ * The keys of a plane or a service on disk, all created here with mode 0600. They never leave the machine.
+ * `keys/log.ed25519.pem`, and `keys/log.mldsa44.pem` where this Node has ML-DSA-44, sign logs.
+ * `keys/attestation.p256.pem` signs exported statements, since cosign and sigstore verify P-256.
+ * `keys/store.key` is the source of derived keys. Rotated keys have a number in their names,
+ * `keys/log.2.ed25519.pem`. All keys directly in `keys/` sign a log, and `plane/keys/own.ts` moves them as the
+ * log says. Proven by `test/plane/data/init.test.ts`, `test/host/data/keys.test.ts` and
+ * `test/plane/keys/rotate.test.ts`.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,15 +23,17 @@ import { refuseReadableByOthers, replacePrivate, writePrivate } from './files.ts
 
 const storeKeyBytes = 32;
 
-/** Logs whose signers are kept; those of another one are made anew, in a tenth of a millisecond. */
+/** Signers are cached for this many logs. Creating others again costs a tenth of a millisecond. */
 const originsKept = 1000;
 
 export interface HostKeys {
-  /** Signers of checkpoints with this origin: Ed25519 first of each pair, the oldest pair first. */
+  /** Signers of checkpoints with this origin. The oldest pair comes first, and Ed25519 first in each pair. */
   readonly signers: (origin: string) => readonly CheckpointSigner[];
-  /** Verifier keys of the log with this origin: those of its signers, then those that signed it once. */
+  /** Verifier keys of the log with this origin: present signers first, then former ones. */
   readonly verifierKeys: (origin: string) => readonly string[];
-  /** Whom the service knows as this plane, which a rotation does not change: the signer of reports and attestations. */
+  /**
+   * The signer of reports and attestations: the key by which the service knows this plane. A rotation keeps it.
+   */
   readonly telemetrySigners: (origin: string) => readonly CheckpointSigner[];
   /** Signs an in-toto Statement with the attestation key. */
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
@@ -47,7 +51,7 @@ const paths = (dataDir: string) => ({
   store: join(dataDir, 'keys', 'store.key'),
 });
 
-/** Makes the keys in a new data directory; fails where there are any. */
+/** Creates the keys in a new data directory. Throws where keys exist. */
 export function createKeys(dataDir: string, randomBytes: (size: number) => Buffer): HostKeys {
   const { folder, ed25519, mlDsa44, attestation, store } = paths(dataDir);
   mkdirSync(folder, { mode: 0o700 });
@@ -57,7 +61,10 @@ export function createKeys(dataDir: string, randomBytes: (size: number) => Buffe
   return readKeys(dataDir);
 }
 
-/** Makes a pair of keys for a log: Ed25519, and ML-DSA-44 where this Node has it. Each file is whole or not there. */
+/**
+ * Creates a pair of log keys: Ed25519, and ML-DSA-44 where this Node has it. A crash leaves no partial key
+ * file, but perhaps a draft or only the first key.
+ */
 export function writeLogKeys(files: { readonly ed25519: string; readonly mlDsa44: string }): void {
   replacePrivate(files.ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
   if (hasMlDsa44()) replacePrivate(files.mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
@@ -65,11 +72,11 @@ export function writeLogKeys(files: { readonly ed25519: string; readonly mlDsa44
 
 export const privatePem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();
 
-/** Reads the keys; FORBIDDEN where others may read them, STORAGE_FAULT where one is missing or damaged. */
+/** Reads the keys. FORBIDDEN where others may read them, STORAGE_FAULT where one is missing or damaged. */
 export function readKeys(dataDir: string): HostKeys {
   const { folder, ed25519, attestation, store } = paths(dataDir);
   const pairs = logKeyFiles(folder);
-  if (pairs.length === 0) readSecret(ed25519); // which says what is missing
+  if (pairs.length === 0) readSecret(ed25519); // throws an error that names the missing file
   const keys = pairs.map(readPair);
   const attestationPrivate = readPrivateKey(attestation);
   const storeKey = Buffer.from(readSecret(store).trim(), 'hex');
@@ -94,10 +101,12 @@ export function readKeys(dataDir: string): HostKeys {
   };
 }
 
-/** The Ed25519 key that the service knows, where it no longer signs the log; gone with the next enrolment. */
+/** The Ed25519 key that the service knows, after the log stopped using it. The next enrolment removes it. */
 export const telemetryKeyFile = 'telemetry.ed25519.pem';
 
-/** Null where the service knows the plane by a key that signs the log. STORAGE_FAULT where it is damaged. */
+/**
+ * Null where the service knows the plane by a key that signs the log. STORAGE_FAULT where the file is damaged.
+ */
 export function readTelemetryKey(dataDir: string): KeyObject | null {
   const path = join(dataDir, 'keys', telemetryKeyFile);
   if (!existsSync(path)) return null;
@@ -113,7 +122,7 @@ export function readTelemetryKey(dataDir: string): KeyObject | null {
 }
 
 export interface LogKeyFiles {
-  /** 1 for the keys that the log began with. */
+  /** 1 for the first keys of the log. */
   readonly generation: number;
   readonly ed25519: string | null;
   readonly mlDsa44: string | null;
@@ -121,11 +130,11 @@ export interface LogKeyFiles {
 
 const logKeyForm = /^log(?:\.([1-9][0-9]{0,3}))?\.(ed25519|mldsa44)\.pem$/;
 
-/** `log.2.ed25519.pem`; the first generation has no number. */
+/** File name such as `log.2.ed25519.pem`. The first generation has no number: `log.ed25519.pem`. */
 export const logKeyFile = (generation: number, algorithm: 'ed25519' | 'mldsa44'): string =>
   `log${generation === 1 ? '' : `.${generation}`}.${algorithm}.pem`;
 
-/** The keys of logs in a folder, by generation. Empty where there is no such folder. */
+/** The log keys in a folder, by generation. Empty where there is no such folder. */
 export function logKeyFiles(folder: string): LogKeyFiles[] {
   const generations = new Map<number, { ed25519: string | null; mlDsa44: string | null }>();
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
@@ -153,7 +162,7 @@ function readPair({ ed25519, mlDsa44, generation }: LogKeyFiles): LogKeys {
     );
   }
   return {
-    // of a file that is missing, reading says so
+    // reading a missing file throws an error that names it
     ed25519: readPrivateKey(ed25519 ?? join(dirname(mlDsa44 ?? ''), logKeyFile(generation, 'ed25519'))),
     mlDsa44: mlDsa44 === null ? null : readPrivateKey(mlDsa44),
   };
@@ -164,17 +173,17 @@ const signersOf = (origin: string, { ed25519, mlDsa44 }: LogKeys): CheckpointSig
   ...(mlDsa44 === null ? [] : [mlDsa44Signer(origin, mlDsa44)]),
 ];
 
-/** The signers of the keys in a folder, by generation: of those that wait to be added to a log. */
+/** The signers of the keys in a folder, by generation. The keys wait for a leaf that adds them. */
 export const signersIn = (folder: string, origin: string): readonly CheckpointSigner[] =>
   logKeyFiles(folder).flatMap((pair) => signersOf(origin, readPair(pair)));
 
-/** Keeps the signers of the logs that were used last. */
+/** Caches the signers of the most recent logs. */
 function keptSigners(make: HostKeys['signers']): HostKeys['signers'] {
   const kept = new Map<string, readonly CheckpointSigner[]>();
   return (origin) => {
     const signers = kept.get(origin) ?? make(origin);
     kept.delete(origin);
-    kept.set(origin, signers); // a Map keeps the order in which its keys were set
+    kept.set(origin, signers); // a Map keeps the order of insertion
     const [oldest] = kept.keys();
     if (kept.size > originsKept && oldest !== undefined) kept.delete(oldest);
     return signers;
@@ -203,7 +212,7 @@ function readSecret(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** FORBIDDEN where others may read it, STORAGE_FAULT where it is missing or damaged. */
+/** Reads a key. FORBIDDEN where others may read it, STORAGE_FAULT where it is missing or damaged. */
 export function readPrivateKey(path: string): KeyObject {
   const text = readSecret(path);
   try {

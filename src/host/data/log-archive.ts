@@ -1,13 +1,14 @@
 /**
- * The archive of a log: what pruning takes out of the store, as it was. Gzip over lines of canonical JSON:
+ * The archive of a log: the leaves that pruning removes from the store, unchanged. Gzip over lines of canonical JSON:
  *
  *   1      { mediaType, origin, projectId, from, to, before, root, checkpoint, consistency }
  *          leaves [from, to); `before`: the peaks of the tree of the first `from` leaves, largest subtree first;
  *          `root`: of the first `to` leaves; `checkpoint`: a signed note of at least `to` leaves, with the path to it
  *   2 …    { index, record, disclosures, erased }, in order, none missing
  *
- * So an archive is checked by itself: records → leaf hashes → root → signed checkpoint, bodies → digests of records.
- * Written beside its place and renamed at the end: a crash leaves no half of it. Proven by `test/host/data/prune.test.ts`.
+ * A verifier needs only the archive and the keys of the log: records → leaf hashes → root → signed checkpoint, and
+ * bodies → digests of records. The writer renames a finished draft, so a crash leaves a draft and never a part of an
+ * archive. Proven by `test/host/data/prune.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync, openSync, renameSync, rmSync } from 'node:fs';
@@ -48,18 +49,18 @@ export type ArchivedLeaf = {
   readonly erased: string | null;
 };
 
-/** What a file holds, once all of it was checked. */
+/** The content of a file after all checks. */
 export interface Archived {
   readonly head: ArchiveHead;
   readonly leaves: number;
-  /** Of the file. */
+  /** Hash of the file. */
   readonly hash: string;
   readonly bytes: number;
 }
 
 /**
- * Writes a new file of mode 0600. CONFLICT where one exists, STORAGE_FULL. What a process left that was killed while it
- * wrote this archive goes first.
+ * Writes a new file of mode 0600. CONFLICT where one exists, STORAGE_FULL. First removes the draft of a killed
+ * process. A crash leaves a draft, which the next call removes.
  */
 export async function writeArchive(
   path: string,
@@ -92,7 +93,10 @@ export async function writeArchive(
 const broken = (path: string, expected: string, got: string): GovError =>
   new GovError('VALIDATION_ERROR', `archive ${path}: expected ${expected}, got ${got}`);
 
-/** Checks all of a file, which may be anybody's, by the keys of the log. VALIDATION_ERROR says what does not hold. */
+/**
+ * Checks a whole file with the keys of the log. An attacker may control the file. VALIDATION_ERROR names what
+ * does not match. Cost: reads the file once.
+ */
 export async function verifyArchive(path: string, verifierKeys: readonly string[]): Promise<Archived> {
   const sum = createHash('sha256');
   let bytes = 0;
@@ -169,7 +173,7 @@ function readHead(path: string, line: string): ArchiveHead {
   return head;
 }
 
-/** The hash of the next leaf. */
+/** Checks a line and returns the hash of its leaf. */
 function checkedLeaf(path: string, line: string, index: number): Buffer {
   const leaf = parsed(path, line) as unknown as ArchivedLeaf;
   if (leaf.index !== index || typeof leaf.record !== 'string') {

@@ -1,7 +1,8 @@
 /**
- * The master key of a data directory, which seals bodies at rest (docs/how-to/encrypt-bodies.md): a file that only its owner reads, the
- * environment, or a systemd credential. `keys/master.check` remembers which key it is, so that a directory is never
- * served without it, or with another one; where that file is missing, the log itself tells. Proven by `test/host/data/master-key.test.ts`.
+ * The master key of a data directory, which seals bodies at rest (docs/how-to/encrypt-bodies.md). It comes from
+ * a file that only its owner reads, from the environment, or from a systemd credential. `keys/master.check`
+ * identifies the key, so that no process serves the directory without it or with another key. Where that file
+ * is missing, the log identifies the key. Proven by `test/host/data/master-key.test.ts`.
  */
 import { hkdfSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,9 +13,10 @@ import { refuseReadableByOthers, writePrivate } from './files.ts';
 import type { Variables } from '../process/layers.ts';
 
 /**
- * 32 bytes, or undefined where none is given and none is needed. From GOV_MASTER_KEY_FILE, GOV_MASTER_KEY, or
- * `$CREDENTIALS_DIRECTORY/master-key`, in this order. VALIDATION_ERROR for what is no key, STORAGE_FAULT where it is not
- * the one that the directory was sealed with. The first one that is given is remembered, unless `readonly`.
+ * Returns 32 bytes, or undefined where no key is given and none is needed. Sources in order:
+ * GOV_MASTER_KEY_FILE, GOV_MASTER_KEY, `$CREDENTIALS_DIRECTORY/master-key`. VALIDATION_ERROR for an invalid
+ * key, STORAGE_FAULT where another key sealed the directory. Stores the check of the first key, unless
+ * `readonly`.
  */
 export function readMasterKey(
   dataDir: string,
@@ -27,7 +29,7 @@ export function readMasterKey(
   if (given === null && known === null) return undefined;
   if (given === null) throw otherMasterKey(dataDir, 'none');
   if (known !== null && !/^[0-9a-f]{32}$/.test(known)) {
-    const detail = `expected 32 hex digits in ${path}, got a damaged file; remove it: the log itself tells its master key`;
+    const detail = `expected 32 hex digits in ${path}, got a damaged file; remove it: the log identifies its master key`;
     throw new GovError('STORAGE_FAULT', detail);
   }
   const check = masterKeyCheck(given);
@@ -36,7 +38,7 @@ export function readMasterKey(
   return given;
 }
 
-/** Tells a master key from others and nothing else of it: 32 hex characters. */
+/** Identifies a master key and reveals nothing about it: 32 hex characters. */
 export const masterKeyCheck = (key: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', key, '', 'gov.mastercheck/v1', 16)).toString('hex');
 
@@ -55,7 +57,7 @@ function fromFile(path: string, from: string): Uint8Array {
   return parsed(readFileSync(path), from);
 }
 
-/** 32 bytes as they are, or as 64 hex digits, or in base64. */
+/** Accepts 32 raw bytes, 64 hex digits, or base64. */
 function parsed(bytes: Buffer, from: string): Uint8Array {
   if (bytes.length === masterKeyBytes) return bytes;
   const text = bytes.toString('latin1').trim();

@@ -1,8 +1,9 @@
 /**
- * `gov log prune` (docs/how-to/keep-and-prune.md): the events of a project below a time go into an archive, which is read back and
- * checked, then a `gov.prune/1` leaf says so, and only then are they dropped, some thousands at a time. Hash tiles, the
- * events of the service itself and everything that is no event stay. A crash before the leaf leaves an archive and nothing
- * else; one after it leaves events that the next pruning drops. Proven by `test/host/data/prune.test.ts`.
+ * `gov log prune` (docs/how-to/keep-and-prune.md): moves the events of a project before a time into an archive.
+ * It writes the archive, reads it back and checks it, appends a `gov.prune/1` leaf, and only then drops the
+ * events, 2000 at a time. Hash tiles, events of the service itself, and all other records stay. A crash before
+ * the leaf leaves only an archive. A crash after it leaves events that the next pruning drops. Proven by
+ * `test/host/data/prune.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -19,21 +20,21 @@ import type { Project } from '../../store/port/store.ts';
 import { archiveMediaType, verifyArchive, writeArchive, type ArchivedLeaf } from './log-archive.ts';
 
 const dayMs = 86_400_000;
-/** Leaves read, or dropped, at a time. */
+/** Number of leaves read or dropped at a time. */
 const atOnce = 2000;
 
 export interface PruneOptions {
   readonly projectId: string;
   readonly beforeMs: number;
-  /** Where the archive is written. */
+  /** Path of the new archive. */
   readonly archive: string;
-  /** Says what would be pruned, and changes nothing. */
+  /** Returns the range that would be pruned, and changes nothing. */
   readonly dryRun: boolean;
 }
 
 export interface Pruned {
   readonly projectId: string;
-  /** Leaves [from, to); nothing where they are equal. */
+  /** Leaves [from, to). Empty where they are equal. */
   readonly from: number;
   readonly to: number;
   readonly archive: string | null;
@@ -41,7 +42,10 @@ export interface Pruned {
   readonly archiveBytes: number;
 }
 
-/** NOT_FOUND; CONFLICT under a legal hold, while exports are made, or where the archive exists; VALIDATION_ERROR for what is to be kept longer. */
+/**
+ * Prunes a project. NOT_FOUND. CONFLICT under a legal hold, during an export, or where the archive exists.
+ * VALIDATION_ERROR for a time within the minimum retention.
+ */
 export async function pruneLog(services: Services, options: PruneOptions): Promise<Pruned> {
   const { store } = services;
   const { projectId, archive } = options;
@@ -84,7 +88,7 @@ async function refuseKept(services: Services, project: Project, beforeMs: number
   if (settings.legalHold) {
     throw new GovError(
       'CONFLICT',
-      `expected no legal hold on project ${project.projectId}; while it is set nothing goes`,
+      `expected no legal hold on project ${project.projectId}; while it is set, nothing is pruned`,
     );
   }
   const least = project.environment === 'production' ? limits.retentionDaysProduction : 0;
@@ -94,7 +98,7 @@ async function refuseKept(services: Services, project: Project, beforeMs: number
   throw new GovError('VALIDATION_ERROR', `--before: ${detail}, got ${formatTimestamp(beforeMs)}`);
 }
 
-/** Whoever asked for a file of what is there gets all of it: what would go is waited for. */
+/** Refuses while an export is open, because an export contains all events from its start. */
 async function refuseExporting({ store, now }: Services, projectId: string): Promise<void> {
   for (const status of ['pending', 'processing'] as const) {
     for (const resource of ['audit_events', 'replays'] as const) {
@@ -106,7 +110,10 @@ async function refuseExporting({ store, now }: Services, projectId: string): Pro
   }
 }
 
-/** The first leaf that was appended at a time or later: by halves of the metering log, whose leaves all have one. */
+/**
+ * The first leaf appended at a time or later. Binary search in the metering log, whose leaves all have a time.
+ * Cost: O(log n) reads.
+ */
 async function firstAt({ store }: Services, projectId: string, atMs: number): Promise<number> {
   const { size } = await store.head(projectId, 'metering');
   let low = 0;

@@ -1,11 +1,17 @@
-/** What artifacts of exports take of a disk (`files.ts`). Proven by `test/plane/serve/disk.test.ts` and `test/host/process/probe.test.ts`. */
+/**
+ * The disk space of export artifacts (`files.ts`). Proven by `test/plane/serve/disk.test.ts` and
+ * `test/host/process/probe.test.ts`.
+ */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where they lie, below the data directory of a plane or a service on SQLite. */
+/** Their folder, below the data directory of a plane or of a service on SQLite. */
 export const artifactFolder = (dataDir: string): string => join(dataDir, 'exports');
 
-/** Bytes of all files, also parts; what goes meanwhile counts nothing. Cost: a `stat` for each. */
+/**
+ * Bytes of all files, with unfinished ones. A file that disappears meanwhile counts 0. Cost: one `stat` per
+ * file.
+ */
 export function artifactBytes(dataDir: string): number {
   const folder = artifactFolder(dataDir);
   return namesIn(folder)
@@ -21,6 +27,6 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** As people read it. */
+/** Text for people: `1.5 MiB`, `2.0 GiB`. */
 export const bytesText = (bytes: number): string =>
   bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;

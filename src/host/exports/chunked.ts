@@ -1,7 +1,7 @@
 /**
- * Artifacts of exports as rows of the database, in chunks of 1 MiB. The name of an artifact is known to whoever completes
- * the export, in the transaction that does; chunks under other names are of attempts that did not.
- * Proven by `test/host/exports/artifacts.test.ts`.
+ * Export artifacts as database rows, in chunks of 1 MiB. The transaction that completes an export stores the
+ * name of its artifact. Chunks with other names belong to failed attempts. Proven by
+ * `test/host/exports/artifacts.test.ts`.
  */
 import {
   artifactLost,
@@ -16,7 +16,7 @@ export const chunkArtifacts = (
   chunks: ExportChunks,
   randomBytes: (size: number) => Uint8Array,
 ): Artifacts => ({
-  // a full disk of the database is told by its writes
+  // a write reports a full disk of the database
   freeBytes: () => Promise.resolve(null),
   remove: (of) => chunks.remove(of),
   create: async (of) => {
@@ -41,7 +41,7 @@ class ChunkWriter implements ArtifactWriter {
   readonly #chunks: ExportChunks;
   readonly #of: ArtifactOf;
   readonly #artifact: string;
-  /** All but the last chunk are full, so that a byte is found by its place. */
+  /** Every chunk except the last is full, so that the offset of a byte gives its chunk. */
   #chunk = Buffer.alloc(chunkBytes);
   #filled = 0;
   #n = 0;

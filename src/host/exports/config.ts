@@ -1,4 +1,7 @@
-/** Of exports: how long artifacts are kept, where, and how many (contract K7). Proven by `test/host/exports/config.test.ts`. */
+/**
+ * The export settings: how long artifacts are kept, where, and how many (contract K7). Proven by
+ * `test/host/exports/config.test.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { ExportHolding } from '../../store/port/store.ts';
@@ -7,11 +10,11 @@ import { invalid, whole, type Variables } from '../process/layers.ts';
 /** Members of `plane.json` and `service.json`. */
 export interface ExportsFile {
   readonly exportHours?: number;
-  /** Of a project, that are not finished. */
+  /** Unfinished exports per project. */
   readonly exportsOpen?: number;
-  /** Of a project, finished or not. */
+  /** Exports per project, finished or not. */
   readonly exportsKept?: number;
-  /** Of all artifacts of a project. */
+  /** Size of all artifacts of a project. */
   readonly exportMebibytes?: number;
 }
 
@@ -30,13 +33,15 @@ interface Asked {
   readonly unit: string;
 }
 
-/** GOV_EXPORT_HOURS, else what the file says. VALIDATION_ERROR. */
+/** GOV_EXPORT_HOURS, else the value of the file. VALIDATION_ERROR. */
 export const exportHoursOf = (inFile: number | undefined, env: Variables): number => {
   const { exportHours: fallback, exportHoursMax: most } = limits;
   return wholeOf({ name: 'GOV_EXPORT_HOURS', inFile, fallback, most, unit: 'hours' }, env);
 };
 
-/** GOV_EXPORTS_OPEN, GOV_EXPORTS_KEPT, GOV_EXPORT_MEBIBYTES, as above. */
+/**
+ * GOV_EXPORTS_OPEN, GOV_EXPORTS_KEPT and GOV_EXPORT_MEBIBYTES, else the values of the file. VALIDATION_ERROR.
+ */
 export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding {
   const read = (name: string, asked: Omit<Asked, 'name'>): number => wholeOf({ name, ...asked }, env);
   const open = read('GOV_EXPORTS_OPEN', {
@@ -60,7 +65,7 @@ export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding 
   return { open, kept, keptBytes: mebibytes * 2 ** 20 };
 }
 
-/** Where nothing is configured. */
+/** The values without any configuration. */
 export const defaultExportsMost: ExportHolding = exportsMostOf({}, {});
 
 function wholeOf({ name, inFile, fallback, most, unit }: Asked, env: Variables): number {

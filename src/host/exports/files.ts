@@ -1,7 +1,7 @@
 /**
- * Artifacts of exports as files: `<directory>/<projectId>/<exportId>.<name>`, readable by their owner alone. An artifact
- * is written under a name that ends in `.part`, made durable, and renamed; a crash leaves the part, which the next
- * attempt removes. Proven by `test/host/exports/artifacts.test.ts`.
+ * Export artifacts as files: `<directory>/<projectId>/<exportId>.<name>`, readable by their owner only. The
+ * writer uses a name that ends in `.part`, makes the file durable, and renames it. A crash leaves the part,
+ * which the next attempt removes. Proven by `test/host/exports/artifacts.test.ts`.
  */
 import { open, mkdir, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { constants, existsSync } from 'node:fs';
@@ -26,7 +26,7 @@ export function fileArtifacts(directory: string, randomBytes: (size: number) => 
     }
   };
   return {
-    // nothing is there before the first one
+    // the directory does not exist before the first artifact
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(existsSync(directory) ? directory : dirname(directory));
       return bavail * bsize;
@@ -65,9 +65,9 @@ class FileWriter implements ArtifactWriter {
   write(bytes: Uint8Array): Promise<void> {
     return writing(async () => {
       this.#file ??= await open(this.#part, 'wx', 0o600);
-      // a disk that is getting full takes a part
+      // a nearly full disk may write only a part
       for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten;
-      // a sync of the log would wait for all that is not on the disk yet
+      // otherwise a later sync of the log would wait for these bytes too
       await this.#file.datasync();
     });
   }
@@ -116,7 +116,7 @@ async function* readFile(
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Whoever may write there leads us nowhere: no link is followed, no pipe waited for. */
+/** Follows no link and does not block on a pipe, because an attacker may write into the folder. */
 const openOwn = (of: ArtifactOf, path: string): Promise<FileHandle> =>
   open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
     throw artifactLost(of, cause);
@@ -124,7 +124,7 @@ const openOwn = (of: ArtifactOf, path: string): Promise<FileHandle> =>
 
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** STORAGE_FULL where the disk is, STORAGE_FAULT where it cannot be written to. */
+/** STORAGE_FULL where the disk is full, STORAGE_FAULT where it is not writable. */
 async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -132,8 +132,8 @@ async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
     if (cause instanceof GovError) throw cause;
     const isFull = fullCodes.has((cause as NodeJS.ErrnoException).code);
     const detail = isFull
-      ? 'the disk has no room for the artifact; free some, then create the export again'
-      : 'the artifact cannot be written';
+      ? 'the disk has no room for the artifact; free space, then create the export again'
+      : 'expected to write the artifact, but the disk refused';
     throw new GovError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAULT', detail, { cause });
   }
 }

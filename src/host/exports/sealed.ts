@@ -1,9 +1,9 @@
 /**
- * Artifacts of exports sealed under the master key, in frames so that a part of one is read without the rest of it: after
- * a random salt of 32 bytes, frames of 64 KiB, each AES-256-GCM (NIST SP 800-38D) with its number and whether it is the
- * last one as nonce (the STREAM construction, Hoang et al. 2015), under a key that HKDF-SHA-256 (RFC 5869) derives for
- * this artifact alone. So no frame stands in for another, of this artifact or any, and none is taken off the end. What
- * was made before there was a master key is read as it is. Proven by `test/host/exports/artifacts.test.ts`.
+ * Export artifacts sealed with the master key, in frames, so that a reader can open a part. A random salt of 32
+ * bytes comes first, then frames of 64 KiB. AES-256-GCM (NIST SP 800-38D) seals each frame. The nonce contains
+ * the frame number and whether it is the last one (STREAM, Hoang et al. 2015). HKDF-SHA-256 (RFC 5869) derives
+ * a key for each artifact. An attacker therefore cannot swap frames or cut off the end. Artifacts from before
+ * the first master key are read in clear. Proven by `test/host/exports/artifacts.test.ts`.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import {
@@ -14,7 +14,7 @@ import {
   type ByteRange,
 } from '../../service/exports/artifacts.ts';
 
-/** Of the name of an artifact that is sealed. */
+/** Prefix of the name of a sealed artifact. */
 const mark = 'sealed1.';
 const saltBytes = 32;
 const frameBytes = 64 * 1024;
@@ -50,7 +50,7 @@ const keyOf = (masterKey: Uint8Array, { projectId, exportId }: ArtifactOf, salt:
 const framesOf = (size: number): number => Math.max(1, Math.ceil(size / frameBytes));
 const sealedSize = (size: number): number => saltBytes + size + framesOf(size) * tagBytes;
 
-/** 12 bytes; a frame's number is below 2^32, so an artifact has at most 256 TiB. */
+/** 12 bytes. A frame number is below 2^32, so an artifact has at most 256 TiB. */
 function nonceOf(frame: number, isLast: boolean): Buffer {
   const nonce = Buffer.alloc(12);
   nonce.writeUInt32BE(frame, 7);
@@ -61,9 +61,12 @@ function nonceOf(frame: number, isLast: boolean): Buffer {
 class SealedWriter implements ArtifactWriter {
   readonly #inner: ArtifactWriter;
   readonly #key: Buffer;
-  /** What is to be written next: the salt, then sealed frames. */
+  /** The bytes to write next: the salt, then sealed frames. */
   #ready: Uint8Array[];
-  /** Of the next frame: never empty once something was written, so that the last one is known as such. */
+  /**
+   * Bytes of the next frame. It is never empty after the first write, so that the last frame is known as the
+   * last.
+   */
   #held: Uint8Array = new Uint8Array();
   #frames = 0;
 
@@ -78,7 +81,7 @@ class SealedWriter implements ArtifactWriter {
     let at = 0;
     for (; all.length - at > frameBytes; at += frameBytes)
       this.#seal(all.subarray(at, at + frameBytes), false);
-    this.#held = Buffer.from(all.subarray(at)); // the caller may use its bytes again
+    this.#held = Buffer.from(all.subarray(at)); // the caller may reuse its buffer
     return this.#flush();
   }
 
@@ -107,7 +110,7 @@ class SealedWriter implements ArtifactWriter {
 
 interface Opening {
   readonly of: ArtifactOf;
-  /** Of what was sealed. */
+  /** Size of the plain artifact. */
   readonly size: number;
   readonly masterKey: Uint8Array;
   readonly bytes: (part: ByteRange) => AsyncIterable<Uint8Array>;

@@ -1,4 +1,6 @@
-/** The pages of the development issuer: plain HTML without scripts. */
+/**
+ * The pages of the development issuer: plain HTML without scripts.
+ */
 
 const page = (content: string): string => `<!doctype html>
 <html lang="en">
@@ -16,7 +18,7 @@ ${content}
 </html>
 `;
 
-/** Asks who somebody is. `userCode` is anybody's text. */
+/** The sign-in form. An attacker may control `userCode`. */
 export const signInPage = (userCode: string, fault?: string): string =>
   page(`<h1>Sign in</h1>
 <p class="warning">Development issuer: it believes whatever you say. Anybody on this machine can sign in as anybody.</p>

@@ -1,8 +1,9 @@
 /**
- * An identity provider for one machine (`gov service serve --dev-issuer`): whoever opens its page says who they are
- * and is believed. It speaks the device grant (RFC 8628) of OpenID Connect, so that `gov auth login` and the service
- * treat it as any other; keys and codes are in memory and gone with the process. It serves on loopback and only beside
- * a service that does, and answers no page of another site. Proven by `test/host/identity/dev-issuer.test.ts`.
+ * An identity provider for one machine (`gov service serve --dev-issuer`): it believes any e-mail address that
+ * a person enters. It implements the device grant (RFC 8628) of OpenID Connect, so that `gov auth login` and
+ * the service treat it as any other provider. Keys and codes are in memory and end with the process. It serves
+ * only on loopback, only beside a service on loopback, and refuses pages of other sites. Proven by
+ * `test/host/identity/dev-issuer.test.ts`.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,12 +17,12 @@ import { confirmedPage, signInPage } from './dev-issuer-pages.ts';
 import type { IssuerConfig } from './id-token.ts';
 import type { Address } from '../process/layers.ts';
 
-/** The same at each start: people are known by (issuer, subject). */
+/** The address is the same at each start, because a person is identified by (issuer, subject). */
 const devIssuerAddress: Address = { host: '127.0.0.1', port: 7472 };
 
 export interface DevIssuerOptions {
   readonly listen?: Address;
-  /** Where the service listens. */
+  /** Address of the service. */
   readonly serviceListen: Address;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
@@ -40,7 +41,7 @@ const maxCodes = 1000;
 const maxFormBytes = 4096;
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** VALIDATION_ERROR unless both addresses are this machine's own; CONFLICT where the port is taken. */
+/** Starts the issuer. VALIDATION_ERROR unless both addresses are loopback, CONFLICT where the port is taken. */
 export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssuer> {
   const { listen = devIssuerAddress, serviceListen, log } = options;
   for (const { host, port } of [serviceListen, listen]) {
@@ -77,11 +78,11 @@ export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssu
   };
 }
 
-/** A device that waits for its person. */
+/** A device that waits for a sign-in. */
 interface Waiting {
   readonly userCode: string;
   readonly untilMs: number;
-  /** Who signed in, and when. */
+  /** E-mail address and time of the sign-in. */
   person: { readonly email: string; readonly atMs: number } | null;
 }
 
@@ -120,7 +121,7 @@ class Issuer {
   async #route(request: IncomingMessage): Promise<Answer> {
     const { url } = this.#parts;
     const { host, origin } = request.headers;
-    // a name that a site of somebody else gave this machine (DNS rebinding), or a form of such a site
+    // refuses another site's name for this machine (DNS rebinding) and forms of another site
     if (`http://${host}` !== url || (origin !== undefined && origin !== url))
       return refused(403, 'access_denied');
     const { pathname, searchParams } = new URL(request.url ?? '/', url);
@@ -156,7 +157,7 @@ class Issuer {
     };
   }
 
-  /** RFC 8628 §3.1 and §3.2. */
+  /** Device authorization, RFC 8628 §3.1 and §3.2. */
   #begin(form: URLSearchParams): Answer {
     if (form.get('client_id') !== clientId) return refused(401, 'invalid_client');
     const { url, now, randomBytes } = this.#parts;
@@ -178,7 +179,7 @@ class Issuer {
     return { status: 200, body };
   }
 
-  /** What a person says on the page. */
+  /** The submitted sign-in form. */
   #signIn(form: URLSearchParams): Answer {
     const userCode = (form.get('user_code') ?? '').trim().toUpperCase();
     const email = (form.get('email') ?? '').trim().toLowerCase();
@@ -202,7 +203,7 @@ class Issuer {
     return { status: 200, body: confirmedPage };
   }
 
-  /** RFC 8628 §3.4 and §3.5. */
+  /** Token request, RFC 8628 §3.4 and §3.5. */
   async #token(form: URLSearchParams): Promise<Answer> {
     if (form.get('grant_type') !== grantType) return refused(400, 'unsupported_grant_type');
     if (form.get('client_id') !== clientId) return refused(401, 'invalid_client');
@@ -224,7 +225,7 @@ class Issuer {
       .setIssuedAt(nowSeconds)
       .setExpirationTime(nowSeconds + limits.idTokenAgeSeconds)
       .sign(privateKey);
-    // the grant asks for one; nothing takes it
+    // the grant requires an access token, but no endpoint accepts it
     const accessToken = randomBytes(32).toString('base64url');
     const lifetime = { token_type: 'Bearer', expires_in: limits.idTokenAgeSeconds };
     return { status: 200, body: { access_token: accessToken, id_token: idToken, ...lifetime } };
@@ -233,7 +234,7 @@ class Issuer {
 
 const refused = (status: number, error: string): Answer => ({ status, body: { error } });
 
-/** 20 consonants, as RFC 8628 §6.1 proposes: no words, nothing that is mistaken. 34 bits. */
+/** 20 consonants, as RFC 8628 §6.1 proposes: they form no words and are easy to tell apart. 34 bits. */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 
 const userCodeOf = (bytes: Uint8Array): string => {

@@ -1,7 +1,7 @@
 /**
- * Checks ID tokens of the configured identity provider (contract B16): OpenID Connect Core 1.0 §3.1.3.7 with the
- * advice of RFC 8725. Everything that decides is configured here and nothing taken from the token: issuer, audience,
- * algorithms, where keys come from. Proven by `test/host/identity/id-token.test.ts` and, against a real provider,
+ * The check of ID tokens from the configured identity provider (contract B16): OpenID Connect Core 1.0
+ * §3.1.3.7, with the advice of RFC 8725. The configuration decides issuer, audience, algorithms and key source,
+ * never the token. Proven by `test/host/identity/id-token.test.ts` and, against a real provider,
  * `test/service/access/auth-provider.test.ts`.
  */
 import { errors, jwtVerify, type JWSHeaderParameters, type JWTPayload } from 'jose';
@@ -11,7 +11,10 @@ import type { IdentityProvider, VerifiedPerson } from '../../service/hosting.ts'
 import type { Log } from '../../service/call/log.ts';
 import { IssuerKeys, urlFault, type IssuerPlace } from './issuer-keys.ts';
 
-/** Of which an operator may choose; all are asymmetric, so that a public key is never a secret. */
+/**
+ * The algorithms that an operator may choose. All are asymmetric, so that a public key can never act as a
+ * secret.
+ */
 export const issuerAlgorithms = [
   'RS256',
   'RS384',
@@ -29,13 +32,13 @@ const defaultAlgorithms: readonly IssuerAlgorithm[] = ['RS256', 'ES256', 'EdDSA'
 
 export interface IssuerConfig extends IssuerPlace {
   readonly clientId: string;
-  /** Of the tokens; the client id where absent. */
+  /** Audience of the tokens. Absent: the client id. */
   readonly audience?: string | undefined;
-  /** RS256, ES256 and EdDSA where absent. */
+  /** Absent: RS256, ES256 and EdDSA. */
   readonly algorithms?: readonly IssuerAlgorithm[] | undefined;
 }
 
-/** VALIDATION_ERROR for a configuration by which nobody could sign in safely. Asks nothing of the provider yet. */
+/** Creates the check without contacting the provider. VALIDATION_ERROR for an unsafe configuration. */
 export function createIdentity(
   config: IssuerConfig,
   { now, log }: { readonly now: () => number; readonly log: Log },
@@ -75,10 +78,10 @@ export function createIdentity(
   };
 }
 
-/** What is wrong with a token that jose has no rule for. */
+/** A fault of a token that jose does not check. */
 class Unfit extends Error {}
 
-/** One text for all faults, so that nobody is told how near a forged token came. */
+/** One text for all faults, so that an attacker learns nothing about a forged token. */
 function refusal({ url, clientId }: IssuerConfig, freshSignIn: boolean): GovError {
   const signIn = freshSignIn ? `, of a sign-in at most ${limits.signInAgeSeconds / 60} minutes ago` : '';
   const age = limits.idTokenAgeSeconds / 60;
@@ -101,7 +104,7 @@ function checkConfig({ url, jwksUri, clientId, audience = clientId, algorithms =
   }
 }
 
-/** Where a token brings a key of its own or names one elsewhere (RFC 8725 §3.10), or is of another kind (§3.11). */
+/** Refuses a token that contains or names a key (RFC 8725 §3.10), or has another type (§3.11). */
 function checkHeader(header: JWSHeaderParameters): void {
   const own = ['jku', 'jwk', 'x5u', 'x5c', 'crit'].find((name) => header[name] !== undefined);
   if (own !== undefined) throw new Unfit(`header ${own}`);
@@ -110,26 +113,29 @@ function checkHeader(header: JWSHeaderParameters): void {
     throw new Unfit(`type ${String(typ)}`);
 }
 
-/** What makes the token an ID token for us, where jose does not look. */
+/** Checks claims of an ID token that jose does not check. */
 function checkClaims(payload: JWTPayload, clientId: string): void {
   const { sub, aud, azp, auth_time: authTime, scope, scp, typ } = payload;
   if (typeof sub !== 'string' || sub === '' || sub.length > limits.subjectChars || !isPlain(sub)) {
     throw new Unfit('subject');
   }
-  // Core §3.1.3.7 steps 4 and 5: who has several audiences names the party, and whoever is named is us
+  // Core §3.1.3.7 steps 4 and 5: several audiences require `azp`, and `azp` must be this client
   const hasSeveral = Array.isArray(aud) && aud.length > 1;
   if ((azp !== undefined || hasSeveral) && azp !== clientId) throw new Unfit('authorized party');
   if (authTime !== undefined && typeof authTime !== 'number') throw new Unfit('sign-in time');
-  // only access tokens have scopes; those of Keycloak say what they are inside
+  // only access tokens have scopes, and Keycloak marks its access tokens with `typ`
   if (scope !== undefined || scp !== undefined || (typ !== undefined && typ !== 'ID')) {
     throw new Unfit('an access token');
   }
 }
 
-/** A text that every store keeps as it is, so that no two people become one: no control characters, whole characters. */
+/**
+ * Whether every store keeps the text unchanged, so that no two people become one: no control characters,
+ * well-formed Unicode.
+ */
 const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
 
-/** When the person gave their proof; where the issuer does not say it, when the token was made. */
+/** Checks the time of the sign-in. Where the issuer omits it, the creation time of the token counts. */
 function checkSignIn({ auth_time: authTime, iat }: JWTPayload, nowSeconds: number): void {
   const at = authTime === undefined ? iat : authTime;
   if (typeof at !== 'number' || at > nowSeconds + limits.idTokenSkewSeconds) throw new Unfit('sign-in time');
@@ -139,7 +145,7 @@ function checkSignIn({ auth_time: authTime, iat }: JWTPayload, nowSeconds: numbe
 function personOf({ iss, sub, exp, iat, email, email_verified: isVerified }: JWTPayload): VerifiedPerson {
   const isText = typeof email === 'string' && email.length <= limits.emailChars && isPlain(email);
   return {
-    // what jose requires is there
+    // jose checked that these claims exist
     issuer: String(iss),
     subject: String(sub),
     email: isVerified === true && isText ? email : null,

@@ -1,7 +1,8 @@
 /**
- * The signing keys of an identity provider (RFC 7517), from nowhere but the provider itself: its discovery document
- * (OpenID Connect Discovery 1.0 §4) names where they are. They are kept, read again in time and for a key that is not
- * known yet, so that the provider can change keys while the service runs. Proven by `test/host/identity/issuer-keys.test.ts`.
+ * The signing keys of an identity provider (RFC 7517). They come only from the provider: its discovery document
+ * (OpenID Connect Discovery 1.0 §4) names their URL. The service caches the keys, and reads them again after a
+ * time and for an unknown key. The provider can therefore change keys while the service runs. Proven by
+ * `test/host/identity/issuer-keys.test.ts`.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
 import { isLoopback } from '../../client/proxy.ts';
@@ -14,9 +15,9 @@ type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 type SigningKey = Awaited<ReturnType<LocalKeys>>;
 
 export interface IssuerPlace {
-  /** Issuer identifier, as it stands in tokens. */
+  /** Issuer identifier, equal to `iss` in tokens. */
   readonly url: string;
-  /** Where the keys are; where absent, the discovery document says it. */
+  /** URL of the keys. Absent: the URL in the discovery document. */
   readonly jwksUri?: string | undefined;
 }
 
@@ -35,9 +36,10 @@ export class IssuerKeys {
   }
 
   /**
-   * The key that a token's header names; the header is an attacker's. A `JOSEError` where the issuer has no such
-   * key, OVERLOADED where it cannot be asked. While it cannot, keys read within the last hour go on being used.
-   * Cost: nothing while the key is known, else two requests, at most one such pair in `issuerCooldownSeconds`.
+   * Returns the key that a token header names. An attacker controls the header. Throws a `JOSEError` where the
+   * issuer has no such key, OVERLOADED where the issuer does not answer. Meanwhile keys stay valid for an hour
+   * after they were read. Cost: nothing for a known key, else two requests, at most one such pair in
+   * `issuerCooldownSeconds`.
    */
   async find(header: JWSHeaderParameters): Promise<SigningKey> {
     if (this.#isPast(this.#known?.atMs, limits.issuerKeysSeconds)) await this.#read();
@@ -60,7 +62,7 @@ export class IssuerKeys {
     }
   }
 
-  /** Asks the issuer, unless somebody just did; a failure is logged and leaves what is known. */
+  /** Asks the issuer, unless a request just ran. A failure is logged and keeps the known keys. */
   #read(): Promise<void> {
     const pause = this.#tried?.failed === true ? limits.issuerRetrySeconds : limits.issuerCooldownSeconds;
     if (!this.#isPast(this.#tried?.atMs, pause)) return this.#reading ?? Promise.resolve();
@@ -76,11 +78,11 @@ export class IssuerKeys {
     } catch (error) {
       this.#tried = { atMs: this.#now(), failed: true };
       const fields = { issuer: url, reason: reasonOf(error) };
-      this.#log.warn(fields, 'the keys of the identity provider cannot be read');
+      this.#log.warn(fields, 'could not read the keys of the identity provider');
     }
   }
 
-  /** Whether a time lies back so far; also where there is none, or the clock was set back. */
+  /** Whether a time is that long ago. True also without a time, or after the clock was set back. */
   #isPast(atMs: number | undefined, seconds: number): boolean {
     if (atMs === undefined) return true;
     const ageMs = this.#now() - atMs;
@@ -88,10 +90,10 @@ export class IssuerKeys {
   }
 }
 
-/** Asks an issuer for its keys now. An `Error` says what came instead. */
+/** Asks an issuer for its keys now. Throws an `Error` that names any other response. */
 export async function readIssuerKeys({ url, jwksUri }: IssuerPlace): Promise<LocalKeys> {
   const keys = await fetchJson(jwksUri ?? (await discover(url)));
-  return createLocalJWKSet(keys as JSONWebKeySet); // what is no key set is refused by jose
+  return createLocalJWKSet(keys as JSONWebKeySet); // jose refuses an invalid key set
 }
 
 const unreachable = (): GovError =>
@@ -99,13 +101,13 @@ const unreachable = (): GovError =>
     retryAfterSeconds: limits.issuerRetrySeconds,
   });
 
-/** Why `fetch` failed stands in its cause. */
+/** Message and cause: `fetch` puts its reason into `cause`. */
 export const reasonOf = (error: unknown): string => {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 };
 
-/** A problem for whoever configures it, or null: keys must not come over the network in clear. */
+/** Returns what is wrong with a URL, or null. Keys must not cross a network in clear. */
 export function urlFault(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isSafe =
@@ -115,7 +117,7 @@ export function urlFault(text: string): string | null {
   return `expected an https URL (http on loopback) without user, query and fragment, got ${text}`;
 }
 
-/** Where an issuer's keys are. Refuses a document of another issuer, as Discovery §4.3 asks. */
+/** Returns the URL of an issuer's keys. Refuses a document of another issuer, as Discovery §4.3 requires. */
 async function discover(issuer: string): Promise<string> {
   const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const document = (await fetchJson(place)) as { issuer?: unknown; jwks_uri?: unknown } | null;
@@ -128,7 +130,7 @@ async function discover(issuer: string): Promise<string> {
   return String(jwksUri);
 }
 
-/** A JSON answer of at most `issuerAnswerBytes`, within `issuerTimeoutSeconds`; redirects are not followed. */
+/** Fetches JSON of at most `issuerAnswerBytes` within `issuerTimeoutSeconds`. Follows no redirect. */
 async function fetchJson(url: string): Promise<unknown> {
   const response = await fetch(url, {
     redirect: 'error',

@@ -1,8 +1,8 @@
 /**
- * What the operator of a hosted service does beside it, at its store: lists projects, brings a deleted one back, sets
- * quotas, says who an organization is at the payment provider. Each change is an event of the system run, in the same
- * append. SQLite has one process at a time; on PostgreSQL the service goes on, and follows within five seconds.
- * Proven by `test/host/identity/operator.test.ts`.
+ * The operator's tasks on the store of a hosted service: list projects, restore a deleted one, set quotas, and
+ * set the payment customer of an organization. Each change and its event of the system run are one append. On
+ * SQLite the service must be stopped. On PostgreSQL it continues, and uses a change within five seconds. Proven
+ * by `test/host/identity/operator.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -26,7 +26,10 @@ import {
 import type { StoredProject } from '../../store/port/store.ts';
 import { openService, type ServiceOptions } from '../service/serve.ts';
 
-/** Opens the store, does `work`, signs what grew, closes. As `openService`; CONFLICT while SQLite is served. */
+/**
+ * Opens the store, runs `work`, signs grown logs, and closes. Throws as `openService` does, and CONFLICT while
+ * a service serves SQLite.
+ */
 export async function operate<Value>(
   options: ServiceOptions,
   work: (services: Services) => Promise<Value>,
@@ -49,7 +52,7 @@ export interface OperatedProject {
   readonly organizationId: string;
   readonly createdAt: string;
   readonly deletedAt: string | null;
-  /** What the operator set; the others are those of the environment. */
+  /** Quotas that the operator set. The others are those of the environment. */
   readonly quotas: StoredProject['quotas'];
 }
 
@@ -63,7 +66,7 @@ const shown = ({ project, name, quotas, createdMs, deletedMs }: StoredProject): 
   quotas,
 });
 
-/** Projects of one organization or of all, deleted ones too, newest first, page by page. */
+/** Projects of one organization or of all, with deleted ones, newest first, page by page. */
 export async function* everyProject(
   { store }: Pick<Services, 'store'>,
   filter: { readonly organizationId?: string },
@@ -77,13 +80,15 @@ export async function* everyProject(
   }
 }
 
-/** Whether anything changed, and the project as it stands then. */
+/** Whether anything changed, and the resulting project. */
 export interface Operated {
   readonly changed: boolean;
   readonly project: OperatedProject;
 }
 
-/** Brings a deleted project back, with its keys. NOT_FOUND; NAME_TAKEN where another one has its name by now. */
+/**
+ * Restores a deleted project with its keys. NOT_FOUND, or NAME_TAKEN where another project has its name now.
+ */
 export const restoreProject = (services: Services, projectId: string): Promise<Operated> =>
   change(services, projectId, (stored, telling) =>
     stored.deletedMs === null
@@ -91,10 +96,10 @@ export const restoreProject = (services: Services, projectId: string): Promise<O
       : { effect: { deletedMs: null }, event: () => projectRestored(stored, telling) },
   );
 
-/** `undefined` goes back to the quota of the environment, null is unlimited. */
+/** `undefined` returns to the quota of the environment, null is unlimited. */
 export type QuotaChange = Readonly<Partial<Record<MeteredType, number | null | undefined>>>;
 
-/** Sets monthly quotas of a project; those that are not named stay. NOT_FOUND, also where it is deleted. */
+/** Sets monthly quotas of a project and keeps all others. NOT_FOUND, also where the project is deleted. */
 export const setQuotas = (services: Services, projectId: string, wanted: QuotaChange): Promise<Operated> =>
   change(services, projectId, (stored, telling) => {
     const merged = Object.entries({ ...stored.quotas, ...wanted }).filter(([, units]) => units !== undefined);
@@ -132,7 +137,7 @@ export interface OperatedOrganization {
   readonly customerId: string | null;
 }
 
-/** Says who an organization is at the payment provider, or that it is nobody there. NOT_FOUND. */
+/** Sets or removes the payment customer of an organization. NOT_FOUND. */
 export async function setCustomer(
   services: Services,
   organizationId: string,

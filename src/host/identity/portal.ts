@@ -1,8 +1,8 @@
 /**
- * The customer portal of Stripe: `POST /v1/billing_portal/sessions` through the provider's own SDK, which sends an
- * `Idempotency-Key` and repeats what did not get through. Nothing is sent but customer, return URL and key: what the SDK
- * would tell about this machine is taken off. Proven by `test/host/identity/portal.test.ts` against a local server that answers
- * as the published API does.
+ * The customer portal of Stripe: `POST /v1/billing_portal/sessions` through Stripe's own SDK, which sends an
+ * `Idempotency-Key` and repeats failed requests. The request contains only customer, return URL and key. This
+ * module removes the SDK's data about the machine. Proven by `test/host/identity/portal.test.ts` against a
+ * local server that follows the published API.
  */
 import { version } from '../../client/version.ts';
 import { limits } from '../../contract/limits.ts';
@@ -14,15 +14,18 @@ import { urlFault } from './issuer-keys.ts';
 
 export interface PortalConfig {
   readonly stripeKey: string;
-  /** Of the API; null: the provider's own. */
+  /** Base URL of the API. Null: Stripe's own. */
   readonly baseUrl: string | null;
-  /** Of one attempt; `limits.portalTimeoutSeconds` where absent. */
+  /** Timeout of one attempt. Absent: `limits.portalTimeoutSeconds`. */
   readonly timeoutMs?: number;
 }
 
 const providerUrl = 'https://api.stripe.com';
 
-/** VALIDATION_ERROR for a base URL that is none, or would send the key over a network in clear. Asks nothing yet. */
+/**
+ * Creates the portal without a request. VALIDATION_ERROR for an invalid base URL, or one that would send the
+ * key in clear.
+ */
 export function createPortal(config: PortalConfig, log: Log): BillingPortal {
   const base = checkedBase(config.baseUrl ?? providerUrl);
   const host = new URL(base).host;
@@ -49,7 +52,7 @@ function checkedBase(text: string): string {
   throw new GovError('VALIDATION_ERROR', `service.json /billing/baseUrl: ${fault}`);
 }
 
-/** Loaded once it is needed: few ever open the portal. */
+/** Loads the SDK on first use, because few people open the portal. */
 async function connect({ stripeKey, timeoutMs }: PortalConfig, base: string) {
   const { default: Stripe } = await import('stripe');
   const { hostname, port, protocol } = new URL(base);
@@ -66,10 +69,10 @@ async function connect({ stripeKey, timeoutMs }: PortalConfig, base: string) {
   return { stripe, errors: Stripe.errors };
 }
 
-/** Answer headers that the SDK goes by. */
+/** Response headers that the SDK reads. */
 const readHeaders = ['content-type', 'request-id', 'stripe-should-retry'];
 
-/** `fetch` that follows no redirect, reads no more than it must, and says of this machine what a browser would. */
+/** A `fetch` that follows no redirect, bounds the response, and sends no data about the machine. */
 async function plainFetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.delete('x-stripe-client-user-agent');
@@ -83,7 +86,7 @@ async function plainFetch(url: string | URL | Request, init: RequestInit = {}): 
   return new Response(new Uint8Array(body), { status: response.status, headers: kept });
 }
 
-/** What a caller is sent to must be a page of the provider over https; whoever answers for it may be anybody. */
+/** Checks that the URL is an https page of the provider, since an attacker may answer in its place. */
 function checkedSession({ url }: { readonly url: unknown }, base: string): string {
   const parsed = typeof url === 'string' ? URL.parse(url) : null;
   if (parsed !== null && (parsed.protocol === 'https:' || parsed.origin === new URL(base).origin)) {
@@ -98,17 +101,17 @@ interface Asked {
   readonly host: string;
 }
 
-/** What the caller hears. Messages of the provider, which may show part of the key, go nowhere. */
+/** The error for the caller. It omits messages of the provider, which may contain a part of the key. */
 function asProblem(error: unknown, { errors, log, host }: Asked): GovError {
   const { StripeError, StripeConnectionError, StripeRateLimitError, StripeInvalidRequestError } = errors;
   if (!(error instanceof StripeError)) {
-    log.error({ host, reason: String(error) }, 'the payment provider gave an answer that is of no use');
+    log.error({ host, reason: String(error) }, 'the payment provider sent an invalid response');
     return new GovError('INTERNAL', 'Internal error');
   }
   const { type, code, statusCode, requestId } = error;
   const fields = { host, type, code, statusCode, requestId };
   if (error instanceof StripeInvalidRequestError && code === 'resource_missing') {
-    log.warn(fields, 'the payment provider does not know a customer that is entered for an organization');
+    log.warn(fields, 'the payment provider does not know the customer of an organization');
     return new GovError('NOT_FOUND', 'the payment provider does not know the customer of the organization');
   }
   const isAway =
@@ -116,7 +119,7 @@ function asProblem(error: unknown, { errors, log, host }: Asked): GovError {
     error instanceof StripeRateLimitError ||
     (statusCode ?? 500) >= 500;
   if (isAway) {
-    log.warn(fields, 'the payment provider cannot be reached, or is not able to answer');
+    log.warn(fields, 'the payment provider does not answer');
     return new GovError('OVERLOADED', 'the payment provider cannot be asked now; repeat later', {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });

@@ -1,6 +1,6 @@
 /**
- * Puts a serving process together around a store: keys, caches, jobs, checkpoints. A plane and the hosted service
- * are made here alike; `run.ts` serves what comes out. Proven by `test/plane/lifecycle.test.ts`.
+ * The assembly of a serving process around a store: keys, caches, jobs, checkpoints. A plane and the hosted
+ * service use the same assembly, and `run.ts` serves it. Proven by `test/plane/lifecycle.test.ts`.
  */
 import { version } from '../../client/version.ts';
 import { saltPool } from '../../core/event/disclosure.ts';
@@ -28,15 +28,15 @@ import type { HostKeys } from '../data/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Artifacts } from '../../service/exports/artifacts.ts';
 
-/** An opened store with what reads it beside. */
+/** An open store with the worker threads that read it. */
 export interface Engine {
   readonly store: Store;
   readonly work: TaskRunner;
-  /** Where artifacts of exports lie, and what builds them. */
+  /** Where export artifacts are stored, and which thread builds them. */
   readonly exports: { readonly artifacts: Artifacts; readonly work: TaskRunner };
-  /** As `Services.probe`. */
+  /** See `Services.probe`. */
   readonly probe: () => Promise<readonly string[]>;
-  /** Why writing stopped for good, or null; the process drains and ends then. */
+  /** Why writing stopped permanently, or null. The process then drains and ends. */
   readonly faulted: () => string | null;
 }
 
@@ -46,19 +46,19 @@ export interface Parts {
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly log: Log;
-  /** Whether `log.debug` is written anywhere. */
+  /** Whether any output receives `log.debug`. */
   readonly debugging: boolean;
-  /** Of a plane: what its configuration says of the project. */
+  /** On a plane: the project settings from its configuration file. */
   readonly localSettings?: Partial<StoredSettings>;
-  /** How long artifacts of exports are kept; `limits.exportHours` where absent. */
+  /** Hours that export artifacts are kept. Absent: `limits.exportHours`. */
   readonly exportHours?: number | undefined;
-  /** How many of a project; `defaultExportsMost` where absent. */
+  /** Number of artifacts kept per project. Absent: `defaultExportsMost`. */
   readonly exportsMost?: ExportHolding | undefined;
-  /** As `Services.witnesses`. */
+  /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
-  /** As `Services.degraded`. */
+  /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
-  /** Makes `Services.planeConfig`. */
+  /** Creates `Services.planeConfig`. */
   readonly planeConfig?: (services: () => Services) => PlaneConfig;
 }
 
@@ -112,12 +112,12 @@ export function assemble(parts: Parts): Assembled {
     hosting,
     credentials,
     forgetCredential: (id) => credentials.forget(id),
-    ...(hosting === null ? {} : { denied: (who, what) => tellRefusal(who, what) }),
+    ...(hosting === null ? {} : { denied: (who, what) => recordRefusal(who, what) }),
     version,
     log,
     debugging,
   };
   const jobs = new JobWorker(services);
-  const tellRefusal = refusalRecorder(services);
+  const recordRefusal = refusalRecorder(services);
   return { engine, services, jobs };
 }

@@ -1,4 +1,6 @@
-/** The only place that reads the clock and the random source of the machine; everything else is given them. */
+/**
+ * The clock and the random source of the machine. Only this file reads them, and all others receive them.
+ */
 import { randomBytes } from 'node:crypto';
 
 /** Whole Unix milliseconds. */

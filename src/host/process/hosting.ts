@@ -1,6 +1,7 @@
 /**
- * What makes a serving process a hosted service: its identity provider and payment provider, new projects, and the
- * seal of kept answers, the cosigner of data planes. Providers are loaded where they are configured. Proven by `test/host/process/hosting.test.ts`.
+ * The parts of a hosted service: identity provider, payment provider, new projects, the seal of stored answers,
+ * and the cosigner of data planes. Loads a provider only where one is configured. Proven by
+ * `test/host/process/hosting.test.ts`.
  */
 import { createCipheriv, createDecipheriv, createHash, createPrivateKey, hkdfSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
@@ -16,7 +17,10 @@ import { genesisLeaf } from '../data/genesis.ts';
 import type { HostKeys } from '../data/keys.ts';
 import type { ServiceConfig } from '../service/config.ts';
 
-/** VALIDATION_ERROR where a provider's configuration is of no use. Asks nothing of them yet. */
+/**
+ * Returns the parts without contacting a provider. VALIDATION_ERROR where the configuration of a provider is
+ * invalid.
+ */
 export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
   const { issuer, billing, quotas, returnHosts, sessionHours, logName } = config;
   return {
@@ -45,7 +49,7 @@ export async function createHosting(config: ServiceConfig, keys: HostKeys, log: 
   };
 }
 
-/** The Ed25519 key of the installation's logs, under a name of its own. */
+/** The Ed25519 key of the installation's logs, under the name of plane configurations. */
 function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
   const [signer] = signers(configKeyName(logName));
   if (signer === undefined) throw new Error('expected an Ed25519 signer, got none');
@@ -55,7 +59,10 @@ function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from the store's key: iv, ciphertext, tag, base64url. */
+/**
+ * AES-256-GCM with a key that HKDF-SHA-256 (RFC 5869) derives from the store key. The result is iv, ciphertext
+ * and tag, base64url.
+ */
 export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8Array): Seal {
   const key = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.seal/v1', 32));
   return {
@@ -84,8 +91,8 @@ export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8
 }
 
 /**
- * `<logName>/cosigner`, with an Ed25519 key that HKDF-SHA-256 derives from the store's key, so that every process of an
- * installation is the same cosigner, and whoever restores `keys/` still is.
+ * The cosigner `<logName>/cosigner`. HKDF-SHA-256 derives its Ed25519 key from the store key. Every process of
+ * an installation is therefore the same cosigner, also after a restore of `keys/`.
  */
 export function createCosigner(storeKey: Uint8Array, logName: string): NoteSigner {
   const seed = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.cosigner/v1', 32));
@@ -93,22 +100,23 @@ export function createCosigner(storeKey: Uint8Array, logName: string): NoteSigne
   return ed25519Cosigner(`${logName}/cosigner`, createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
 }
 
-/** PKCS #8 of an Ed25519 key (RFC 8410 section 7), up to its 32 bytes. */
+/** PKCS #8 prefix of an Ed25519 key (RFC 8410 section 7), before its 32 bytes. */
 const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * Holds every process of an installation to the same keys: the first one says what they are, and one with others
- * would sign checkpoints that verify nowhere, and open no cursor and no kept answer. STORAGE_FAULT, naming the files.
+ * Checks that every process of an installation has the keys of the first one. Another process could sign
+ * checkpoints that verify nowhere, and could not open cursors and stored answers. STORAGE_FAULT names the
+ * files.
  */
 export const refuseOtherKeys = async (
   store: Pick<Store, 'claimInstallation'>,
   keys: HostKeys,
 ): Promise<void> => assertSameKeys(await store.claimInstallation(JSON.stringify(fingerprints(keys))), keys);
 
-/** `installation`: the text that the first process left. */
+/** `installation`: the text that the first process stored. */
 export function assertSameKeys(installation: string, keys: HostKeys): void {
   const own = fingerprints(keys);
-  const first = JSON.parse(installation) as Readonly<Record<string, string>>; // our own text, whoever wrote it
+  const first = JSON.parse(installation) as Readonly<Record<string, string>>; // a process of this installation wrote it
   const files = [...new Set([...Object.keys(own), ...Object.keys(first)])];
   const differing = files.filter((file) => own[file] !== first[file]);
   if (differing.length === 0) return;
@@ -117,12 +125,12 @@ export function assertSameKeys(installation: string, keys: HostKeys): void {
   );
   throw new GovError(
     'STORAGE_FAULT',
-    `expected the keys that this installation began with, but these differ: ${what.join(', ')}; ` +
-      'copy keys/ from the first process, or restore it from a backup',
+    `expected the keys of the first process of this installation, but these differ: ${what.join(', ')}; ` +
+      'copy keys/ from that process, or restore it from a backup',
   );
 }
 
-/** By file: what tells keys apart and gives nothing of them away. */
+/** Short fingerprints by file. They identify keys and reveal nothing about them. */
 function fingerprints(keys: HostKeys): Readonly<Record<string, string>> {
   const short = (bytes: string | NodeJS.ArrayBufferView): string =>
     createHash('sha256').update(bytes).digest('hex').slice(0, 16);

@@ -1,6 +1,6 @@
 /**
- * Layers of a configuration: flag > GOV_* environment > file > default. Every value is checked, and an error names
- * the layer it came from. Proven by `test/host/data/config.test.ts` and `test/host/service/config.test.ts`.
+ * The layers of a configuration: flag > GOV_* environment > file > default. Each value is checked, and an error
+ * names its layer. Proven by `test/host/data/config.test.ts` and `test/host/service/config.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
@@ -9,17 +9,17 @@ import { logLevels, type LogLevel } from './log.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** VALIDATION_ERROR that begins with the layer at fault. */
+/** A VALIDATION_ERROR that begins with the invalid layer. */
 export const invalid = (from: string, expected: string, cause?: unknown): GovError =>
   new GovError('VALIDATION_ERROR', `${from}: expected ${expected}`, { cause });
 
 export interface Picked<Value = string> {
   readonly value: Value;
-  /** The flag, variable or file that said so. */
+  /** The flag, variable or file with the value. */
   readonly from: string;
 }
 
-/** The value of the first layer that has one; `file` names the last. */
+/** Returns the value of the first layer that has one. `file` is the name of the last layer. */
 export function layers<Flag extends string>(
   flags: Readonly<Partial<Record<Flag, string | undefined>>>,
   env: Variables,
@@ -40,7 +40,7 @@ export function layers<Flag extends string>(
 /** `metricsListen` → `--metrics-listen`. */
 const flagName = (flag: string): string => `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
 
-/** A JSON file that fits its schema. `missing` says what to do where there is none (NOT_FOUND). */
+/** Reads a JSON file that fits its schema. NOT_FOUND with the text `missing` where there is no file. */
 export function readConfigFile(path: string, schema: JsonSchema, missing: string): unknown {
   let text: string;
   try {
@@ -59,7 +59,7 @@ export function readConfigFile(path: string, schema: JsonSchema, missing: string
   return value;
 }
 
-/** Parts of schemas of such files. */
+/** Parts for the schemas of such files. */
 export const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
 export const oneOf = (values: readonly string[]): JsonSchema => ({
   anyOf: values.map((value) => ({ const: value })),
@@ -71,7 +71,7 @@ export const whole = (minimum: number, maximum: number): JsonSchema => ({
 });
 export const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
 
-/** Members that every serving process has. */
+/** The members of every serving process. */
 export const servingMembers = {
   listen: text(255),
   metricsListen: orNull(text(255)),
@@ -96,7 +96,7 @@ export interface Address {
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):([0-9]{1,5})$/;
 
-/** `host:port`, with brackets around an IPv6 address. Port 0 lets the system choose. */
+/** Parses `host:port`, with brackets around an IPv6 address. Port 0 lets the system choose. */
 export function parseAddress({ value, from }: Picked): Address {
   const [, v6, name, digits] = addressForm.exec(value) ?? [];
   const host = v6 ?? name;
@@ -106,6 +106,6 @@ export function parseAddress({ value, from }: Picked): Address {
   return { host, port };
 }
 
-/** The same, or `off` for none. */
+/** Parses the same, or `off` for null. */
 export const parseOptionalAddress = (picked: Picked): Address | null =>
   picked.value === 'off' ? null : parseAddress(picked);

@@ -1,7 +1,7 @@
 /**
- * How a serving process ends: a signal or a storage fault stops accepting, drains, closes the store.
- * Exit code 0 after a signal, 74 (EX_IOERR) after a fault, so that a supervisor can tell. A second signal ends
- * at once; SIGHUP reads what can be read again. Proven by `test/plane/lifecycle.test.ts`.
+ * The end of a serving process. A signal or a storage fault stops new connections, drains, and closes the
+ * store. Exit code 0 follows a signal, and 74 (EX_IOERR) a fault, so that a supervisor can tell them apart. A
+ * second signal ends at once. SIGHUP reloads files. Proven by `test/plane/lifecycle.test.ts`.
  */
 import type { Log } from '../../service/call/log.ts';
 
@@ -9,12 +9,12 @@ const ioErrorExit = 74;
 const lookEveryMs = 500;
 
 export interface Running {
-  /** Stops accepting, drains, closes; safe to call twice. */
+  /** Stops accepting, drains and closes. A second call is safe. */
   readonly close: () => Promise<void>;
-  /** A reason why writing cannot go on, or null. */
+  /** Why the store can no longer write, or null. */
   readonly fault: () => string | null;
   readonly log: Log;
-  /** On SIGHUP, which ends nothing. */
+  /** Runs on SIGHUP, which does not end the process. */
   readonly reload?: () => void;
 }
 

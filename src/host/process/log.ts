@@ -1,7 +1,7 @@
 /**
- * Structured logs on stderr, one JSON object per line. Keys never reach them: known members are removed, and
- * whatever looks like one of our tokens or secrets is cut out of the finished line (ASVS 16.2.5).
- * Proven by `test/host/process/log.test.ts`.
+ * Structured logs on stderr, one JSON object per line. The log contains no keys: it removes known members, and
+ * cuts every text that looks like a token or secret of gov out of the line (ASVS 16.2.5). Proven by
+ * `test/host/process/log.test.ts`.
  */
 import { pino } from 'pino';
 import type { Log } from '../../service/call/log.ts';
@@ -9,11 +9,11 @@ import type { Log } from '../../service/call/log.ts';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Of each, what stays and what goes; of a JWT its header stays. */
+/** Each pattern keeps the prefix and removes the rest. A JWT keeps its header. */
 const tokens =
   /\b(gov_(?:live|test|hyb|enr|shr|cli)_|whsec_|__Host-gov_session=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
 
-/** A line without what looks like a key, a session or an ID token. */
+/** Returns the line without keys, sessions and ID tokens. */
 export const scrub = (line: string): string => line.replace(tokens, '$1$2[redacted]');
 
 const secretMembers = [

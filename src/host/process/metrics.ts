@@ -1,6 +1,6 @@
 /**
- * `GET /metrics` for Prometheus on a port of its own (contract N9), 127.0.0.1 by default. prom-client is
- * loaded by the first scrape. Proven by `test/plane/data/init.test.ts`.
+ * `GET /metrics` for Prometheus on a port of its own (contract N9), 127.0.0.1 by default. The first scrape
+ * loads prom-client. Proven by `test/plane/data/init.test.ts`.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,11 +13,11 @@ import type { Address } from './layers.ts';
 export interface MetricsSource {
   readonly stats: readonly OperationStats[];
   readonly store: Store;
-  /** Whose log is measured; null where there are many. */
+  /** The project whose log is measured. Null where the process has many. */
   readonly projectId: string | null;
   readonly startedMs: number;
   readonly counts: Counts;
-  /** Further lines. */
+  /** Additional lines. */
   readonly more?: () => Promise<readonly string[]>;
 }
 
@@ -58,13 +58,13 @@ const listen = (server: Server, { host, port }: Address): Promise<void> =>
     server.listen(port, host, () => resolve());
   });
 
-/** Made once: prom-client's default metrics keep observers of the process. */
+/** Creates prom-client once, because its default metrics keep observers of the process. */
 function renderer(source: MetricsSource): () => Promise<{ type: string; text: string }> {
   let process: Promise<{ contentType: string; metrics(): Promise<string> }> | undefined;
   return async () => {
     process ??= import('prom-client').then(({ Registry, Counter, collectDefaultMetrics }) => {
       const registry = new Registry();
-      // prom-client counts from here on; the counters are to start with the process
+      // prom-client counts from here on, but these counters start with the process
       const { user, system } = cpuUsage();
       collectDefaultMetrics({ register: registry });
       for (const [name, micros] of Object.entries({ user_: user, system_: system, '': user + system })) {
@@ -119,7 +119,7 @@ async function logLines(store: Store, projectId: string): Promise<string[]> {
   ];
 }
 
-/** Counters and histograms written by hand: they are kept as plain numbers. */
+/** Writes counters and histograms by hand, because the server keeps them as plain numbers. */
 function requestLines(stats: readonly OperationStats[]): string[] {
   const lines = [
     '# HELP gov_requests_total Requests by operation and status',

@@ -1,4 +1,6 @@
-/** The PostgreSQL engine of a serving process: the store, its worker thread, its probe. */
+/**
+ * The PostgreSQL engine of a serving process: the store, its worker threads, its probe.
+ */
 import type { Log } from '../../service/call/log.ts';
 import { otherMasterKey } from '../../store/erasure/body-seal.ts';
 import { openPostgres, type PostgresStore } from '../../store/postgres/store.ts';
@@ -13,13 +15,13 @@ import { createDatabaseProbe } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
 import { background, ThreadWork } from './thread-work.ts';
 
-/** What the worker thread reads with, beside the connections of the process. */
+/** Connections of each worker thread, besides those of the process. */
 const readingConnections = 4;
 
 /**
- * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads`; STORAGE_FAULT where other processes of the database seal
- * with another key. A fault of the database heals once it answers again, so the process
- * goes on.
+ * Throws as `readMasterKey`, `openPostgres` and `openSignedHeads` do. STORAGE_FAULT where other processes of
+ * the database use another master key. The process continues during a database failure and recovers with the
+ * database.
  */
 export async function postgresEngine(
   {
@@ -31,7 +33,7 @@ export async function postgresEngine(
     readonly url: string;
     readonly connections: number;
     readonly dataDir: string;
-    /** That the processes share; null: artifacts lie in the database. */
+    /** A folder that the processes share. Null stores artifacts in the database. */
     readonly exportDir: string | null;
   },
   {
@@ -41,7 +43,7 @@ export async function postgresEngine(
   }: {
     readonly log: Log;
     readonly rebuildHeads: boolean;
-    /** Where the master key may be named. */
+    /** May name the master key. */
     readonly env?: Variables;
   },
 ): Promise<Engine> {
@@ -58,7 +60,7 @@ export async function postgresEngine(
     onWarning,
   });
   await refuseOtherMasterKey(store, masterKey);
-  readMasterKey(dataDir, env); // remembered once it is the one of the database
+  readMasterKey(dataDir, env); // writes the key check only after the database accepted the key
   await store.watchClock(now);
   const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
   const noted = (error: Error, projectId: string) => store.note(error, projectId);
@@ -71,7 +73,7 @@ export async function postgresEngine(
   return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
 }
 
-/** All processes of a database seal alike; what was recorded before the first of them had a key is in clear. */
+/** Checks that all processes of a database use one master key. Rows from before the first key are in clear. */
 async function refuseOtherMasterKey(store: PostgresStore, masterKey: Uint8Array | undefined): Promise<void> {
   const check = masterKey === undefined ? null : masterKeyCheck(masterKey);
   const kept = await store.claimMasterKey(check);

@@ -1,7 +1,7 @@
 /**
- * Whether a write now would be durable (contract N8): writes and syncs a small file beside the database, off
- * the main thread, and looks at free disk space; or commits to a database that is elsewhere. Nothing is written unless
- * somebody asks, and at most once a second then. Proven by `test/host/process/probe.test.ts`.
+ * The write probe (contract N8): whether a write now would be durable. Writes and syncs a small file beside the
+ * database, off the main thread, and checks free disk space. For a remote database it commits instead. It runs
+ * only on request, and at most once a second. Proven by `test/host/process/probe.test.ts`.
  */
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ const lastsMs = 1000;
 const patienceMs = 3000;
 const leastFree = { share: 0.05, bytes: 512 * 1024 * 1024 } as const;
 
-/** Answers reasons: `write_probe_failed`, `disk_space_low`, or that with what exports take. */
+/** Returns reasons: `write_probe_failed` and `disk_space_low`, the latter with the size of exports. */
 export const createProbe = (dataDir: string, now: () => number): (() => Promise<readonly string[]>) =>
   remembered(now, () => probe(dataDir));
 
-/** The same of a database: `commit` rejects where one that changes nothing is not durable. */
+/** The probe of a database. `commit` rejects where a commit without changes is not durable. */
 export const createDatabaseProbe = (
   commit: () => Promise<void>,
   now: () => number,
@@ -36,7 +36,7 @@ export const createDatabaseProbe = (
     return isDurable ? [] : ['write_probe_failed'];
   });
 
-/** The answer for whoever asks within a second of the first. */
+/** Returns the same result for one second. */
 function remembered(
   now: () => number,
   ask: () => Promise<readonly string[]>,
@@ -54,7 +54,7 @@ async function probe(dataDir: string): Promise<readonly string[]> {
   return [...(written ? [] : ['write_probe_failed']), ...(space ? [] : [lowDisk(artifactBytes(dataDir))])];
 }
 
-/** Exports are named where they take some of it: they can be made again. */
+/** Names the size of exports, because an operator can create them again. */
 const lowDisk = (bytes: number): string =>
   bytes === 0 ? 'disk_space_low' : `disk_space_low: exports take ${bytesText(bytes)} of it`;
 

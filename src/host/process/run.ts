@@ -1,6 +1,7 @@
 /**
- * Serves what `assemble.ts` made: listens, signs checkpoints, works off jobs, sweeps; and ends in order on a signal
- * or a storage fault. What is not needed to listen is loaded later. Proven by `test/plane/lifecycle.test.ts`.
+ * The serving process: listens, signs checkpoints, works off jobs, and sweeps. Ends in order after a signal or
+ * a storage fault. Loads the parts that listening does not need later. Proven by
+ * `test/plane/lifecycle.test.ts`.
  */
 import { rmSync } from 'node:fs';
 import { version } from '../../client/version.ts';
@@ -26,23 +27,23 @@ export interface RunOptions {
   readonly listen: Address;
   readonly metricsListen: Address | null;
   readonly http: Omit<ServerOptions, 'services' | 'handlers'>;
-  /** Below the origin: what clients are told as the address. */
+  /** The path below the origin, part of the address for clients. */
   readonly basePath: string;
-  /** By which local commands find the process; null where there is none. */
+  /** The file by which local commands find the process. Null writes none. */
   readonly runFile: string | null;
-  /** The one project of a plane; null where there are many, none of which is touched at the start. */
+  /** The one project of a plane. Null for a service with many projects, which startup does not touch. */
   readonly projectId: string | null;
   /** Closed after everything else. */
   readonly beside?: { close(): Promise<void> };
-  /** What works beside the server on the store: started once it listens, stopped before the store closes. */
+  /** Tasks on the store. They start once the server listens, and stop before the store closes. */
   readonly background?: Background;
   /** Null: HTTP without TLS. */
   readonly tls?: Tls | null;
-  /** Where a supervisor says how it wants to be told (`supervisor.ts`); nobody is told where absent. */
+  /** Contains the settings of a supervisor (`supervisor.ts`). Absent: no supervisor. */
   readonly env?: Variables;
-  /** Further lines of `GET /metrics`. */
+  /** Additional lines of `GET /metrics`. */
   readonly gauges?: () => Promise<readonly string[]>;
-  /** Further members of the run file. */
+  /** Additional members of the run file. */
   readonly announced?: Readonly<Record<string, string>>;
   /** `performance.now()` of the start. */
   readonly startedAt: number;
@@ -56,18 +57,18 @@ export interface Background {
 }
 
 export interface Running {
-  /** `http://127.0.0.1:7460/api/v1`, or the sandbox path where a plane is one. */
+  /** `http://127.0.0.1:7460/api/v1`, or the sandbox path for a sandbox plane. */
   readonly baseUrl: string;
   readonly metricsUrl: string | null;
   /** Milliseconds from the call to the first accepted connection. */
   readonly startedInMs: number;
-  /** Stops accepting, drains for at most 30 s, closes. Safe to call twice. */
+  /** Stops accepting, drains for at most 30 s, and closes. A second call is safe. */
   close(): Promise<void>;
-  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  /** Resolves with the exit code after a signal or a storage fault. Installs signal handlers. */
   untilStopped(): Promise<number>;
 }
 
-/** CONFLICT where an address is taken. What was assembled is closed where it cannot be served. */
+/** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   boundThreadsAlone();
   const { services, engine, jobs } = assembled;
@@ -104,7 +105,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     options.background?.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
-    // said once the caller listens to signals: whoever reads it may send one at once
+    // logged after the caller handles signals, because a reader of this line may send one at once
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
     const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
@@ -145,18 +146,18 @@ async function supervisorOf(
   const progress = progressOf(async () => {
     const { queued, reasons } = engine.store.condition();
     const size = projectId === null ? 0 : (await engine.store.head(projectId, 'audit')).size;
-    // of many projects that the event loop turns must do
+    // for many projects the probe checks only that the event loop turns
     const full = projectId === null || reasons.some((reason) => reason.startsWith('storage_full'));
     return { size, queued, full };
   });
   return openSupervisor({ env, log: services.log, isAlive: progress });
 }
 
-/** An origin that a client on this machine can use: nobody connects to "any address". */
+/** The origin with a loopback address, since a client cannot connect to "any address". */
 const reachable = (origin: string): string =>
   origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
-/** CONFLICT, naming the flag that chooses another address. */
+/** CONFLICT that names the flag for another address. */
 function refuseAddress({ flag, address }: { flag: string; address: Address }, cause: unknown): never {
   const why = {
     EADDRINUSE: 'another program listens there',
@@ -192,7 +193,7 @@ function announce(runFile: string | null, facts: Readonly<Record<string, string 
   replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...facts, startedAt, version })}\n`);
 }
 
-/** In this order, so that whatever was accepted is finished and stored. */
+/** Stops in this order, so that all accepted work is finished and stored. */
 async function stop(
   running: Assembled & {
     server: HttpServer;

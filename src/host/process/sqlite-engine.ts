@@ -1,4 +1,6 @@
-/** The SQLite engine of a serving process: the store in a data directory, its worker thread, its probe. */
+/**
+ * The SQLite engine of a serving process: the store in a data directory, its worker threads, its probe.
+ */
 import type { Log } from '../../service/call/log.ts';
 import { openStore } from '../../store/sqlite/store.ts';
 import { storeFiles } from '../../store/file/paths.ts';
@@ -14,7 +16,7 @@ import { createProbe } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
 import { background, ThreadWork } from './thread-work.ts';
 
-/** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf`. */
+/** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf` do. */
 export function sqliteEngine(
   dataDir: string,
   {
@@ -26,16 +28,16 @@ export function sqliteEngine(
     readonly log: Log;
     readonly rebuildHeads: boolean;
     readonly hosted?: boolean;
-    /** Where the master key may be named. */
+    /** May name the master key. */
     readonly env?: Variables;
   },
 ): Engine {
   let fault: string | null = null;
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
-  refuseReadOnly(dataDir); // even a reader of the store writes beside it
+  refuseReadOnly(dataDir); // a reader of the store also writes files beside it
   refuseOtherMasterKeyOf(dataDir, masterKey);
   if (rebuildHeads) {
-    log.warn({}, 'heads.db is rebuilt from the database: an older copy of both would not be found out');
+    log.warn({}, 'heads.db is rebuilt from the database: this start cannot detect an older copy of both');
   }
   const store = openStore({
     dataDir,
@@ -48,7 +50,7 @@ export function sqliteEngine(
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });
-  readMasterKey(dataDir, env); // remembered once it is the one of a store that opened
+  readMasterKey(dataDir, env); // writes the key check only after the store opened with the key
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
   const noted = (error: Error, projectId: string) => store.note(error, projectId);
   const work = new ThreadWork(source, log, noted);

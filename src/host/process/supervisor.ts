@@ -1,8 +1,9 @@
 /**
- * What systemd is told of a serving process (sd_notify(3)): that it is ready, that it reads its files again, that it
- * ends, and while it is alive that it is. Node has no datagram sockets of the Unix family, so `systemd-notify` says it:
- * some 10 ms of another process every ten seconds, and a line into a pipe for this one. The unit needs
- * `NotifyAccess=all` for that. Without NOTIFY_SOCKET nothing is loaded or run. Proven by `test/host/process/supervisor.test.ts`.
+ * The messages of a serving process to systemd (sd_notify(3)): ready, reloading, stopping, and alive. Node has
+ * no Unix datagram sockets, so the program `systemd-notify` sends them. Each message costs about 10 ms of
+ * another process every ten seconds, and one line into a pipe here. The unit therefore needs
+ * `NotifyAccess=all`. Without NOTIFY_SOCKET nothing is loaded or run. Proven by
+ * `test/host/process/supervisor.test.ts`.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -12,14 +13,14 @@ import type { Variables } from './layers.ts';
 export interface Supervisor {
   ready(status: string): void;
   reloading(): void;
-  /** Resolves once that is said, or after a second. */
+  /** Resolves once the message is sent, or after a second. */
   stopping(): Promise<void>;
 }
 
 export interface SupervisorOptions {
   readonly env: Variables;
   readonly log: Log;
-  /** Whether the process does its work; that the event loop turns is known from asking. */
+  /** Whether the process makes progress. That it runs at all shows that the event loop turns. */
   readonly isAlive: () => Promise<boolean>;
 }
 
@@ -32,16 +33,16 @@ export function openSupervisor({ env, log, isAlive }: SupervisorOptions): Superv
   const look = async (): Promise<void> => {
     if (say.isBusy()) return;
     if (await isAlive().catch(() => false)) void say.say('WATCHDOG=1');
-    else log.error({}, 'writing stands still: the watchdog is not told that all is well');
+    else log.error({}, 'the writer makes no progress, so the watchdog gets no message');
   };
   return {
     ready: (status) => {
       void say.say('READY=1', `STATUS=${status}`);
-      // a third of what is allowed: one that is late is no end
+      // a third of the allowed time, so that one late message does no harm
       if (everyMs !== null) watching ??= setInterval(() => void look(), everyMs / 3).unref();
     },
     reloading: () => {
-      const micros = process.hrtime.bigint() / 1000n; // of CLOCK_MONOTONIC, as Type=notify-reload asks for
+      const micros = process.hrtime.bigint() / 1000n; // CLOCK_MONOTONIC, as Type=notify-reload requires
       void say.say('RELOADING=1', `MONOTONIC_USEC=${micros}`);
     },
     stopping: async () => {
@@ -57,7 +58,7 @@ export function openSupervisor({ env, log, isAlive }: SupervisorOptions): Superv
   };
 }
 
-/** The watchdog's time, where it is this process that is watched. */
+/** The watchdog interval in milliseconds. Null where systemd watches another process or none. */
 function watchdogMs({ WATCHDOG_USEC: micros, WATCHDOG_PID: pid }: Variables): number | null {
   if (micros === undefined || !/^[1-9][0-9]{0,15}$/.test(micros)) return null;
   if (pid !== undefined && pid !== '' && pid !== String(process.pid)) return null;
@@ -65,17 +66,17 @@ function watchdogMs({ WATCHDOG_USEC: micros, WATCHDOG_PID: pid }: Variables): nu
 }
 
 interface Speaker {
-  /** One message after the other; resolves when it was said or could not be, which is logged once. */
+  /** Sends one message after the other. Resolves when it was sent or failed. Logs the first failure only. */
   say(...words: readonly string[]): Promise<void>;
   isBusy(): boolean;
   end(): void;
 }
 
 /**
- * A shell that waits for lines and says each: a fork of a large process stops it for as long as its page tables are
- * copied (55 ms at 1 GiB), one of a shell does not. It answers with the exit code, once systemd has taken the message,
- * which could not tell whose it is after its sender is gone. It ends with our end of the pipe, and not by a signal to
- * all of the unit, so that the last word is said too.
+ * A shell that reads lines and sends each. A fork stops a large process while its page tables are copied (55 ms
+ * at 1 GiB), but not a small shell. The shell returns the exit code after systemd took the message: systemd
+ * cannot identify a sender that has ended. The shell ends when this process closes the pipe, and not by a
+ * signal to the whole unit, so that the last message is sent too.
  */
 const script = `trap '' TERM INT HUP
 set -f
@@ -91,7 +92,7 @@ function speaker(env: Variables, log: Log): Speaker {
   let complained = false;
   let isGone = false;
   const complain = (why: string): void => {
-    if (!complained) log.warn({}, `systemd cannot be told how it is: ${program} ${why}; use Type=exec`);
+    if (!complained) log.warn({}, `expected ${program} to reach systemd, but it ${why}; use Type=exec`);
     complained = true;
   };
   const gone = (why: string) => (): void => {
@@ -104,8 +105,8 @@ function speaker(env: Variables, log: Log): Speaker {
     env: { NOTIFY_SOCKET, PATH },
   });
   shell.once('error', (error) => gone(error.message)());
-  shell.once('exit', gone('is not run any more'));
-  shell.stdin.on('error', gone('is not run any more'));
+  shell.once('exit', gone('no longer runs'));
+  shell.stdin.on('error', gone('no longer runs'));
   createInterface(shell.stdout).on('line', (code) => {
     if (code !== '0') complain(`ended with ${code}`);
     waiting.shift()?.();
@@ -127,8 +128,8 @@ function speaker(env: Variables, log: Log): Speaker {
 }
 
 /**
- * Whether a log's writer makes its way: nothing waits, or something was committed since the last look, or the disk is
- * full, which no restart mends. Two looks in a row without any of them: it stands still.
+ * Whether the writer of a log makes progress. It does if nothing waits, if a commit followed the last check, or
+ * if the disk is full, which a restart cannot fix. It hangs after two checks in a row without any of these.
  */
 export function progressOf(
   look: () => Promise<{ readonly size: number; readonly queued: number; readonly full: boolean }>,

@@ -1,14 +1,16 @@
-/** What passes between the main thread and the worker thread, by structured clone. */
+/**
+ * The messages between the main thread and a worker thread, sent by structured clone.
+ */
 import type { Failure } from '../../contract/failure.ts';
 import type { TaskHost, TaskName } from '../../service/call/work.ts';
 import type { DatabaseOptions } from '../../store/postgres/store.ts';
 
-/** The store that the worker thread reads: a database file, or a database that it connects to. */
+/** The store that a worker thread reads: a database file, or a database server. */
 export type ReaderSource =
   | { readonly engine: 'sqlite'; readonly path: string; readonly masterKey?: Uint8Array | undefined }
   | ({ readonly engine: 'postgres' } & DatabaseOptions);
 
-/** What the thread is started with. `nice`: how far it gives way to the others, 0 to 19 (setpriority(2)). */
+/** The start data of a thread. `nice`: priority from 0 to 19, where 19 yields most (setpriority(2)). */
 export interface WorkerStart {
   readonly source: ReaderSource;
   readonly nice: number;

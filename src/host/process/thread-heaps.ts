@@ -1,11 +1,12 @@
 /**
- * The young generation that the command line bounds (`bin/gov`) is that of the main thread: V8 gives the same to every
- * thread, whatever its `resourceLimits` say, unless the bound is taken back once the main thread has its heap. It is read
- * when a heap is made, and at no other time. Proven by `test/host/process/thread-heaps.test.ts`.
+ * The reset of V8's young generation size for new threads. `bin/gov` bounds the young generation of the main
+ * thread. V8 applies that flag to every thread and ignores `resourceLimits`, unless the flag is reset after the
+ * main thread has its heap. V8 reads the flag only when it creates a heap. Proven by
+ * `test/host/process/thread-heaps.test.ts`.
  */
 import { setFlagsFromString } from 'node:v8';
 
-/** From now on a thread has the heap that it is started with. */
+/** From now on a new thread gets the heap size of its own `resourceLimits`. */
 export function boundThreadsAlone(): void {
   setFlagsFromString('--min-semi-space-size=0');
   setFlagsFromString('--max-semi-space-size=0');

@@ -1,7 +1,7 @@
 /**
- * Runs heavy tasks in one worker thread, so that recording never waits for them: started by the first task,
- * replaced when it dies, bounded in what runs and what waits. Projects are served in turn, and one that floods is
- * refused itself. Proven by `test/host/process/thread-work.test.ts`.
+ * A task runner with one worker thread, so that heavy tasks never delay recording. The first task starts the
+ * thread, and a new thread replaces a dead one. Running and waiting tasks are bounded. Projects take turns, and
+ * only the project that sends too many tasks is refused. Proven by `test/host/process/thread-work.test.ts`.
  */
 import { Worker } from 'node:worker_threads';
 import { errorOf, failureOf } from '../../contract/failure.ts';
@@ -15,7 +15,7 @@ import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-message
 const atOnce = { heavy: 1, light: 8 };
 const youngMiB = 16;
 
-/** `nice` of a thread whose tasks nobody waits for. */
+/** `nice` of a thread whose tasks have no waiting client. */
 export const background = 15;
 
 interface Pending {
@@ -40,7 +40,7 @@ export class ThreadWork implements TaskRunner {
   #taskCount = 0;
   #closed = false;
 
-  /** `failed` is told what a task of a project failed with; `nice`: see `WorkerStart`. */
+  /** `failed` receives the error of each failed task. `nice`: see `WorkerStart`. */
   constructor(
     source: ReaderSource,
     log: Log,
@@ -67,7 +67,7 @@ export class ThreadWork implements TaskRunner {
     });
   }
 
-  /** Starts what may run of what waits. */
+  /** Starts waiting tasks while there is room. */
   #startWaiting(kind: Pending['kind']): void {
     while (this.#hasRoom(kind)) {
       const next = this.#waiting[kind].next();
@@ -122,7 +122,7 @@ export class ThreadWork implements TaskRunner {
     this.#startWaiting(running.kind);
   }
 
-  /** Tells the thread that asked, and no other: calls are numbered anew in each. */
+  /** Answers only the thread that asked, because each thread numbers its calls from 1. */
   async #answer(
     worker: Worker,
     { host }: Pending,
@@ -132,13 +132,13 @@ export class ThreadWork implements TaskRunner {
       if (this.#worker === worker) worker.postMessage(message, given);
     };
     try {
-      // the thread calls each with the argument that `TaskHost` pairs it with
+      // the thread calls each method with the argument that `TaskHost` pairs with it
       const offered = host?.[method]?.bind(host) as ((argument: unknown) => Promise<unknown>) | undefined;
       if (offered === undefined) {
         throw new Error(`a task called ${method}, which its caller does not offer`);
       }
       const value = await offered(argument);
-      // memory that the task gave, and gets back
+      // memory of the task, returned to it
       const given = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
       answer({ kind: 'answer', call, failure: null, value }, given);
     } catch (error) {
@@ -146,7 +146,7 @@ export class ThreadWork implements TaskRunner {
     }
   }
 
-  /** The thread is gone: what ran in it failed, what waits gets a new one. */
+  /** Handles the end of a thread: its running tasks fail, and waiting tasks get a new thread. */
   #lost(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

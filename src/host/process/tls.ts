@@ -1,7 +1,7 @@
 /**
- * The certificate of a listener: read from files, looked at before it is used, and read again on SIGHUP. A certificate
- * that is no good keeps the former one in place, and health says why; connections go on meanwhile. TLS 1.2 at least.
- * Proven by `test/host/process/tls.test.ts`.
+ * The TLS certificate of a listener: read from files, checked before use, and read again on SIGHUP. If the new
+ * certificate is invalid, the server keeps the former one, and health reports the reason. Connections continue.
+ * TLS 1.2 at least. Proven by `test/host/process/tls.test.ts`.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,18 +17,18 @@ export interface TlsFiles {
   readonly cert: string;
   /** Its private key, PEM, without a passphrase. */
   readonly key: string;
-  /** Authorities of clients; every client needs a certificate of theirs then. */
+  /** Authorities of clients. With them every client needs a certificate. */
   readonly clientCa: string | null;
-  /** Where systemd keeps secrets: it guards them itself, by other means than their mode. */
+  /** The credentials folder of systemd, which protects its files by other means than their mode. */
   readonly credentials?: string | undefined;
 }
 
-/** The flags `--tls-cert`, `--tls-key`, `--tls-client-ca` as they were picked; null where there is no TLS. */
+/** The files of `--tls-cert`, `--tls-key`, `--tls-client-ca`. Null where there is no TLS. */
 export function tlsFilesOf(
   picked: Readonly<Record<'cert' | 'key' | 'clientCa', Picked<string | null>>>,
   { dataDir, file, env }: { readonly dataDir: string; readonly file: string; readonly env: Variables },
 ): TlsFiles | null {
-  // a path in the configuration file is beside that file
+  // a path in the configuration file is relative to that file
   const path = ({ value, from }: Picked<string | null>): string | null =>
     value === null ? null : from === file ? resolve(dataDir, value) : resolve(value);
   const [cert, key, clientCa] = [path(picked.cert), path(picked.key), path(picked.clientCa)];
@@ -48,8 +48,8 @@ export interface Certificate {
 }
 
 /**
- * VALIDATION_ERROR where a file cannot be read or holds something else, FORBIDDEN where others may read the key. Whether
- * it is valid now is the caller's to judge.
+ * Reads and checks the files. VALIDATION_ERROR where a file cannot be read or has other content, FORBIDDEN
+ * where others may read the key. Does not check the validity period.
  */
 export function readCertificate({ cert, key, clientCa, credentials }: TlsFiles): Certificate {
   const isGuarded = credentials !== undefined && key.startsWith(resolve(credentials) + sep);
@@ -62,7 +62,7 @@ export function readCertificate({ cert, key, clientCa, credentials }: TlsFiles):
     ...(clientCa === null ? {} : { ca: read(clientCa) }),
   };
   const parsed = parse(cert, 'a certificate', () => new X509Certificate(context.cert as string));
-  // the text may be a secret, so what OpenSSL says of it is not shown
+  // the text may be a secret, so the error omits the message of OpenSSL
   const ownKey = parse(key, 'a private key without a passphrase', () => createPrivateKey(keyText));
   if (!parsed.checkPrivateKey(ownKey)) {
     throw new GovError('VALIDATION_ERROR', `expected the key of ${cert} in ${key}, got another key`);
@@ -89,10 +89,10 @@ function parse<Result>(path: string, expected: string, read: () => Result): Resu
 }
 
 const dayMs = 24 * 3600 * 1000;
-/** How long before its end health warns. */
+/** How many days before expiry health warns. */
 const warnDays = 7;
 
-/** Why a certificate is of no use now, or soon; null where it is. */
+/** Why a certificate is invalid now or expires soon. Null where it is valid. */
 export function validityFault({ validFromMs, validToMs }: Certificate, nowMs: number): string | null {
   const time = (ms: number): string => new Date(ms).toISOString();
   if (nowMs < validFromMs) return `tls_certificate_not_yet_valid: until ${time(validFromMs)}`;
@@ -101,17 +101,20 @@ export function validityFault({ validFromMs, validToMs }: Certificate, nowMs: nu
 }
 
 export interface Tls {
-  /** Of the certificate in use. */
+  /** The certificate in use. */
   readonly context: SecureContextOptions;
   /** Whether clients must have a certificate. */
   readonly isMutual: boolean;
-  /** Why health is degraded, where it is. */
+  /** The reasons why health is degraded. */
   reasons(): readonly string[];
-  /** Reads the files again; the context to serve with from now on, null where the former one stays. */
+  /** Reads the files again. Returns the context to serve from now on, or null where the former one stays. */
   reload(): SecureContextOptions | null;
 }
 
-/** Throws as `readCertificate`. One that is not valid now is served all the same, which health and the log say. */
+/**
+ * Throws as `readCertificate` does. Also serves a certificate that is not valid now, and reports that in health
+ * and the log.
+ */
 export function openTls(
   files: TlsFiles,
   { log, now }: { readonly log: Log; readonly now: () => number },
@@ -140,14 +143,17 @@ export function openTls(
         failure = null;
         log.info(
           { certificate: files.cert, until: new Date(used.validToMs).toISOString() },
-          'certificate read',
+          'certificate reloaded',
         );
         warn();
         return used.context;
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         failure = `tls_reload_failed: ${why}; the former certificate is still served`;
-        log.error({ err: error, certificate: files.cert }, 'the former certificate stays in use');
+        log.error(
+          { err: error, certificate: files.cert },
+          'could not reload the certificate; the former one stays in use',
+        );
         return null;
       }
     },

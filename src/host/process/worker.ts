@@ -1,6 +1,6 @@
 /**
- * The worker thread: opens the store to read only and runs tasks, several at a time, each giving way to the
- * others between chunks. Started by `thread-work.ts`. Proven by `test/host/process/thread-work.test.ts`.
+ * The worker thread of `thread-work.ts`. It opens the store read-only and runs several tasks at a time. Each
+ * task yields to the others between chunks. Proven by `test/host/process/thread-work.test.ts`.
  */
 import { setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -16,13 +16,13 @@ const turnMs = 5;
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
 const { source, nice } = workerData as WorkerStart;
-// on Linux it is of the thread; elsewhere it would be of the process
+// Linux applies it to the thread, other systems to the whole process
 if (nice > 0 && process.platform === 'linux') setPriority(nice);
 const reader = await open(source);
 const calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 let callCount = 0;
 
-/** Loads the engine. A file is opened at once; a database is connected to where a task needs it. */
+/** Loads the engine. Opens a file at once, but connects to a database only when a task needs it. */
 async function open(source: ReaderSource): Promise<StoreReader> {
   if (source.engine === 'sqlite') {
     const { openReader } = await import('../../store/sqlite/store.ts');
@@ -43,14 +43,14 @@ const hostOf = (task: number): TaskHost => {
   return {
     stage: async (part) => void (await call('stage', part)),
     hold: async () => void (await call('hold', null)),
-    // `TaskHost`: they lie there alone
+    // `TaskHost`: the buffer has no other content
     write: async (bytes) =>
       (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,
     sign: async () => String(await call('sign', null)),
   };
 };
 
-/** Gives way once a turn is used up. */
+/** Returns a function that yields after 5 ms of work. */
 function breather(): () => Promise<void> {
   let since = performance.now();
   return async () => {
@@ -63,7 +63,7 @@ function breather(): () => Promise<void> {
 async function run(task: number, name: TaskName, input: unknown): Promise<void> {
   try {
     const context = { reader, host: hostOf(task), breathe: breather() };
-    // the main thread sends to each task the input that `Tasks` pairs with its name
+    // the main thread sends each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
     send({ kind: 'done', task, output });
   } catch (error) {

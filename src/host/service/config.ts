@@ -1,7 +1,7 @@
 /**
- * Configuration of the hosted service: flag > GOV_* environment > service.json > default. Secrets stand in files that
- * only their owner reads, or in the environment, never in flags, which every user of the machine can list.
- * Proven by `test/host/service/config.test.ts`.
+ * The configuration of the hosted service: flag > GOV_* environment > service.json > default. Secrets come from
+ * files that only their owner reads, or from the environment. Flags take no secrets, because every user of the
+ * machine can list them. Proven by `test/host/service/config.test.ts`.
  */
 import { join, resolve } from 'node:path';
 import type { Environment } from '../../contract/auth-words.ts';
@@ -35,15 +35,15 @@ import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
 import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 
-/** `service.json`, as `gov service init` writes it; every process of an installation has the same. */
+/** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
 export interface ServiceFile extends WitnessesFile, ExportsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
-  /** Begins the origin of every log; of new projects alone where it is changed. */
+  /** Prefix of the origin of every log. A change affects new projects only. */
   readonly name: string;
   /** Origin by which clients reach the service, such as https://gov.example.com. */
   readonly publicUrl?: string;
-  /** `postgres://role@host/database`; absent: SQLite in the data directory. */
+  /** `postgres://role@host/database`. Absent: SQLite in the data directory. */
   readonly database?: string;
   readonly connections?: number;
   readonly issuer?: IssuerConfig;
@@ -65,7 +65,7 @@ export interface ServiceFile extends WitnessesFile, ExportsFile {
   readonly tlsClientCa?: string;
 }
 
-/** Rate limits (contract D8); 0: off. */
+/** Rate limits (contract D8). 0: off. */
 export type Rates = Required<RateOptions>;
 
 export const defaultRates: Rates = {
@@ -77,7 +77,7 @@ export const defaultRates: Rates = {
   exportsPerMinute: limits.rateExportsPerMinute,
 };
 
-/** Connections of a process to its database, beside the few of its worker thread. */
+/** Database connections of a process, without those of its worker threads. */
 const defaultConnections = 8;
 
 const object = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []): JsonSchema => ({
@@ -93,7 +93,7 @@ const every = (names: readonly string[], schema: JsonSchema): Readonly<Record<st
 
 const url = matching('^https?://[^\\s]+$');
 const quota = object(every(meteredTypes, orNull(whole(0, Number.MAX_SAFE_INTEGER))));
-/** Of a note's key name (C2SP signed-note): no space, no plus sign. */
+/** The key name of a signed note (C2SP signed-note) has no space and no plus sign. */
 export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
 
 const serviceFileSchema = object(
@@ -132,40 +132,40 @@ export interface ServiceConfig {
   readonly listen: Address;
   readonly metricsListen: Address | null;
   readonly logName: string;
-  /** An origin; null: the listener's own. */
+  /** An origin. Null: the listener itself. */
   readonly publicUrl: string | null;
   /** Null: SQLite in the data directory. */
   readonly database: string | null;
   readonly connections: number;
   readonly issuer: IssuerConfig | null;
   readonly sessionHours: number;
-  /** For how long artifacts of exports are kept. */
+  /** Hours that export artifacts are kept. */
   readonly exportHours: number;
   readonly exportsMost: ExportHolding;
-  /** A directory that the processes of a service on PostgreSQL share; null: artifacts lie in the database. */
+  /** A folder that all processes of a service on PostgreSQL share. Null stores artifacts in the database. */
   readonly exportDir: string | null;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
   readonly quotas: Readonly<Record<Environment, Quotas>>;
   readonly rates: Rates;
   readonly corsOrigins: readonly string[];
-  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers the service trusts. */
   readonly trustedProxies: readonly string[];
   readonly returnHosts: readonly string[];
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
-  /** Who cosigns checkpoints; null for nobody. */
+  /** The witnesses that cosign checkpoints. Null: none. */
   readonly witnessing: WitnessesConfig | null;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
 
-/** What flags may set. `metricsListen: 'off'` serves no metrics. */
+/** The values that flags may set. `metricsListen: 'off'` serves no metrics. */
 export interface ServiceFlags {
   readonly listen?: string | undefined;
   readonly metricsListen?: string | undefined;
   readonly publicUrl?: string | undefined;
-  /** Without a password. */
+  /** A URL without a password. */
   readonly database?: string | undefined;
   readonly connections?: string | undefined;
   readonly logLevel?: string | undefined;
@@ -175,8 +175,8 @@ export interface ServiceFlags {
 }
 
 /**
- * Reads and checks the configuration. VALIDATION_ERROR names the file, variable or flag at fault; NOT_FOUND where
- * there is none; FORBIDDEN where others may read a file with secrets. No message shows a secret.
+ * Reads and checks the configuration. VALIDATION_ERROR names the invalid file, variable or flag. NOT_FOUND
+ * where there is no file, FORBIDDEN where others may read a file with secrets. No message shows a secret.
  */
 export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Variables): ServiceConfig {
   const path = join(dataDir, 'service.json');
@@ -227,12 +227,12 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
   };
 }
 
-/** Reads `service.json`; NOT_FOUND where there is none, FORBIDDEN where others may read it. */
+/** Reads `service.json`. NOT_FOUND where there is no file, FORBIDDEN where others may read it. */
 export function readServiceFile(path: string): ServiceFile {
   const missing = `expected a service at ${path}; make one with gov service init`;
   const file = readConfigFile(path, serviceFileSchema, missing);
   refuseReadableByOthers(path);
-  return file as ServiceFile; // the schema holds what the type says
+  return file as ServiceFile; // the schema checks what the type says
 }
 
 function exportDirOf(inFile: string | undefined, dataDir: string, env: Variables): string | null {
@@ -251,7 +251,7 @@ function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['bil
 export const parseOrigin = ({ value, from }: Picked<string | null>): string | null =>
   value === null ? null : originOf({ value, from });
 
-/** As browsers send it: without a slash at its end. */
+/** The origin in the form that browsers send: without a final slash. */
 function originOf({ value, from }: Picked): string {
   const parsed = URL.canParse(value) ? new URL(value) : null;
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && value.replace(/\/$/, '') === parsed.origin) {

@@ -1,6 +1,7 @@
 /**
- * `gov service init`: makes the data directory of a hosted service, offline: keys and `service.json`, whole or not at
- * all; an existing one is never touched. Proven by `test/host/service/init.test.ts`.
+ * `gov service init`: creates the data directory of a hosted service, offline: keys and `service.json`. A crash
+ * leaves a draft and no directory. An existing service stays unchanged. Proven by
+ * `test/host/service/init.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,21 +14,21 @@ import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from '
 
 export interface ServiceInitOptions {
   readonly dataDir: string;
-  /** Begins the origin of every log; the host of `publicUrl` where absent, else `gov.local`. */
+  /** Prefix of the origin of every log. Absent: the host of `publicUrl`, else `gov.local`. */
   readonly name?: string | undefined;
   readonly listen?: string | undefined;
-  /** `off` for none. */
+  /** `off`: no metrics. */
   readonly metricsListen?: string | undefined;
   readonly publicUrl?: string | undefined;
-  /** As `--database`; GOV_DATABASE otherwise. A password is not kept in the file. */
+  /** See `--database`. Absent: GOV_DATABASE. The file never contains the password. */
   readonly database?: string | undefined;
-  /** The identity provider and the client id by which this service is known there. */
+  /** The identity provider, and the client id of this service there. */
   readonly issuer?: { readonly url: string; readonly clientId: string } | undefined;
   readonly env?: Variables;
 }
 
 export interface ServiceInitialised {
-  /** False where the service was there already; nothing was changed then. */
+  /** False where the service existed. Then nothing changed. */
   readonly created: boolean;
   readonly dataDir: string;
   readonly configFile: string;
@@ -39,7 +40,7 @@ export interface ServiceInitialised {
 const defaultListen = '127.0.0.1:7470';
 const defaultMetricsListen = '127.0.0.1:7471';
 
-/** Makes a service or finds it made. CONFLICT where the directory holds something else. */
+/** Creates a service or finds an existing one. CONFLICT where the directory contains other files. */
 export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitialised> {
   const dataDir = resolve(options.dataDir);
   const configFile = join(dataDir, 'service.json');

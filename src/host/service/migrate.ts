@@ -1,6 +1,6 @@
 /**
- * `gov service migrate`: tables and roles of a database, made or brought to this release by the role that owns them.
- * Again without effect. Proven by `test/host/service/migrate.test.ts`.
+ * `gov service migrate`: creates or updates the tables and roles of a database, as the role that owns them. A
+ * second run changes nothing. Proven by `test/host/service/migrate.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { migrate, type Migrated } from '../../store/postgres/store.ts';
@@ -8,9 +8,9 @@ import type { Variables } from '../process/layers.ts';
 import { databaseOf } from '../data/config-secrets.ts';
 
 export interface ServiceMigrateOptions {
-  /** As `--database`, with the owner's role; GOV_DATABASE otherwise. */
+  /** See `--database`, with the owner's role. Absent: GOV_DATABASE. */
   readonly database?: string | undefined;
-  /** The role that processes serve as. */
+  /** The role of serving processes. */
   readonly role?: string | undefined;
   readonly env?: Variables;
 }
@@ -21,7 +21,7 @@ export interface ServiceMigrated extends Migrated {
 
 const servingRole = 'gov_serving';
 
-/** As `migrate`; VALIDATION_ERROR where no database is named. */
+/** Migrates as `migrate` does. VALIDATION_ERROR where no database is named. */
 export async function serviceMigrate({
   database,
   role = servingRole,

@@ -1,7 +1,7 @@
 /**
- * `gov service serve`: the configuration, store and keys of a hosted service, put together and served. On PostgreSQL
- * any number of such processes serve one database, on SQLite one its directory. Nothing is done per project at the
- * start. Proven by `test/host/service/serve.test.ts`.
+ * `gov service serve`: loads the configuration, store and keys of a hosted service and serves it. On PostgreSQL
+ * any number of processes serve one database. On SQLite one process serves its directory. Startup does no work
+ * per project. Proven by `test/host/service/serve.test.ts`.
  */
 import { join, resolve } from 'node:path';
 import { table, type OperationId } from '../../contract/table.ts';
@@ -24,29 +24,29 @@ import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './conf
 export interface ServiceOptions extends ServiceFlags {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Take the database as the truth: where `heads.db` was lost or is older (SQLite), whatever it says (PostgreSQL). */
+  /** Trusts the database: on SQLite where `heads.db` was lost or is older, on PostgreSQL in any case. */
   readonly rebuildHeads?: boolean | undefined;
-  /** Serve an identity provider that believes everybody on this machine, at `host:port` where it is a text. */
+  /** Serves an identity provider that believes everybody on this machine, at `host:port` if given as text. */
   readonly devIssuer?: boolean | string | undefined;
-  /** Where logs go; stderr where absent. */
+  /** Target of logs. Absent: stderr. */
   readonly log?: Log;
-  /** Lag of the event loop from which load is shed; tests share their loop with the server. */
+  /** Event loop lag above which the server refuses load. Tests share their event loop with the server. */
   readonly overloadDelayMs?: number;
   readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
 }
 
 const operations = Object.keys(table) as OperationId[];
 
-/** As `openService`, and CONFLICT where an address is taken. */
+/** Serves. Throws as `openService` does, and CONFLICT where an address is taken. */
 export async function serviceServe(options: ServiceOptions): Promise<Running> {
   const { assembled, serving } = await openService(options);
   return run(assembled, serving);
 }
 
 /**
- * Everything of a service but its listener. VALIDATION_ERROR for a bad configuration, CONFLICT where another process
- * serves the directory or the database has other tables than this release, STORAGE_FAULT where the store cannot be
- * opened or belongs to other keys.
+ * Opens everything of a service except its listener. VALIDATION_ERROR for an invalid configuration. CONFLICT
+ * where another process serves the directory, or the database has tables of another release. STORAGE_FAULT
+ * where the store cannot be opened or belongs to other keys.
  */
 export async function openService(
   options: ServiceOptions,
@@ -70,7 +70,7 @@ export async function openService(
     const debugging = config.logLevel === 'debug';
     const env = options.env ?? process.env;
     const witnesses = await openWitnesses(config.witnessing, { store: engine.store, now, log, env });
-    // tenants read it: no paths
+    // tenants read these reasons, so they contain no paths
     const degraded = (): readonly string[] =>
       [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? [])].map((reason) =>
         reason.replace(/:.*$/s, ''),
@@ -97,7 +97,7 @@ export async function openService(
   }
 }
 
-/** Null where none is asked for; CONFLICT where people sign in elsewhere already. */
+/** Null without the flag. CONFLICT where service.json already names an issuer. */
 async function startDevIssuer(
   { issuer, listen }: ServiceConfig,
   wanted: ServiceOptions['devIssuer'],
@@ -105,7 +105,7 @@ async function startDevIssuer(
 ): Promise<DevIssuer | null> {
   if (wanted === undefined || wanted === false) return null;
   if (issuer !== null) {
-    const detail = `expected no issuer in service.json beside --dev-issuer, got ${issuer.url}; leave one of them out`;
+    const detail = `expected no issuer in service.json with --dev-issuer, got ${issuer.url}; leave one of them out`;
     throw new GovError('CONFLICT', detail);
   }
   const { startDevIssuer: start } = await import('../identity/dev-issuer.ts');
@@ -132,13 +132,13 @@ function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOpti
       ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
     },
     basePath: basePaths.production,
-    // several processes may share one directory where the database is elsewhere
+    // processes of a remote database may share one directory
     runFile: database === null ? join(dataDir, 'run.json') : null,
     projectId: null,
   };
 }
 
-/** Loads the engine that is configured, and no other. */
+/** Loads only the configured engine. */
 export async function openEngine(
   config: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'> & {
     readonly exportDir?: string | null;

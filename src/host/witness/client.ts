@@ -1,7 +1,8 @@
 /**
- * The client of C2SP tlog-witness: signed checkpoints of audit logs go to the configured witnesses, and the cosignatures
- * are kept beside the checkpoints. Of each witness and log a lane (lane.ts) says what is sent when, and an exchange
- * (exchange.ts) what is said. Proven by `test/host/witness/client.test.ts` and `test/plane/witnessed.long.test.ts`.
+ * The client of C2SP tlog-witness: sends signed checkpoints of audit logs to the configured witnesses and
+ * stores the cosignatures. A lane (lane.ts) schedules the requests of one witness for one log. An exchange
+ * (exchange.ts) sends one request. Proven by `test/host/witness/client.test.ts` and
+ * `test/plane/witnessed.long.test.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';

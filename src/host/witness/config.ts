@@ -1,6 +1,6 @@
 /**
- * Which witnesses a plane or a service asks, in plane.json and service.json and as flags: `witnesses` with the address
- * and the key of each, `witnessQuorum`, `witnessWaitSeconds`. Proven by `test/host/witness/config.test.ts`.
+ * The witness settings of a plane or a service, in plane.json, service.json and flags: `witnesses` with address
+ * and key of each, `witnessQuorum`, `witnessWaitSeconds`. Proven by `test/host/witness/config.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -14,9 +14,9 @@ import type { WitnessConfig } from './options.ts';
 /** Members of the file. */
 export interface WitnessesFile {
   readonly witnesses?: readonly { readonly url: string; readonly verifierKey: string }[];
-  /** How many of them must have cosigned for the layer log_inclusion to pass; 0 where absent. */
+  /** Number of witnesses that must cosign for the layer log_inclusion to pass. Absent: 0. */
   readonly witnessQuorum?: number;
-  /** How long a proof waits for cosignatures; 0 where absent: it is made at once. */
+  /** Seconds that a proof waits for cosignatures. Absent: 0, so the proof is created at once. */
   readonly witnessWaitSeconds?: number;
 }
 
@@ -42,7 +42,7 @@ export interface WitnessesConfig {
 }
 
 /**
- * The witnesses to ask, null for none; `flags`, each `VERIFIERKEY@URL`, take the place of those in the file.
+ * Returns the witnesses, or null for none. `flags`, each `VERIFIERKEY@URL`, replace those of the file.
  * VALIDATION_ERROR names the file or the flag.
  */
 export function witnessesOf(
@@ -69,7 +69,7 @@ export function witnessesOf(
   return witnesses.length === 0 ? null : { witnesses, quorum, waitSeconds };
 }
 
-/** The client of these witnesses, which is loaded where there are any. */
+/** Creates the client. Loads its module only where there are witnesses. */
 export async function openWitnesses(
   config: WitnessesConfig | null,
   { env, ...options }: Pick<WitnessesOptions, 'store' | 'now' | 'log' | 'own'> & { readonly env: Variables },
@@ -105,7 +105,7 @@ function parsed(vkey: string, from: string): VerifierKey {
   }
 }
 
-/** The submission prefix without a slash at its end. */
+/** The submission prefix without a final slash. */
 function prefixOf(url: string, from: string): string {
   const parts = URL.canParse(url) ? new URL(url) : null;
   const plain =

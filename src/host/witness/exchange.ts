@@ -1,7 +1,7 @@
 /**
- * What is said to a witness: a signed checkpoint, with a consistency proof from the size that it knows, and what its
- * answer comes to; its cosignature is kept. Attacker-controlled: all that it answers.
- * Proven by `test/host/witness/client.test.ts` and `test/plane/witnessed.long.test.ts`.
+ * One exchange with a witness (C2SP tlog-witness): sends a signed checkpoint with a consistency proof from the
+ * size that the witness knows, and stores its cosignature. An attacker may control every response. Proven by
+ * `test/host/witness/client.test.ts` and `test/plane/witnessed.long.test.ts`.
  */
 import { Connection, type Reply } from '../../client/transport.ts';
 import { limits } from '../../contract/limits.ts';
@@ -19,13 +19,13 @@ import type { WitnessConfig } from './options.ts';
 /** A log as one witness knows it. */
 export interface AskedLog {
   readonly projectId: string;
-  /** Leaves of the newest checkpoint that the witness has cosigned, as far as is known. */
+  /** Size of the newest checkpoint that the witness cosigned, as far as this process knows. */
   known: number;
-  /** Leaves of the newest checkpoint whose cosignature this process kept. */
+  /** Size of the newest checkpoint whose cosignature this process stored. */
   cosigned: number;
 }
 
-/** Requests for one checkpoint, whose sizes the witness corrects. */
+/** Requests for one checkpoint. The witness may correct the size each time. */
 const attempts = 3;
 
 export class WitnessExchange {
@@ -41,7 +41,7 @@ export class WitnessExchange {
     this.#stopped = stopped;
   }
 
-  /** What it cosigned, as is kept here, and knows no more; null where it forgot nothing. */
+  /** The cosigned checkpoint that the witness no longer knows. Null where it forgot nothing. */
   get forgotten(): string | null {
     return this.#forgotten;
   }
@@ -50,13 +50,13 @@ export class WitnessExchange {
     this.#connection?.close();
   }
 
-  /** Throws what a request, or reading the log, throws. */
+  /** Sends a checkpoint. Throws as a request, or a read of the log, does. */
   async submit(lane: AskedLog, { checkpoint, note }: SignedCheckpoint): Promise<Outcome> {
     const { store } = this.#options;
     const { size: second } = checkpoint;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const first = lane.known;
-      // read before it is asked: another process of this service may get more cosigned meanwhile
+      // read before the request: another process of this service may send more meanwhile
       const kept = lane.cosigned > 0 ? 0 : await this.#keptAbove(lane.projectId, first);
       const isGrown = first > 0 && first < second;
       const proof = isGrown ? await consistencyAt(store, lane.projectId, { first, second }) : [];
@@ -78,16 +78,21 @@ export class WitnessExchange {
     return { failed: `it named another size ${attempts} times; does another process use this log?` };
   }
 
-  /** A witness never goes back: it is an older copy, and may cosign another history to others. */
+  /**
+   * A witness never goes back. This one is therefore an older copy, and may cosign another history for others.
+   */
   #forgot(projectId: string, cosigned: number, known: number): void {
     const { url } = this.#witness;
     this.#forgotten = `it has cosigned ${cosigned} leaves of a log, and knows ${known} now: an older copy of the witness`;
-    this.#options.log.error({ url, projectId, cosigned, known }, 'a witness forgot what it cosigned');
+    this.#options.log.error(
+      { url, projectId, cosigned, known },
+      'a witness forgot a checkpoint that it cosigned',
+    );
   }
 
   /**
-   * Leaves of a checkpoint beyond `size` with a cosignature of this witness, as an earlier process may have kept it; 0
-   * where there is none among the first that anybody cosigned.
+   * Size of a checkpoint beyond `size` with a cosignature of this witness, perhaps stored by an earlier
+   * process. 0 where the first cosigned checkpoint lacks one.
    */
   async #keptAbove(projectId: string, size: number): Promise<number> {
     const note = await this.#options.store.witnessedCheckpoint(projectId, 'audit', size + 1);
@@ -95,7 +100,9 @@ export class WitnessExchange {
     return parseCheckpoint(splitNote(note).text).size;
   }
 
-  /** The witness has seen more leaves: another process sent them, or this is an older copy of the log. */
+  /**
+   * Handles a witness that knows more leaves. Either another process sent them, or this log is an older copy.
+   */
   async #overtaken(projectId: string, known: number): Promise<Outcome> {
     const { size } = await this.#options.store.head(projectId, 'audit');
     if (size >= known) return { known };
@@ -103,7 +110,10 @@ export class WitnessExchange {
     return this.#refused(projectId, { refused });
   }
 
-  /** A witness that refuses is asked for what it cosigned: from what the log signed itself nothing leads back. */
+  /**
+   * Asks a refusing witness for its newest checkpoint. A checkpoint that this log signed itself is proof of a
+   * longer history.
+   */
   async #refused(projectId: string, outcome: Outcome): Promise<Outcome> {
     const { own, store, log } = this.#options;
     if (!('refused' in outcome) || own === undefined) return outcome;
@@ -118,7 +128,7 @@ export class WitnessExchange {
     return { refused: `${outcome.refused}; it shows ${size} leaves that the key of this log signed` };
   }
 
-  /** Opened late: a proxy that cannot be used is no reason not to start. */
+  /** Opens the connection on first use, so that a broken proxy does not prevent startup. */
   async #send(method: 'GET' | 'POST', path: string, body?: string): Promise<Reply> {
     this.#connection ??= new Connection({ ...this.#options.connection, baseUrl: this.#witness.url });
     return this.#connection.exchange({
@@ -132,7 +142,9 @@ export class WitnessExchange {
     });
   }
 
-  /** Keeps the lines of the configured key alone; throws where there is none that holds. The witness controls them. */
+  /**
+   * Stores only the lines of the configured key. Throws where no line verifies. The witness controls the lines.
+   */
   async #keep(projectId: string, { checkpoint, note }: SignedCheckpoint, lines: string): Promise<void> {
     const { key } = this.#witness;
     const { text } = splitNote(note);

@@ -1,6 +1,8 @@
-/** Answers of other servers, which say how long they are only once they have ended. */
+/**
+ * Bounded bodies of responses from other servers, whose length is unknown before their end.
+ */
 
-/** The body of an answer; an error where it is longer than `maxBytes`, without reading on. */
+/** Returns the body of a response. Throws where it exceeds `maxBytes`, without reading the rest. */
 export async function boundedBody(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;

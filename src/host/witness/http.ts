@@ -1,6 +1,7 @@
 /**
- * The two routes of a witness over node:http: bodies, headers, connections and times are bounded, and nobody needs a
- * credential, since a checkpoint is signed. Proven by `test/host/witness/server.test.ts`.
+ * The two routes of a witness over node:http (C2SP tlog-witness). Bodies, headers, connections and times are
+ * bounded. No credential is needed, because a checkpoint is signed. Proven by
+ * `test/host/witness/server.test.ts`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,7 @@ import type { Cosign, WitnessStore } from './store.ts';
 
 export interface WitnessServer {
   readonly url: string;
-  /** Stops accepting; what was accepted is answered first. */
+  /** Stops accepting, and answers accepted requests first. */
   close(): Promise<void>;
 }
 
@@ -22,17 +23,17 @@ interface Options {
   readonly store: WitnessStore;
   readonly cosign: Cosign;
   readonly nowSeconds: () => number;
-  /** Told of what the store could not write. */
+  /** Receives each write error of the store. */
   readonly failed: (error: unknown) => void;
   readonly log: Log;
 }
 
-/** CONFLICT where the address is taken. */
+/** Listens. CONFLICT where the address is taken. */
 export async function listenAsWitness(address: Address, options: Options): Promise<WitnessServer> {
   const server = createServer({ maxHeaderSize: limits.headerBytes }, (request, response) => {
     answer(request, options).then(
       ({ status, type = 'text/plain; charset=utf-8', body }) => {
-        // a body that was not read to its end would be taken for the next request
+        // otherwise the unread rest of a body would be parsed as the next request
         const unread = request.complete ? {} : { connection: 'close' };
         response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff', ...unread });
         return response.end(body);
@@ -103,13 +104,13 @@ async function addCheckpoint(
   if (status === 409 && decided.knownSize !== null) {
     return { status, type: sizeType, body: `${decided.knownSize}\n` };
   }
-  // signed by the log, and against what it signed before: whoever reads this log has evidence
+  // the log signed two contradicting checkpoints: this log line is evidence
   if (status === 409 || status === 422)
     log.error({ status, detail, note: parsed.note }, 'a log contradicts itself');
   return said(status, detail);
 }
 
-/** The request, or what is wrong with it. */
+/** Returns the request, or the text of its fault. */
 function read(body: Buffer): ReturnType<typeof parseWitnessRequest> | string {
   try {
     return parseWitnessRequest(body);
@@ -119,12 +120,12 @@ function read(body: Buffer): ReturnType<typeof parseWitnessRequest> | string {
   }
 }
 
-/** Null where it is too long; then it is not read to its end. */
+/** Returns null for a body that is too long, without reading it to its end. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   if (Number(request.headers['content-length'] ?? 0) > limits.witnessBodyBytes) return null;
   const chunks: Buffer[] = [];
   let size = 0;
-  // leaving the loop would destroy the socket before the answer
+  // leaving a `for await` loop would destroy the socket before the response
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
@@ -138,11 +139,14 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   });
 }
 
-/** Nothing was cosigned. A store that failed ends the process; with a full disk it goes on once there is space. */
+/**
+ * Answers 503: nothing was cosigned. A failed store ends the process. With a full disk it continues once there
+ * is space.
+ */
 function refuse(response: ServerResponse, error: unknown, { failed, log }: Options): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   if (troubleOf(error) === 'fault') failed(error);
-  else log.error({ err: error }, 'a request could not be answered');
+  else log.error({ err: error }, 'could not answer a request');
   response.writeHead(503, {
     'content-type': 'text/plain; charset=utf-8',
     connection: 'close',

@@ -1,8 +1,9 @@
 /**
- * What a witness that refuses a log can show for it: the newest checkpoint that it cosigned. It counts where the configured
- * key of the witness cosigned it, a key of the log signed it that was in force at that size, and the log does not have it.
- * So no witness stops a log by words, and nobody with a key that the log retired, as after a theft, and a way to answer for
- * a witness. Proven by `test/host/witness/lacked-head.test.ts` and `test/plane/witnessed.long.test.ts`.
+ * The check of the proof that a refusing witness shows: its newest cosigned checkpoint of this log. The
+ * checkpoint counts if the configured key of the witness cosigned it, a log key that was in force at that size
+ * signed it, and the log lacks it. A witness therefore cannot stop a log by a claim alone. A thief with a
+ * retired log key cannot either. Proven by `test/host/witness/lacked-head.test.ts` and
+ * `test/plane/witnessed.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { openCheckpoint } from '../../core/note/checkpoint.ts';
@@ -16,22 +17,22 @@ import type { LackedHead } from '../../store/file/copies.ts';
 /** The log of a plane. */
 export interface OwnLog {
   readonly origin: string;
-  /** Those that sign it, and those that did. */
+  /** Present and former keys of the log. */
   readonly verifierKeys: readonly string[];
-  /** Nothing is signed from then on. */
+  /** Stops all further signatures. */
   readonly remember: (head: LackedHead) => void;
 }
 
 interface Shown {
   readonly store: Pick<Store, 'head' | 'tiles' | 'leaf' | 'leavesOf'>;
   readonly projectId: string;
-  /** Of the witness that shows it. */
+  /** Key of the witness that shows the note. */
   readonly witnessKey: VerifierKey;
 }
 
 /**
- * The head of a note, which anybody may have written, where the log signed it and lacks it; else null. Cost: 1 ms.
- * STORAGE_FAULT where the log cannot be read.
+ * Returns the head of a note where the log signed it and lacks it, else null. An attacker may control the note.
+ * Cost: 1 ms. STORAGE_FAULT where the log cannot be read.
  */
 export async function lackedHead(
   note: string,

@@ -1,7 +1,7 @@
 /**
- * What is sent to a witness when. For each log only the newest checkpoint waits, and those that proofs wait for; a witness
- * that is not there is asked again later, at most every minute. A crash loses nothing but what waited: the next checkpoint
- * is sent. Proven by `test/host/witness/client.test.ts`.
+ * The schedule of requests to one witness. For each log only the newest checkpoint waits, and those that proofs
+ * need. The client asks an unreachable witness again, at most every minute. A crash loses only waiting
+ * checkpoints, and the next one is sent. Proven by `test/host/witness/client.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
@@ -10,16 +10,16 @@ import type { WitnessesOptions } from './options.ts';
 import type { WitnessConfig } from './options.ts';
 import { type AskedLog, WitnessExchange } from './exchange.ts';
 
-/** One witness as one log sees it. */
+/** The state of one log at one witness. */
 interface Lane extends AskedLog {
-  /** By size; all but the newest are wanted by proofs. */
+  /** Waiting checkpoints by size. Proofs need all except the newest. */
   readonly pending: Map<number, Pending>;
-  /** It is being worked on, or waits for its turn or for its time. */
+  /** Whether the lane runs, or waits for its turn or its time. */
   working: boolean;
   failures: number;
-  /** Since when nothing was cosigned that should have been; null where all is well. */
+  /** Since when a due cosignature is missing. Null where none is. */
   failingSinceMs: number | null;
-  /** What the witness says against this log. */
+  /** The reason of the witness to refuse this log. */
   refused: string | null;
 }
 
@@ -29,10 +29,10 @@ interface Pending {
   readonly done: (() => void)[];
 }
 
-/** Requests to one witness at the same time. */
+/** Concurrent requests to one witness. */
 const atOnce = 4;
 
-/** Asks one witness, for all logs. */
+/** The client of one witness, for all logs. */
 export class WitnessClient {
   readonly #witness: WitnessConfig;
   readonly #options: WitnessesOptions;
@@ -49,7 +49,7 @@ export class WitnessClient {
     this.#exchange = new WitnessExchange(witness, options, this.#stopped.signal);
   }
 
-  /** `done` is called where this very checkpoint is cosigned; null where nobody waits for it. */
+  /** `done` runs once this checkpoint is cosigned. Null where nothing waits for it. */
   take(projectId: string, signed: SignedCheckpoint, done: (() => void) | null): void {
     if (this.#stopped.signal.aborted) return;
     const lane = this.#laneOf(projectId);
@@ -97,7 +97,7 @@ export class WitnessClient {
     return lane;
   }
 
-  /** Proofs wait for a bounded time, so their checkpoints are bounded too: the oldest go. */
+  /** Bounds the checkpoints that proofs need, since proofs wait for a bounded time. Drops the oldest. */
   #dropOverflow({ pending }: Lane): void {
     const sizes = [...pending.keys()].toSorted((one, other) => one - other);
     for (const size of sizes.slice(0, Math.max(0, sizes.length - limits.witnessWanted))) pending.delete(size);
@@ -118,11 +118,11 @@ export class WitnessClient {
 
   async #turn(lane: Lane): Promise<void> {
     if (!(await this.#work(lane))) return this.#queueLater(lane);
-    lane.working = lane.pending.size > 0; // taken since the last look
+    lane.working = lane.pending.size > 0; // checkpoints that arrived meanwhile
     if (lane.working) this.#waiting.push(lane);
   }
 
-  /** A log that is refused takes no place from the others while it waits. */
+  /** Delays a refused log, so that it takes no turn from others. */
   #queueLater(lane: Lane): void {
     if (this.#stopped.signal.aborted) return;
     const timer = setTimeout(() => {
@@ -133,7 +133,9 @@ export class WitnessClient {
     this.#timers.add(timer);
   }
 
-  /** Sends what waits, the smallest first, since a witness never goes back; false where it has to be tried again. */
+  /**
+   * Sends waiting checkpoints, the smallest first, since a witness never goes back. False where it must retry.
+   */
   async #work(lane: Lane): Promise<boolean> {
     while (lane.pending.size > 0) {
       const size = Math.min(...lane.pending.keys());
@@ -150,7 +152,7 @@ export class WitnessClient {
     return true;
   }
 
-  /** False where it has to be tried again, later. */
+  /** Applies an outcome. False where the lane must retry later. */
   #settle(lane: Lane, size: number, outcome: Outcome): boolean {
     const { log, now } = this.#options;
     const { url } = this.#witness;
@@ -184,7 +186,7 @@ export class WitnessClient {
     return false;
   }
 
-  /** 1, 2, 4 … seconds, at most a minute, and between half and all of it. */
+  /** Waits 1, 2, 4 … seconds, at most a minute, with a jitter between half and all of it. */
   #backOffMs({ failures }: Lane): number {
     const seconds = Math.min(2 ** (failures - 1), limits.witnessRetrySeconds);
     return seconds * 1000 * (0.5 + this.#options.random() / 2);

@@ -1,9 +1,9 @@
 /**
- * The mark beside the store of a witness: an empty file in `mark/` whose name is the number of leaves that it cosigned,
- * of all logs together. It is raised once a checkpoint is durable and before its cosignature leaves, so a kill between the
- * two leaves it behind the store, which is well; a store behind its mark is an older copy. It is a name and no content
- * since whoever copies an older directory over the newer one leaves the names that the older one does not have.
- * Proven by `test/host/witness/place.test.ts`.
+ * The mark of a witness store: an empty file in `mark/` whose name is the total number of cosigned leaves in
+ * all logs. The witness raises it after a checkpoint is durable and before the cosignature leaves. A kill in
+ * between leaves the mark behind the store, which is harmless. A store behind its mark is an older copy. The
+ * number is the file name, not its content: a restore of an older directory over this one keeps the newer
+ * names. Proven by `test/host/witness/place.test.ts`.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,22 +11,22 @@ import { GovError } from '../../contract/problems.ts';
 import { writePrivate } from '../data/files.ts';
 
 export interface WitnessMark {
-  /** Leaves that were cosigned, as it says. */
+  /** Number of cosigned leaves in the mark. */
   readonly leaves: bigint;
   /**
-   * Says from now on that there are so many; fewer than it says change nothing. Cost: one rename, which no kill of the
-   * process takes back. It is not synced: a power failure may leave it behind, which only lets more copies pass.
+   * Raises the mark, and ignores a smaller number. Cost: one rename, which survives a kill of the process. The
+   * rename is not synced. A power failure may leave an older mark, so that more copies pass the check.
    */
   raise(leaves: bigint): void;
 }
 
-/** Opens the mark in `directory`; where there is none, makes one that says 0. */
+/** Opens the mark in `directory`, or creates one with 0. */
 export function openMark(directory: string): WitnessMark {
   makeMarkDirectory(directory);
-  const said = readdirSync(directory).filter((name) => /^\d+$/.test(name));
-  let leaves = said.map(BigInt).reduce((most, each) => (each > most ? each : most), 0n);
+  const names = readdirSync(directory).filter((name) => /^\d+$/.test(name));
+  let leaves = names.map(BigInt).reduce((most, each) => (each > most ? each : most), 0n);
   const at = (name: bigint): string => join(directory, `${name}`);
-  if (said.length === 0) writePrivate(at(leaves), '');
+  if (names.length === 0) writePrivate(at(leaves), '');
   return {
     get leaves() {
       return leaves;
@@ -36,7 +36,7 @@ export function openMark(directory: string): WitnessMark {
       if (existsSync(at(leaves))) {
         renameSync(at(leaves), at(more));
       } else {
-        makeMarkDirectory(directory); // somebody removed it
+        makeMarkDirectory(directory); // the directory was removed
         writePrivate(at(more), '');
       }
       leaves = more;
@@ -55,7 +55,10 @@ function makeMarkDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
 }
 
-/** CONFLICT where the store at `path` has cosigned fewer leaves than its mark says: nothing makes such a one the newest. */
+/**
+ * CONFLICT where the store at `path` has fewer cosigned leaves than its mark. Such a store never becomes the
+ * newest again.
+ */
 export function refuseForgotten(path: string, marked: bigint, leaves: bigint): void {
   if (leaves >= marked) return;
   const detail =

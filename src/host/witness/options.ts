@@ -1,4 +1,6 @@
-/** What a client of witnesses is given. */
+/**
+ * The options of a witness client.
+ */
 import type { ConnectionOptions } from '../../client/transport.ts';
 import type { VerifierKey } from '../../core/note/key.ts';
 import type { Log } from '../../service/call/log.ts';
@@ -6,7 +8,7 @@ import type { Store } from '../../store/port/store.ts';
 import type { OwnLog } from './lacked-head.ts';
 
 export interface WitnessConfig {
-  /** Submission prefix, below which `add-checkpoint` is. */
+  /** Submission prefix, the parent of `add-checkpoint`. */
   readonly url: string;
   readonly key: VerifierKey;
 }
@@ -14,7 +16,7 @@ export interface WitnessConfig {
 export interface WitnessesOptions {
   readonly witnesses: readonly WitnessConfig[];
   readonly quorum: number;
-  /** How long a proof waits for cosignatures. */
+  /** Seconds that a proof waits for cosignatures. */
   readonly waitSeconds: number;
   readonly store: Pick<
     Store,
@@ -22,11 +24,11 @@ export interface WitnessesOptions {
   >;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** From 0 up to 1, for the jitter of waits. */
+  /** A number from 0 up to 1, for jitter. */
   readonly random: () => number;
   readonly log: Log;
-  /** The only log of this process, of a plane: where a witness shows that it lacks what it signed, it is told. */
+  /** The only log of a plane's process. It stops signing where a witness proves that leaves are missing. */
   readonly own?: OwnLog;
-  /** Proxies, further authorities. */
+  /** Proxies and additional authorities. */
   readonly connection?: Omit<ConnectionOptions, 'baseUrl'>;
 }

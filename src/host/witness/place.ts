@@ -1,15 +1,14 @@
 /**
- * Whether the store of a witness is the one file that it was made as: a copy of it is another file, and an older copy
- * forgot what was cosigned since. A copy that was written into the same file is found by its mark (mark.ts). A
- * snapshot of the whole file system or machine that is put back is found out by nobody here.
- * Proven by `test/host/witness/place.test.ts`.
+ * The check that a witness store is its original file. A copy is another file, and an older copy lacks later
+ * cosignatures. The mark (mark.ts) detects a copy that was written into the same file. Nothing here detects a
+ * restored snapshot of a whole file system or machine. Proven by `test/host/witness/place.test.ts`.
  */
 import { statSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 
-/** Tells a file from its copies: `<inode>.<time of its birth in ns>`, the latter 0 where the file system keeps none. */
+/** Identifies a file: `<inode>.<birth time in ns>`. The time is 0 where the file system has none. */
 export function placeOf(path: string): string {
-  // an inode is given again once its file is gone, so a time of birth counts wherever there is one
+  // an inode is reused after its file is gone, so the birth time counts where it exists
   const { ino, birthtimeNs } = statSync(path, { bigint: true });
   return `${ino}.${birthtimeNs}`;
 }
@@ -21,7 +20,10 @@ function isSame(one: string, other: string): boolean {
 
 const again = 'make a new witness under a new name with gov witness init';
 
-/** CONFLICT where the store at `path` is gone or empty, or has further names (hard links), as which another could serve it. */
+/**
+ * CONFLICT where the store at `path` is missing, empty, or has hard links, by which another witness could serve
+ * it.
+ */
 export function refuseLostOrLinked(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.size === 0) throw lost(path);
@@ -40,8 +42,8 @@ const lost = (path: string): GovError =>
   );
 
 /**
- * CONFLICT where the store at `path` is not the file that it was made as, unless it was `moved` on purpose; `kept`: its
- * place, null where it has none, which was not made as the store of a witness.
+ * CONFLICT where the store at `path` is not its original file, unless the operator `moved` it. `kept`: its
+ * stored identity, null where the file was not created as a witness store.
  */
 export function refuseCopy(path: string, kept: string | null, moved: boolean): void {
   if (kept === null) throw lost(path);

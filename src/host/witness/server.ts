@@ -1,7 +1,8 @@
 /**
- * `gov witness`: a directory with the keys of a witness and what it cosigned, and the server of C2SP tlog-witness
- * over it: `POST /add-checkpoint`, and `GET /<sha256 of the origin>/checkpoint` for whoever wants to compare what a
- * log shows them with what it showed the witness. One process per directory. Proven by `test/host/witness/server.test.ts`.
+ * `gov witness`: a directory with the keys and cosigned checkpoints of a witness, and its C2SP tlog-witness
+ * server. `POST /add-checkpoint` cosigns. `GET /<sha256 of the origin>/checkpoint` lets a client compare its
+ * view of a log with that of the witness. One process serves a directory. Proven by
+ * `test/host/witness/server.test.ts`.
  */
 import { generateKeyPairSync, randomBytes as random } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -30,7 +31,7 @@ import { onWitnessStore, openWitnessStore, type WitnessedRow, type WitnessStore 
 
 /** `witness.json`. */
 interface WitnessFile {
-  /** Of its keys: what stands on the cosignature lines. */
+  /** Name of its keys, on each cosignature line. */
   readonly name: string;
   readonly listen: string;
   readonly logLevel?: LogLevel;
@@ -55,7 +56,7 @@ const paths = (dataDir: string) => ({
 });
 
 export interface WitnessInit {
-  /** False where it was there already; nothing was changed then. */
+  /** False where the witness existed. Then nothing changed. */
   readonly created: boolean;
   readonly dataDir: string;
   readonly name: string;
@@ -64,7 +65,10 @@ export interface WitnessInit {
   readonly verifierKeys: readonly string[];
 }
 
-/** Makes a witness, whole or not at all, or finds it made. CONFLICT where the directory holds something else. */
+/**
+ * Creates a witness atomically, or finds an existing one. A crash leaves a draft. CONFLICT where the directory
+ * contains other files.
+ */
 export async function witnessInit(options: {
   readonly dataDir: string;
   readonly name?: string | undefined;
@@ -74,7 +78,7 @@ export async function witnessInit(options: {
   if (existsSync(paths(dataDir).config)) return described(dataDir, false);
   const { name = `gov.local/witness/${random(8).toString('hex')}`, listen = defaultWitnessListen } = options;
   parseAddress({ value: listen, from: '--listen' });
-  // ML-DSA-44 cosignatures hold the name in one byte's worth of length
+  // an ML-DSA-44 cosignature stores the length of the name in one byte
   if (!isKeyName(name) || Buffer.byteLength(name) > 255) {
     throw new GovError(
       'VALIDATION_ERROR',
@@ -87,7 +91,7 @@ export async function witnessInit(options: {
     writePrivate(ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
     if (hasMlDsa44()) writePrivate(mlDsa44, privatePem(generateKeyPairSync('ml-dsa-44').privateKey));
     syncDirectory(join(draft, 'keys'));
-    // SQLite would let others read files that it makes; and whoever links the directory links the lock
+    // SQLite would create files that others may read, and a lock must exist before the directory has a name
     for (const path of [store, lock]) writePrivate(path, '');
     const made = openWitnessStore(store);
     made.settle(placeOf(store));
@@ -106,7 +110,7 @@ function described(dataDir: string, created: boolean): WitnessInit {
 }
 
 const readWitnessFile = (dataDir: string): WitnessFile =>
-  // the schema holds what the type says
+  // the schema checks what the type says
   readConfigFile(
     paths(dataDir).config,
     fileSchema,
@@ -119,7 +123,7 @@ function cosigners(dataDir: string, name: string): readonly CheckpointSigner[] {
   return [ed25519Cosigner(name, readPrivateKey(ed25519)), ...second];
 }
 
-/** Runs on the store of a witness, also beside a process that serves it. */
+/** Runs on the store of a witness, also while a process serves it. */
 function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result): Result {
   readWitnessFile(dataDir);
   const path = paths(dataDir).store;
@@ -132,7 +136,7 @@ function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result
   }
 }
 
-/** The keys of logs, told apart by their names, which are the origins. Answers those that were new. */
+/** Adds keys of logs. The name of a key is the origin of its log. Returns the new keys. */
 export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] {
   const keys = vkeys.map((vkey) => logKey(vkey));
   return withStore(resolve(dataDir), (store) =>
@@ -140,7 +144,10 @@ export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] 
   );
 }
 
-/** Answers those that were there. A log without keys is unknown; what was cosigned of it is kept. */
+/**
+ * Removes keys and returns those that existed. A log without keys is unknown, but its cosigned checkpoint
+ * stays.
+ */
 export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string[] =>
   withStore(resolve(dataDir), (store) => vkeys.filter((vkey) => store.removeKey(vkey)));
 
@@ -156,7 +163,7 @@ function logKey(vkey: string): VerifierKey {
 export interface WitnessServeOptions {
   readonly dataDir: string;
   readonly listen?: string | undefined;
-  /** The directory is the newest one, and was moved: its store is another file now. */
+  /** The operator moved the newest directory, so its store is another file now. */
   readonly moved?: boolean | undefined;
   readonly log?: Log;
   /** Unix milliseconds. */
@@ -168,13 +175,13 @@ export interface RunningWitness {
   readonly url: string;
   readonly verifierKeys: readonly string[];
   close(): Promise<void>;
-  /** Resolves with the exit code after a signal or a storage fault; installs signal handlers. */
+  /** Resolves with the exit code after a signal or a storage fault. Installs signal handlers. */
   untilStopped(): Promise<number>;
 }
 
 /**
- * The store of a witness that may cosign: whole, the one that was made or `moved`, and not behind its mark. What it
- * cosigns raises the mark before it leaves.
+ * Opens the store for cosigning: undamaged, the original file or `moved`, and not behind its mark. Each
+ * cosignature raises the mark before it leaves.
  */
 function openServed(dataDir: string, moved: boolean): WitnessStore {
   const { store: path, mark: markPath } = paths(dataDir);
@@ -201,7 +208,10 @@ function openServed(dataDir: string, moved: boolean): WitnessStore {
   }
 }
 
-/** CONFLICT where another process serves the directory, it is a copy, or the address is taken; STORAGE_FAULT. */
+/**
+ * Serves. CONFLICT where another process serves the directory, the directory is a copy, or the address is
+ * taken. STORAGE_FAULT.
+ */
 export async function witnessServe(options: WitnessServeOptions): Promise<RunningWitness> {
   const dataDir = resolve(options.dataDir);
   const { name, listen, logLevel = 'info' } = readWitnessFile(dataDir);

@@ -1,9 +1,9 @@
 /**
- * What a witness keeps, in one SQLite file: the keys of the logs that it witnesses, and of each log the newest
- * checkpoint that it cosigned. Deciding and keeping are one transaction, durable when it returns, so a cosignature
- * never leaves before its checkpoint is kept: a crash in between leaves a checkpoint that nobody was told of, which
- * the log gets cosigned again. Triggers hold a log to growing. Logs are added beside a serving process.
- * Proven by `test/host/witness/server.test.ts`.
+ * The store of a witness, one SQLite file: keys of its logs, and the newest cosigned checkpoint of each log.
+ * The decision and its storage are one transaction, durable when it returns. No cosignature leaves before its
+ * checkpoint is stored. A crash in between leaves a checkpoint that the log gets cosigned again. Triggers
+ * prevent that a log shrinks. Commands add logs while a process serves. Proven by
+ * `test/host/witness/server.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -48,46 +48,56 @@ CREATE TRIGGER witnessed_delete BEFORE DELETE ON witnessed
 BEGIN SELECT RAISE(ABORT, 'what was cosigned is never forgotten'); END;
 `;
 
-/** Pages in the write-ahead log from which they are copied into the file: 512 KiB. */
+/** Pages of the write-ahead log before SQLite copies them into the file: 512 KiB. */
 const walPages = 64;
-/** How long a command waits for a serving process, and the other way round. */
+/** Milliseconds that a command and a serving process wait for each other. */
 const busyMs = 5000;
 
 export interface WitnessedRow {
   readonly origin: string;
   readonly keys: readonly string[];
-  /** Of the newest cosigned checkpoint; null before the first. */
+  /** Size of the newest cosigned checkpoint. Null before the first. */
   readonly size: number | null;
   readonly cosignedAtSeconds: number | null;
 }
 
-/** A cosigned note, given the text and the time: the signature lines of the witness. */
+/** Returns the signature lines of the witness for a text and a time. */
 export type Cosign = (text: string, timestampSeconds: number) => string;
 
 export interface WitnessStore {
   /**
-   * Decides, and where it is 200 keeps the checkpoint durably; then the signature lines may leave. Cost: one fsync.
-   * `nowSeconds` is raised to the time of the last cosignature of this log, so that times never run backwards.
+   * Decides, and for status 200 stores the checkpoint durably before it returns the lines. Cost: one fsync.
+   * Raises `nowSeconds` to the time of the last cosignature of this log, so that times never go back. A crash
+   * leaves the former checkpoint or this one.
    */
   add(request: WitnessRequest, nowSeconds: number, cosign: Cosign): WitnessDecision & { lines?: string };
-  /** The newest cosigned note, with its cosignatures, of the log whose origin has this SHA-256, in lower-case hex. */
+  /** The newest note with its cosignatures, of the log whose origin has this SHA-256 in lower-case hex. */
   note(originHash: string): string | null;
-  /** False where the key was known. VALIDATION_ERROR where there are too many logs or keys. */
+  /** False where the key was known. VALIDATION_ERROR for too many logs or keys. */
   addKey(key: VerifierKey): boolean;
-  /** False where the key was not known. What was cosigned stays. */
+  /** False where the key was unknown. The cosigned checkpoint stays. */
   removeKey(vkey: string): boolean;
   logs(): WitnessedRow[];
-  /** Of the newest cosigned checkpoints of all logs together; never goes back. Cost: reads the size of each log. */
+  /**
+   * Total leaves of the newest cosigned checkpoints of all logs. Never decreases. Cost: reads the size of each
+   * log.
+   */
   leaves(): bigint;
-  /** STORAGE_FAULT where the file is damaged: an index without a row would forget it. Cost: reads the whole file. */
+  /**
+   * STORAGE_FAULT where the file is damaged, since an index without a row would forget a log. Cost: reads the
+   * whole file.
+   */
   check(): void;
-  /** Where it was when it was made, or moved on purpose; null where nobody said so. */
+  /** The identity of the original or moved file. Null where none is stored. */
   place(): string | null;
   settle(place: string): void;
   close(): void;
 }
 
-/** Runs on the store at `path`, or opens it: STORAGE_FAULT where it is damaged, with what to do; STORAGE_FULL, OVERLOADED. */
+/**
+ * Runs on the store at `path`, or opens it. STORAGE_FAULT with the next step where it is damaged, STORAGE_FULL,
+ * OVERLOADED.
+ */
 export function onWitnessStore<Result>(path: string, run: () => Result): Result {
   try {
     return run();
@@ -106,7 +116,7 @@ const damaged = (path: string, got: string, cause?: unknown): GovError =>
     { cause },
   );
 
-/** Throws as `connect` and `onWitnessStore` do. */
+/** Opens the store. Throws as `connect` and `onWitnessStore` do. */
 export const openWitnessStore = (path: string): WitnessStore => onWitnessStore(path, () => opened(path));
 
 function opened(path: string): WitnessStore {

@@ -1,4 +1,7 @@
-/** Leaves that are not what was logged. */
+/**
+ * The error for a stored leaf that differs from the logged one.
+ * Proven by `test/service/log/altered.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import type { TreeName } from '../port/store.ts';
 
@@ -9,7 +12,7 @@ export const altered = (tree: TreeName, index: number, what: string): GovError =
     { extensions: { tree, index } },
   );
 
-/** Whether an error says that a stored leaf is not what was logged. */
+/** Whether an error reports a stored leaf that differs from the logged one. */
 export const isAltered = (error: unknown): error is GovError =>
   error instanceof GovError &&
   error.code === 'STORAGE_FAULT' &&

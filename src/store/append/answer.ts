@@ -1,7 +1,10 @@
-/** Fills the template of an answer with the event ids that its request got. Proven by the store suite. */
+/**
+ * Fills the template of an answer with the event ids that the request got.
+ * Proven by `test/store/suite/log/repeats.ts`.
+ */
 import type { Assigned, IdempotencyWrite, StoredResponse, TextTemplate } from '../port/store.ts';
 
-/** The answer to keep; one that names no event is given as it is. */
+/** Returns the answer to store. An answer without event ids stays unchanged. */
 export function answerOf(
   response: IdempotencyWrite['response'],
   assigned: readonly Assigned[],
@@ -23,7 +26,7 @@ function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly As
     const place = assigned[piece];
     if (place?.outcome === 'conflict') return conflict;
     if (typeof place?.eventId === 'string') return before + place.eventId + after;
-    throw new Error(`expected an event at leaf ${piece} of the request, got ${place?.outcome}`);
+    throw new Error(`expected an event at leaf ${piece} of the request, got ${place?.outcome ?? 'none'}`);
   };
   return pieces.map(text).join('');
 }

@@ -1,17 +1,20 @@
-/** How far two clocks are apart. Proven by `test/store/postgres/connection/clock.test.ts` and `test/host/data/doctor.test.ts`. */
+/**
+ * The distance between two clocks.
+ * Proven by `test/store/postgres/connection/clock.test.ts` and `test/host/data/doctor.test.ts`.
+ */
 
-/** A clock that was read between two looks at one's own; Unix milliseconds. */
+/** A reading of another clock between two readings of the own clock; Unix milliseconds. */
 export interface ClockLook {
   readonly askedMs: number;
   readonly answeredMs: number;
   readonly theirsMs: number;
 }
 
-/** How far the other clock is ahead, in whole milliseconds, give or take half of what asking took. */
+/** Milliseconds that the other clock is ahead, rounded. The error is at most half the time of the request. */
 export const aheadMs = ({ askedMs, answeredMs, theirsMs }: ClockLook): number =>
   Math.round(theirsMs - (askedMs + answeredMs) / 2);
 
-/** Whether they are surely further apart than this. */
+/** Whether the clocks are certainly further apart than `mostMs`. */
 export const isApart = (look: ClockLook, mostMs: number): boolean =>
   Math.abs(aheadMs(look)) - (look.answeredMs - look.askedMs) / 2 > mostMs;
 

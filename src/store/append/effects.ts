@@ -1,7 +1,10 @@
 /**
- * What effects of a request must meet, whatever the engine: each is judged by rows as the requests before it left
- * them, then written. What is refused refuses its request. Proven by `test/store/suite/log/work.ts`, `effects/jobs.ts`,
- * `effects/policies.ts`, `effects/approvals.ts` and `src/store/rules/decided.ts`. Those of tenants are judged in `src/store/rules/tenants.ts`.
+ * The checks of a request's effects, the same for both engines.
+ * Each effect is judged by the rows that earlier requests left, then written. A refused effect refuses its
+ * request. `src/store/rules/tenants.ts` judges the effects of tenants.
+ * Proven by `test/store/suite/log/work.ts`, `test/store/suite/log/decided.ts`,
+ * `test/store/suite/governance/jobs.ts`, `test/store/suite/governance/policies.ts` and
+ * `test/store/suite/governance/approvals.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -27,70 +30,71 @@ import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
-/** The rows that effects read and write, of one project. */
+/** The rows of one project that effects read and write. */
 export interface EffectRows extends TenantRows, SubjectKeyRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
   heldExports(): ExportHolding;
   createExport(exported: EffectOf<'createExport'>['exported']): void;
-  /** False where it is complete already. */
+  /** False if the export is already complete. */
   finishExport(effect: EffectOf<'finishExport'>): boolean;
   /**
-   * Ends exports that hold what was erased: completed ones with rows among these leaves expire, and ones that are being
-   * built begin anew.
+   * Ends exports that contain erased values. Completed exports with rows among these leaves expire. Exports
+   * under construction start again.
    */
   expireExports(erased: ErasedLeaves): void;
   /**
-   * Results of replays become `withdrawnText(leaf)`, replays that are being made begin anew, kept answers are dropped.
+   * Replaces results of replays by `withdrawnText(leaf)`, starts running replays again and drops stored
+   * answers.
    */
   withdrawCopies(copies: Copies, at: { readonly leaf: number; readonly atMs: number }): void;
   isSealed(runId: string): boolean;
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
   enqueueJob(job: NewJob): void;
-  /** Null where the leaf has no committed fields. */
+  /** Null if the leaf has no committed fields. */
   body(index: number): ErasableBody | null;
   saveBody(index: number, body: KeptBody, keys: { readonly isOwed: boolean }): void;
-  /** Forgets a client's own id of the event at this leaf; its body names an erasure by then. */
+  /** Forgets the client's own id of the event at this leaf. The caller has already stored the erased body. */
   dropClientId(clientEventId: string, index: number): void;
-  /** Forgets that a leaf is about a subject; as above. */
+  /** Forgets that a leaf is about a subject. The caller has already stored the erased body. */
   dropSubject(subject: string, index: number): void;
-  /** As `StoreReader.prunedBelow`. */
+  /** The same as `StoreReader.prunedBelow`. */
   prunedBelow(): number;
   savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
-  /** False when the lease was lost. */
+  /** False if the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
   createPolicy(policy: StoredPolicy): void;
   saveVersion(version: StoredPolicyVersion): void;
   raiseVersion(version: StoredPolicyVersion): void;
   movePolicy(effect: EffectOf<'movePolicy'>): void;
-  /** Null where there is no such version. */
+  /** Null if there is no such version. */
   isPublished(policyId: string, version: number): boolean | null;
   publish(policyId: string, version: number): void;
   activePolicies(): number;
   saveRiskConfig(effect: EffectOf<'saveRiskConfig'>): void;
-  /** False where the run has a snapshot. */
+  /** False if the run has a snapshot. */
   claimSnapshot(runId: string): boolean;
   openApproval(approval: StoredApproval): void;
   approval(approvalId: string): Pick<StoredApproval, 'expiresMs' | 'decision'> | null;
   decideApproval(effect: EffectOf<'decideApproval'>): void;
 }
 
-/** Of an erasure at a server time: the first and the last leaf that it takes from. */
+/** The first and last leaf of an erasure, and its server time. */
 interface ErasedLeaves {
   readonly first: number;
   readonly last: number;
   readonly atMs: number;
 }
 
-/** Applies one effect of a request, whose leaves have their places. */
+/** Applies one effect of a request. `assigned` has the indexes of the request's leaves. */
 export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly Assigned[]): void {
   switch (effect.kind) {
     case 'saveProof':
-      return rows.saveProof({ ...effect.proof, leafIndex: placeOf(effect, assigned).index });
+      return rows.saveProof({ ...effect.proof, leafIndex: appendedLeaf(effect, assigned).index });
     case 'saveGraph':
-      return rows.saveGraph({ ...effect.graph, leafIndex: placeOf(effect, assigned).index });
+      return rows.saveGraph({ ...effect.graph, leafIndex: appendedLeaf(effect, assigned).index });
     case 'declareGraph':
       refuseSealed(rows, effect.runId);
       return rows.declareGraph(effect);
@@ -98,23 +102,26 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       refuseSealed(rows, effect.runId);
       return rows.sealGraph(effect.runId, {
         rootHash: effect.rootHash,
-        atMs: placeOf(effect, assigned).serverMs,
+        atMs: appendedLeaf(effect, assigned).serverMs,
       });
     case 'enqueueJob':
       return rows.enqueueJob(effect.job);
     case 'completeJob':
       if (rows.completeJob(effect)) return;
-      throw new GovError('CONFLICT', `the lease of job ${effect.jobId} was lost; another worker has it`);
+      throw new GovError(
+        'CONFLICT',
+        `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job`,
+      );
     case 'createExport':
       refuseMoreExports(rows.heldExports(), effect.most);
       return rows.createExport(effect.exported);
     case 'finishExport':
       if (rows.finishExport(effect)) return refuseMoreBytes(rows.heldExports(), effect.most);
-      throw new GovError('CONFLICT', `expected an export that is not complete, but ${effect.exportId} is`);
+      throw new GovError('CONFLICT', `expected an export that is not complete, got ${effect.exportId}`);
     case 'eraseFields':
-      return eraseFields(rows, effect, placeOf(effect, assigned));
+      return eraseFields(rows, effect, appendedLeaf(effect, assigned));
     case 'prune':
-      return prune(rows, effect, placeOf(effect, assigned).index);
+      return prune(rows, effect, appendedLeaf(effect, assigned).index);
     case 'createPolicy':
     case 'addPolicyVersion':
     case 'movePolicy':
@@ -131,10 +138,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
 function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: number): void {
   const before = rows.prunedBelow();
   if (minIndex <= before || minIndex > leaf) {
-    throw new GovError(
-      'CONFLICT',
-      `expected to prune below a leaf of ${before + 1} to ${leaf}, got ${minIndex}`,
-    );
+    throw new GovError('CONFLICT', `expected a prune index from ${before + 1} to ${leaf}, got ${minIndex}`);
   }
   rows.savePrune(leaf, minIndex, root);
 }
@@ -142,7 +146,7 @@ function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: nu
 function eraseFields(
   rows: EffectRows,
   { targets, subject, destroysKey, copies }: EffectOf<'eraseFields'>,
-  { index: leaf, serverMs }: Place,
+  { index: leaf, serverMs }: AppendedLeaf,
 ): void {
   const named: (readonly string[])[] = [];
   for (const { index, digests } of targets) {
@@ -151,7 +155,7 @@ function eraseFields(
     if (after === null) {
       throw new GovError(
         'CONFLICT',
-        `expected fields that leaf ${index} still has; read it again and repeat`,
+        `expected fields that leaf ${index} still has, got an erased or unknown one; read the leaf again and repeat`,
       );
     }
     const keys = body?.keys ?? [];
@@ -171,20 +175,28 @@ function eraseFields(
   rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
 }
 
-interface Place {
+interface AppendedLeaf {
   readonly index: number;
   readonly serverMs: number;
 }
 
-function placeOf({ kind, leaf }: { kind: string; leaf: number }, assigned: readonly Assigned[]): Place {
+function appendedLeaf(
+  { kind, leaf }: { kind: string; leaf: number },
+  assigned: readonly Assigned[],
+): AppendedLeaf {
   const place = assigned[leaf];
   if (place?.outcome === 'appended') return place;
-  throw new Error(`expected leaf ${leaf} of the request to be appended for ${kind}, got ${place?.outcome}`);
+  throw new Error(
+    `expected an appended leaf ${leaf} of the request for ${kind}, got ${place?.outcome ?? 'none'}`,
+  );
 }
 
 function refuseSealed(rows: EffectRows, runId: string): void {
   if (!rows.isSealed(runId)) return;
-  throw new GovError('GRAPH_SEALED', `the graph of run ${runId} is sealed and does not change any more`);
+  throw new GovError(
+    'GRAPH_SEALED',
+    `expected an open graph of run ${runId}, got a sealed one, which never changes`,
+  );
 }
 
 function govern(rows: EffectRows, effect: GovernanceEffect): void {
@@ -201,7 +213,7 @@ function govern(rows: EffectRows, effect: GovernanceEffect): void {
       if (rows.claimSnapshot(effect.runId)) return;
       throw new GovError(
         'CONFLICT',
-        `expected a run without a snapshot, but run ${effect.runId} has one; the first one stays`,
+        `expected a run without a snapshot, got run ${effect.runId}, which has one; the first one stays`,
       );
     case 'openApproval':
       return openApproval(rows, effect.approval);
@@ -212,7 +224,7 @@ function govern(rows: EffectRows, effect: GovernanceEffect): void {
 
 function createPolicy(rows: EffectRows, { policy, version }: EffectOf<'createPolicy'>): void {
   if (rows.policy(policy.policyId) !== null) {
-    throw new GovError('CONFLICT', `expected a new policy id, but policy ${policy.policyId} exists`);
+    throw new GovError('CONFLICT', `expected a new policy id, got ${policy.policyId}, which exists`);
   }
   rows.createPolicy(policy);
   rows.saveVersion(version);
@@ -220,15 +232,15 @@ function createPolicy(rows: EffectRows, { policy, version }: EffectOf<'createPol
 
 type PolicyState = NonNullable<ReturnType<EffectRows['policy']>>;
 
-/** The policy as it stands; CONFLICT where it was changed after `revision`. */
+/** Returns the stored policy. Throws CONFLICT if it changed after `revision`. */
 function unchanged(rows: EffectRows, policyId: string, revision: number): PolicyState {
   const policy = rows.policy(policyId);
-  if (policy === null) throw new GovError('NOT_FOUND', `no policy ${policyId}`);
+  if (policy === null) throw new GovError('NOT_FOUND', `expected a policy of this project, got ${policyId}`);
   if (policy.revision === revision) return policy;
   throw new GovError(
     'CONFLICT',
-    `expected revision ${revision} of policy ${policyId}, found revision ${policy.revision}: ` +
-      'it was changed meanwhile; read it again',
+    `expected revision ${revision} of policy ${policyId}, got revision ${policy.revision}: ` +
+      'somebody changed it meanwhile; read it again',
   );
 }
 
@@ -247,7 +259,7 @@ function addVersion(rows: EffectRows, { version, revision, counted }: EffectOf<'
   if (rows.isPublished(policyId, number) !== null) {
     throw new GovError(
       'CONFLICT',
-      `expected a new version of policy ${policyId}, but version ${number} exists`,
+      `expected a new version of policy ${policyId}, got version ${number}, which exists`,
     );
   }
   rows.saveVersion(version);
@@ -278,7 +290,9 @@ const openMs = limits.approvalHours * 3_600_000;
 function openApproval(rows: EffectRows, approval: StoredApproval): void {
   const { approvalId, requestedMs, expiresMs, decision } = approval;
   if (expiresMs - requestedMs > openMs || decision !== null) {
-    throw new Error(`expected an undecided approval that is open for at most ${openMs} ms: ${approvalId}`);
+    throw new Error(
+      `expected an undecided approval that is open for at most ${openMs} ms, got ${approvalId}`,
+    );
   }
   rows.openApproval(approval);
 }
@@ -286,17 +300,21 @@ function openApproval(rows: EffectRows, approval: StoredApproval): void {
 function decideApproval(rows: EffectRows, effect: EffectOf<'decideApproval'>): void {
   const { approvalId, atMs } = effect;
   const approval = rows.approval(approvalId);
-  if (approval === null) throw new GovError('NOT_FOUND', `no approval ${approvalId}`);
+  if (approval === null)
+    throw new GovError('NOT_FOUND', `expected an approval of this project, got ${approvalId}`);
   if (approval.decision !== null) {
     const { outcome, by, atMs: when } = approval.decision;
-    const found = `it was ${outcome} by ${by} at ${new Date(when).toISOString()}`;
-    throw new GovError('CONFLICT', `expected a pending approval, but of ${approvalId}: ${found}`);
+    const at = new Date(when).toISOString();
+    throw new GovError(
+      'CONFLICT',
+      `expected a pending approval, got ${approvalId}, ${outcome} by ${by} at ${at}`,
+    );
   }
   if (atMs >= approval.expiresMs) {
     const since = new Date(approval.expiresMs).toISOString();
     throw new GovError(
       'CONFLICT',
-      `expected a pending approval, but ${approvalId} expired at ${since}; evaluate again to ask anew`,
+      `expected a pending approval, got ${approvalId}, expired at ${since}; evaluate again to open another one`,
     );
   }
   rows.decideApproval(effect);

@@ -1,9 +1,12 @@
-/** Leaves as readers get them, out of checked rows. */
+/**
+ * Builds the leaves that readers return, from checked rows.
+ * Proven by `test/store/suite/log/reads.ts`.
+ */
 import { committedBounds, disclosuresAt, isCommittedText } from '../../core/event/bodies.ts';
 import type { Leaf } from '../port/store.ts';
 import type { Bodies } from '../port/store.ts';
 
-/** What is asked for of a body; null where it is not what the record committed to. */
+/** Returns the requested part of a body. Null if the body does not match the record's commitments. */
 export function committedOf(
   record: string,
   disclosures: string,
@@ -18,7 +21,7 @@ export function committedOf(
   return bounds === null ? null : { disclosures, bounds };
 }
 
-/** With what is told of its body where something is. */
+/** Adds the erasures and key ids of the body, if it has any. */
 export function leafOf(
   leaf: Pick<Leaf, 'index' | 'record' | 'hash'>,
   body: Pick<Leaf, 'disclosures' | 'bounds'>,
@@ -29,5 +32,5 @@ export function leafOf(
   return { ...whole, ...(erased === null ? {} : { erased }), ...(keys === null ? {} : { keys }) };
 }
 
-/** Where nothing was committed to, or bodies were not asked for. */
+/** For a record without committed fields, or a read without bodies. */
 export const noBody = { disclosures: null } as const;

@@ -1,7 +1,9 @@
 /**
- * What a writer knows of one project in memory: both trees' right edges, the newest totals and server time,
- * the runs written lately. Engines read it from their tables when first needed, and forget it when a transaction
- * fails, so it never says more than the disk does.
+ * The writer's memory of one project.
+ * It has the right edges of both trees, the newest totals and server time, and the runs written lately. An
+ * engine reads it from its tables on first use and forgets it when a transaction fails. It therefore never
+ * contains more than the disk.
+ * Proven by `test/store/suite/log/append.ts`.
  */
 import type { Totals } from '../../core/plane/metering.ts';
 import type { TileEdge } from '../../core/merkle/tile.ts';
@@ -28,22 +30,22 @@ export interface Ledger {
   /** The newest server time of both trees. */
   lastMs: number;
   totals: Totals;
-  /** The newest one, null before anything was metered. */
+  /** The newest period; null before the first metered append. */
   period: Period | null;
-  /** Index of the newest gov.policy/1 leaf, null where there is none. */
+  /** Index of the newest gov.policy/1 leaf, or null. */
   policyIndex: number | null;
-  /** As above, of gov.config/1. */
+  /** Index of the newest gov.config/1 leaf, or null. */
   configIndex: number | null;
-  /** When the project was changed last, null where it never is: on a plane. */
+  /** Time of the project's last change; null on a plane, whose project never changes. */
   revisedMs: number | null;
-  /** Recently written runs, least recently first; the tables hold the others. */
+  /** Recently written runs; the least recent comes first. The tables have the others. */
   readonly runs: Map<string, RunState>;
   readonly types: Map<string, number>;
 }
 
-/** Runs kept in memory per project, about 3 MB, and of all projects. */
+/** Runs kept in memory: per project, about 3 MB, and over all projects. */
 export const heldRuns = 10_000;
 export const heldRunsOfAll = 100_000;
 
-/** Projects kept in memory, of up to 32 KiB each beside their runs. */
+/** Projects kept in memory. Each takes up to 32 KiB besides its runs. */
 export const heldLedgers = 1000;

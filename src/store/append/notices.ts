@@ -1,35 +1,36 @@
 /**
- * What an operator must know beside the writer's own trouble. `/health` has the first of each code until the end; the
- * operator's log has an altered leaf of each project, since on a service only its operator may know whose it is.
+ * Warnings for the operator other than the writer's own failures.
+ * `/health` shows the first warning of each code until the process ends. The operator's log names an altered
+ * leaf of each project, because on a service only the operator may know the project.
  * Proven by `test/service/log/altered.test.ts` and `test/service/log/altered-tenants.test.ts`.
  */
 import { isAltered } from './altered.ts';
 
-/** Projects of which an altered leaf is told; where there are more, everything is. */
-const projectsTold = 1000;
+/** Most projects whose altered leaf is reported. Later ones are not reported. */
+const maxProjects = 1000;
 
 export class Notices {
-  /** Each `code: text`. */
+  /** Each is `code: text`. */
   readonly reasons: string[] = [];
-  private readonly told: (text: string) => void;
+  private readonly warn: (text: string) => void;
   private readonly projects = new Set<string>();
 
-  constructor(told: (text: string) => void) {
-    this.told = told;
+  constructor(warn: (text: string) => void) {
+    this.warn = warn;
   }
 
-  /** `reason`: `code: text`; told once for each code. */
+  /** `reason`: `code: text`. Reports the first reason of each code. */
   add(reason: string): void {
-    if (this.keep(reason)) this.told(reason);
+    if (this.keep(reason)) this.warn(reason);
   }
 
-  /** Takes note of a leaf of a project that is not what was logged, where the error says so. */
+  /** Reports an altered leaf, once per project. Ignores other errors. */
   note(error: unknown, projectId: string): void {
-    if (!isAltered(error) || this.projects.has(projectId) || this.projects.size >= projectsTold) return;
+    if (!isAltered(error) || this.projects.has(projectId) || this.projects.size >= maxProjects) return;
     this.projects.add(projectId);
     const reason = `integrity_violation: project ${projectId}: ${error.message}`;
     this.keep(reason);
-    this.told(reason);
+    this.warn(reason);
   }
 
   private keep(reason: string): boolean {

@@ -1,6 +1,8 @@
 /**
- * What one open transaction has added to a project so far, beyond what the ledger knows to be durable; and the
- * plan of one request, which becomes part of it only when the whole request is accepted.
+ * The additions of one open transaction to a project, and the plan of one request.
+ * The ledger has the durable state; these additions come on top of it. A plan joins them only after the whole
+ * request is accepted.
+ * Proven by `test/store/suite/log/append.ts`.
  */
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
@@ -8,13 +10,13 @@ import type { AppendRequest, Assigned } from '../port/store.ts';
 import type { Ledger, RunState } from './ledger.ts';
 import type { Period } from './period.ts';
 
-/** A leaf with its place, not yet a row. */
+/** A leaf with its index, before it becomes a row. */
 export interface Entry {
   readonly draft: LeafDraft;
   readonly index: number;
   readonly record: string;
   readonly leaf: Buffer;
-  /** Null for leaves that are no events. */
+  /** Null for leaves that are not events. */
   readonly event: {
     readonly eventId: string;
     readonly run: RunState;
@@ -23,7 +25,7 @@ export interface Entry {
   } | null;
 }
 
-/** A metering leaf and the audit leaves it covers. */
+/** A metering leaf and the audit leaves that it covers. */
 export interface MeterRow {
   readonly index: number;
   readonly firstIndex: number;
@@ -34,7 +36,7 @@ export interface MeterRow {
 
 export interface Plan {
   readonly serverMs: number;
-  /** That it is metered in. */
+  /** The period that meters the request. */
   readonly period: Period;
   readonly entries: Entry[];
   readonly assigned: Assigned[];
@@ -79,12 +81,15 @@ export class Pending {
     return this.ledger.metering.size + this.meterHashes.length;
   }
 
-  /** The event id of a leaf added by this transaction. */
+  /** The event id of a leaf added by this transaction, or null. */
   eventIdAt(index: number): string | null {
     return this.eventIds[index - this.ledger.audit.size] ?? null;
   }
 
-  /** Whether what was decided was decided by what is in force now, as far as it says. */
+  /**
+   * Whether the given indexes are those of the policies and configuration in force. An absent index always
+   * matches.
+   */
   isCurrent({ policyIndex, configIndex }: NonNullable<AppendRequest['inForce']>): boolean {
     return (
       (policyIndex === undefined || policyIndex === this.policyIndex) &&
@@ -92,7 +97,7 @@ export class Pending {
     );
   }
 
-  /** Takes over an accepted plan. */
+  /** Adds an accepted plan. */
   accept(plan: Plan): void {
     this.lastMs = plan.serverMs;
     for (const [runId, run] of plan.runs) this.runs.set(runId, run);

@@ -1,7 +1,8 @@
 /**
- * How much of a metered kind a project used in a month (UTC, of server time). The running totals of the metering log
- * are the only counter: the first metered append of a month notes the totals before it, and what was used since is the
- * difference. Server time never runs backwards, so a month that has begun is never left for an earlier one.
+ * Counts how much of a metered kind a project used in a month (UTC, of server time).
+ * The running totals of the metering log are the only counter. The first metered append of a month stores the
+ * totals before it. The difference to the present totals is the use. Server time never runs backwards, so no
+ * append returns to an earlier month.
  * Proven by `test/store/suite/tenancy/quota.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
@@ -19,7 +20,10 @@ export const usedOf = (op: MeterOp, { base }: Period, totals: Totals): number =>
 
 type OverQuota = Extract<AppendOutcome, { outcome: 'over_quota' }>;
 
-/** Null where a request fits. Decided by look-ups alone, since nothing of what is refused may have been written. */
+/**
+ * Returns null if the request fits the quota. It only looks rows up, because a refused request may have
+ * written nothing.
+ */
 export function overQuota(
   { ledger, totals }: Pending,
   { meter, leaves }: AppendRequest,
@@ -35,7 +39,9 @@ export function overQuota(
   return units === 0 || used + units <= limit ? null : { outcome: 'over_quota', used, units };
 }
 
-/** Leaves that would be appended: not those whose client id is known, or comes a second time. */
+/**
+ * Counts the leaves to append. An event whose client id is known, or repeats in the request, does not count.
+ */
 function countFresh(leaves: readonly LeafDraft[], isKnown: (clientEventId: string) => boolean): number {
   const seen = new Set<string>();
   let fresh = 0;
@@ -48,7 +54,7 @@ function countFresh(leaves: readonly LeafDraft[], isKnown: (clientEventId: strin
   return fresh;
 }
 
-/** Units between the totals at the beginning of a month and those at its end. */
+/** Units between the totals at the start of a month and those at its end. */
 export function usedBetween(base: Totals, end: Totals): Used {
   const types = Object.keys(zeroTotals) as MeteredType[];
   return Object.fromEntries(types.map((type) => [type, end[type] - base[type]])) as Used;

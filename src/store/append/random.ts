@@ -1,4 +1,7 @@
-/** Randomness in small pieces out of one pooled call. */
+/**
+ * Small random values out of one pooled call.
+ * Proven by `test/store/suite/log/meter.ts`.
+ */
 export class RandomPool {
   private readonly fill: (size: number) => Buffer;
   private pool: Buffer = Buffer.alloc(0);
@@ -8,7 +11,7 @@ export class RandomPool {
     this.fill = randomBytes;
   }
 
-  /** `size` ≤ 4096 bytes that nobody else gets; a view. */
+  /** `size` ≤ 4096 bytes that no other caller gets. A view. */
   bytes(size: number): Buffer {
     const at = this.take(size);
     return this.pool.subarray(at, at + size);
@@ -16,7 +19,7 @@ export class RandomPool {
 
   /** 26 random bits. */
   bits26(): number {
-    const at = this.take(4); // may change the pool
+    const at = this.take(4); // may replace the pool
     return this.pool.readUInt32BE(at) >>> 6;
   }
 

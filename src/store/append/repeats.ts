@@ -1,4 +1,7 @@
-/** Rows that make a repeat the same as the first time, as the sequencer knows them: kept answers, and clients' own event ids. */
+/**
+ * The rows that detect repeats: stored answers, and the clients' own event ids.
+ * Proven by `test/store/suite/log/repeats.ts`.
+ */
 import type { StoredResponse } from '../port/store.ts';
 
 export interface Kept {
@@ -12,13 +15,16 @@ export interface KeptAnswers {
 }
 
 export interface ClientEvents {
-  /** Takes a client's event id for a leaf; answers the leaf that has it already, null where it was free. */
+  /**
+   * Reserves a client's event id for a leaf. Returns the leaf that already has the id, or null if it was
+   * free.
+   */
   claim(
     project: number,
     clientEventId: string,
     event: { readonly index: number; readonly fingerprint: string },
   ): { readonly index: number; readonly fingerprint: string } | null;
   has(project: number, clientEventId: string): boolean;
-  /** The event id in a stored record. */
+  /** Reads the event id in a stored record. */
   eventId(project: number, index: number): string;
 }

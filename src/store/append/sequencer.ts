@@ -1,11 +1,11 @@
 /**
- * The sequencer: gives drafts their place in the log, inside the transaction of one commit. Requests are
- * planned one by one in memory, each seeing those before it; rows are written together at the end by the engine.
- * A request that is refused leaves no trace, because its plan is dropped before anything of it is kept.
- *
- * A crash before COMMIT leaves nothing of the commit, a crash after it everything: records, bodies, tiles,
- * run rows, counters, metering leaves, kept answers, effects and heads are one transaction.
- * Proven by the store suite and `test/store/sqlite/crash.test.ts`.
+ * The sequencer: gives drafts their index in the log, inside the transaction of one commit.
+ * It plans requests one by one in memory; each plan sees the earlier requests. The engine writes all rows
+ * together at the end. A refused request leaves no trace, because its plan is dropped before anything of it
+ * is kept.
+ * Records, bodies, tiles, run rows, counters, metering leaves, stored answers, effects and heads are one
+ * transaction. A crash before COMMIT leaves nothing of the commit. A crash after it leaves everything.
+ * Proven by `test/store/suite/log/append.ts` and `test/store/sqlite/crash.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';
@@ -28,16 +28,16 @@ import { periodAt } from './period.ts';
 import type { Period } from './period.ts';
 import type { RandomPool } from './random.ts';
 
-/** What an engine gives: what its tables hold, with what requests before in the same commit added. */
+/** The parts that an engine provides. They see its tables and the earlier requests of the same commit. */
 export interface SequencerParts {
   readonly clock: { now(): number };
   readonly random: RandomPool;
-  /** Reads a project's state. NOT_FOUND without such a project. */
+  /** Reads a project's state. Throws NOT_FOUND for an unknown project. */
   openLedger(projectId: string): Ledger;
   readonly kept: KeptAnswers;
   readonly clients: ClientEvents;
   readRun(project: number, runId: string): RunState | null;
-  /** Checks, then writes, one effect of a request, whose leaves have their places. */
+  /** Checks and then writes one effect of a request. `assigned` has the indexes of its leaves. */
   applyEffect(project: number, effect: Effect, assigned: readonly Assigned[]): void;
   /** Numbers that no run and no event type of the project has. */
   nextRunNo(project: number): number;
@@ -45,7 +45,7 @@ export interface SequencerParts {
   readonly rows: {
     addEntry(project: number, entry: Entry): void;
     addMeter(project: number, row: MeterRow): void;
-    /** The first metered append of a month. */
+    /** Writes the period at the first metered append of a month. */
     addPeriod(project: number, period: Period): void;
   };
 }
@@ -58,19 +58,19 @@ export class Sequencer {
   private readonly parts: SequencerParts;
   /** Least recently written first. */
   private readonly ledgers = new Map<string, Ledger>();
-  /** Anew for each commit: a map that is cleared leaves a table behind that keeps all it held, and the next one. */
+  /** A new map for each commit: a cleared map keeps its full table in memory. */
   private pending = new Map<string, Pending>();
 
   constructor(parts: SequencerParts) {
     this.parts = parts;
   }
 
-  /** What requests added since the last `settle`, by project. */
+  /** The additions of requests since the last `settle`, by project. */
   get added(): Iterable<Pending> {
     return this.pending.values();
   }
 
-  /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
+  /** Plans one request. If it throws, memory keeps nothing of the request. */
   append(request: AppendRequest): AppendOutcome {
     const pending = this.pendingOf(request.projectId);
     const { idempotency, expect, inForce } = request;
@@ -102,12 +102,12 @@ export class Sequencer {
     return { outcome: 'stored', assigned: plan.assigned, response, used };
   }
 
-  /** What became of the request that an idempotency key was used with, or null where the key is new. */
+  /** The outcome of an earlier request with this idempotency key, or null for a new key. */
   repeated(projectId: string, idempotency: IdempotencyKey): Repeated | null {
     return this.find(this.pendingOf(projectId), idempotency);
   }
 
-  /** COMMIT returned: what was pending is durable. */
+  /** Call it after COMMIT: the pending additions are durable. */
   settle(): void {
     for (const pending of this.pending.values()) {
       const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
@@ -133,13 +133,13 @@ export class Sequencer {
     this.release();
   }
 
-  /** The transaction failed: what the ledgers of its projects knew is read again when next needed. */
+  /** Call it after a failed transaction. The next use reads the ledgers of its projects again. */
   forget(): void {
     for (const projectId of this.pending.keys()) this.ledgers.delete(projectId);
     this.pending = new Map();
   }
 
-  /** Lets go of projects that were not written to lately. */
+  /** Drops projects that were not written to lately. */
   private release(): void {
     if (this.ledgers.size <= heldRunsOfAll / heldRuns) return;
     let runs = 0;
@@ -211,7 +211,7 @@ export class Sequencer {
     return { outcome: 'appended', index, eventId, runSeq, serverMs };
   }
 
-  /** What became of an event whose client id is known already, or null where it is a new one. */
+  /** The outcome of an event with a known client id, or null for a new id. */
   private claimClientId(
     pending: Pending,
     plan: Plan,
@@ -219,7 +219,8 @@ export class Sequencer {
   ): Assigned | null {
     const { draft, index, fingerprint } = event;
     if (draft.clientEventId === null) return null;
-    if (fingerprint === undefined) throw new Error('an event with a clientEventId needs a fingerprint');
+    if (fingerprint === undefined)
+      throw new Error(`expected a fingerprint for clientEventId of leaf ${index}, got none`);
     const project = pending.ledger.no;
     const earlier = this.parts.clients.claim(project, draft.clientEventId, { index, fingerprint });
     if (earlier === null) return null;
@@ -231,7 +232,7 @@ export class Sequencer {
     return { outcome: 'duplicate', index: earlier.index, eventId };
   }
 
-  /** The event's run with the event counted in. */
+  /** Returns the event's run, with the event counted. */
   private extendRun(
     pending: Pending,
     plan: Plan,
@@ -288,14 +289,14 @@ export class Sequencer {
     return response;
   }
 
-  /** From here on nothing throws but a storage fault, which fails the whole commit. */
+  /** From here on only a storage error can throw, and that fails the whole commit. */
   private accept(pending: Pending, request: AppendRequest, plan: Plan): void {
     this.meter(pending, request, plan);
     for (const entry of plan.entries) this.parts.rows.addEntry(pending.ledger.no, entry);
     pending.accept(plan);
   }
 
-  /** Adds the metering leaf: one for each request that appended or is counted. */
+  /** Adds the metering leaf: one for each request that appends leaves or counts units. */
   private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
     const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
     if (entries.length === 0 && units === 0) return;
@@ -319,7 +320,7 @@ export class Sequencer {
 }
 
 function conflict(): GovError {
-  const detail = 'expected a fresh clientEventId, or the very content it was used with before';
+  const detail = 'expected a new clientEventId, or the content of its first use, got other content';
   const pointer = '/clientEventId';
   return new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
     errors: [{ pointer, in: 'body', code: 'CLIENT_EVENT_ID_CONFLICT', detail }],

@@ -1,6 +1,7 @@
 /**
- * How a tile stands in rows: up to eight of up to 32 hashes, so that a commit of one leaf rewrites at most 1 KiB of
- * its tile instead of 8. A row only ever grows.
+ * The rows of a tile (C2SP tlog-tiles): up to eight parts of up to 32 hashes each.
+ * A commit of one leaf therefore rewrites at most 1 KiB of its tile instead of 8 KiB. A row only grows.
+ * Proven by `test/store/suite/log/append.ts`.
  */
 import { hashBytes } from '../../core/merkle/tree.ts';
 import { tileWidth, type TileEdge } from '../../core/merkle/tile.ts';
@@ -16,7 +17,7 @@ export interface TilePart {
   readonly hashes: Buffer;
 }
 
-/** The rows that differ from what is stored, where the tables hold a tree of `storedSize` leaves. */
+/** The rows that differ from the stored ones, if the tables have a tree of `storedSize` leaves. */
 export function* changedParts(edge: TileEdge, storedSize: number): Generator<TilePart> {
   for (const { level, index, hashes } of edge.changed()) {
     const storedHashes = Math.floor(storedSize / tileWidth ** level) - index * tileWidth;

@@ -1,10 +1,12 @@
 /**
- * Bodies at rest: where a master key is given, each is AES-256-GCM (NIST SP 800-38D) under a key that HKDF-SHA-256
- * (RFC 5869) derives from it, with 96 random bits as nonce, so for at most 2^32 bodies. Kept as `gcm1.` and base64url of
- * nonce, ciphertext, tag. A body about subjects is kept as `gcm2.`: its key is derived from the secrets of their keys
- * too (`subject-keys.ts`), so that it opens only as long as none of them is destroyed. What was recorded before the master
- * key was given stays in clear until it is erased. The digests in the records tell altered values; the seal only hides
- * them. Proven by `test/store/sqlite/sealed.alone.test.ts` and `test/store/erasure/subject-keys.test.ts`.
+ * Encryption of bodies at rest under the master key: AES-256-GCM (NIST SP 800-38D).
+ * HKDF-SHA-256 (RFC 5869) derives the key from the master key. The nonce is 96 random bits, which is safe for
+ * at most 2^32 bodies. The stored text is `gcm1.` and base64url of nonce, ciphertext and tag.
+ * A body about subjects is stored as `gcm2.`. Its key also depends on the secrets of the subjects' keys
+ * (`subject-keys.ts`). It opens only while none of them is destroyed.
+ * Bodies recorded before the first use of a master key stay in clear until they are erased. The seal only
+ * hides values; the digests in the records detect altered ones.
+ * Proven by `test/store/sqlite/sealed.alone.test.ts` and `test/store/erasure/subject-keys.test.ts`.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomFillSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
@@ -12,7 +14,7 @@ import { idsText, type SubjectKey } from './subject-keys.ts';
 
 export const masterKeyBytes = 32;
 
-/** `sealed`: what it is. */
+/** `sealed` names the sealed thing in the message. */
 export const otherMasterKey = (sealed: string, got: 'none' | 'another one'): GovError =>
   new GovError(
     'STORAGE_FAULT',
@@ -23,11 +25,11 @@ export const otherMasterKey = (sealed: string, got: 'none' | 'another one'): Gov
 export interface BodySeal {
   /** Without a master key nothing is sealed, and subjects have no keys. */
   readonly seals: boolean;
-  /** `keys`: of the subjects that it is about, in the order of their ids. */
+  /** `keys`: those of the body's subjects, in the order of their ids. */
   seal(text: string, keys?: readonly SubjectKey[]): string;
-  /** Null where it was sealed with another key, or altered. */
+  /** Null if the body was sealed with another key or is altered. */
   open(stored: string, keys?: readonly SubjectKey[]): string | null;
-  /** Drops what was derived from keys of subjects. */
+  /** Drops the keys that were derived from keys of subjects. */
   forget(): void;
 }
 
@@ -35,13 +37,13 @@ const mark = 'gcm1.';
 const subjectMark = 'gcm2.';
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Derived keys that are held: to derive one costs 8 µs. */
+/** Most derived keys kept in memory. Deriving one costs 8 µs. */
 const heldKeys = 4096;
 
 export const isSealed = (stored: string): boolean => stored.startsWith(mark) || isOfSubjects(stored);
 const isOfSubjects = (stored: string): boolean => stored.startsWith(subjectMark);
 
-/** Without a key. */
+/** The seal without a master key. */
 export const unsealed: BodySeal = {
   seals: false,
   seal: (text) => text,
@@ -49,7 +51,9 @@ export const unsealed: BodySeal = {
   forget: () => {},
 };
 
-/** Cost: about 18 µs a body of 0.7 KB with what is written more, most of it to begin a cipher. */
+/**
+ * Cost: about 18 µs for a body of 0.7 KB, including the extra bytes written. Most of it starts the cipher.
+ */
 export function createBodySeal(masterKey: Uint8Array): BodySeal {
   const key = derived(masterKey, 'gov.bodies/v1');
   const ofSubjects = derived(masterKey, 'gov.subjectbodies/v1');
@@ -102,22 +106,22 @@ function decrypted(key: Buffer, bytes: Buffer): string | null {
   }
 }
 
-/** What became of a body that is read. */
+/** The result of opening a body. */
 export type Opened =
   | { readonly text: string }
-  /** A key that it is sealed with is destroyed, or lost: nothing of it is left. */
+  /** A key that seals it is destroyed or lost: nothing of it is left. */
   | 'gone'
   /** It was sealed with another master key, or altered. */
   | 'closed';
 
-/** A body as it is stored. */
+/** A body in its stored form. */
 export interface StoredBody {
   readonly disclosures: string;
-  /** Ids of the keys of subjects that it is sealed with (`idsText`); null where there are none. */
+  /** Ids of the subject keys that seal it (`idsText`), or null. */
   readonly keys: string | null;
 }
 
-/** `keys`: those that the body names, as far as they are there. */
+/** `keys`: the present ones of the keys that the body names. */
 export function openBody(seal: BodySeal, stored: StoredBody, keys: readonly SubjectKey[]): Opened {
   const isWhole = stored.keys === null ? keys.length === 0 : idsText(keys) === stored.keys;
   if (seal.seals && stored.keys !== null && isSealed(stored.disclosures) && !isWhole) return 'gone';
@@ -125,5 +129,5 @@ export function openBody(seal: BodySeal, stored: StoredBody, keys: readonly Subj
   return text === null ? 'closed' : { text };
 }
 
-/** What stands for a body that is altered: no list of disclosures. */
+/** The text in place of an altered body. It is not a list of disclosures. */
 export const closedBody = 'sealed';

@@ -1,15 +1,18 @@
-/** Bodies as an erasure reads and writes them, whatever the engine: opened, and sealed again as they were. */
+/**
+ * Opens a body for an erasure and seals it again, the same for both engines.
+ * Proven by `test/store/suite/governance/erasures.ts` and `test/store/erasure/subject-keys.test.ts`.
+ */
 import type { KeptBody } from '../../core/event/erased.ts';
 import { isSealed, type BodySeal, type Opened, type StoredBody } from './body-seal.ts';
 import { idsOf, type SubjectKey } from './subject-keys.ts';
 
-/** A body as the tables have it. */
+/** A body with the columns of the tables. */
 export type StoredRow = StoredBody & Pick<KeptBody, 'erased'>;
 
-/** With the ids of the keys that it is sealed with. */
+/** With the ids of the keys that seal it. */
 export type ErasableBody = KeptBody & { readonly keys: readonly string[] };
 
-/** Null where it does not open. */
+/** Null if the body does not open. */
 export function keptBody({ erased, keys }: StoredRow, opened: Opened): ErasableBody | null {
   if (opened === 'closed') return null;
   if (opened === 'gone') return { disclosures: '[]', erased, isGone: true, keys: idsOf(keys) };
@@ -17,9 +20,9 @@ export function keptBody({ erased, keys }: StoredRow, opened: Opened): ErasableB
 }
 
 /**
- * What is stored of a body that lost something. What was in clear stays so: a sealed text is longer, and a body only gets
- * shorter; nothing is in clear too, and needs no key any more. `isOwed`: its keys are to be destroyed yet (`isOwed` in
- * `subject-keys.ts`).
+ * Returns the stored form of a body that lost fields. A body in clear stays in clear: a sealed text is
+ * longer, and a body may only become shorter. An empty body is stored in clear and needs no key. `isOwed`:
+ * the destruction of its keys is still due (`isOwed` in `subject-keys.ts`).
  */
 export function resealed(
   seal: BodySeal,

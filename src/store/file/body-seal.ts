@@ -1,4 +1,7 @@
-/** Which seal the bodies of a connection have, and where it finds the keys of subjects. */
+/**
+ * The body seal of each connection, and its file of subject keys.
+ * Proven by `test/store/sqlite/sealed.alone.test.ts`.
+ */
 import {
   closedBody,
   createBodySeal,
@@ -14,14 +17,14 @@ import { keyReader } from './subjects.ts';
 
 interface Sealing {
   readonly seal: BodySeal;
-  /** Null where there is no file of keys. */
+  /** Null if there is no file of keys. */
   readonly subjects: Connection | null;
 }
 
-/** By connection, so that whatever reads or writes through one knows its seal. */
+/** By connection, so that every reader and writer of a connection finds its seal. */
 const sealings = new WeakMap<Connection, Sealing>();
 
-/** Bodies of this connection are sealed from here on. `subjects`: the file of keys; its owner closes it. */
+/** From here on bodies of this connection are sealed. `subjects`: the file of keys; its owner closes it. */
 export function sealWith(
   db: Connection,
   masterKey: Uint8Array | undefined,
@@ -39,7 +42,7 @@ export interface BodyRow extends StoredBody {
   readonly erased: string | null;
 }
 
-/** Opens a body as a row has it. Cost: 4 µs a key beyond what the seal takes. */
+/** Opens the body of a row. Cost: 4 µs a key in addition to the seal. */
 export function bodyOpener(db: Connection): (stored: StoredBody) => Opened {
   const seal = sealOf(db);
   const subjects = subjectsOf(db);
@@ -55,7 +58,10 @@ export function bodyOpener(db: Connection): (stored: StoredBody) => Opened {
   };
 }
 
-/** The same of a row that was read a moment ago: an erasure may have come between it and its keys. */
+/**
+ * Opens the body of a row that was read earlier. Reads the row again if an erasure may have changed it before
+ * the read of its keys.
+ */
 export function bodyReader(db: Connection) {
   const open = bodyOpener(db);
   const again = db.prepare<Value[], BodyRow>('SELECT disclosures, erased, keys FROM body WHERE position = ?');
@@ -67,7 +73,10 @@ export function bodyReader(db: Connection) {
   };
 }
 
-/** A row with its body opened, which is about no subject; what does not open is no list of disclosures. */
+/**
+ * Opens the body of a row about no subject. A body that does not open becomes a text that is not a list of
+ * disclosures.
+ */
 export function openedRow<Row extends { readonly disclosures: string | null }>(
   db: Connection,
   row: Row,

@@ -1,23 +1,25 @@
 /**
- * Opens a SQLite connection with the settings that durability rests on, each set *and read back*: better-sqlite3
- * lowers `synchronous` silently when a WAL database is opened again. Proven by `test/store/file/connection.test.ts`.
+ * Opens a SQLite connection with the settings that durability needs, sets each *and reads it back*.
+ * The reason: better-sqlite3 silently lowers `synchronous` when it opens a WAL database again. Source:
+ * SQLite's documentation of PRAGMA.
+ * Proven by `test/store/file/connection.test.ts`.
  */
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 
 export type Connection = Database.Database;
 
-/** What a statement can be bound to, and what comes back with default integer handling. */
+/** The values that a statement accepts and returns with default integer handling. */
 export type Value = string | number | null | Uint8Array;
 
 export interface ConnectionOptions {
-  /** Marks the file as ours (`PRAGMA application_id`); another one is refused. */
+  /** Marks the file as ours (`PRAGMA application_id`). Opening a file with another id fails. */
   readonly applicationId: number;
   readonly readonly?: boolean;
   readonly cacheKiB?: number;
 }
 
-/** Pages of 8 KiB: a record and its bodies mostly stay on one page, and fewer pages go into the WAL. */
+/** Pages of 8 KiB: most records fit on one page with their bodies, and fewer pages go into the WAL. */
 export const pageBytes = 8192;
 
 const settings: readonly (readonly [name: string, value: number, readBack?: string | number])[] = [
@@ -25,18 +27,18 @@ const settings: readonly (readonly [name: string, value: number, readBack?: stri
   ['fullfsync', 1], // macOS: F_FULLFSYNC
   ['checkpoint_fullfsync', 1],
   ['foreign_keys', 1],
-  ['recursive_triggers', 1], // else REPLACE deletes past the append-only triggers
+  ['recursive_triggers', 1], // without it REPLACE deletes past the append-only triggers
   ['trusted_schema', 0],
   ['cell_size_check', 1],
   ['mmap_size', 0],
   ['temp_store', 2],
   ['busy_timeout', 250],
-  ['wal_autocheckpoint', 0], // the writer checkpoints on purpose
+  ['wal_autocheckpoint', 0], // the writer starts checkpoints itself
 ];
 
 /**
- * Opens `path` in WAL mode. Throws STORAGE_FAULT where a setting does not hold, or the file is another
- * program's. A crash while a new file is being set up leaves an empty database, which the next start fills.
+ * Opens `path` in WAL mode. Throws STORAGE_FAULT if a setting does not hold or the file belongs to another
+ * program. A crash during the set-up of a new file leaves an empty database, which the next start fills.
  */
 export function connect(path: string, options: ConnectionOptions): Connection {
   const { applicationId, readonly = false, cacheKiB = 16_384 } = options;
@@ -66,13 +68,13 @@ function claimFile(db: Connection, applicationId: number, readonly: boolean): vo
     throw new GovError(
       'STORAGE_FAULT',
       `expected a database of application id ${applicationId} in ${db.name}, got ${String(found)}; ` +
-        'point the data directory at a plane’s own files',
+        'give the data directory of a plane',
     );
   }
   db.pragma(`application_id = ${applicationId}`);
 }
 
-/** Reads every setting back; a statement has run by then, so nothing is lowered later. */
+/** Reads every setting back. It runs after the first statement, so nothing lowers a setting later. */
 function verifySettings(db: Connection): void {
   db.prepare('SELECT count(*) FROM sqlite_schema').get();
   const expected = [['journal_mode', 'wal'] as const, ...settings];
@@ -81,7 +83,7 @@ function verifySettings(db: Connection): void {
     if (got !== value) {
       throw new GovError(
         'STORAGE_FAULT',
-        `expected SQLite setting ${name} = ${value} in ${db.name}, got ${String(got)}; refusing to start`,
+        `expected SQLite setting ${name} = ${value} in ${db.name}, got ${String(got)}`,
       );
     }
   }

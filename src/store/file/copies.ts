@@ -1,7 +1,8 @@
 /**
- * Copies of a store that are whole whatever is written meanwhile: each database is copied from one snapshot of it, a
- * few MiB in a turn of the event loop. Files beside the log come first and the log last, so that nothing in the copy
- * knows of leaves that the copy lacks; its heads file is then raised to what the copied log has signed.
+ * Copies of a store that are consistent even during writes.
+ * Each database is copied from one snapshot, a few MiB per turn of the event loop. The log is copied last, so
+ * that no other file of the copy names leaves that the copy lacks. Then the copy's heads file is raised to
+ * the signed heads of the copied log.
  * Proven by `test/plane/data/backup.test.ts`.
  */
 import { existsSync } from 'node:fs';
@@ -22,18 +23,21 @@ import { rootFromTiles } from '../../core/merkle/tile.ts';
 import { tileReader } from './tiles.ts';
 import { treeNumber } from '../append/trees.ts';
 
-/** A log in a copy, with the newest checkpoint of it that is signed. */
+/** A log in a copy, with its newest signed checkpoint. */
 export interface CopiedLog {
   readonly tree: 'audit' | 'metering';
   readonly origin: string;
   readonly size: number;
   /** 32 bytes. */
   readonly root: Buffer;
-  /** Null where nothing was signed yet. */
+  /** Null before the first signature. */
   readonly checkpoint: string | null;
 }
 
-/** Copies one database, of whichever program, from one snapshot; the copy is durable and private. Throws as `snapshotOf`. */
+/**
+ * Copies one database of any program from one snapshot. The copy is durable and private. Throws like
+ * `snapshotOf`.
+ */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const db = snapshotOf(from);
   try {
@@ -44,9 +48,10 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /**
- * Copies the two databases of the store in `from` into the directory `to`, and looks at the copy as a start does:
- * CONFLICT where it is an older copy itself, STORAGE_FAULT where its newest leaves do not verify. Also beside the process
- * that serves it. Cost: reading and writing each page once. With the keys of subjects only where they are asked for.
+ * Copies the two databases of the store in `from` into the directory `to`. Then it checks the copy like a
+ * start does: CONFLICT if the copy is an older one itself, STORAGE_FAULT if its newest leaves do not verify.
+ * A process may serve `from` meanwhile. Copies the keys of subjects only on request. Cost: reads and writes
+ * each page once.
  */
 export async function copyStore(
   from: string,
@@ -57,7 +62,7 @@ export async function copyStore(
   for (const path of [source.main, source.heads]) {
     if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
   }
-  connectReader(source.main).close(); // one of a newer release is refused before it is copied
+  connectReader(source.main).close(); // refuse the file of a newer release before copying it
   await copyDatabase(source.heads, copy.heads);
   if (withSubjects) await copyWithKeys(from, to);
   else await copyDatabase(source.main, copy.main);
@@ -77,7 +82,7 @@ async function copyWithKeys(from: string, to: string): Promise<void> {
   const { main, subjects } = snapshotsOf(from);
   const copy = storeFiles(to);
   try {
-    // the smaller one first: what is destroyed meanwhile stays in its write-ahead log until it is closed
+    // copy the smaller file first: keys destroyed meanwhile stay in its write-ahead log until it is closed
     await copySnapshot(subjects, copy.subjects).finally(() => subjects.close());
     await copySnapshot(main, copy.main);
   } finally {
@@ -86,10 +91,10 @@ async function copyWithKeys(from: string, to: string): Promise<void> {
   destroyInCopy(to);
 }
 
-/** The logs of the store in a directory that nobody serves. Throws as `copyStore`. */
+/** The logs of a store that no process serves. Throws like `copyStore`. */
 export const logsOf = (dataDir: string): CopiedLog[] => openCopy(dataDir, copiedLogs);
 
-/** Closing takes the write-ahead log into the file, so that the file is all there is. */
+/** Closing moves the write-ahead log into the file, so that the file is complete. */
 function openCopy<Result>(dataDir: string, look: (db: Connection) => Result): Result {
   const { main } = storeFiles(dataDir);
   return opening(main, () => {
@@ -117,22 +122,28 @@ function copiedLogs(db: Connection): CopiedLog[] {
   }));
 }
 
-/** What a head that is known elsewhere says of a copy. */
-export type Standing =
+/** The comparison of an externally known head with a copy. */
+export type HeadComparison =
   | { readonly is: 'contained'; readonly have: number }
   | { readonly is: 'behind'; readonly have: number }
   | { readonly is: 'contradicted'; readonly have: number; readonly root: Buffer }
   | { readonly is: 'unknown log' };
 
-/** Compares heads with the logs of a store that nobody serves. Cost per head: one root out of tiles, 1 ms. */
-export function standingOf(dataDir: string, known: readonly NamedHead[]): Standing[] {
+/**
+ * Compares heads with the logs of a store that no process serves. Cost per head: one root from tiles, 1 ms.
+ */
+export function compareKnownHeads(dataDir: string, known: readonly NamedHead[]): HeadComparison[] {
   return openCopy(dataDir, (db) => {
     const logs = [...logHeads(db)];
-    return known.map((head) => stand(db, logs, head));
+    return known.map((head) => compareKnownHead(db, logs, head));
   });
 }
 
-function stand(db: Connection, logs: readonly LogHead[], { origin, size, root }: NamedHead): Standing {
+function compareKnownHead(
+  db: Connection,
+  logs: readonly LogHead[],
+  { origin, size, root }: NamedHead,
+): HeadComparison {
   const log = logs.find((each) => each.origin === origin);
   if (log === undefined) return { is: 'unknown log' };
   const have = log.size;
@@ -142,14 +153,14 @@ function stand(db: Connection, logs: readonly LogHead[], { origin, size, root }:
   return own.equals(root) ? { is: 'contained', have } : { is: 'contradicted', have, root: own };
 }
 
-/** A head that was signed, and how many leaves the log has that lacks it. */
+/** A signed head, and the number of leaves of the log that lacks it. */
 export interface LackedHead extends NamedHead {
   readonly have: number;
 }
 
 /**
- * Says in the heads file of a store which heads were signed that its logs lack: nothing is signed on them from then on, by
- * a process that serves it neither, and no start takes them. So nothing is signed from an older copy.
+ * Stores signed heads in the heads file of a store whose logs lack them. From then on no process signs these
+ * logs, and no start accepts them. No older copy can therefore sign.
  */
 export function rememberHeads(dataDir: string, lacked: readonly LackedHead[]): void {
   const heads = openHeads(storeFiles(dataDir).heads);
@@ -160,7 +171,7 @@ export function rememberHeads(dataDir: string, lacked: readonly LackedHead[]): v
   }
 }
 
-/** The heads in a heads file that was kept elsewhere; null where the file is none. */
+/** The heads in a separately stored heads file. Null if the file is not one. */
 export function headsIn(path: string): NamedHead[] | null {
   try {
     const heads = openHeads(path, { readonly: true });

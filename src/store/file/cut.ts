@@ -1,17 +1,18 @@
 /**
- * Cuts a write-ahead log: all of it is copied into its database, then it is emptied, so that nothing of what was
- * overwritten is left in either. SQLite answers that a reader is in the way, it does not throw; whoever does not look
- * takes for gone what is still there. Proven by `test/store/sqlite/readers.test.ts`.
+ * Cuts a write-ahead log: copies all of it into its database, then empties it.
+ * Afterwards neither file has overwritten bytes. If a reader is in the way, SQLite returns that and does not
+ * throw. A caller must check the result, because the bytes may still exist.
+ * Proven by `test/store/sqlite/readers.test.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from './connection.ts';
 import { troubleOf } from './faults.ts';
 
-/** How long is waited for those who read or hold a file, where somebody waits for a stop. */
+/** Milliseconds to wait for readers and other holders of a file when a stop waits. */
 export const readerWaitMs = 1000;
 const againMs = 50;
 
-/** Waits for nobody: false where somebody reads an older state, or holds the file. */
+/** Does not wait. False if a reader uses an older state, or another program holds the file. */
 export function cutLog(db: Connection): boolean {
   db.pragma('busy_timeout = 0');
   try {
@@ -21,7 +22,7 @@ export function cutLog(db: Connection): boolean {
   }
 }
 
-/** Does `work` until it answers true; false where it did not within `readerWaitMs`. */
+/** Repeats `work` until it returns true. False if it does not within `readerWaitMs`. */
 export async function within(work: () => boolean): Promise<boolean> {
   const untilMs = performance.now() + readerWaitMs;
   for (;;) {
@@ -31,7 +32,7 @@ export async function within(work: () => boolean): Promise<boolean> {
   }
 }
 
-/** False too where another program holds a file, or the disk is full; throws what else `work` throws. */
+/** Also false if another program holds a file, or the disk is full. Throws other errors of `work`. */
 export function succeeds(work: () => boolean): boolean {
   try {
     return work();

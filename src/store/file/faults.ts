@@ -1,26 +1,29 @@
 /**
- * What goes wrong below a statement, sorted by what must happen next; and the hook through which tests make
- * it go wrong at every statement of a write.
+ * Sorts storage errors by the required reaction, and lets tests inject an error at every statement of a
+ * write.
+ * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import type { Connection } from './connection.ts';
 
-/** Injected by tests only. */
+/** Only tests inject it. */
 export interface Faults {
-  /** Called before each statement of a write; what it throws is what the statement threw. */
+  /** Called before each statement of a write. An error thrown here counts as the statement's error. */
   before(step: string): void;
   /** Called with the writer's connection once it is open. */
   opened?(db: Connection): void;
-  /** Called with the thread that writes, where there is one. */
+  /** Called with the writer's thread, if there is one. */
   started?(thread: Worker): void;
 }
 
 /**
- * `full`: nothing was stored, and the writer goes on once space returns. `busy`: nothing was stored, another
- * program held the file. `fault`: what is on the disk is no longer known, the writer stops for good.
- * `bug`: not the storage's doing.
+ * The kind of a storage error:
+ * - `full`: nothing was stored; the writer continues once there is space.
+ * - `busy`: nothing was stored; another program held the file.
+ * - `fault`: the state of the disk is unknown; the writer stops permanently.
+ * - `bug`: the storage did not cause it.
  */
 export type Trouble = 'full' | 'busy' | 'fault' | 'bug';
 
@@ -32,11 +35,11 @@ export function troubleOf(error: unknown): Trouble {
   return isOurs ? 'bug' : 'fault';
 }
 
-/** The problem that a caller is told. */
+/** The problem for the caller. */
 export function problemOf(trouble: Trouble, cause: unknown): GovError {
   switch (trouble) {
     case 'full':
-      return new GovError('STORAGE_FULL', 'the disk is full; free space, writing goes on by itself', {
+      return new GovError('STORAGE_FULL', 'the disk is full; free space, then writing continues by itself', {
         cause,
         retryAfterSeconds: 5,
       });
@@ -46,13 +49,13 @@ export function problemOf(trouble: Trouble, cause: unknown): GovError {
         retryAfterSeconds: 1,
       });
     case 'fault':
-      return new GovError('STORAGE_FAULT', 'the disk failed; writing has stopped until a restart', { cause });
+      return new GovError('STORAGE_FAULT', 'the disk failed; writing stops until a restart', { cause });
     case 'bug':
       return new GovError('INTERNAL', 'the request could not be stored', { cause });
   }
 }
 
-/** Opens something at `path`; what SQLite says against it becomes a STORAGE_FAULT that names the file. */
+/** Opens something at `path`. An error of SQLite becomes a STORAGE_FAULT that names the file. */
 export function opening<Result>(path: string, open: () => Result): Result {
   try {
     return open();

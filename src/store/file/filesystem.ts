@@ -1,6 +1,7 @@
 /**
- * Where the data directory lies. WAL needs shared memory and locks that network file systems do not give.
- * Proven by `test/store/file/connection.test.ts`. Magic numbers: statfs(2).
+ * Checks the file system of the data directory.
+ * WAL needs shared memory and locks, which network file systems do not provide. Magic numbers: statfs(2).
+ * Proven by `test/store/file/connection.test.ts`.
  */
 import { statfsSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
@@ -19,23 +20,26 @@ const network: ReadonlyMap<number, string> = new Map([
   [0x47504653, 'GPFS'],
 ]);
 
-/** FUSE is used for network mounts and for virtiofs, and for honest local ones. */
+/** FUSE serves network mounts and virtiofs, and also local mounts. */
 const unclear: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'FUSE'],
   [0x786f4256, 'vboxsf'],
 ]);
 
-/** What `statfs` says of a directory: null for a local file system, a warning, or a STORAGE_FAULT thrown. */
+/**
+ * Judges the file system of a directory by `statfs`. Returns null for a local one and a warning for an
+ * unclear one. Throws STORAGE_FAULT for a network one.
+ */
 export function judgeFilesystem(directory: string, type: number = statfsSync(directory).type): string | null {
   const magic = type >>> 0;
   const refused = network.get(magic);
   if (refused !== undefined) {
     throw new GovError(
       'STORAGE_FAULT',
-      `expected a local file system under ${directory}, got ${refused}, where SQLite’s locks do not hold; ` +
+      `expected a local file system under ${directory}, got ${refused}, where SQLite’s locks do not work; ` +
         'move the data directory to a local disk',
     );
   }
   const name = unclear.get(magic);
-  return name === undefined ? null : `${directory} lies on ${name}; make sure that it is a local disk`;
+  return name === undefined ? null : `${directory} is on ${name}; make sure that it is a local disk`;
 }

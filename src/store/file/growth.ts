@@ -1,6 +1,7 @@
 /**
- * How fast a log on disk grows: by the times in its metering leaves, of which there is one for each append. Read only,
- * beside the process that serves it. Proven by `test/plane/serve/disk.test.ts`.
+ * Computes the growth of a log on disk from the times in its metering leaves.
+ * Each append has one metering leaf. Reads only; another process may serve the files.
+ * Proven by `test/plane/serve/disk.test.ts`.
  */
 import { existsSync, statSync } from 'node:fs';
 import { storeFiles } from './paths.ts';
@@ -9,16 +10,18 @@ import { connectReader } from './reader.ts';
 import type { Connection, Value } from './connection.ts';
 
 export interface Growth {
-  /** Of both databases with their write-ahead logs. */
+  /** Bytes of both databases with their write-ahead logs. */
   readonly bytes: number;
   /** Audit leaves of all logs. */
   readonly leaves: number;
-  /** Leaves that came since `sinceMs`, the start of the window or of the log. */
+  /** Leaves since `sinceMs`, the start of the window or of the log. */
   readonly recentLeaves: number;
   readonly sinceMs: number;
 }
 
-/** Null where there is no database yet. Cost: log n small reads for each project. Throws as `connectReader`. */
+/**
+ * Null if there is no database yet. Throws like `connectReader`. Cost: log n small reads for each project.
+ */
 export function growthOf(dataDir: string, fromMs: number): Growth | null {
   const { main, heads } = storeFiles(dataDir);
   if (!existsSync(main)) return null;
@@ -44,7 +47,7 @@ export function growthOf(dataDir: string, fromMs: number): Growth | null {
   }
 }
 
-/** Finds the first metering leaf of the window by halving: times of a log never run backwards. */
+/** Finds the first metering leaf of the window by bisection, because times of a log never run backwards. */
 function partOf(
   db: Connection,
   { project, audit, metering }: { project: number; audit: number; metering: number },
@@ -66,6 +69,6 @@ function partOf(
   }
   if (low === metering) return { recent: 0, sinceMs: fromMs };
   const { firstIndex, atMs } = at(low);
-  // a log that is younger than the window grew since its own beginning
+  // for a log younger than the window, count from its start
   return { recent: audit - firstIndex, sinceMs: low === 0 ? atMs : fromMs };
 }

@@ -1,8 +1,9 @@
 /**
- * The second file: the newest signed head of each tree, kept apart from the database (ideally on another
- * volume), so that a database restored from an old backup is found before it signs a second history.
- * Order of a checkpoint: data durable → head here, durable → sign → note into the database. A crash between
- * two of these leaves this file ahead of the notes, never behind.
+ * The second file: the newest signed head of each tree, separate from the database (ideally on another
+ * volume).
+ * It detects a database restored from an old backup before that database signs a second history. Order of a
+ * checkpoint: data durable → head here, durable → sign → note into the database. A crash between two steps
+ * leaves this file ahead of the notes, never behind.
  * Proven by `test/store/file/heads.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -25,13 +26,14 @@ export interface NamedHead extends TreeHead {
 export interface Heads {
   find(origin: string): TreeHead | null;
   all(): IterableIterator<NamedHead>;
-  /** The one that was raised last. */
+  /** The last raised head. */
   newest(): NamedHead | null;
-  /** Durable when it returns. A smaller size than the kept one changes nothing. */
+  /** Durable when it returns. A size below the stored one changes nothing. */
   raise(origin: string, head: TreeHead): void;
   /**
-   * Keeps a head that was signed and that the log, which has `have` leaves, lacks: it is refused from now on. What was
-   * kept of a log that has it gives way, since it is of the other history. Durable when it returns.
+   * Stores a signed head that the log lacks; the log has `have` leaves. From then on the log is refused.
+   * Replaces a stored head that the log has, since that head belongs to the other history. Durable when it
+   * returns.
    */
   learn(head: NamedHead, have: number): void;
   /** Forgets every head, on purpose. */
@@ -39,10 +41,10 @@ export interface Heads {
   close(): void;
 }
 
-/** Pages in the write-ahead log from which they are copied into the file: 512 KiB. */
+/** Size of the write-ahead log, in pages, that starts copying into the file: 512 KiB. */
 const walPages = 64;
 
-/** `relaxed`: what is raised is durable once somebody syncs the write-ahead log, and is not waited for here. */
+/** `relaxed`: does not wait for the disk. A raised head is durable after a sync of the write-ahead log. */
 export function openHeads(
   path: string,
   options: { readonly?: boolean; relaxed?: boolean; faults?: Faults | undefined } = {},
@@ -65,7 +67,7 @@ export function openHeads(
   return {
     find: (origin) => find.get(origin) ?? null,
     all: () => all.iterate(),
-    // a file of an older release, opened to read only, does not have it
+    // a file of an older release lacks this table, and a read-only connection does not migrate
     newest: () => (schemaVersion(db) < 2 ? null : (db.prepare<Value[], NamedHead>(newestSql).get() ?? null)),
     raise: (origin, { size, root }) => {
       raise.run(origin, size, root);
@@ -89,12 +91,12 @@ export function openHeads(
 const newestSql = 'SELECT origin, size, root FROM newest JOIN head USING (origin)';
 const clearSql = `DROP TRIGGER head_delete; DELETE FROM head; ${headDelete}`;
 
-/** A tree of the main database as far as heads are concerned. */
+/** The parts of a tree in the main database that a comparison of heads needs. */
 export interface LogHead extends TreeHead {
   readonly project: number;
   readonly tree: TreeName;
   readonly origin: string;
-  /** Size of the newest signed checkpoint, 0 without one. */
+  /** Size of the newest signed checkpoint; 0 without one. */
   readonly signedSize: number;
 }
 
@@ -104,7 +106,7 @@ const logHeadsSql = (tree: TreeName): string =>
        WHERE c.project = project.project AND c.tree = head.tree), 0) AS signedSize
    FROM project JOIN head ON head.project = project.project AND head.tree = ${treeNumber(tree)}`;
 
-/** Both trees of the projects that were written to last. Cost: a pass over the heads of all. */
+/** Both trees of the last written projects. Cost: a pass over the heads of all projects. */
 export function recentLogHeads(db: Connection, projects: number): LogHead[] {
   const recent = 'SELECT project FROM head WHERE tree = 0 ORDER BY last_ms DESC, project DESC LIMIT ?';
   return (['audit', 'metering'] as const).flatMap((tree) =>
@@ -127,7 +129,7 @@ function logFinder(db: Connection): (origin: string) => LogHead | undefined {
   return (origin) => audit.get(origin) ?? metering.get(origin);
 }
 
-/** What is wrong between the two files; `behind` names the one that seems to be older. */
+/** A contradiction between the two files. `behind` names the file that seems older. */
 export interface HeadsMismatch {
   readonly behind: 'database' | 'heads' | 'neither';
   readonly origin: string;
@@ -135,10 +137,13 @@ export interface HeadsMismatch {
   readonly got: string;
 }
 
-/** What the second file holds. */
+/** The reads of the second file. */
 export type Kept = Pick<Heads, 'find' | 'all' | 'newest'>;
 
-/** Of these logs, and the one raised last, behind which an older copy of a file is; all where that is unknown. */
+/**
+ * The heads of these logs, and the last raised one, which an older copy of the database lacks. All heads if
+ * the last raised one is unknown.
+ */
 function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, void> {
   const newest = heads.newest();
   if (newest === null) return yield* heads.all();
@@ -149,7 +154,10 @@ function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, vo
   }
 }
 
-/** Compares the two files, tree by tree, all or `logs`. Cost per tree: one root out of tiles, 1 ms. */
+/**
+ * Compares the two files, tree by tree: all trees, or those of `logs`. Cost per tree: one root from tiles, 1
+ * ms.
+ */
 export function* compareHeads(
   db: Connection,
   heads: Kept,
@@ -179,17 +187,17 @@ export function* compareHeads(
   }
 }
 
-/** What is being started: whether it was told to rebuild the second file, and whether it is a service or a plane. */
+/** The kind of start: whether it rebuilds the second file, and whether it starts a service or a plane. */
 interface Start {
   readonly rebuild: boolean;
   readonly hosted: boolean;
-  /** Those that are looked at; all where absent. */
+  /** The compared logs; all if absent. */
   readonly logs?: readonly LogHead[] | undefined;
 }
 
 /**
- * Refuses to go on where the two files contradict each other. `rebuild` takes the newest notes of the database
- * as the truth where the heads file was lost or is the older one.
+ * Throws CONFLICT if the two files contradict each other. `rebuild`: if the heads file was lost or is older,
+ * the newest notes of the database replace its heads.
  */
 export function reconcileHeads(db: Connection, heads: Heads, start: Start): void {
   refuseMismatch(db, heads, start);
@@ -202,14 +210,14 @@ export function reconcileHeads(db: Connection, heads: Heads, start: Start): void
   }
 }
 
-/** CONFLICT where the two files contradict each other; `rebuild`: unless the heads file is the older one. */
+/** Throws CONFLICT if the two files contradict each other. `rebuild` permits an older heads file. */
 export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted, logs }: Start): void {
   for (const mismatch of compareHeads(db, heads, logs)) {
     if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch, hosted);
   }
 }
 
-/** CONFLICT where a service's database is gone while the second file knows of logs. */
+/** Throws CONFLICT if a service's database is missing but the second file has logs. */
 export function refuseUnknown(heads: Kept): void {
   for (const { origin, size } of keptOf(heads, [])) {
     const expected = `a log of at least ${size} leaves`;
@@ -223,10 +231,10 @@ function refuse({ behind, origin, expected, got }: HeadsMismatch, hosted: boolea
       'the database is an older copy, and signing from it would make a second history; restore the newest one' +
       (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
     heads:
-      'the heads file was lost or is an older copy; restore it, or, where the database is known to be the newest, ' +
+      'the heads file was lost or is an older copy; restore it, or, if the database is certainly the newest, ' +
       `start once with gov ${hosted ? 'service' : 'plane'} serve --rebuild-heads`,
     neither:
-      'the log was changed, or is another history than the one that was signed; run fsck, and restore the newest copy' +
+      'the log was changed, or differs from the signed history; run fsck, and restore the newest copy' +
       (hosted ? '' : ', or, where none is left, begin a new log with gov log recover'),
   }[behind];
   throw new GovError('CONFLICT', `log ${origin}: expected ${expected}, got ${got}; ${advice}`, {

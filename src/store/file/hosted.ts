@@ -1,8 +1,11 @@
-/** Whose database a file is: of a service, or of a plane. Proven by `test/host/data/old-copies.test.ts`. */
+/**
+ * Checks whether a database file belongs to a service or to a plane.
+ * Proven by `test/host/data/old-copies.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import type { Connection, Value } from './connection.ts';
 
-/** CONFLICT for the database of a plane, whose project belongs to no organization of a service. */
+/** Throws CONFLICT for the database of a plane: its project belongs to no organization. */
 export function refusePlane(db: Connection): void {
   const found = db
     .prepare<Value[], string>(
@@ -15,6 +18,6 @@ export function refusePlane(db: Connection): void {
   throw new GovError(
     'CONFLICT',
     `expected the database of a service in ${db.name}, got that of a plane, with project ${found}; ` +
-      'serve it with gov plane serve, or name the directory of a service',
+      'serve it with gov plane serve, or give the directory of a service',
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What a start looks at before it serves the files of a data directory, without the start: read only, also beside the
- * process that serves them. Proven by `test/host/data/old-copies.test.ts`.
+ * Checks the files of a data directory like a start does, without starting.
+ * Reads only; another process may serve the files. Proven by `test/host/data/old-copies.test.ts`.
  */
 import { statSync } from 'node:fs';
 import { opening } from './faults.ts';
@@ -12,7 +12,7 @@ import { connectReader } from './reader.ts';
 import { refuseOtherSubjects } from './subjects.ts';
 import { verifyTails } from './tail.ts';
 
-/** CONFLICT or STORAGE_FAULT where `openParts` would refuse. False where a start would make the database. */
+/** Throws CONFLICT or STORAGE_FAULT if `openParts` would. False if a start would create the database. */
 export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
   const { main, heads: path, subjects } = storeFiles(dataDir);
   const heads = isFilled(path) ? opening(path, () => openHeads(path, { readonly: true })) : null;

@@ -1,4 +1,7 @@
-/** Keys of subjects that the log says are destroyed, and that somebody who has the files may still find. */
+/**
+ * Finds destroyed keys of subjects whose bytes may still be in the files.
+ * Proven by `test/plane/data/backup-subjects.test.ts`.
+ */
 import { existsSync, statSync } from 'node:fs';
 import { connectReader } from './reader.ts';
 import type { Value } from './connection.ts';
@@ -6,8 +9,8 @@ import { storeFiles } from './paths.ts';
 import { keyReader, readSubjects } from './subjects.ts';
 
 /**
- * Whether one is there, or, of a directory that nobody serves, whether its file was not left whole: its write-ahead log may
- * have some. Cost: 4 µs a destroyed key.
+ * Whether the files have such a key. If no process serves the directory, a write-ahead log that is not empty
+ * also counts, because it may have some. Cost: 4 µs a destroyed key.
  */
 export function hasKeysLeft(dataDir: string, { isServed }: { readonly isServed: boolean }): boolean {
   const { main, subjects: path } = storeFiles(dataDir);

@@ -1,8 +1,10 @@
 /**
- * One process per data directory. The lock is a write transaction held open on a tiny database: an operating
- * system lock, so it ends with the process, however the process ends, and a stale file means nothing.
- * No code of ours may open and close that file otherwise while it is held: POSIX drops a process's locks on
- * a file when the process closes any descriptor of it. Proven by `test/store/file/lock.test.ts`.
+ * The lock of a data directory: one process at a time.
+ * The lock is an open write transaction on a tiny database. It is a lock of the operating system, so it ends
+ * with the process, and a leftover file has no effect. While it is held, our code must not open and close
+ * that file in another way: POSIX drops a process's locks on a file when the process closes any descriptor of
+ * it.
+ * Proven by `test/store/file/lock.test.ts`.
  */
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
@@ -11,27 +13,28 @@ export interface Lock {
   release(): void;
 }
 
-/** Keeps held locks from being collected as garbage, which would let go of them. */
+/** Keeps held locks from garbage collection, which would release them. */
 const held = new Set<Database.Database>();
 
-/** Takes the lock in the file `path` or throws CONFLICT, naming the process that holds it. */
+/** Takes the lock in the file `path`. Throws CONFLICT with the process that holds it. */
 export function takeLock(path: string, pid: number): Lock {
   const db = new Database(path, { timeout: 0 });
   try {
-    // The holder's pid must be committed to be read by others, so the lock is let go for a moment; whoever
-    // takes it then is found by reading the pid back.
+    // Other processes can read the holder's pid only after a commit, which releases the lock for a moment.
+    // Reading the pid back detects a process that took the lock in between.
     db.exec(
       'BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY, pid INTEGER NOT NULL)',
     );
     db.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(pid);
     db.exec('COMMIT; BEGIN IMMEDIATE');
-    if (holder(db) !== pid) throw new Error('another process took the lock');
+    if (holder(db) !== pid)
+      throw new Error(`expected the lock of ${path} for process ${pid}, got another process`);
   } catch (error) {
     const by = holder(db);
     db.close();
     throw new GovError(
       'CONFLICT',
-      `expected ${path} to be free, but process ${by ?? 'unknown'} holds it; stop that process first`,
+      `expected ${path} to be free, got a lock: process ${by ?? 'unknown'} holds it; stop that process first`,
       { cause: error },
     );
   }

@@ -1,5 +1,5 @@
 /**
- * Whether a master key is the one that a log is sealed with, by what the log itself has, whatever stands beside it.
+ * Checks whether a master key is the one that seals a log, using only the log's own bodies.
  * Proven by `test/host/data/master-key.test.ts`.
  */
 import { statSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { endOf, positionOf } from './position.ts';
 import { connectReader } from './reader.ts';
 import { fileOf, readSubjects } from './subjects.ts';
 
-/** Bodies that are looked at: the newest of the logs that were written to last. */
+/** The sample: the newest bodies of the last written logs. */
 const sampled = { logs: 8, bodies: 100 };
 
 /**
- * STORAGE_FAULT where a directory is sealed and there is no master key, or none of the newest sealed bodies opens with it.
- * Reads only; nothing where there is no database yet. Cost: up to 800 bodies.
+ * Throws STORAGE_FAULT if the directory is sealed but there is no master key, or the key opens none of the
+ * newest sealed bodies. Reads only. Does nothing if there is no database yet. Cost: up to 800 bodies.
  */
 export function refuseOtherMasterKeyOf(dataDir: string, masterKey: Uint8Array | undefined): void {
   const { main, subjects: path } = storeFiles(dataDir);
@@ -29,7 +29,7 @@ export function refuseOtherMasterKeyOf(dataDir: string, masterKey: Uint8Array | 
     sealWith(db, masterKey, subjects);
     if (!fits(db)) throw otherMasterKey(dataDir, masterKey === undefined ? 'none' : 'another one');
   } catch (error) {
-    // what is damaged is told by whoever reads on
+    // a later reader reports the damage
     if (troubleOf(error) !== 'fault') throw error;
   } finally {
     subjects?.close();

@@ -1,6 +1,8 @@
 /**
- * Numbered migrations. Each runs in one transaction together with its `user_version`, so a crash leaves the
- * version before or the version after, never between. Proven by `test/store/file/schema/tables.test.ts`.
+ * Numbered migrations of a database.
+ * Each runs in one transaction together with its `user_version`. A crash leaves the version before or the
+ * version after, never a state in between.
+ * Proven by `test/store/file/schema/tables.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Connection } from './connection.ts';
@@ -8,14 +10,14 @@ import type { Migration } from './schema/tables.ts';
 
 export const schemaVersion = (db: Connection): number => Number(db.pragma('user_version', { simple: true }));
 
-/** Brings a database to the newest version. CONFLICT for one that a newer program wrote. */
+/** Migrates a database to the newest version. Throws CONFLICT if a newer program wrote it. */
 export function migrate(db: Connection, migrations: readonly Migration[]): void {
   assertKnownVersion(db, migrations);
   for (const { version, sql } of migrations) {
     if (version <= schemaVersion(db)) continue;
     db.exec('BEGIN IMMEDIATE');
     try {
-      // where processes share a file, another one may have been first
+      // if processes share the file, another one may have migrated it first
       if (version > schemaVersion(db)) db.exec(sql);
       db.pragma(`user_version = ${Math.max(version, schemaVersion(db))}`);
       db.exec('COMMIT');
@@ -26,7 +28,7 @@ export function migrate(db: Connection, migrations: readonly Migration[]): void 
   }
 }
 
-/** CONFLICT for a database that a newer program wrote. */
+/** Throws CONFLICT if a newer program wrote the database. */
 export function assertKnownVersion(db: Connection, migrations: readonly Migration[]): void {
   const found = schemaVersion(db);
   const newest = migrations.at(-1)?.version ?? 0;

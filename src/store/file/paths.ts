@@ -1,4 +1,7 @@
-/** The files of a store. */
+/**
+ * The files of a store in its data directory.
+ * Proven by `test/plane/copies.test.ts`.
+ */
 import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
@@ -6,15 +9,15 @@ import { GovError } from '../../contract/problems.ts';
 export const storeFiles = (dataDir: string) => ({
   main: join(dataDir, 'gov.db'),
   heads: join(dataDir, 'heads.db'),
-  /** Keys of subjects, where there is a master key. */
+  /** Keys of subjects, if there is a master key. */
   subjects: join(dataDir, 'subjects.db'),
   lock: join(dataDir, 'lock'),
   reserve: join(dataDir, 'reserve'),
 });
 
 /**
- * Makes a file that only its owner reads; SQLite gives its -wal and -shm the same mode. One that exists is not
- * even opened: closing it would drop the locks that this process may hold on it.
+ * Creates a file that only its owner can read. SQLite gives its -wal and -shm files the same mode. It does
+ * not open an existing file, because closing it would drop the locks that this process may hold on it.
  */
 export function makePrivate(path: string): void {
   try {
@@ -34,7 +37,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** STORAGE_FAULT where the directory, or a file of a store in it, may not be written. */
+/** Throws STORAGE_FAULT if the directory, or a file of a store in it, is not writable. */
 export function refuseReadOnly(dataDir: string): void {
   for (const path of [dataDir, ...Object.values(storeFiles(dataDir))]) refuseUnwritable(path);
 }
@@ -45,10 +48,10 @@ function refuseUnwritable(path: string): void {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
-    const why = code === 'EROFS' ? 'its file system is mounted read-only' : 'this user may not write it';
+    const why = code === 'EROFS' ? 'a read-only file system' : 'no write permission for this user';
     throw new GovError(
       'STORAGE_FAULT',
-      `expected ${path} to be writable, but ${why} (${code}); remount it, or serve as its owner`,
+      `expected a writable ${path}, got ${why} (${code}); remount it, or serve as its owner`,
       { cause },
     );
   }

@@ -1,9 +1,10 @@
 /**
- * What a process whose database is elsewhere remembers of signed heads: `heads.db` in its data directory, which
- * processes of one machine may share, so that a database restored from an old copy is found before it signs a second
- * history. A head is durable before it is signed; the event loop does not wait for the disk meanwhile: heads are
- * committed without a sync, and one sync of the write-ahead log serves all that wait for one. A crash of the machine
- * before that loses heads that nobody signed. Proven by `test/store/file/signed-heads.test.ts`.
+ * Signed heads on the machine of a process whose database is elsewhere: `heads.db` in its data directory.
+ * It detects a database restored from an old copy before that database signs a second history. Processes of
+ * one machine may share the file. A head is durable before its signature, and the event loop does not wait
+ * for the disk. Heads are committed without a sync; one sync of the write-ahead log serves all waiting
+ * callers. A crash of the machine before the sync loses only unsigned heads.
+ * Proven by `test/store/file/signed-heads.test.ts`.
  */
 import { accessSync, constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -18,28 +19,32 @@ import { storeFiles } from './paths.ts';
 
 export interface SignedHeads {
   find(origin: string): TreeHead | null;
-  /** The one that was raised last. */
+  /** The last raised head. */
   newest(): NamedHead | null;
-  /** Resolves once it is durable. A smaller size than the kept one changes nothing. STORAGE_FAULT where it is not. */
+  /**
+   * Resolves once the head is durable. A size below the stored one changes nothing. Rejects with
+   * STORAGE_FAULT if it is not durable.
+   */
   raise(origin: string, head: TreeHead): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SignedHeadsOptions {
-  /** Forget every head: what the database says is the truth. */
+  /** Forget every head: the database has the truth. */
   readonly rebuild?: boolean;
   readonly onWarning?: (text: string) => void;
 }
 
 /**
- * Opens the memory of a data directory. Where no file of it can be written or locked, heads are remembered until the
- * process ends, with a warning. STORAGE_FAULT where the file is damaged, CONFLICT where a newer release wrote it.
+ * Opens the heads file of a data directory. If no file there can be written or locked, warns and remembers
+ * heads until the process ends. Throws STORAGE_FAULT if the file is damaged, and CONFLICT if a newer release
+ * wrote it.
  */
 export function openSignedHeads(dataDir: string, options: SignedHeadsOptions = {}): SignedHeads {
   const { rebuild = false, onWarning } = options;
   const why = unfit(dataDir);
   if (why !== null) {
-    onWarning?.(`${dataDir} ${why}: signed heads are remembered until this process ends, and not beyond`);
+    onWarning?.(`${dataDir} ${why}: signed heads are remembered only until this process ends`);
     return volatileHeads();
   }
   const path = storeFiles(dataDir).heads;
@@ -57,9 +62,9 @@ export function openSignedHeads(dataDir: string, options: SignedHeadsOptions = {
         heads.raise(origin, head);
         await sync.now();
       } catch (cause) {
-        const detail = `expected to keep a head in ${path} before it is signed; look at its disk, then restart`;
+        const detail = `expected a durable head in ${path} before its signature, got an error; check its disk, then restart`;
         const failed = new GovError('STORAGE_FAULT', detail, { cause });
-        // after a sync that failed nobody knows what is on the disk
+        // after a failed sync the content of the disk is unknown
         if (cause instanceof Error && 'syscall' in cause) broken = failed;
         throw failed;
       }
@@ -71,14 +76,14 @@ export function openSignedHeads(dataDir: string, options: SignedHeadsOptions = {
   };
 }
 
-/** Why no database file can be kept in a directory, or null. */
+/** The reason why a directory cannot have a database file, or null. */
 export function unfit(dataDir: string): string | null {
   try {
     accessSync(dataDir, constants.W_OK);
     judgeFilesystem(dataDir);
     return null;
   } catch (error) {
-    return error instanceof GovError ? 'lies on a network file system' : 'cannot be written';
+    return error instanceof GovError ? 'is on a network file system' : 'cannot be written';
   }
 }
 
@@ -92,7 +97,7 @@ function forget(heads: Heads, onWarning: SignedHeadsOptions['onWarning']): void 
   heads.clear();
 }
 
-/** Syncs a file off the thread, one sync at a time: whoever waits for one that has not begun shares it. */
+/** Syncs a file outside the thread, one sync at a time. Callers share a sync that has not started. */
 function syncer(path: string): { now(): Promise<void>; close(): Promise<void> } {
   let file: FileHandle | undefined;
   let last: Promise<void> = Promise.resolve();

@@ -1,20 +1,23 @@
-/** Databases as of one moment, and copies of them, whatever is written meanwhile. Proven by `test/plane/data/backup.test.ts`. */
+/**
+ * Snapshots of databases, and copies of them during writes.
+ * Proven by `test/plane/data/backup.test.ts`.
+ */
 import Database from 'better-sqlite3';
 import { pageBytes, type Connection } from './connection.ts';
 import { opening } from './faults.ts';
 import { makePrivate, syncFile } from './paths.ts';
 
-/** 4 MiB between two turns. */
+/** 4 MiB between two turns of the event loop. */
 const pagesAtOnce = (4 * 1024 * 1024) / pageBytes;
 
 /**
- * A database of whichever program, as it is now, until it is closed. Where it is written to meanwhile, its write-ahead log
- * grows until then. STORAGE_FAULT where it cannot be read.
+ * Opens a snapshot of any program's database; it lasts until it is closed. Meanwhile the write-ahead log of a
+ * written database grows. Throws STORAGE_FAULT if it cannot be read.
  */
 export function snapshotOf(path: string): Connection {
   const db = opening(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 5000 }));
   try {
-    // it also keeps a copy from being begun anew by each commit
+    // the transaction also keeps commits from restarting a copy
     opening(path, () => db.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     return db;
   } catch (error) {

@@ -1,11 +1,14 @@
-/** Prepared statements of the write path, and inserts of many rows at once. */
+/**
+ * Named prepared statements of the write path, and inserts of many rows at once.
+ * Proven by `test/store/sqlite/faults.long.test.ts`.
+ */
 import type Database from 'better-sqlite3';
 import type { Connection, Value } from './connection.ts';
 import type { Faults } from './faults.ts';
 
 export type Statement<Row = unknown> = Pick<Database.Statement<Value[], Row>, 'run' | 'get' | 'all'>;
 
-/** Prepares a named statement; the name is what `Faults.before` is told. */
+/** Prepares a named statement. `Faults.before` gets the name. */
 export type Prepare = <Row = unknown>(name: string, sql: string) => Statement<Row>;
 
 export function preparer(db: Connection, faults: Faults | undefined): Prepare {
@@ -20,17 +23,17 @@ export function preparer(db: Connection, faults: Faults | undefined): Prepare {
   };
 }
 
-/** Inserts a row that is new. */
+/** Inserts a new row. */
 export const insertInto = (prepare: Prepare, table: string, columns: readonly string[]): Statement =>
   prepare(
     `insert ${table}`,
     `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   );
 
-/** Rows per statement: 16 halve the cost of a row against one, more gain nothing. */
+/** Rows per statement: 16 halve the cost of a row; more gain nothing. */
 const rowsAtOnce = 16;
 
-/** Collects rows of one table and inserts them sixteen at a time; `flush` inserts the rest. */
+/** Collects rows of one table and inserts them sixteen at a time. `flush` inserts the rest. */
 export class RowBuffer {
   private readonly many: Statement;
   private readonly one: Statement;
@@ -60,7 +63,7 @@ export class RowBuffer {
     this.values = [];
   }
 
-  /** The transaction failed. */
+  /** Call it after a failed transaction. */
   clear(): void {
     this.values = [];
   }

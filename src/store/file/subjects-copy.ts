@@ -1,5 +1,5 @@
 /**
- * The keys of subjects beside a copy of the log, so that the two fit, whatever is recorded and erased meanwhile.
+ * Copies the keys of subjects with a log, so that both fit despite records and erasures meanwhile.
  * Proven by `test/plane/data/backup-subjects.test.ts`.
  */
 import { connect, type Connection, type Value } from './connection.ts';
@@ -9,15 +9,15 @@ import { snapshotOf } from './snapshot.ts';
 import { destroyAgain, lacksSubjects, openSubjects } from './subjects.ts';
 
 /**
- * The log and its keys, each as of one moment, and no erasure between the two: every key that a body of the log is sealed
- * with is there, but for what the log itself has erased. Both are to be closed.
+ * Snapshots of the log and its keys, without an erasure in between. Every key that seals a body of the log is
+ * present, except those that the log itself erased. The caller closes both.
  */
 export function snapshotsOf(dataDir: string): { readonly main: Connection; readonly subjects: Connection } {
   const files = storeFiles(dataDir);
   for (;;) {
     const main = snapshotOf(files.main);
     const subjects = snapshotOf(files.subjects);
-    // a key is destroyed after its erasure is in the log, and made before anything that it seals
+    // a key is destroyed after the commit of its erasure, and created before the first body that it seals
     const now = snapshotOf(files.main);
     const isBetween = erasedIn(now) !== erasedIn(main);
     now.close();
@@ -29,7 +29,10 @@ export function snapshotsOf(dataDir: string): { readonly main: Connection; reado
 const erasedIn = (main: Connection): number =>
   main.prepare<Value[], number>('SELECT count(*) FROM erased_key').pluck().get() ?? 0;
 
-/** Destroys in a copy what its log says is destroyed: a process may have stopped, or been copied, in between. */
+/**
+ * Destroys the keys in a copy that its log marks as destroyed. A stop or a copy between the two steps leaves
+ * such keys.
+ */
 export const destroyInCopy = (dataDir: string): void =>
   inCopy(dataDir, (log, path) => {
     const subjects = openSubjects(path);
@@ -40,7 +43,7 @@ export const destroyInCopy = (dataDir: string): void =>
     }
   });
 
-/** Whether the keys of a log that nobody serves have to be put beside it. */
+/** Whether the keys of a log that no process serves are missing. */
 export const hasNoSubjects = (dataDir: string): boolean => inCopy(dataDir, lacksSubjects);
 
 function inCopy<Result>(dataDir: string, look: (log: Connection, path: string) => Result): Result {

@@ -1,8 +1,9 @@
 /**
- * `subjects.db`: the keys of subjects (`src/store/erasure/subject-keys.ts`), in a file of their own, so that copies of the log do not
- * hold them. A secret is destroyed by writing zeros over it where it stands: rows are only ever added at the end and
- * changed in place, so no page holds a second copy of one, and the write-ahead log is cut at once. The log remembers which
- * file it belongs to; a start without that file is refused, since all about subjects would be unreadable.
+ * `subjects.db`: the keys of subjects (`src/store/erasure/subject-keys.ts`), in a separate file, so that
+ * copies of the log lack them.
+ * Destroying a secret overwrites it in place with zeros. Rows are only added at the end and changed in place,
+ * so no page has a second copy of a secret, and the write-ahead log is cut at once. The log stores the id of
+ * its key file. A start without that file fails, since all bodies about subjects would be unreadable.
  * Proven by `test/store/erasure/subject-keys.test.ts`.
  */
 import { randomBytes } from 'node:crypto';
@@ -46,7 +47,7 @@ BEGIN SELECT RAISE(ABORT, 'subject_key is append-only'); END;
   },
 ];
 
-/** Opens the file, which is made where it is absent. Throws as `connect`. */
+/** Opens the file and creates it if it is missing. Throws like `connect`. */
 export function openSubjects(path: string, options: { readonly?: boolean } = {}): Connection {
   const { readonly = false } = options;
   if (!readonly) makePrivate(path);
@@ -56,7 +57,7 @@ export function openSubjects(path: string, options: { readonly?: boolean } = {})
       if (!readonly) {
         migrate(db, migrations);
         db.pragma('secure_delete = 1');
-        db.pragma('wal_autocheckpoint = 256'); // keys are made seldom, so nobody copies on purpose
+        db.pragma('wal_autocheckpoint = 256'); // keys are rare, so no code starts checkpoints
       }
       return db;
     } catch (error) {
@@ -73,13 +74,14 @@ export function subjectsInMemory(): Connection {
   return db;
 }
 
-/** Opens it to read only; null where it is not there, or empty: the next start begins it anew. */
+/** Opens the file read-only. Null if it is missing or empty; the next start then fills it. */
 export const readSubjects = (path: string): Connection | null =>
   (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0 ? openSubjects(path, { readonly: true }) : null;
 
 /**
- * The keys of a log that is about to be written: opened, held against what the log says, and whatever an erasure
- * destroyed before a crash, or in a copy that is older, destroyed. STORAGE_FAULT where the file is not that of the log.
+ * Opens the keys of a log for writing and compares the file's id with the log. Destroys keys that an erasure
+ * destroyed before a crash, or that an older copy of the file still has. Throws STORAGE_FAULT if the file
+ * belongs to another log.
  */
 export function openOwnSubjects(path: string, main: Connection): Connection {
   const known = fileOf(main);
@@ -92,7 +94,7 @@ export function openOwnSubjects(path: string, main: Connection): Connection {
     make.run(known ?? randomBytes(16).toString('base64url'));
     const own = idOf(subjects);
     if (known === null) main.prepare<Value[]>('INSERT INTO key_file (one, file_id) VALUES (1, ?)').run(own);
-    else if (known !== own) throw otherFile(path, 'that of another one');
+    else if (known !== own) throw otherFile(path, 'those of another log');
     destroyAgain(main, subjects);
     return subjects;
   } catch (error) {
@@ -101,26 +103,26 @@ export function openOwnSubjects(path: string, main: Connection): Connection {
   }
 }
 
-/** The id of the file that a log has its keys in; null where it was never given a master key. */
+/** The id of the key file of a log. Null if the log never had a master key. */
 export const fileOf = (main: Connection): string | null =>
   main.prepare<Value[], string>('SELECT file_id FROM key_file').pluck().get() ?? null;
 
 const idOf = (subjects: Connection): string =>
   subjects.prepare<Value[], string>('SELECT file_id FROM file').pluck().get() ?? '';
 
-/** Whether the keys of a log are not there. */
+/** Whether the key file of a log is missing. */
 export const lacksSubjects = (main: Connection, path: string): boolean =>
   fileOf(main) !== null && !existsSync(path);
 
-/** STORAGE_FAULT where `openOwnSubjects` would refuse; reads only. */
+/** Throws STORAGE_FAULT if `openOwnSubjects` would. Reads only. */
 export function refuseOtherSubjects(main: Connection, path: string): void {
   const known = fileOf(main);
   if (known === null) return;
   if (!existsSync(path)) throw otherFile(path, 'none');
-  if (statSync(path).size === 0) return; // begun anew
+  if (statSync(path).size === 0) return; // a new file
   const subjects = openSubjects(path, { readonly: true });
   try {
-    if (idOf(subjects) !== known) throw otherFile(path, 'that of another one');
+    if (idOf(subjects) !== known) throw otherFile(path, 'those of another log');
   } finally {
     subjects.close();
   }
@@ -129,14 +131,14 @@ export function refuseOtherSubjects(main: Connection, path: string): void {
 const otherFile = (path: string, got: string): GovError =>
   new GovError(
     'STORAGE_FAULT',
-    `expected the keys of subjects of this log in ${path}, got ${got}; put the newest copy of subjects.db there, which ` +
-      'backups hold only if they were made with --with-keys. Where it is lost for good, so is what it sealed: an empty ' +
-      'file there serves on without it',
+    `expected the keys of subjects of this log in ${path}, got ${got}; put the newest copy of subjects.db there; ` +
+      'only backups made with --with-keys contain it. If it is permanently lost, so are the bodies that it sealed: ' +
+      'create an empty file there to start without them',
   );
 
 /**
- * Destroys what the log says was destroyed: the end of a crash, or of an older copy of the file. False where somebody reads
- * the file, which then has the bytes until its write-ahead log is cut.
+ * Destroys the keys that the log marks as destroyed, after a crash or in an older copy of the file. False if
+ * a reader uses the file: its bytes then stay until the write-ahead log is cut.
  */
 export function destroyAgain(main: Connection, subjects: Connection): boolean {
   const erased = main.prepare<Value[], string>('SELECT DISTINCT key_id FROM erased_key').pluck();
@@ -155,7 +157,7 @@ interface KeyRow {
   readonly secret: Buffer;
 }
 
-/** A key by its id; null where it is destroyed, or not there. Cost: 4 µs. */
+/** Finds a key by its id. Null if it is destroyed or missing. Cost: 4 µs. */
 export function keyReader(subjects: Connection): (keyId: string) => SubjectKey | null {
   const find = subjects.prepare<Value[], Buffer>('SELECT secret FROM subject_key WHERE key_id = ?').pluck();
   return (id) => {
@@ -175,7 +177,10 @@ export function keyStateReader(subjects: Connection): (keyId: string) => KeyStat
 
 const isDestroyed = (secret: Buffer): boolean => secret.equals(noSecret);
 
-/** The keys of a subject that are not destroyed, the newest first: one, beside what a crash left unused. */
+/**
+ * The keys of a subject that are not destroyed, newest first. There is one, plus unused ones that a crash
+ * left.
+ */
 export function subjectReader(subjects: Connection): (project: number, subject: string) => SubjectKey[] {
   const find = subjects.prepare<Value[], KeyRow>(
     'SELECT key_id, secret FROM subject_key WHERE project = ? AND subject = ? ORDER BY no DESC',
@@ -187,13 +192,16 @@ export function subjectReader(subjects: Connection): (project: number, subject: 
       .map(({ key_id: id, secret }) => ({ id, secret }));
 }
 
-/** A transaction that is open until the log says, durably, that the keys are destroyed: nobody else holds the file then. */
+/**
+ * A transaction that stays open until the log durably marks the keys as destroyed. No other process can hold
+ * the file meanwhile.
+ */
 export interface KeyDestroyer {
-  /** Writes zeros over secrets; leaves nothing behind where it throws. */
+  /** Overwrites secrets with zeros. If it throws, nothing has changed. */
   begin(keyIds: readonly string[]): void;
-  /** Durably. A crash before it returns leaves them to the next start. */
+  /** Durable when it returns. After a crash before that, the next start destroys the keys. */
   commit(): void;
-  /** The log does not say so. */
+  /** Call it if the log does not mark the keys as destroyed. */
   undo(): void;
 }
 

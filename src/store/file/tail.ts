@@ -1,6 +1,7 @@
 /**
- * What a start checks before it serves: that the newest leaves of each tree are what their hashes say, and
- * that these hashes lead to the head. `fsck` checks the rest. Proven by `test/store/fsck/tamper.test.ts`.
+ * The check of a start: the newest leaves of each tree match their hashes, and these lead to the head (RFC
+ * 6962 §2.1).
+ * `fsck` checks the rest. Proven by `test/store/fsck/tamper.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { leafHash, merkleRoot } from '../../core/merkle/tree.ts';
@@ -14,15 +15,18 @@ import type { TreeName } from '../port/store.ts';
 import { recordTable } from '../append/trees.ts';
 
 /**
- * Projects whose logs a service looks at before it serves: those that were written to last, which a crash may have
- * reached. Of every other, each leaf is looked at when it is read, the tiles when the log is extended, and what was signed
- * when it is signed again; a plane looks at all.
+ * Number of projects that a service checks before it serves: the last written ones, which a crash may have
+ * damaged. In the other projects each leaf is checked when it is read, the tiles when the log is extended,
+ * and signed heads when they are signed again. A plane checks all.
  */
 export const startedProjects = 1000;
 
 const tailLeaves = 10_000;
 
-/** Verifies the newest 10,000 leaves of trees; STORAGE_FAULT with the position. Cost: 50 ms a tree at most. */
+/**
+ * Verifies the newest 10,000 leaves of trees. Throws STORAGE_FAULT with the position. Cost: at most 50 ms a
+ * tree.
+ */
 export function verifyTails(db: Connection, logs: Iterable<LogHead> = logHeads(db)): void {
   const verifyRecords = recordVerifier(db);
   const verifyTiles = tileVerifier(db);
@@ -61,7 +65,7 @@ function recordVerifier(db: Connection): Verify {
       batch = [];
     };
     for (const row of rows[tree].iterate(positionOf(project, expected), endOf(project))) {
-      // below the floor events were pruned
+      // events below the floor are pruned
       expected = Math.max(expected, Math.min(floor, row.idx));
       if (row.idx !== expected) throw broken(origin, expected, 'a record', 'none');
       if (row.idx >= size) throw broken(origin, row.idx, `no leaf at or beyond the head, ${size}`, 'one');
@@ -73,7 +77,7 @@ function recordVerifier(db: Connection): Verify {
   };
 }
 
-/** The full tiles of the tail against their parents, and the head against all tiles. */
+/** Checks the full tiles of the tail against their parents, and the head against all tiles. */
 function tileVerifier(db: Connection): Verify {
   const read = tileReader(db);
   return ({ project, tree, origin, size, root }) => {

@@ -1,4 +1,7 @@
-/** Hash tiles in rows, as `src/store/append/tile-parts.ts` cuts them; triggers hold a row to growing. */
+/**
+ * Hash tiles (C2SP tlog-tiles) in rows; `src/store/append/tile-parts.ts` defines the parts.
+ * Triggers allow a row only to grow. Proven by `test/store/file/schema/tables.test.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import { hashBytes } from '../../core/merkle/tree.ts';
 import { tileWidth, type TileEdge } from '../../core/merkle/tile.ts';
@@ -8,7 +11,7 @@ import type { Prepare } from './statement.ts';
 import { changedParts, partHashes } from '../append/tile-parts.ts';
 import { treeNumber } from '../append/trees.ts';
 
-/** Stores what `edge.changed()` says; `storedSize` is the tree size that the tables hold. */
+/** Stores the rows of `edge.changed()`. `storedSize` is the tree size in the tables. */
 export type TileWriter = (
   project: number,
   tree: TreeName,
@@ -34,7 +37,7 @@ export type TileReader = (
   tile: { readonly level: number; readonly index: number },
 ) => Buffer;
 
-/** All hashes stored of a tile, none where it is not known. */
+/** All stored hashes of a tile; empty for an unknown tile. */
 export function tileReader(db: Connection): TileReader {
   const parts = db
     .prepare<Value[], Buffer>(
@@ -45,7 +48,7 @@ export function tileReader(db: Connection): TileReader {
     Buffer.concat(parts.all(project, treeNumber(tree), level, index));
 }
 
-/** The stored leaf hashes of given indexes, in their order; STORAGE_FAULT where one is missing. */
+/** The stored leaf hashes of given indexes, in their order. Throws STORAGE_FAULT if one is missing. */
 export type LeafHashReader = (project: number, tree: TreeName, indexes: readonly number[]) => Buffer[];
 
 export function leafHashReader(db: Connection): LeafHashReader {
@@ -67,7 +70,7 @@ export function leafHashReader(db: Connection): LeafHashReader {
       }
       const at = (index % partHashes) * hashBytes;
       if (hashes.length < at + hashBytes) {
-        throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${index} is missing; run fsck`);
+        throw new GovError('STORAGE_FAULT', `expected the hash of ${tree} leaf ${index}, got none; run fsck`);
       }
       return hashes.subarray(at, at + hashBytes);
     });

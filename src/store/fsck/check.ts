@@ -1,4 +1,7 @@
-/** What the parts of fsck share, and what fsck reports. */
+/**
+ * `fsck`: the report, and the parts of the check that its files share.
+ * Proven by `test/store/fsck/run.test.ts`.
+ */
 import type { KeyHistory } from '../../core/note/key-history.ts';
 import type { VerifierKey } from '../../core/note/key.ts';
 import type { Organizations } from './tenants/organization-life.ts';
@@ -48,7 +51,9 @@ export type FsckKind =
   | 'file_corrupt';
 
 export interface FsckProblem {
-  /** Where: `prj_…/audit/123`, `prj_…/metering/5`, `prj_…/run/R`, `prj_…/audit/tile/1/0`, … */
+  /**
+   * The place of the problem: `prj_…/audit/123`, `prj_…/metering/5`, `prj_…/run/R`, `prj_…/audit/tile/1/0`, …
+   */
   readonly position: string;
   readonly kind: FsckKind;
   readonly expected: string;
@@ -57,15 +62,15 @@ export interface FsckProblem {
 
 export interface FsckReport {
   readonly ok: boolean;
-  /** At most 1000 of them. */
+  /** The first 1000 problems. */
   readonly problems: readonly FsckProblem[];
-  /** All problems found. */
+  /** Number of all problems. */
   readonly found: number;
   readonly projects: number;
   /** Audit and metering leaves read. */
   readonly leaves: number;
   readonly checkpoints: number;
-  /** Bodies about subjects that were not looked into, since the keys of subjects are not there. */
+  /** Bodies about subjects that were not opened, because the keys of subjects are missing. */
   readonly unopened: number;
   readonly deep: boolean;
 }
@@ -76,23 +81,29 @@ export type JudgeNote = (
   inForce: readonly VerifierKey[] | null,
 ) => string | null;
 
-/** The time in seconds of the service's own cosignature in a note, or why there is none that holds. */
+/**
+ * Returns the time, in seconds, of the service's own cosignature in a note. Returns a text with the reason if
+ * none is valid.
+ */
 export type JudgeReceipt = (note: string) => number | string;
 
-/** What the parts of the check share. */
+/** The context that all parts of the check get. */
 export interface Check {
   readonly db: Connection;
   readonly deep: boolean;
   readonly judgeNote: JudgeNote | undefined;
   readonly judgeReceipt: JudgeReceipt | undefined;
-  /** By the number of a project, as far as its audit log was read: the keys that sign it, where it says so. */
+  /**
+   * The keys that sign a log, by number of the project. Contains the audit leaves read so far, and only logs
+   * that name their keys.
+   */
   readonly keys: Map<number, KeyHistory>;
   readonly organizations: Organizations;
   problem(position: string, kind: FsckKind, what: { expected: string; got: string }): void;
-  /** A step of leaves was read; lets the event loop turn. */
+  /** Counts a step of leaves; lets the event loop turn. */
   read(leaves: number): Promise<void>;
   checkpoint(): void;
-  /** A body could not be looked into. */
+  /** Counts a body that could not be opened. */
   unopened(): void;
 }
 
@@ -102,7 +113,7 @@ export interface CheckedProject {
   readonly organizationId: string;
   readonly auditOrigin: string;
   readonly meteringOrigin: string;
-  /** Both heads of one moment: leaves below them do not change any more. */
+  /** Both heads from one transaction. Leaves below them never change. */
   readonly auditSize: number;
   readonly meteringSize: number;
 }

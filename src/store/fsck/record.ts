@@ -1,16 +1,19 @@
-/** `fsck`: reading a record that may be anything, and what a part of the check does with it. */
+/**
+ * `fsck`: reads a record of any content, and defines a part of the check that reads records.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 import { disclosuresMatch } from '../../core/event/bodies.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { EventRecord } from '../../core/event/record.ts';
 
-/** A part of the check that sees the records that are no events, in index order. */
+/** A part of the check that gets the records other than events, in index order. */
 export interface RecordCheck {
   visit(index: number, record: JsonObject, committed: Committed): void;
   finish(): void;
 }
 
-/** Opens the committed members of a record; none of them where its body is not the one that was logged. */
+/** Opens the committed members of a record. Returns none of them if the body is altered or missing. */
 export type Committed = () => ReadonlyMap<string, Json>;
 
 export const committedBy = (row: {
@@ -25,7 +28,7 @@ export const committedBy = (row: {
       : new Map();
 };
 
-/** A member of a record that may be anything, as it is shown and compared. */
+/** The text of a record's member, for display and comparison. The member may have any type. */
 export const shown = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
@@ -33,7 +36,10 @@ export type AnyRecord = Omit<EventRecord, 'type'> & { type: string };
 
 const eventTexts = ['eventId', 'runId', 'eventType', 'timestamp', 'serverTimestamp'] as const;
 
-/** Null where the text is not what the sequencer writes. Members of records that are no events may be anything. */
+/**
+ * Returns null if the sequencer could not have written the text. Records other than events may have any
+ * members.
+ */
 export function parseRecord(record: string): AnyRecord | null {
   try {
     const value = readJson(record) as JsonObject;

@@ -1,12 +1,19 @@
 /**
- * Checks a data directory from the records up: records → leaf hashes → tiles → heads and every signed
- * checkpoint; runs gap-free, server time monotonic, counters; bodies against what records committed to;
- * metering leaves against the audit leaves they cover, months against metering leaves; policies, the risk router's
- * configuration, approvals, replays, proofs, graphs and the index of decisions against their leaves; keys, data planes,
- * projects and organizations against the system events; reports of data planes, and what follows from them. Reads only,
- * also beside a serving process; memory grows with log n, policy versions, keys and data planes, and organizations.
- * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`, `test/store/fsck/tamper-governed.test.ts`, `test/store/fsck/tamper-proved.test.ts` and
- * `test/store/fsck/tamper-reports.test.ts` beside it, `test/host/data/tamper-receipts.long.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
+ * Checks a data directory from the records up, `gov log fsck`.
+ * It reads only, and a process may serve the directory meanwhile. It checks:
+ * - records → leaf hashes → tiles → heads and every signed checkpoint (RFC 6962 §2.1);
+ * - runs without gaps, monotonic server time, and counters;
+ * - bodies against the commitments of records;
+ * - metering leaves against the audit leaves that they cover, and months against metering leaves;
+ * - policies, the risk router's configuration, approvals, replays, proofs, graphs and the index of decisions
+ *   against their leaves;
+ * - keys, data planes, projects and organizations against the system events;
+ * - reports of data planes, and the counters that follow from them.
+ * Memory grows with log n, policy versions, keys, data planes and organizations.
+ * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`,
+ * `test/store/fsck/tamper-governed.test.ts`, `test/store/fsck/tamper-proved.test.ts`,
+ * `test/store/fsck/tamper-reports.test.ts`, `test/host/data/tamper-receipts.long.test.ts` and
+ * `test/host/data/tamper-tenants.long.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
@@ -29,27 +36,28 @@ import type { FsckProblem, FsckReport, JudgeNote, JudgeReceipt, Check, CheckedPr
 
 export interface FsckOptions {
   readonly dataDir: string;
-  /** That bodies are sealed with. */
+  /** The master key that seals bodies. */
   readonly masterKey?: Uint8Array | undefined;
-  /** Keys of subjects, where they are not in a file beside the log; the caller closes it. */
+  /** Keys of subjects that are not in a file next to the log. The caller closes it. */
   readonly subjects?: Connection;
-  /** Also every disclosure, every metering reference, and the file's own structure. */
+  /** Also checks every disclosure, every metering reference, and the file's own structure. */
   readonly deep?: boolean;
   readonly onProgress?: (progress: { readonly done: number; readonly of: number }) => void;
   /**
-   * Why a checkpoint note’s signature does not hold for an origin, null where it does; asked when deep. `inForce`: the
-   * keys that the leaves below it say sign it; null where the log does not say.
+   * Returns the fault of a checkpoint note's signature for an origin, or null. Used only if `deep`.
+   * `inForce`: the signing keys according to the leaves below the checkpoint; null if the log does not name
+   * them.
    */
   readonly judgeNote?: JudgeNote;
-  /** Of what a service cosigned for data planes; asked when deep. */
+  /** Judges the service's cosignatures for data planes. Used only if `deep`. */
   readonly judgeReceipt?: JudgeReceipt;
-  /** Of an installation that is checked in parts, whose owner compares them at the end. */
+  /** For an installation that is checked in parts. The caller compares the organizations at the end. */
   readonly organizations?: Organizations;
 }
 
 const keptProblems = 1000;
 
-/** Throws NOT_FOUND where there is no database; STORAGE_FAULT or CONFLICT where it cannot be opened. */
+/** Throws NOT_FOUND if there is no database, and STORAGE_FAULT or CONFLICT if it cannot be opened. */
 export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
   const { dataDir, deep = false, onProgress, judgeNote, judgeReceipt } = options;
   const files = storeFiles(dataDir);
@@ -113,7 +121,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
   }
 }
 
-/** Runs one part; where pages of the file cannot be read, that is a problem, and the other parts go on. */
+/** Runs one part. Unreadable pages of the file become a problem, and the next parts still run. */
 async function readable(check: Check, position: string, part: () => void | Promise<void>): Promise<void> {
   try {
     await part();
@@ -137,7 +145,7 @@ function checkedProjects(db: Connection): CheckedProject[] {
     .all();
 }
 
-/** SQLite's own check of pages and indexes; it does not see altered contents of rows. */
+/** SQLite's own check of pages and indexes. It does not detect altered contents of rows. */
 function checkFile(check: Check): void {
   for (const row of check.db.pragma('integrity_check(100)') as { integrity_check: string }[]) {
     if (row.integrity_check === 'ok') continue;

@@ -1,12 +1,16 @@
+/**
+ * The start positions of lists that have no cursor yet, and the error of a full write queue.
+ * Both engines use them. Proven by `test/store/suite/log/lists.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 
-/** Later than any time, beyond any index and any version: where a list starts that has no position yet. */
+/** Above any time, index and version: where a list without a position starts. */
 export const endOfTime = Number.MAX_SAFE_INTEGER;
-/** After every id. */
+/** Sorts after every id. */
 export const endOfIds = '~';
 
-/** What a write is refused with where too many wait. */
+/** The error for a write that finds the queue full. */
 export const overloaded = (): GovError =>
   new GovError(
     'OVERLOADED',

@@ -1,43 +1,46 @@
 /**
- * Who asks for a change that must not outlive the credential it is asked with: what makes, changes or ends credentials,
- * changes projects, decides approvals. A process believes a credential for some seconds after it was looked up, so it is
- * judged once more in the transaction of the change, by its row as it stands there. Whoever ends or narrows the
- * credential meanwhile is either before that, and the change is refused, or after it.
+ * The check of the caller's credential inside the transaction of a change.
+ * A process trusts a credential for some seconds after it looked the credential up. Some changes must not
+ * outlive the credential of their caller: those that create, change or end credentials, change projects, or
+ * decide approvals. For these the store reads the credential's row again in the transaction and judges it. If
+ * another process ends or narrows the credential first, the store refuses the change; otherwise the change
+ * comes first.
  * Proven by `test/store/suite/tenancy/callers.ts` and `test/store/postgres/callers.test.ts`.
  */
 import { isRevoked, refusedCredential, requireScopes, type KeyLife } from '../../core/credential.ts';
 
-/** As the store knows it: SHA-256 of a key, or of the token of a session. */
+/** The credential as the store knows it: the SHA-256 of a key, or of the token of a session. */
 export interface Credential {
   readonly kind: 'key' | 'session';
   readonly digest: Uint8Array;
 }
 
 /**
- * Refused with INVALID_CREDENTIAL where the credential is unknown, revoked, ended, expired at `atMs`, or of a project that
- * is deleted; INSUFFICIENT_SCOPE where it lacks one of these scopes. It stands before the effects that it is asked for.
+ * Refuses with INVALID_CREDENTIAL if the credential is unknown, revoked, ended or expired at `atMs`, or if
+ * its project is deleted. Refuses with INSUFFICIENT_SCOPE if it lacks one of these scopes. This effect comes
+ * before the effects that need it.
  */
 export interface RequiredCaller {
   readonly kind: 'requireCaller';
   readonly credential: Credential;
-  /** All that the change relies on: of the operation, and what it gives to others. */
+  /** All scopes that the change needs: those of the operation, and those that it grants to others. */
   readonly scopes: readonly string[];
   readonly atMs: number;
 }
 
-/** What of a credential decides, of the moment of the transaction. */
+/** The parts of a credential that decide, read in the transaction. */
 export type CallerState =
   | (KeyLife & {
       readonly kind: 'key';
       readonly scopes: readonly string[];
       readonly expiresMs: number | null;
-      /** Of its project. */
+      /** When its project was deleted. */
       readonly deletedMs: number | null;
     })
   /** A person has every scope. */
   | { readonly kind: 'session'; readonly expiresMs: number; readonly endedMs: number | null };
 
-/** `state`: null where the credential is unknown. */
+/** `state`: null if the credential is unknown. Throws INVALID_CREDENTIAL and INSUFFICIENT_SCOPE. */
 export function judgeCaller(state: CallerState | null, { scopes, atMs }: RequiredCaller): void {
   if (state === null || hasEnded(state, atMs)) throw refusedCredential();
   if (state.kind === 'key') requireScopes(state.scopes, scopes);
@@ -49,7 +52,7 @@ function hasEnded(state: CallerState, atMs: number): boolean {
   return state.deletedMs !== null || isRevoked(state, atMs);
 }
 
-/** Of a row of `api_key` with the profile of its project, if it has one. */
+/** A row of `api_key`, joined with the profile of its project if there is one. */
 export interface CallerKeyRow {
   key_id: string;
   scopes: string;
@@ -68,7 +71,7 @@ export const callerKeyOf = (row: CallerKeyRow): Extract<CallerState, { kind: 'ke
   deletedMs: row.deleted_ms,
 });
 
-/** Of a row of `session`. */
+/** A row of `session`. */
 export interface CallerSessionRow {
   expires_ms: number;
   ended_ms: number | null;

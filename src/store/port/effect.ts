@@ -1,4 +1,7 @@
-/** Rows that are written in the transaction of a request. */
+/**
+ * Effects: the rows that a request writes in the transaction of its leaves.
+ * `src/store/append/effects.ts` judges them. Proven by `test/store/suite/log/work.ts`.
+ */
 import type { ExportEffect } from './exports.ts';
 import type { TenantEffect } from './tenancy.ts';
 import type {
@@ -11,8 +14,8 @@ import type {
 } from './rows.ts';
 
 /**
- * Rows written in the transaction of a request. A refused effect refuses the whole request alone. `leaf`: the
- * position in the request of a leaf that is appended by it, whose place in the log the row names.
+ * If the store refuses one effect, it refuses the whole request and no other. `leaf`: the position in the
+ * request of the leaf whose index the row stores.
  */
 export type Effect =
   | GovernanceEffect
@@ -29,16 +32,16 @@ export type Effect =
       readonly declaration: string;
       readonly atMs: number;
     }
-  /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED when it is sealed already. */
+  /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED if the graph is already sealed. */
   | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
-  /** Refused with CONFLICT when the lease was lost meanwhile. */
+  /** Refused with CONFLICT if the worker has lost its lease. */
   | {
       readonly kind: 'completeJob';
       readonly jobId: string;
       readonly lease: string;
       readonly result: string;
-      /** JSON of what lists show of the result; null where they show nothing of it. */
+      /** JSON of the part of the result that lists show; null if they show nothing. */
       readonly summary?: string | null;
       readonly atMs: number;
     };

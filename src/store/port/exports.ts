@@ -1,6 +1,7 @@
 /**
- * Exports as a store keeps them: what was asked for, as the log stood then, and what came of it. The work is a job of
- * the same queue as others; the artifact lies with `Artifacts`.
+ * Exports as a store keeps them: the request, the size of the log at that time, and the result.
+ * The work is a job in the common queue. The artifact is in `Artifacts`.
+ * Proven by `test/store/suite/governance/exports.ts`.
  */
 import type { ExportFormat, ExportResource, ExportStatus } from '../../contract/exports.ts';
 import type { ByAge, StoredGraph, StoredProof } from './rows.ts';
@@ -15,12 +16,12 @@ export interface StoredExport {
   /** Canonical JSON of the filters. */
   readonly filters: string;
   readonly includeProof: boolean;
-  /** The audit log when it was asked for: rows are those of leaves below it. */
+  /** Size of the audit log when the export was requested. It holds rows of leaves below this size only. */
   readonly treeSize: number;
   readonly createdMs: number;
   /**
-   * Judged at the time of the read: pending, processing and failed as its job is; completed, and expired from
-   * `expiresMs` on.
+   * Computed at the time of the read. Before completion it is the status of the job; then `completed`, and
+   * `expired` from `expiresMs` on.
    */
   readonly status: ExportStatus;
   readonly startedMs: number | null;
@@ -30,7 +31,7 @@ export interface StoredExport {
 }
 
 export interface ExportDone {
-  /** Names the artifact among those of attempts that were not completed. */
+  /** Names this artifact; artifacts of attempts that did not complete have other names. */
   readonly artifact: string;
   readonly rowCount: number;
   readonly sizeBytes: number;
@@ -42,20 +43,21 @@ export interface ExportDone {
   readonly expiresMs: number;
 }
 
-/** Exports of a project: those it has, or may have. */
+/** Numbers of exports of a project: those that it has, or the most that it may have. */
 export interface ExportHolding {
   /** Not finished. */
   readonly open: number;
-  /** With an artifact, also one past its time until it is removed. */
+  /** With an artifact. An expired artifact counts until it is removed. */
   readonly kept: number;
-  /** Of those artifacts. */
+  /** Bytes of those artifacts. */
   readonly keptBytes: number;
 }
 
 export type ExportEffect =
   /**
-   * With the `enqueueJob` of its job (type `export`, which /jobs does not list) in the same request. RATE_LIMITED where as
-   * many as may be are not finished, EXPORT_LIMIT where those and the kept ones are as many, or large, as may be.
+   * Comes with the `enqueueJob` of its job (type `export`, which /jobs does not list) in the same request.
+   * Refused with RATE_LIMITED if `most.open` exports are not finished. Refused with EXPORT_LIMIT if open and
+   * kept exports reach `most.kept`, or their bytes reach `most.keptBytes`.
    */
   | {
       readonly kind: 'createExport';
@@ -63,8 +65,8 @@ export type ExportEffect =
       readonly exported: Omit<StoredExport, 'status' | 'startedMs' | 'errorSummary' | 'done'>;
     }
   /**
-   * With the `completeJob` of its job in the same request. CONFLICT where it is complete already, EXPORT_LIMIT where the
-   * project would keep more bytes.
+   * Comes with the `completeJob` of its job in the same request. Refused with CONFLICT if the export is
+   * already complete, and with EXPORT_LIMIT if the project would keep more than `most.keptBytes`.
    */
   | {
       readonly kind: 'finishExport';
@@ -86,19 +88,20 @@ export interface ExportReader {
     filter: { readonly resource?: ExportResource; readonly status?: ExportStatus; readonly atMs: number },
     page: Page<ByAge>,
   ): Promise<StoredExport[]>;
-  /** Proofs whose leaf has an index below `beforeIndex`, in the order of the log; `after` is a leaf index. */
+  /** Proofs with a leaf index below `beforeIndex`, in the order of the log. `after` is a leaf index. */
   loggedProofs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredProof[]>;
-  /** The newest graph of each run below `beforeIndex`; as above. */
+  /** The newest graph of each run below `beforeIndex`, in the order of the log. `after` is a leaf index. */
   loggedGraphs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredGraph[]>;
   heldExports(projectId: string): Promise<ExportHolding>;
-  /** Completed ones of all projects with at least so many bytes, first those that were completed first. */
+  /** Completed exports of all projects with at least `leastBytes`; the oldest completion comes first. */
   oldestExports(
     atMs: number,
     filter: { readonly leastBytes: number; readonly limit: number },
   ): Promise<readonly (ExportName & { readonly sizeBytes: number })[]>;
   /**
-   * Of all projects, for the sweep: exports whose artifact may go (expired, not marked as removed), and ids of jobs that
-   * failed for good with an export, so that what they left is removed too. At most `limit`, in no order.
+   * The work of the sweep, over all projects. Returns expired exports whose artifact is not yet marked as
+   * removed, and exports whose job failed finally, so that the sweep removes their leftovers too. At most
+   * `limit`, in no order.
    */
   removableExports(atMs: number, limit: number): Promise<readonly ExportName[]>;
 }
@@ -109,8 +112,8 @@ export interface ExportName {
 }
 
 export interface ExportStore {
-  /** Ends the time of a completed one that has not ended. */
+  /** Expires a completed export now, unless it has already expired. */
   expireExport(projectId: string, exportId: string, atMs: number): Promise<void>;
-  /** After its artifact was removed. */
+  /** Call it after the removal of the artifact. */
   markExportRemoved(projectId: string, exportId: string): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** The log as the port speaks of it: its projects, trees, leaves, and pages of them. */
+/**
+ * The log in the terms of the port: projects, trees, leaves, and pages of leaves (RFC 6962 §2.1).
+ * Proven by `test/store/suite/all.ts`.
+ */
 import type { MeteredType } from '../../contract/operation.ts';
 
 /** The two trees of a project. */
@@ -12,23 +15,29 @@ export interface Project {
   readonly meteringOrigin: string;
 }
 
-/** Which committed fields are read: all, none, or only the one at a pointer. */
+/** Which committed fields a read returns: all, none, or only the field at a pointer. */
 export type Bodies = boolean | { readonly at: string };
 
 export interface Leaf {
   readonly index: number;
   readonly record: string;
-  /** RFC 6962 leaf hash of the record, 32 bytes, which is the one in the tree. */
+  /** RFC 6962 leaf hash of the record, 32 bytes, as the tree has it. */
   readonly hash: Buffer;
-  /** `JCS([[salt, pointer, value], …])`, or null where nothing is committed or the bodies were not asked for. */
+  /**
+   * `JCS([[salt, pointer, value], …])`. Null if the record commits to no fields or the read asked for no
+   * bodies.
+   */
   readonly disclosures: string | null;
-  /** Where each of them begins and ends, by turns, where all were checked. */
+  /** Start and end of each disclosure in the text, alternating. Present if all disclosures were checked. */
   readonly bounds?: readonly number[];
-  /** Which erasures took fields of it (`src/core/event/erased.ts`); absent where none did or the bodies were not asked for. */
+  /**
+   * The erasures that removed fields (`src/core/event/erased.ts`). Absent if there are none or the read asked
+   * for no bodies.
+   */
   readonly erased?: string;
-  /** Ids of the keys of subjects that its body is sealed with; absent where there are none, or bodies were not asked for. */
+  /** Ids of the subject keys that seal the body. Absent if there are none or the read asked for no bodies. */
   readonly keys?: string;
-  /** One of those keys is destroyed, or lost: what no erasure names is missing for good. */
+  /** One of those keys is destroyed or lost. Fields that no erasure names are then permanently missing. */
   readonly isGone?: true;
 }
 
@@ -37,19 +46,19 @@ export interface TreeHead {
   readonly root: Buffer;
 }
 
-/** Pages: `after` is the position of the last row seen, in the list's own order. */
+/** A page of a list. `after` is the position of the last row seen, in the list's own order. */
 export interface Page<Position> {
   readonly after?: Position;
   readonly limit: number;
 }
 
-/** What of a project may change. A project of a plane has none of it. */
+/** The changeable parts of a project. A project of a plane has none of them. */
 export interface StoredProject {
   readonly project: Project;
   readonly name: string;
-  /** JSON of what was set; what is not set has its default. */
+  /** JSON of the settings that were set; the others have their defaults. */
   readonly settings: string;
-  /** Set by the operator; absent: the default of the environment; null: unlimited. */
+  /** The operator sets these. An absent quota has the default of the environment; null is unlimited. */
   readonly quotas: Readonly<Partial<Record<MeteredType, number | null>>>;
   readonly createdMs: number;
   readonly updatedMs: number;

@@ -1,7 +1,9 @@
 /**
- * What a service keeps of data planes: who they are, what they reported, what they were asked. Reports are no leaves of
- * a log of the service: each carries the signed head of the plane's own metering log. What changes is part of an append
- * to the project of the plane (`TelemetryEffect`), with the events that tell of it.
+ * The data planes of a service: identities, usage reports and challenges.
+ * Reports are not leaves of the service's log. Each report carries the signed head of the plane's own
+ * metering log. Changes are effects (`TelemetryEffect`) of an append to the plane's project, together with
+ * their events.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import type { TelemetryFault } from '../../contract/telemetry.ts';
@@ -22,21 +24,24 @@ export interface StoredPlane {
   readonly name: string;
   readonly createdMs: number;
   readonly createdBy: string;
-  /** SHA-256 of the enrolment token, 32 bytes; kept after its use, so that a lost answer can be asked for again. */
+  /**
+   * SHA-256 of the enrolment token, 32 bytes. Kept after use, so that a plane can ask again for a lost
+   * answer.
+   */
   readonly tokenDigest: Buffer;
   readonly tokenExpiresMs: number;
-  /** When the token was exchanged last; null where it was not yet. */
+  /** Time of the last token exchange; null before the first one. */
   readonly tokenUsedMs: number | null;
-  /** Null until it is enrolled. */
+  /** Null until the plane is enrolled. */
   readonly enrolled: {
     readonly atMs: number;
-    /** Of its metering log, without the epoch. */
+    /** Origin of the metering log, without the epoch. */
     readonly origin: string;
     readonly auditOrigin: string;
     /** C2SP vkey texts, Ed25519. */
     readonly verifierKey: string;
     readonly auditVerifierKey: string;
-    /** Those it had before, the oldest first; at most `limits.planeFormerKeys`. */
+    /** Earlier keys, oldest first; at most `limits.planeFormerKeys`. */
     readonly formerKeys: readonly FormerKeys[];
     readonly keyPrefix: string;
     readonly keyLast4: string;
@@ -44,12 +49,12 @@ export interface StoredPlane {
     readonly previous: (PlaneSecrets & { readonly untilMs: number }) | null;
   } | null;
   readonly revokedMs: number | null;
-  /** 1, 2, 3 …: raised by each change. */
+  /** 1, 2, 3 …; each change raises it. */
   readonly revision: number;
 }
 
 export type Counts = Readonly<Record<MeteredType, number>>;
-/** `pending` until it is answered, or noted that nobody did in time. */
+/** `pending` until the plane answers, or until the service notes that the time is over. */
 type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed' | 'expired';
 
 export interface StoredReport {
@@ -57,7 +62,7 @@ export interface StoredReport {
   readonly epoch: number;
   readonly sequence: number;
   readonly reportId: string;
-  /** JCS of the report: the bytes that were signed. */
+  /** JCS of the report: the signed bytes. */
   readonly body: string;
   /** SHA-256 of the body, 32 bytes. */
   readonly digest: Buffer;
@@ -65,20 +70,25 @@ export interface StoredReport {
   /** `2026-11`, UTC: `reportMonth` of the report (`src/core/plane/usage-report.ts`). */
   readonly month: string;
   readonly treeSize: number;
-  /** Totals at treeSize since the epoch began. */
+  /** Totals at `treeSize` since the start of the epoch. */
   readonly totals: Counts;
-  /** Whether it follows from the report before: `unknown` until that one is held, else what does not hold. */
+  /**
+   * Whether the report follows from its predecessor. `unknown` until the store has that one; a fault names
+   * the broken rule.
+   */
   readonly link: 'unknown' | 'linked' | TelemetryFault;
-  /** Signature line of the service for its checkpoint: the receipt. */
+  /** The receipt: the service's signature line for the plane's checkpoint. */
   readonly cosignature: string;
   readonly attestation: AttestationState;
-  /** JSON of the challenge, and its id; null where it was not sampled. */
+  /** JSON of the challenge, and its id. Null if the report was not sampled. */
   readonly challenge: {
     readonly challengeId: string;
     readonly text: string;
     readonly expiresMs: number;
   } | null;
-  /** The first answer to the challenge, which stays: SHA-256 of the proof, and JSON of what it was answered with. */
+  /**
+   * The first answer to the challenge, which never changes: SHA-256 of the proof, and JSON of the response.
+   */
   readonly answer: {
     readonly digest: Buffer;
     readonly status: number;
@@ -87,37 +97,42 @@ export interface StoredReport {
   } | null;
 }
 
-/** What is known of an epoch of a plane, kept with its reports. */
+/** Counters of an epoch of a plane, stored with its reports. */
 export interface PlaneEpoch {
   readonly epoch: number;
-  /** Reports that are held. */
+  /** Number of stored reports. */
   readonly held: number;
-  /** The first sequence that is not held: 1 where none is. */
+  /** The first missing sequence; 1 if there are no reports. */
   readonly nextSequence: number;
-  /** The largest sequence that is held, and the largest tree size. */
+  /** The largest stored sequence, and the largest tree size. */
   readonly newestSequence: number;
   readonly treeSize: number;
-  /** The smallest sequence that is held and whose link is not `linked`; null where there is none. */
+  /** The smallest stored sequence whose link is not `linked`, or null. */
   readonly firstUnlinked: number | null;
 }
 
 export type TelemetryEffect =
   /**
-   * Inserts (`revision` 1) or replaces. Refused with CONFLICT where the stored revision is not one less, where the
-   * project has `limits.planesPerProject` planes already that are not revoked, where it is revoked and `revokedMs` is
-   * another time, or null though it is not enrolled (anew), and where another plane, of whichever project and revoked or
-   * not, has this origin, audit origin or verifier key: each log is of one plane for ever.
+   * Inserts (`revision` 1) or replaces. Refused with CONFLICT in these cases:
+   * - the stored revision is not `revision` - 1;
+   * - the project already has `limits.planesPerProject` planes that are not revoked;
+   * - the stored plane is revoked, and `revokedMs` is another time, or is null without a new enrolment;
+   * - another plane has this origin, audit origin or verifier key, in any project and even if it is revoked.
+   *   A log permanently belongs to one plane.
    */
   | { readonly kind: 'savePlane'; readonly plane: StoredPlane }
   /**
-   * Refused with REPORT_CONFLICT where its plane has a report with this id or this (epoch, sequence): the service looks
-   * again, as it may be the same one; with NOT_FOUND where there is no such plane, or it is
-   * revoked; with REPORT_INVALID for a report of one month more than `limits.epochMonths` of its epoch, and where units of
-   * the project's planes in a month would be beyond 2^53-1. Raises the epoch's
-   * row, and the totals of (epoch, month), type by type.
+   * Raises the counters of the epoch, and the totals of (epoch, month), type by type. Refused in these cases:
+   * - REPORT_CONFLICT: the plane has a report with this id or this (epoch, sequence). The service then reads
+   *   it, because it may be the same report.
+   * - NOT_FOUND: the plane is unknown or revoked.
+   * - REPORT_INVALID: the epoch would have reports of more than `limits.epochMonths` months, or the units of
+   *   the project's planes in a month would exceed 2^53-1.
    */
   | { readonly kind: 'saveReport'; readonly report: StoredReport }
-  /** Refused with CONFLICT where the link is not `unknown` any more, NOT_FOUND where there is no such report. */
+  /**
+   * Refused with CONFLICT if the link is no longer `unknown`, and with NOT_FOUND if there is no such report.
+   */
   | {
       readonly kind: 'linkReport';
       readonly planeId: string;
@@ -126,7 +141,7 @@ export type TelemetryEffect =
       readonly link: 'linked' | TelemetryFault;
     }
   /**
-   * Refused with CONFLICT where the challenge of the report has an answer or has expired, NOT_FOUND where it has no
+   * Refused with CONFLICT if the challenge is answered or expired, and with NOT_FOUND if the report has no
    * challenge.
    */
   | {
@@ -136,20 +151,20 @@ export type TelemetryEffect =
       readonly attestation: 'verified' | 'failed';
       readonly answer: NonNullable<StoredReport['answer']>;
     }
-  /** As above: so one of several processes that note the same is refused. */
+  /** Refused like `answerChallenge`, so that only one of several processes notes the expiry. */
   | { readonly kind: 'expireChallenge'; readonly planeId: string; readonly reportId: string };
 
 export interface TelemetryReader {
   plane(projectId: string, planeId: string): Promise<StoredPlane | null>;
   /** Newest first. */
   planes(projectId: string, page: Page<ByAge>): Promise<StoredPlane[]>;
-  /** Across projects: the digest of a hybrid key, the current or the previous one, decides the tenant. */
+  /** Searches all projects: the digest of the current or previous hybrid key decides the tenant. */
   planeOfKey(digest: Uint8Array): Promise<{
     readonly plane: StoredPlane;
     readonly project: Project;
     readonly stored: StoredProject;
   } | null>;
-  /** As above, by the digest of an enrolment token. */
+  /** Searches all projects by the digest of an enrolment token. */
   planeOfToken(digest: Uint8Array): Promise<{
     readonly plane: StoredPlane;
     readonly project: Project;
@@ -168,28 +183,34 @@ export interface TelemetryReader {
     page: Page<{ readonly epoch: number; readonly sequence: number }>,
   ): Promise<StoredReport[]>;
   /**
-   * Reports of an epoch with an `unknown` link whose predecessor is held, lowest first, among the newest
-   * `limits.reportsUnlinkedSeen` that are not linked.
+   * Reports of an epoch with an `unknown` link and a stored predecessor, lowest first. Searches the newest
+   * `limits.reportsUnlinkedSeen` reports that are not linked.
    */
   unlinked(projectId: string, planeId: string, epoch: number, limit: number): Promise<StoredReport[]>;
-  /** The largest sizes that were reported in an epoch below a size, descending, each once: what a challenge asks consistency with. */
+  /**
+   * The largest distinct reported sizes of an epoch below a size, descending. A challenge asks for
+   * consistency with them.
+   */
   reportedSizes(
     projectId: string,
     planeId: string,
     below: { readonly epoch: number; readonly treeSize: number; readonly limit: number },
   ): Promise<number[]>;
-  /** Null where nothing was reported in it. */
+  /** Null if the epoch has no report. */
   planeEpoch(projectId: string, planeId: string, epoch: number): Promise<PlaneEpoch | null>;
   newestEpoch(projectId: string, planeId: string): Promise<PlaneEpoch | null>;
-  /** The report with this challenge, of whichever plane of the organization; null where it is another organization's. */
+  /**
+   * Finds the report with this challenge among all planes of the organization. Null for another
+   * organization's challenge.
+   */
   challenged(
     organizationId: string,
     challengeId: string,
   ): Promise<{ readonly projectId: string; readonly report: StoredReport } | null>;
-  /** Challenges of a plane that were noted as expired. Cost: as many index entries. */
+  /** Counts the challenges of a plane that are noted as expired. Cost: as many index entries. */
   expiredChallenges(projectId: string, planeId: string): Promise<number>;
   /**
-   * Of all projects, for the timer: challenges whose time was over by then and that are `pending`, the oldest first.
+   * The work of the timer, over all projects: `pending` challenges that expired before `atMs`, oldest first.
    */
   overdueChallenges(
     atMs: number,
@@ -204,8 +225,9 @@ export interface TelemetryReader {
     }[]
   >;
   /**
-   * Units that planes of the project reported for a month: for each plane and epoch what the largest totals up to the
-   * end of the month are above those before it. No order or repetition of reports changes it. Cost: one row.
+   * Units that the project's planes reported for a month. For each plane and epoch it is the difference
+   * between the largest totals up to the end of the month and the largest totals before the month. The order
+   * and repetition of reports do not change it. Cost: one row.
    */
   planeUsage(projectId: string, month: string): Promise<Counts>;
 }

@@ -1,4 +1,7 @@
-/** Projects as the tables of every engine have them. */
+/**
+ * The row of a project, the same in the tables of both engines.
+ * Proven by `test/store/suite/tenancy/projects.ts`.
+ */
 import type { Project } from './log.ts';
 
 export interface ProjectRow {

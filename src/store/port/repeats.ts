@@ -1,6 +1,10 @@
-/** What is kept of a request, so that a repeat of it is answered as the first time. */
+/**
+ * The stored answer to a request, so that a repeated request gets the first answer.
+ * The store writes it in the transaction of the request (draft-ietf-httpapi-idempotency-key).
+ * Proven by `test/store/suite/log/work.ts`.
+ */
 
-/** A stored answer, kept in the transaction of its effect so that a repeat gets the same bytes. */
+/** A stored answer. A repeat gets the same bytes. */
 export interface StoredResponse {
   readonly status: number;
   readonly body: string;
@@ -8,8 +12,9 @@ export interface StoredResponse {
 }
 
 /**
- * A text with places for what is known only once leaves are stored: texts as they stand, and numbers, each for
- * the leaf at that position of the request: `event` around its event's id, or `conflict` where it is one.
+ * A text with gaps for event ids, which exist only after the leaves are stored. A string piece is text. A
+ * number piece is the position of a leaf in the request: the store writes `event` around the id of its event,
+ * or `conflict` if the leaf is one.
  */
 export interface TextTemplate {
   readonly pieces: readonly (string | number)[];

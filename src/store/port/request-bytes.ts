@@ -1,16 +1,19 @@
-/** What a request takes in a commit: UTF-16 units, near enough to bytes. Proven by `test/store/port/request-bytes.test.ts`. */
+/**
+ * The size of a request in a commit, in UTF-16 units, which approximate bytes.
+ * Proven by `test/store/port/request-bytes.test.ts`.
+ */
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { AppendRequest } from './request.ts';
 import type { Effect } from './effect.ts';
 
-/** A digest in a record, with what separates it from the next. */
+/** A digest in a record, with its separator. */
 const digestBytes = 46;
 
 export const draftBytes = (draft: LeafDraft): number =>
   (draft.kind === 'event' ? draft.head.length + digestBytes * draft.fields + 300 : draft.record.length) +
   (draft.disclosures?.length ?? 0);
 
-/** Of those whose rows may be large without a leaf beside them. */
+/** Counts the one effect whose rows can be large without a leaf. */
 function effectBytes(effect: Effect): number {
   if (effect.kind !== 'saveReport') return 0;
   const { body, challenge } = effect.report;

@@ -1,50 +1,56 @@
-/** What is asked of `Store.append`, and what becomes of it. */
+/**
+ * The request of `Store.append`, and its outcomes.
+ * Proven by `test/store/suite/all.ts`.
+ */
 import type { MeterOp } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { Effect } from './effect.ts';
 import type { StoredResponse, IdempotencyWrite } from './repeats.ts';
 
-/** Plain data, since an engine may store in another thread. */
+/** Plain data, because an engine may store it in another thread. */
 export interface AppendRequest {
   readonly projectId: string;
-  /** May be empty (an accepted asynchronous proof appends nothing but is metered). */
+  /** May be empty: an accepted asynchronous proof appends nothing but is metered. */
   readonly leaves: readonly LeafDraft[];
-  /** Units `accepted` = leaves appended by this request, duplicates not counted. */
+  /** Units `accepted` are the leaves that this request appends, without duplicates. */
   readonly meter: {
     readonly op: MeterOp;
     readonly units: number | 'accepted';
-    /** Refused as `over_quota` where the month of the append would hold more units of this kind. Null: no limit. */
+    /** Refused as `over_quota` if the month of the append would exceed this many units. Null: no limit. */
     readonly limit?: number | null;
   };
   /**
-   * Keyed fingerprint of each event draft that carries a clientEventId, by position: equal content is answered
-   * with the original event, other content is refused as `client_event_id_conflict`.
+   * Keyed fingerprint of each event draft with a clientEventId, by position. The store answers equal content
+   * with the original event and refuses other content as `client_event_id_conflict`.
    */
   readonly fingerprints?: ReadonlyMap<number, string>;
-  /** Refused as `stale` when the run no longer has exactly this many events. */
+  /** Refused as `stale` if the run does not have exactly this many events. */
   readonly expect?: { readonly runId: string; readonly events: number };
   /**
-   * Refused as `outdated` when the newest gov.policy/1 or gov.config/1 leaf of the project has another index than is
-   * given; null: there is none.
+   * Refused as `outdated` if the project's newest gov.policy/1 or gov.config/1 leaf has another index. Null:
+   * the project has no such leaf.
    */
   readonly inForce?: { readonly policyIndex?: number | null; readonly configIndex?: number | null };
-  /** Refused as `outdated` when the audit log has another size, so that a leaf may name its own index. */
+  /** Refused as `outdated` if the audit log has another size. A leaf can therefore name its own index. */
   readonly auditSize?: number;
-  /** Refused as `revised` when the project was changed last (`changeProject`) at another time than this. */
+  /** Refused as `revised` if the last change of the project (`changeProject`) has another time. */
   readonly revisedMs?: number;
-  /** A leaf that is a `conflict` refuses the request (VALIDATION_ERROR); else that leaf alone is left out. */
+  /**
+   * If true, one `conflict` leaf refuses the request (VALIDATION_ERROR). Otherwise the store leaves out that
+   * leaf alone.
+   */
   readonly whole?: boolean;
   readonly effects?: readonly Effect[];
   /**
-   * Leaves for the log of another project, in the same transaction and unmetered: the home of the project's organization
-   * (`StoredOrganization.home` of its environment), as the effects leave it. Left out where the project is its own home
-   * or has no organization. They have no clientEventId.
+   * Unmetered leaves for the log of another project, in the same transaction: the home of the project's
+   * organization (`StoredOrganization.home` of its environment) after the effects. The store ignores them if
+   * the project is its own home or has no organization. They have no clientEventId.
    */
   readonly toHome?: readonly LeafDraft[];
   readonly idempotency?: IdempotencyWrite;
 }
 
-/** What became of one leaf of a request. */
+/** The result for one leaf of a request. */
 export type Assigned =
   | {
       readonly outcome: 'appended';
@@ -61,7 +67,7 @@ export type AppendOutcome =
       readonly outcome: 'stored';
       readonly assigned: readonly Assigned[];
       readonly response: StoredResponse | null;
-      /** Units of the metered kind in this month, with these; 0 where nothing is metered. */
+      /** Units of the metered kind in this month, including this request; 0 if it meters nothing. */
       readonly used: number;
       /** The project whose log got `toHome`. */
       readonly home?: string;

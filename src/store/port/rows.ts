@@ -1,7 +1,8 @@
 /**
- * Rows as the port speaks of them (`store.ts`): policies, approvals, proofs, graphs, jobs. What was decided is
- * not among them: evaluations, risk decisions, snapshots and replays are leaves of the log, read by `leafOf` and
- * `leavesOf`.
+ * Rows of the port (`store.ts`): policies, approvals, proofs, graphs and jobs.
+ * Evaluations, risk decisions, snapshots and replays are not rows. They are leaves of the log, which `leafOf`
+ * and `leavesOf` read.
+ * Proven by `test/store/suite/all.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
@@ -14,10 +15,10 @@ export interface StoredPolicy {
   readonly description: string | null;
   readonly status: PolicyStatus;
   readonly activeVersion: number | null;
-  /** The version that was active when the policy was disabled, archived or taken back: where `active` leads again. */
+  /** The active version before the policy was disabled, archived or taken back. `active` restores it. */
   readonly lastActiveVersion: number | null;
   readonly latestVersion: number;
-  /** 1, raised by every change. */
+  /** Starts at 1; every change raises it. */
   readonly revision: number;
   readonly createdMs: number;
   readonly createdBy: string;
@@ -28,7 +29,7 @@ export interface StoredPolicy {
 export interface StoredPolicyVersion {
   readonly policyId: string;
   readonly version: number;
-  /** JSON as it was sent, and the canonical form that is hashed. */
+  /** `condition`: JSON as the client sent it. `normalized`: the canonical form, which is hashed. */
   readonly condition: string;
   readonly normalized: string;
   readonly action: PolicyAction;
@@ -36,7 +37,7 @@ export interface StoredPolicyVersion {
   readonly policyHash: string;
   readonly createdMs: number;
   readonly createdBy: string;
-  /** Whether it ever was active. */
+  /** Whether the version was ever active. */
   readonly published: boolean;
 }
 
@@ -44,11 +45,11 @@ export interface ActivePolicy extends StoredPolicyVersion {
   readonly name: string;
 }
 
-/** The risk router's configuration, of one moment with the log. */
+/** The risk router's configuration and its index in the log, from one transaction. */
 export interface StoredRiskConfig {
-  /** JSON, or null before any was put. */
+  /** JSON; null before the first one was put. */
   readonly config: string | null;
-  /** Index of the newest gov.config/1 leaf, null where there is none. */
+  /** Index of the newest gov.config/1 leaf, or null. */
   readonly configIndex: number | null;
 }
 
@@ -58,7 +59,7 @@ export interface StoredApproval {
   readonly runId: string;
   readonly reason: string;
   readonly requestedMs: number;
-  /** Key id of the principal that asked. */
+  /** Key id of the principal that requested it. */
   readonly requestedBy: string;
   readonly expiresMs: number;
   readonly decision: {
@@ -78,21 +79,24 @@ export interface StoredProof {
   readonly preimage: string;
   /** Layer name → statement text, in answer order. */
   readonly statements: Readonly<Record<string, string>>;
-  /** S: the tree size the layers speak of; graphIndex: the gov.graph/1 leaf they used, if any. */
+  /**
+   * `treeSize`: the tree size of the layers' statements. `graphIndex`: the index of the gov.graph/1 leaf that
+   * they used, or null.
+   */
   readonly treeSize: number;
   readonly graphIndex: number | null;
   /** Index of the gov.proof/1 leaf. */
   readonly leafIndex: number;
 }
 
-/** A logged graph: what its gov.graph/1 leaf committed to. Its rows are kept as parts. */
+/** A logged graph: the content that its gov.graph/1 leaf commits to. Its rows are stored as parts. */
 export interface StoredGraph {
   readonly graphId: string;
   readonly runId: string;
   readonly leafIndex: number;
-  /** Events of the run that it covers (all with a smaller index). */
+  /** Number of the run's events that it covers; all have a smaller index. */
   readonly events: number;
-  /** SHA-256 text of the declaration it includes, or null. */
+  /** SHA-256 text of the declaration that it includes, or null. */
   readonly declarationHash: string | null;
   readonly rootHash: string;
   /** JSON of counts and list roots: {nodes:{n,root},edges:{n,root},unresolved}. */
@@ -113,26 +117,29 @@ export interface GraphPart {
   readonly items: Uint8Array;
 }
 
-/** What the queue holds: jobs, and the building of exports, of which only `claimJob` tells. */
+/** Entries of the queue: jobs, and the building of exports, which only `claimJob` returns. */
 export type QueuedType = JobType | 'export';
 
 export interface NewJob {
   readonly jobId: string;
   readonly type: QueuedType;
   readonly runId: string;
-  /** Canonical request body, kept for retries; one over `limits.jobRequestBytes` until the job has ended. */
+  /**
+   * Canonical request body, kept for retries. A body above `limits.jobRequestBytes` is kept only until the
+   * job ends.
+   */
   readonly request: string;
-  /** The id that the result will have (of a replay); null where it has none. */
+  /** The future id of the result, for a replay; else null. */
   readonly resultId?: string | null;
   readonly createdMs: number;
 }
 
 export interface StoredJob extends Omit<NewJob, 'type' | 'request' | 'resultId'> {
   readonly type: JobType;
-  /** Null once it is no longer kept, and where it is too large to be. */
+  /** Null once the store has dropped it, or if it is too large to keep. */
   readonly request: string | null;
   readonly status: JobStatus;
-  /** 1, raised whenever the job goes back to pending: lost lease, failure, retry. */
+  /** Starts at 1. Each return to pending raises it: after a lost lease, a failure or a retry. */
   readonly attempt: number;
   readonly startedMs: number | null;
   readonly completedMs: number | null;
@@ -147,53 +154,58 @@ export interface ClaimedJob extends Omit<StoredJob, 'type'> {
   readonly type: QueuedType;
   readonly projectId: string;
   readonly request: string;
-  /** 1 to limits.jobAttempts: attempts since the job was made, or retried by hand. */
+  /** Attempts since the job was created or retried by hand, 1 to limits.jobAttempts. */
   readonly tries: number;
-  /** Names this claim; a later claim has another one. */
+  /** Names this claim; a later claim has another lease. */
   readonly lease: string;
 }
 
 /**
- * Removes salts and values from bodies; `leaf` is the gov.erasure/1 leaf that names the same targets. A client's own id of
- * an event goes with the field that has it. Refused with CONFLICT where one of the digests is not kept any more.
+ * Removes salts and values from bodies. `leaf` is the gov.erasure/1 leaf that names the same targets. The
+ * client's own event id goes with the field that contains it. Refused with CONFLICT if one of the digests is
+ * no longer stored.
  */
 export interface ErasureEffect {
   readonly kind: 'eraseFields';
   readonly targets: readonly ErasureTarget[];
   readonly leaf: number;
-  /** What may hold copies of the values goes with them. */
+  /** Copies of the values, which are removed too. */
   readonly copies?: Copies;
-  /** Keyed hash of the subject for whose sake all is erased: that the leaves are about it is forgotten too. */
+  /** Keyed hash of the erased subject. The store also forgets which leaves are about it. */
   readonly subject?: string;
-  /** The subject's key is destroyed with it: refused with CONFLICT where it is not all that is sealed with it. */
+  /** Also destroys the subject's key. Refused with CONFLICT if the key seals more than these targets. */
   readonly destroysKey?: true;
 }
 
-/** Where copies of values are kept beside bodies: results of replays, and answers for repeats. */
+/** Copies of values outside bodies: results of replays, and stored answers. */
 export interface Copies {
   /** Runs whose replays show values. */
   readonly runIds: readonly string[];
-  /** Evaluations (`pev_…`) and risk decisions (`rsk_…`) whose answers do. */
+  /** Evaluations (`pev_…`) and risk decisions (`rsk_…`) whose answers show values. */
   readonly ids: readonly string[];
 }
 
-/** From here on events below `minIndex` may be dropped (`Store.dropPruned`). Refused with CONFLICT where it does not grow. */
+/**
+ * Allows `Store.dropPruned` to drop events below `minIndex`. Refused with CONFLICT if `minIndex` does not
+ * grow.
+ */
 export interface PruneEffect {
   readonly kind: 'prune';
   readonly minIndex: number;
-  /** Of the first `minIndex` leaves, 32 bytes. */
+  /** Root of the first `minIndex` leaves, 32 bytes. */
   readonly root: Uint8Array;
   /** The gov.prune/1 leaf. */
   readonly leaf: number;
 }
 
-/** Effects of governance; each checks, then writes, in the transaction of its leaves. */
+/** Effects of governance. The store checks and then writes each one, in the transaction of its leaves. */
 export type GovernanceEffect =
-  /** Refused with CONFLICT where the id is taken. */
+  /** Refused with CONFLICT if the id exists. */
   | { readonly kind: 'createPolicy'; readonly policy: StoredPolicy; readonly version: StoredPolicyVersion }
   /**
-   * Refused with CONFLICT where the policy's revision is not `revision`; raises it. `counted: 'elsewhere'`: the service
-   * counts the versions, of which a data plane gets those that were in force, so the number need not be the next one.
+   * Raises the policy's revision. Refused with CONFLICT if the stored revision is not `revision`. `counted:
+   * 'elsewhere'`: the service numbers the versions, and a data plane gets only those that were in force. The
+   * number then need not be the next one.
    */
   | {
       readonly kind: 'addPolicyVersion';
@@ -201,7 +213,9 @@ export type GovernanceEffect =
       readonly revision: number;
       readonly counted?: 'elsewhere';
     }
-  /** As above. A version that becomes active is marked as published. */
+  /**
+   * Raises and checks the revision like `addPolicyVersion`. Marks a version that becomes active as published.
+   */
   | {
       readonly kind: 'movePolicy';
       readonly policyId: string;
@@ -212,10 +226,10 @@ export type GovernanceEffect =
       readonly atMs: number;
     }
   | { readonly kind: 'saveRiskConfig'; readonly config: string; readonly atMs: number }
-  /** Refused with CONFLICT where the run has a snapshot: the first one stays. */
+  /** Refused with CONFLICT if the run has a snapshot: the first one stays. */
   | { readonly kind: 'claimSnapshot'; readonly runId: string }
   | { readonly kind: 'openApproval'; readonly approval: StoredApproval }
-  /** Refused with CONFLICT where it is decided already, or expired at `atMs`. */
+  /** Refused with CONFLICT if the approval is already decided, or expired at `atMs`. */
   | {
       readonly kind: 'decideApproval';
       readonly approvalId: string;
@@ -225,7 +239,7 @@ export type GovernanceEffect =
       readonly atMs: number;
     };
 
-/** Leaf types that are indexed by run and, where they have one, by id. */
+/** Leaf types that the store indexes by run and, if they have one, by id. */
 export const indexedLeaves = [
   'gov.evaluation/1',
   'gov.decision/1',
@@ -240,14 +254,17 @@ export const indexedLeaves = [
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
 
-/** A witness's signature line over a checkpoint, and `<name>+<key id>` of the key that it was verified with. */
+/**
+ * A witness's signature line over a checkpoint (C2SP tlog-cosignature), and `<name>+<key id>` of the key that
+ * verified it.
+ */
 export interface Cosignature {
   readonly key: string;
   /** With its newline. */
   readonly line: string;
 }
 
-/** (createdMs, id), newest first. */
+/** Position by (createdMs, id), newest first. */
 export interface ByAge {
   readonly ms: number;
   readonly id: string;

@@ -1,15 +1,15 @@
 /**
- * The store, in domain verbs. An engine (SQLite, later PostgreSQL) implements it; `test/store/suite/all.ts` is run
- * against every engine.
- *
- * Guarantees an engine gives:
- * - `append` resolves only when everything in the request is durable; one request is stored whole or not at all.
- * - Leaves get consecutive indexes in request order; a run's `runSeq` is gap-free from 0; `serverTimestamp`
- *   never runs backwards within a log.
- * - A read that starts after `append` resolved sees what it stored.
- * - Every verb takes the project and answers from that project only.
- * - After an I/O error nothing is retried as if it had worked: `append` refuses with STORAGE_FAULT from then on
- *   (STORAGE_FULL while the disk is full; that one heals by itself).
+ * The port of the store, in verbs of the domain. SQLite and PostgreSQL implement it.
+ * Guarantees of an engine:
+ * - `append` resolves only when everything in the request is durable. It stores one request whole or not at
+ *   all.
+ * - Leaves get consecutive indexes in request order. The `runSeq` of a run is gap-free from 0.
+ *   `serverTimestamp` never runs backwards within a log.
+ * - A read that starts after `append` resolved sees the stored rows.
+ * - Every verb takes a project and answers from that project only.
+ * - After an I/O error the engine never retries as if the write had worked: `append` refuses with
+ *   STORAGE_FAULT from then on. While the disk is full, it refuses with STORAGE_FULL and recovers by itself.
+ * Proven by `test/store/suite/all.ts` for every engine.
  */
 import type { ApprovalStatus } from '../../contract/approvals.ts';
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
@@ -51,7 +51,7 @@ export type * from './metering.ts';
 export type * from './exports.ts';
 
 export interface RunSummary {
-  /** Grows in the order in which runs of a store were first seen; its place in the list of runs. */
+  /** Number of the run in order of first appearance in the store; its position in the list of runs. */
   readonly no: number;
   readonly runId: string;
   readonly events: number;
@@ -63,7 +63,7 @@ export interface RunSummary {
   readonly aiSystemId: string | null;
   readonly sealed: boolean;
   readonly proofs: number;
-  /** `combined` of its newest gov.evaluation/1 leaf. */
+  /** `combined` of the run's newest gov.evaluation/1 leaf. */
   readonly lastDecision: string | null;
 }
 
@@ -80,11 +80,11 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   /** Totals after the newest metering leaf. */
   totals(projectId: string): Promise<Totals>;
   leaves(projectId: string, tree: TreeName, range: { from: number; to: number }): Promise<Leaf[]>;
-  /** NOT_FOUND where it was pruned, as every read of such a leaf. */
+  /** NOT_FOUND if the leaf is pruned, as in every read of a pruned leaf. */
   leaf(projectId: string, index: number): Promise<Leaf | null>;
-  /** The index below which events were pruned; 0 where none were. */
+  /** The index below which events are pruned; 0 if none are. */
   prunedBelow(projectId: string): Promise<number>;
-  /** Concatenated 32-byte hashes of the tiles asked for, each at least as wide as asked, in one read. */
+  /** Concatenated 32-byte hashes of the wanted tiles, each at least as wide as wanted, in one read. */
   tiles(
     projectId: string,
     tree: TreeName,
@@ -92,20 +92,23 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   ): Promise<Uint8Array[]>;
 
   run(projectId: string, runId: string): Promise<RunSummary | null>;
-  /** Newest first by creation, which no later event changes; `after` is a `no`. Filters: time overlap, type, system. */
+  /**
+   * Newest first by creation, which no later event changes. `after` is a `no`. Filters: time overlap, type,
+   * system.
+   */
   runs(
     projectId: string,
     filter: EventFilter & { readonly aiSystemId?: string },
     page: Page<number>,
   ): Promise<RunSummary[]>;
-  /** Events in index order (or reverse), of `fromIndex` or later; `after` is a leaf index. */
+  /** Events in index order (or reverse) from `fromIndex` on. `after` is a leaf index. */
   events(
     projectId: string,
     filter: EventFilter & { readonly runId: string },
     page: Page<number> & { readonly order: 'asc' | 'desc'; readonly fromIndex?: number },
   ): Promise<Leaf[]>;
   countEvents(projectId: string, filter: EventFilter): Promise<number>;
-  /** The run's events with runSeq ≥ fromSeq and index < beforeIndex, in order; for streaming whole runs. */
+  /** The run's events with runSeq ≥ fromSeq and index < beforeIndex, in order. For streaming whole runs. */
   runLeaves(
     projectId: string,
     runId: string,
@@ -116,9 +119,9 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
       readonly bodies: Bodies;
     },
   ): Promise<Leaf[]>;
-  /** How many of the run's events have an index below `beforeIndex`. */
+  /** Counts the run's events with an index below `beforeIndex`. */
   runEventsBelow(projectId: string, runId: string, beforeIndex: number): Promise<number>;
-  /** Newest events of the project after a leaf index, for the live tail. */
+  /** Events of the project after a leaf index, for the live tail. */
   eventsAfter(
     projectId: string,
     filter: { readonly runId?: string; readonly eventType?: string },
@@ -132,20 +135,20 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   proof(projectId: string, proofId: string): Promise<StoredProof | null>;
   proofs(projectId: string, filter: { readonly runId?: string }, page: Page<ByAge>): Promise<StoredProof[]>;
 
-  /** The leaf with this id (of an evaluation, risk decision, replay), with its body. */
+  /** The leaf with this id (of an evaluation, risk decision or replay), with its body. */
   leafOf(projectId: string, type: IndexedLeaf, id: string): Promise<Leaf | null>;
   /**
-   * Leaves of one type, of one run or of all, with their bodies. `after`: a leaf index, exclusive in the order
-   * asked for; `beforeIndex`: only leaves below it, so that a page is a function of a tree size.
+   * Leaves of one type, of one run or all runs, with their bodies. `after`: a leaf index, exclusive in the
+   * requested order. `beforeIndex`: only leaves below it, so that a page is a function of a tree size.
    */
   leavesOf(
     projectId: string,
     filter: { readonly type: IndexedLeaf; readonly runId?: string; readonly beforeIndex?: number },
     page: Page<number> & { readonly order: 'asc' | 'desc' },
   ): Promise<Leaf[]>;
-  /** Whether bodies about a subject, by its keyed hash, are sealed with a key that can be destroyed. */
+  /** Whether a destroyable key seals the bodies about a subject, given by its keyed hash. */
   hasSubjectKey(projectId: string, subject: string): Promise<boolean>;
-  /** Leaves about a subject, by its keyed hash, in index order; `after` is a leaf index. */
+  /** Leaves about a subject, given by its keyed hash, in index order. `after` is a leaf index. */
   leavesAbout(projectId: string, subject: string, page: Page<number>): Promise<Leaf[]>;
   policy(projectId: string, policyId: string): Promise<StoredPolicy | null>;
   policies(
@@ -154,18 +157,21 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
     page: Page<ByAge>,
   ): Promise<StoredPolicy[]>;
   policyVersion(projectId: string, policyId: string, version: number): Promise<StoredPolicyVersion | null>;
-  /** Newest first; `after` is a version. */
+  /** Newest first. `after` is a version. */
   policyVersions(projectId: string, policyId: string, page: Page<number>): Promise<StoredPolicyVersion[]>;
-  /** The active versions and the index of the newest gov.policy/1 leaf, of one moment; sorted by policy id. */
+  /**
+   * The active versions, sorted by policy id, and the index of the newest gov.policy/1 leaf, in one
+   * transaction.
+   */
   policiesInForce(projectId: string): Promise<{
     readonly policies: readonly ActivePolicy[];
     readonly policyIndex: number | null;
   }>;
-  /** The newest versions of policies in review: evaluated, never enforced. */
+  /** The newest versions of policies in review. They are evaluated and never enforced. */
   policiesInReview(projectId: string): Promise<ActivePolicy[]>;
   riskConfig(projectId: string): Promise<StoredRiskConfig>;
   approval(projectId: string, approvalId: string): Promise<StoredApproval | null>;
-  /** `status` is judged at `atMs`: what is not decided is pending, then expired. */
+  /** `status` is computed at `atMs`: an undecided approval is pending until it expires. */
   approvals(
     projectId: string,
     filter: { readonly status?: ApprovalStatus; readonly runId?: string; readonly atMs: number },
@@ -173,7 +179,7 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   ): Promise<StoredApproval[]>;
 
   job(projectId: string, jobId: string): Promise<StoredJob | null>;
-  /** By the id of its result. */
+  /** Finds a job by the id of its result. */
   jobWithResult(projectId: string, resultId: string): Promise<StoredJob | null>;
   jobs(
     projectId: string,
@@ -187,17 +193,20 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
     page: Page<ByAge>,
   ): Promise<StoredJob[]>;
 
-  /** The newest signed checkpoint note; the smallest one of at least `size`; the newest one below `below`. */
+  /**
+   * The newest signed checkpoint; the smallest one of at least `size`; the newest one below `below`. All are
+   * signed notes.
+   */
   newestCheckpoint(projectId: string, tree: TreeName): Promise<string | null>;
   checkpointFrom(projectId: string, tree: TreeName, size: number): Promise<string | null>;
   checkpointBelow(projectId: string, tree: TreeName, below: number): Promise<string | null>;
   /**
-   * Of the first 256 cosigned checkpoints of at least `size`, the one that most witnesses cosigned, the smallest where
-   * there are several. Notes have their cosignatures, here and above.
+   * Searches the first 256 cosigned checkpoints of at least `size`. Returns the one with the most witnesses;
+   * of several, the smallest. Notes contain their cosignatures, in the other reads too.
    */
   witnessedCheckpoint(projectId: string, tree: TreeName, size: number): Promise<string | null>;
 
-  /** The answer kept under an idempotency key, with the fingerprint of the request it answered. */
+  /** The answer stored under an idempotency key, with the fingerprint of its request. */
   keptResponse(
     projectId: string,
     key: string,
@@ -207,11 +216,14 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
 export interface Store extends StoreReader, TenantStore, ExportStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
-  /** Rows of a graph that is about to be logged; parts that no leaf ever names are swept at start. */
+  /**
+   * Stores rows of a graph before its leaf. Startup removes parts that no leaf names, such as those that a
+   * crash leaves.
+   */
   stageGraphPart(projectId: string, graphId: string, part: GraphPart): Promise<void>;
   /**
-   * Keeps a checkpoint: first its head in the second file, durably, then the note. Must be called with heads
-   * that the store itself answered. Refuses a head that contradicts the second file.
+   * Stores a checkpoint: first its head in the second file, durably, then the note. The caller must pass
+   * heads that this store returned. Refuses a head that contradicts the second file.
    */
   saveCheckpoint(
     projectId: string,
@@ -219,7 +231,10 @@ export interface Store extends StoreReader, TenantStore, ExportStore {
     checkpoint: Checkpoint,
     sign: (c: Checkpoint) => string,
   ): Promise<string>;
-  /** Keeps what witnesses answered to a saved checkpoint; of a key that has signed it already, the first line stays. */
+  /**
+   * Stores cosignatures of witnesses over a saved checkpoint. If a key has already signed it, its first line
+   * stays.
+   */
   saveCosignatures(
     projectId: string,
     tree: TreeName,
@@ -227,21 +242,21 @@ export interface Store extends StoreReader, TenantStore, ExportStore {
     cosignatures: readonly Cosignature[],
   ): Promise<void>;
   /**
-   * Projects with a tree whose newest leaves no checkpoint covers, last appended to before `beforeMs`; at most `limit`,
-   * in no order. What a process leaves that ends between an append and its checkpoint.
+   * Projects with a tree whose newest leaves have no checkpoint, last appended to before `beforeMs`. A crash
+   * between an append and its checkpoint leaves such trees. At most `limit`, in no order.
    */
   unsigned(beforeMs: number, limit: number): Promise<string[]>;
-  /** Sizes of the audit logs of projects. Absent where no other process can write to the store. */
+  /** Sizes of the projects' audit logs. Absent if no other process can write to the store. */
   readonly sizes?: (projectIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
 
   /**
-   * Claims of the next project, in turn, that has a job due: the pending one that is due longest, or one whose lease
-   * ran out (attempt + 1); one whose lease ran out in its last attempt is failed instead.
+   * Claims a due job; projects take turns. Takes the pending job that is due longest, or one whose lease ran
+   * out (attempt + 1). Fails a job whose lease ran out in its last attempt.
    */
   claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
-  /** False when the lease was lost. */
+  /** False if the lease was lost. */
   renewJob(projectId: string, jobId: string, lease: string, untilMs: number): Promise<boolean>;
-  /** Fails a job for good, or puts it back to pending until `retryAtMs`. */
+  /** Fails a job finally, or returns it to pending until `retryAtMs`. */
   failJob(
     projectId: string,
     jobId: string,
@@ -250,24 +265,28 @@ export interface Store extends StoreReader, TenantStore, ExportStore {
       errorSummary: string;
       atMs: number;
       retryAtMs: number | null;
-      /** It was not the job's doing: the attempt is none of those that it has. */
+      /** The job did not cause the failure, so the attempt does not count. */
       isExcused?: boolean;
     },
   ): Promise<void>;
-  /** Puts a failed job back to pending under the same id; refuses NOT_FOUND, JOB_NOT_RETRYABLE, JOB_PAYLOAD_UNAVAILABLE. */
+  /**
+   * Returns a failed job to pending under the same id. Refuses with NOT_FOUND, JOB_NOT_RETRYABLE or
+   * JOB_PAYLOAD_UNAVAILABLE.
+   */
   retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;
 
-  /** Of a plane that is being made, or mended by hand; else a key is saved by an effect. */
+  /** For creating a plane and repairing it by hand. In all other cases an effect saves a key. */
   saveApiKey(key: ApiKeyRow): Promise<void>;
-  /** Drops the events of [from, to) that were pruned, with their bodies. */
+  /** Drops the pruned events of [from, to) with their bodies. */
   dropPruned(projectId: string, range: { readonly from: number; readonly to: number }): Promise<void>;
-  /** Drops idempotency records, job requests and sessions past their time. */
+  /** Drops expired idempotency records, job requests and sessions. */
   sweep(nowMs: number): Promise<void>;
   /**
-   * What `/health` reports; never throws. Each reason begins with its code: `storage_full: …`, `storage_fault: …`,
-   * or `integrity_violation: …` once a leaf was met that is not what was logged, which does not end writing.
+   * The state that `/health` reports; never throws. Each reason begins with its code: `storage_full: …`,
+   * `storage_fault: …` or `integrity_violation: …`. The last one means that a stored leaf differs from the
+   * logged one; writing continues.
    */
   condition(): { readonly writable: boolean; readonly reasons: readonly string[]; readonly queued: number };
-  /** Takes what is queued, then refuses with SHUTTING_DOWN, then closes. */
+  /** Stores the queued requests, refuses new ones with SHUTTING_DOWN, then closes. */
   close(): Promise<void>;
 }

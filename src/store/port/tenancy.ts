@@ -1,7 +1,9 @@
 /**
- * The tenants of a store: organizations, people, projects, credentials. A plane has one project and none of the rest.
- * What changes them is part of an append (`TenantEffect`), so that it is in the log in the same transaction; only what
- * makes a project cannot be, and makes its log instead (`createTenant`).
+ * The tenants of a store: organizations, people, projects and credentials.
+ * A plane has one project and none of the others. Changes are effects (`TenantEffect`) of an append, so that
+ * the log has them in the same transaction. Only a new project has no log to append to: `createTenant`
+ * creates the log with it.
+ * Proven by `test/store/suite/tenancy/tenants.ts`.
  */
 import type { Environment } from '../../contract/auth.ts';
 import type { MeteredType } from '../../contract/operation.ts';
@@ -15,11 +17,11 @@ import type { TelemetryEffect, TelemetryReader } from './planes.ts';
 export interface StoredOrganization {
   readonly organizationId: string;
   readonly name: string;
-  /** At the payment provider. */
+  /** Id at the payment provider. */
   readonly customerId: string | null;
   /**
-   * Whose logs tell of the organization itself. Where one of them is deleted it moves to another project (`src/store/rules/homes.ts`),
-   * of the other environment where there is none of its own.
+   * The projects whose logs record changes of the organization itself. When one is deleted, another project
+   * takes its place (`src/store/rules/homes.ts`), from the other environment if its own has none.
    */
   readonly home: Readonly<Record<Environment, string>>;
   readonly createdMs: number;
@@ -31,7 +33,7 @@ export interface StoredUser {
   readonly organizationId: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Null unless the issuer says that it is verified. */
+  /** Null unless the issuer states that it is verified. */
   readonly email: string | null;
   readonly name: string;
   readonly createdMs: number;
@@ -44,23 +46,25 @@ export interface StoredSession {
   readonly userId: string;
   readonly organizationId: string;
   readonly createdMs: number;
-  /** To the minute. */
+  /** Rounded down to the minute. */
   readonly lastUsedMs: number;
   readonly expiresMs: number;
   readonly endedMs: number | null;
 }
 
-/** What lists show of a project: not its settings, of which a thousand projects have 32 MiB. */
+/**
+ * The parts of a project that lists show. Settings are left out: those of a thousand projects take 32 MiB.
+ */
 export type NamedProject = Pick<StoredProject, 'project' | 'name' | 'createdMs' | 'updatedMs'>;
 
-/** What a project used in a month. */
+/** The units that a project used in a month. */
 export interface ProjectUsage {
   readonly projectId: string;
   readonly name: string;
   readonly environment: Environment;
   readonly deletedMs: number | null;
   readonly used: Readonly<Record<MeteredType, number>>;
-  /** What data planes reported for the month (`TelemetryReader.planeUsage`). */
+  /** The units that data planes reported for the month (`TelemetryReader.planeUsage`). */
   readonly planes: Readonly<Record<MeteredType, number>>;
 }
 
@@ -74,35 +78,37 @@ export interface ApiKeyRow {
   readonly description: string | null;
   readonly scopes: readonly string[];
   readonly createdMs: number;
-  /** Key or user id, or `operator`. */
+  /** Key id, user id, or `operator`. */
   readonly createdBy: string;
   readonly updatedMs: number;
-  /** To the minute. */
+  /** Rounded down to the minute. */
   readonly lastUsedMs: number | null;
   readonly expiresMs: number | null;
-  /** May lie ahead: a rotated key works until then. */
+  /** May be in the future: a rotated key works until then. */
   readonly revokedMs: number | null;
   readonly rotatedFrom: string | null;
 }
 
 export interface NewProject {
   readonly stored: StoredProject;
-  /** Its first leaves; the genesis leaf comes first. */
+  /** The first leaves; the genesis leaf comes first. */
   readonly leaves: readonly LeafDraft[];
   readonly keys: readonly ApiKeyRow[];
 }
 
-/** Made in one transaction, whole or not at all. */
+/** Created in one transaction, whole or not at all. */
 export interface NewTenant {
-  /** Null at a sign-up, which nobody has to be known for. */
+  /** Null at a sign-up, which needs no caller. */
   readonly by: RequiredCaller | null;
-  /** Both null where the organization is there already. */
+  /** Both null if the organization already exists. */
   readonly organization: StoredOrganization | null;
   readonly user: StoredUser | null;
   readonly projects: readonly NewProject[];
-  /** As `AppendRequest.toHome`, for the home of the first project, unless that is made here. */
+  /**
+   * Like `AppendRequest.toHome`, for the home of the first project, unless this request creates that home.
+   */
   readonly toHome?: readonly LeafDraft[];
-  /** Kept in the log's project of the caller. */
+  /** Stored in the caller's project. */
   readonly idempotency?: IdempotencyWrite & { readonly projectId: string };
 }
 
@@ -112,13 +118,16 @@ export type Created =
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
   | { readonly outcome: 'key_reused' };
 
-/** Rows of tenants that change with an append to a project of theirs. */
+/** Rows of tenants that change with an append to one of their projects. */
 export type TenantEffect =
   | RequiredCaller
   | TelemetryEffect
-  /** Refused with CONFLICT where the project has `limits.keysPerProject` keys that are not revoked, be it ahead. */
+  /**
+   * Refused with CONFLICT if the project has `limits.keysPerProject` keys without a revocation time, past or
+   * future.
+   */
   | { readonly kind: 'saveApiKey'; readonly key: ApiKeyRow }
-  /** Refused with NOT_FOUND where the key is unknown, or revoked at `atMs`. */
+  /** Refused with NOT_FOUND if the key is unknown, or revoked at `atMs`. */
   | {
       readonly kind: 'changeApiKey';
       readonly keyId: string;
@@ -128,7 +137,7 @@ export type TenantEffect =
       readonly expiresMs: number | null;
       readonly atMs: number;
     }
-  /** Ends it at `revokedMs`, or when it was to end already, if that is earlier. Refused as above. */
+  /** Ends the key at `revokedMs`, or at its earlier end if it has one. Refused like `changeApiKey`. */
   | {
       readonly kind: 'revokeApiKey';
       readonly keyId: string;
@@ -136,10 +145,10 @@ export type TenantEffect =
       readonly atMs: number;
     }
   /**
-   * Of the project that is appended to; what is not given stays. Where it is deleted or restored, homes of its
-   * organization move. Refused with NOT_FOUND where it is deleted and
-   * `deletedMs` is not given, and where it is to be deleted a second time; NAME_TAKEN where another project of the
-   * organization and environment that is not deleted has the name, compared without case.
+   * Changes the project of the append; an absent member stays unchanged. Deleting or restoring it moves the
+   * homes of its organization. Refused with NOT_FOUND if the project is deleted and `deletedMs` is absent or
+   * deletes it again. Refused with NAME_TAKEN if another project of the organization and environment has the
+   * name, compared without case, and is not deleted.
    */
   | {
       readonly kind: 'changeProject';
@@ -150,16 +159,16 @@ export type TenantEffect =
       readonly atMs: number;
     }
   | { readonly kind: 'openSession'; readonly session: StoredSession }
-  /** Refused with NOT_FOUND where it is unknown, or ended already. */
+  /** Refused with NOT_FOUND if the session is unknown or has ended. */
   | { readonly kind: 'endSession'; readonly digest: Uint8Array; readonly atMs: number }
-  /** Refused with NOT_FOUND where it is not the organization of the project that is appended to. */
+  /** Refused with NOT_FOUND if the project of the append belongs to another organization. */
   | {
       readonly kind: 'setCustomer';
       readonly organizationId: string;
       readonly customerId: string | null;
     };
 
-/** That a credential was used; times are kept to the minute and never run backwards. */
+/** One use of a credential. Times are rounded down to the minute and never run backwards. */
 export type Use =
   | { readonly projectId: string; readonly keyId: string; readonly atMs: number }
   | { readonly digest: Uint8Array; readonly atMs: number };
@@ -167,55 +176,56 @@ export type Use =
 export interface TenantReader extends TelemetryReader {
   organization(organizationId: string): Promise<StoredOrganization | null>;
   user(issuer: string, subject: string): Promise<StoredUser | null>;
-  /** By the digest of its token, also where it has ended. */
+  /** Finds a session by the digest of its token, even if it has ended. */
   session(digest: Uint8Array): Promise<{
     readonly session: StoredSession;
     readonly user: StoredUser;
     readonly organization: StoredOrganization;
   } | null>;
-  /** Those that are not deleted, newest first. */
+  /** Projects that are not deleted, newest first. */
   projects(organizationId: string): Promise<NamedProject[]>;
   /**
-   * For the operator alone: of one organization or of all, deleted ones too, newest first by id; `after` is a project
-   * id. A plane has none.
+   * For the operator alone. Projects of one organization or of all, including deleted ones, newest first by
+   * id. `after` is a project id. A plane has none.
    */
   everyProject(filter: { readonly organizationId?: string }, page: Page<string>): Promise<StoredProject[]>;
-  /** Also where it is deleted; null for a project of another organization. */
+  /** Returns deleted projects too. Null for a project of another organization. */
   storedProject(organizationId: string, projectId: string): Promise<StoredProject | null>;
   /**
-   * Units counted in a month (`2026-11`, UTC) by the projects of an organization: those that are not deleted, newest
-   * first, and those that are and used anything, last deleted first. Of the latter the `limits.projectsPerOrganization`
-   * that were deleted last are looked at; `complete` says whether there are no more.
+   * Units counted in a month (`2026-11`, UTC) by the projects of an organization. Living projects come first,
+   * newest first. Deleted projects with units follow, last deleted first. Searches only the
+   * `limits.projectsPerOrganization` last deleted ones; `complete` states whether there are no more.
    */
   usageOf(
     organizationId: string,
     month: string,
   ): Promise<{ readonly projects: readonly ProjectUsage[]; readonly complete: boolean }>;
-  /** As above, of one project. */
+  /** Units counted in a month by one project. */
   usage(projectId: string, month: string): Promise<Readonly<Record<MeteredType, number>>>;
 
-  /** Across projects: the credential decides the tenant. `stored` is null on a plane. */
+  /** Searches all projects: the credential decides the tenant. `stored` is null on a plane. */
   apiKey(digest: Uint8Array): Promise<{
     readonly key: ApiKeyRow;
     readonly project: Project;
     readonly stored: StoredProject | null;
   } | null>;
   apiKeyOf(projectId: string, keyId: string): Promise<ApiKeyRow | null>;
-  /** Newest first. `liveAtMs`: only those that are not revoked then. */
+  /** Newest first. `liveAtMs`: only keys that are not revoked at this time. */
   apiKeys(projectId: string, filter: { readonly liveAtMs?: number }, page: Page<ByAge>): Promise<ApiKeyRow[]>;
 
-  /** What the first process of an installation said about it (its keys), or null. */
+  /** The text that the first process of an installation stored about its keys, or null. */
   installation(): Promise<string | null>;
 }
 
 export interface TenantStore {
   /**
-   * USER_EXISTS where (issuer, subject) is known, NAME_TAKEN as above, CONFLICT where the organization has
-   * `limits.projectsPerOrganization` projects that are not deleted; and as `by` is refused.
+   * Refuses with USER_EXISTS if (issuer, subject) is known, and with NAME_TAKEN like `changeProject`. Refuses
+   * with CONFLICT if the organization has `limits.projectsPerOrganization` projects that are not deleted.
+   * Refuses like `RequiredCaller` if `by` may not create it.
    */
   createTenant(tenant: NewTenant): Promise<Created>;
-  /** Keeps what is not kept yet and answers what is kept: the first one stays. */
+  /** Stores the text if none is stored, and returns the stored one. The first text stays. */
   claimInstallation(text: string): Promise<string>;
-  /** In one transaction per tenant at most. What is not known is passed over, and a session that has ended. */
+  /** Uses at most one transaction per tenant. Ignores unknown credentials and ended sessions. */
   used(uses: readonly Use[]): Promise<void>;
 }

@@ -1,8 +1,10 @@
 /**
- * The PostgreSQL engine of the store port: any number of processes on one database, each stateless but for what it
- * may forget. Whoever writes to a project holds the lock on its heads; row-level security stands behind every
- * statement. `src/store/postgres/schema/migrate.ts` makes the tables.
- * Proven by `test/store/postgres/suite.alone.test.ts` (the store suite) and the tests in `test/store/postgres`.
+ * The PostgreSQL engine of the store port: any number of processes share one database. A process is stateless
+ * except for caches. A writer to a project holds the lock on its heads. Row-level security guards every
+ * statement. `src/store/postgres/schema/migrate.ts` creates the tables.
+ * Source: the guarantees in `src/store/port/store.ts`; PostgreSQL 18, chapter 5.9 (row security policies).
+ * Proven by `test/store/postgres/suite.alone.test.ts` (the store suite) and the tests in
+ * `test/store/postgres`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
@@ -45,38 +47,38 @@ export { fsckPostgres } from './write/fsck.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   readonly clock: { now(): number };
-  /** Cryptographic randomness: event ids, nonces, leases. */
+  /** Cryptographic randomness for event ids, nonces and leases. */
   readonly randomBytes: (size: number) => Buffer;
   readonly faults?: Faults | undefined;
-  /** What the data directory of the process remembers of signed heads; the store closes it. Nothing where absent. */
+  /** The signed heads that this process's data directory remembers; the store closes them. Absent: none. */
   readonly heads?: SignedHeads | null;
-  /** What an operator should know and nothing was refused for. */
+  /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
 }
 
 export interface PostgresStore extends Store {
-  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  /** Commits a record that changes nothing. Rejects if a write now would not be durable. */
   probe(): Promise<void>;
   /**
-   * Compares the clock of the database with `now`, at once and every minute: while they are more than five seconds apart,
-   * `condition` has a reason `clock_skew: …`. Never rejects.
+   * Compares the clock of the database with `now`, immediately and every minute. While they differ by more
+   * than five seconds, `condition` has a reason `clock_skew: …`. Never rejects.
    */
   watchClock(now: () => number): Promise<void>;
   /**
-   * Keeps what tells the master key of the first process from others; answers what is kept, null where no process had
-   * one so far.
+   * Stores the check value of the first process's master key. Returns the stored value, or null if no process
+   * had a master key yet.
    */
   claimMasterKey(check: string | null): Promise<string | null>;
   /** Artifacts of exports. */
   readonly chunks: ExportChunks;
-  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  /** Records that a reader in another thread found an altered leaf of the project, if `error` says so. */
   note(error: unknown, projectId: string): void;
 }
 
 /**
- * Opens the store. Throws STORAGE_FAULT where the database cannot be reached or a setting does not hold, CONFLICT
- * where its tables are not of this release or the role is one that row-level security does not bind; STORAGE_FAULT also
- * where it lacks what was signed last.
+ * Opens the store. Throws STORAGE_FAULT if the database is unreachable, does not keep a setting, or lacks the
+ * newest signed head. Throws CONFLICT if the tables are of another release or row-level security does not
+ * bind the role.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options);
@@ -93,9 +95,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 /**
- * The reading half alone, for worker threads of a process whose store is open: the version of the tables was looked at
- * then, and a migration to the next one while the process serves on is no reason to read no more. Connects when first
- * asked.
+ * Opens the reading half for worker threads of a process whose store is open. That store checked the version
+ * of the tables; a later migration does not stop these reads. Connects at the first read.
  */
 export function openPostgresReader(options: DatabaseOptions): StoreReader & { close(): Promise<void> } {
   const database = new Database(options);
@@ -129,7 +130,7 @@ function assemble(
   const numbers = projectNumbers(database, async (project) => remembered?.judge(project));
   const numberOf = numbers.of;
   const committer = new Committer({ database, numberOf, clock, random, faults });
-  // what answers after a lost connection may be another server
+  // after a lost connection another server may answer
   database.onLost = () => numbers.forget();
   const condition = new Condition(database, warn);
   const queue = new WriteQueue(async (projectId, requests) =>
@@ -188,19 +189,19 @@ const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...exportReads(database, numberOf),
 });
 
-/** The same verbs; what goes wrong below them becomes a problem, and is told to `condition`. */
+/** The same verbs; errors become problems, and `condition` records them. */
 function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter: () => void): Verbs {
   const watch =
     (verb: (...values: unknown[]) => unknown) =>
     (...values: unknown[]): unknown => {
       const answer = async (): Promise<unknown> => {
         enter();
-        // only verbs that begin with their project read leaves
+        // only verbs whose first argument is a project read leaves
         return condition.watch(async () => verb(...values), String(values[0]));
       };
       return verb.constructor.name === 'AsyncGeneratorFunction' ? verb(...values) : answer();
     };
-  // The same names with functions of the same types: `watch` keeps both.
+  // The same names with functions of the same types: `watch` preserves both.
   return Object.fromEntries(
     Object.entries(verbs).map(([name, verb]) => [name, watch(verb as () => unknown)]),
   ) as Verbs;

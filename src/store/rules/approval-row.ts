@@ -1,4 +1,7 @@
-/** The row of an approval, as both engines keep it. Proven by `test/store/suite/governance/approvals.ts`. */
+/**
+ * The row of an approval, the same in both engines.
+ * Proven by `test/store/suite/governance/approvals.ts`.
+ */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import type { StoredApproval } from '../port/store.ts';
 

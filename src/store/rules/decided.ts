@@ -1,10 +1,12 @@
 /**
- * The leaf types that `decided` indexes by run and id, so that what was decided is found without a scan. Its
- * rows are written with their leaves, read by `read/decided.ts` of each engine, checked by `src/store/fsck/decided/rows.ts`.
+ * The leaf types that `decided` indexes by run and id, so that a decision is found without a scan.
+ * The store writes its rows with their leaves. `read/decided.ts` of each engine reads them;
+ * `src/store/fsck/decided/rows.ts` checks them.
+ * Proven by `test/store/suite/log/decided.ts`.
  */
 import type { IndexedLeaf } from '../port/store.ts';
 
-/** Numbers in `decided.type`; a number is never given to another type. */
+/** Numbers in `decided.type`. No other type ever gets a used number. */
 export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.evaluation/1': 1,
   'gov.decision/1': 2,
@@ -20,5 +22,5 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);
 
-/** The number of a leaf type, null where its leaves are not indexed. */
+/** The number of a leaf type; null if its leaves are not indexed. */
 export const typeNumber = (type: string): number | null => (isIndexed(type) ? typeNumbers[type] : null);

@@ -1,6 +1,6 @@
 /**
- * Rows of what epochs and months of data planes reached, as both engines keep them. Proven by
- * `test/store/suite/tenancy/reports.ts` and `plane-usage.ts`.
+ * Rows of the counters of data planes by epoch and month, the same in both engines.
+ * Proven by `test/store/suite/tenancy/reports.ts` and `test/store/suite/tenancy/plane-usage.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
 import { countable } from '../../core/plane/metering.ts';
@@ -30,7 +30,7 @@ export const epochOf = (row: EpochRow): PlaneEpoch => ({
   firstUnlinked: row.first_unlinked,
 });
 
-/** Columns of counts, and their values in this order. */
+/** Columns of counts; values come in this order. */
 export const countColumns = meteredTypes;
 export type CountRow = Record<(typeof countColumns)[number], number>;
 export const countValues = (counts: Counts): number[] => countColumns.map((type) => counts[type]);
@@ -38,8 +38,8 @@ export const countValues = (counts: Counts): number[] => countColumns.map((type)
 export const countsOf = (row: CountRow): Counts => eachType((type) => countable(row[type]));
 
 /**
- * SQL of both engines: one report more of an epoch. Its parameters are those of `epochValues`. Where it closes the first
- * gap, that moves to the end of the reports that are held in a row: cost is their number.
+ * SQL of both engines: counts one more report of an epoch. Its parameters are those of `epochValues`. If the
+ * report closes the first gap, the gap moves past the following consecutive reports. Cost: their number.
  */
 export const raiseEpochSql = (parameters: string): string =>
   `INSERT INTO telemetry_epoch (project, plane_id, epoch, held, next_sequence, newest_sequence, tree_size)
@@ -58,7 +58,7 @@ const larger = (column: string): string =>
 const ofEpoch = (row: string): string =>
   `${row}.project = excluded.project AND ${row}.plane_id = excluded.plane_id AND ${row}.epoch = excluded.epoch`;
 
-/** After its report was inserted. */
+/** The parameters of `raiseEpochSql`, after the insert of the report. */
 export const epochValues = (project: number, { planeId, epoch, sequence, treeSize }: StoredReport) => [
   project,
   planeId,

@@ -1,28 +1,31 @@
-/** How many exports a project may have, whatever the engine. Proven by `test/store/suite/governance/export-bounds.ts`. */
+/**
+ * The bounds on the exports of a project, the same for both engines.
+ * Proven by `test/store/suite/governance/export-bounds.ts`.
+ */
 import { GovError } from '../../contract/problems.ts';
 import type { ExportHolding } from '../port/store.ts';
 
-/** How soon one that is being built may be finished. */
+/** Seconds after which an export under construction may be finished. */
 const againSeconds = 5;
-/** The least time for which one is kept (contract K7), where nobody deletes any. */
+/** The shortest time that an undeleted export is kept (contract K7), in seconds. */
 const expireSeconds = 3600;
 
-/** Before one more is made. RATE_LIMITED, EXPORT_LIMIT. */
+/** Call it before the creation of an export. Throws RATE_LIMITED or EXPORT_LIMIT. */
 export function refuseMoreExports(held: ExportHolding, most: ExportHolding): void {
   if (held.open >= most.open) {
     throw new GovError(
       'RATE_LIMITED',
-      `expected at most ${most.open} exports of a project that are not finished, got one more; wait until one is`,
+      `expected at most ${most.open} unfinished exports of a project, got one more; wait until one is finished`,
       { retryAfterSeconds: againSeconds },
     );
   }
   if (held.kept + held.open >= most.kept) refuse(`${most.kept} exports that a project keeps`, 'one more');
   if (held.keptBytes >= most.keptBytes) {
-    refuse(`${most.keptBytes} bytes of exports that a project keeps`, `${held.keptBytes} already`);
+    refuse(`${most.keptBytes} bytes of exports that a project keeps`, `${held.keptBytes}`);
   }
 }
 
-/** With one that was just finished. EXPORT_LIMIT. */
+/** Call it with the finished export counted. Throws EXPORT_LIMIT. */
 export function refuseMoreBytes({ keptBytes }: ExportHolding, most: ExportHolding): void {
   if (keptBytes <= most.keptBytes) return;
   refuse(`${most.keptBytes} bytes of exports that a project keeps`, `${keptBytes} with this one`);
@@ -30,7 +33,7 @@ export function refuseMoreBytes({ keptBytes }: ExportHolding, most: ExportHoldin
 
 function refuse(expected: string, got: string): never {
   const way =
-    'delete some that are not needed, wait until some expire, export less, or have the operator raise the bound';
+    'delete unneeded exports, wait until some expire, export less, or ask the operator to raise the limit';
   throw new GovError('EXPORT_LIMIT', `expected at most ${expected}, got ${got}; ${way}`, {
     retryAfterSeconds: expireSeconds,
   });

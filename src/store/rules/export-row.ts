@@ -1,4 +1,7 @@
-/** The row of an export, as both engines keep it, beside what its job says. Proven by `test/store/suite/governance/exports.ts`. */
+/**
+ * The row of an export without the fields of its job, the same in both engines.
+ * Proven by `test/store/suite/governance/exports.ts`.
+ */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { JobStatus } from '../../contract/jobs.ts';
 import type { ExportDone, StoredExport } from '../port/exports.ts';
@@ -25,30 +28,30 @@ export interface ExportRow {
   error_summary: string | null;
 }
 
-/** Of `export_job e`, its `job j` and its `project p`. */
+/** Columns of `export_job e`, its `job j` and its `project p`. */
 export const exportColumns = `p.project_id, e.export_id, e.job_id, e.resource, e.format, e.filters, e.include_proof,
   e.tree_size, e.created_ms, e.artifact, e.row_count, e.size_bytes, e.digest, e.manifest, e.completed_ms, e.expires_ms,
   j.status, j.started_ms, j.error_summary`;
 export const exportTables = `export_job e JOIN job j ON j.project = e.project AND j.job_id = e.job_id
   JOIN project p ON p.project = e.project`;
 
-/** The status at a time, which `at` names in the statement. */
+/** SQL: the status at a time; `at` is its parameter in the statement. */
 export const statusAt = (at: string): string =>
   `CASE WHEN e.completed_ms IS NULL THEN j.status WHEN e.expires_ms <= ${at} THEN 'expired' ELSE 'completed' END`;
 
-/** What the sweep removes at a time: what is past its time, and what jobs left that failed for good. */
+/** SQL: rows that the sweep removes: expired exports, and leftovers of finally failed jobs. */
 export const isRemovable = (at: string): string =>
   `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND j.status = 'failed'))`;
 
-/** Completed ones that have not ended, of so many bytes. */
+/** SQL: completed, unexpired exports of at least so many bytes. */
 export const isDone = (at: string, leastBytes: string): string =>
   `e.removed = 0 AND e.completed_ms IS NOT NULL AND e.expires_ms > ${at} AND e.size_bytes >= ${leastBytes}`;
 
-/** An `ExportHolding`, of rows that are not removed; what failed has nothing. */
+/** SQL: an `ExportHolding` over rows that are not removed. A failed export counts as nothing. */
 export const heldColumns = `count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status <> 'failed') AS open,
   count(*) FILTER (WHERE e.completed_ms IS NOT NULL) AS kept, coalesce(sum(e.size_bytes), 0)`;
 
-/** Whose rows have values that are committed to. */
+/** SQL: the resources whose rows contain committed values. */
 export const erasableSql = "resource IN ('audit_events', 'policy_evaluations', 'risk_decisions')";
 
 export const exportOf = (row: ExportRow, atMs: number): StoredExport => {
@@ -70,7 +73,7 @@ export const exportOf = (row: ExportRow, atMs: number): StoredExport => {
   };
 };
 
-/** Its columns are null together. */
+/** Its columns are all null or all set. */
 function doneOf(row: ExportRow): ExportDone | null {
   const { artifact, row_count: rowCount, size_bytes: sizeBytes, digest, manifest } = row;
   const { completed_ms: completedMs, expires_ms: expiresMs } = row;

@@ -1,6 +1,8 @@
 /**
- * Which projects are an organization's home, whose logs tell of the organization itself. A home that is deleted moves,
- * so that the log of an organization can be read as long as it has a project. Proven by `test/store/suite/tenancy/homes.ts`.
+ * Selects an organization's homes: the projects whose logs record changes of the organization itself.
+ * When a home is deleted, another project takes its place. The log of an organization therefore stays
+ * readable while it has a project.
+ * Proven by `test/store/suite/tenancy/homes.ts`.
  */
 import type { Environment } from '../../contract/auth.ts';
 import type { StoredOrganization } from '../port/tenancy.ts';
@@ -13,15 +15,16 @@ export interface LivingProject {
   readonly environment: Environment;
 }
 
-/** A project's place in its organization. */
+/** A project, its organization, and the organization's homes. */
 export interface Membership extends LivingProject {
   readonly organizationId: string;
   readonly home: Homes;
 }
 
 /**
- * The homes once these projects are living, oldest first. A home stays while it is living and of its environment; else
- * it is the oldest project of the environment, else one of the other environment, else what it was.
+ * Computes the homes from the living projects, oldest first. A home stays if it is living and of its
+ * environment. Otherwise the oldest project of the environment replaces it, then the oldest of the other
+ * environment. Without any project the home stays.
  */
 export function homesAmong(homes: Homes, living: readonly LivingProject[]): Homes {
   const homeOf = (wanted: Environment): string => {
@@ -40,14 +43,14 @@ export function homesAmong(homes: Homes, living: readonly LivingProject[]): Home
 export const areSame = (one: Homes, other: Homes): boolean =>
   one.production === other.production && one.sandbox === other.sandbox;
 
-/** The home that a project's changes are told to, null where it is its own or there is none. */
+/** The home that records a project's changes. Null if the project is its own home or has none. */
 export function homeBeside(membership: Membership | null): string | null {
   if (membership === null) return null;
   const { projectId, environment, home } = membership;
   return home[environment] === projectId ? null : home[environment];
 }
 
-/** Of a row of `project` joined with its organization. */
+/** A row of `project`, joined with its organization. */
 export interface MembershipRow {
   project_id: string;
   organization_id: string;

@@ -1,4 +1,7 @@
-/** The row of a job, as both engines keep it; lists read it without request and result. Proven by `test/store/suite/governance/jobs.ts`. */
+/**
+ * The row of a job, the same in both engines. Lists read it without request and result.
+ * Proven by `test/store/suite/governance/jobs.ts`.
+ */
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
 import type { QueuedType, StoredJob } from '../port/store.ts';
 
@@ -20,7 +23,7 @@ export interface JobRow<Type extends QueuedType = JobType> {
 
 export const jobColumns = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
   error_summary`;
-/** Jobs of other types are answered by what they are for. */
+/** SQL: the jobs that /jobs lists. /exports shows the others. */
 export const isListed = "type <> 'export'";
 
 export const jobOf = <Type extends QueuedType>(

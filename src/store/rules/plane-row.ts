@@ -1,4 +1,7 @@
-/** Rows of data planes as both engines keep them. Proven by `test/store/suite/tenancy/planes.ts`. */
+/**
+ * Rows of data planes, the same in both engines.
+ * Proven by `test/store/suite/tenancy/planes.ts`.
+ */
 import type { FormerKeys } from '../../core/plane/identity.ts';
 import type { Counts, StoredPlane, StoredReport } from '../port/planes.ts';
 
@@ -28,7 +31,7 @@ export interface PlaneRow {
   revision: number;
 }
 
-/** Of `telemetry_plane`, in the order of `planeValues`. */
+/** Columns of `telemetry_plane`, in the order of `planeValues`. */
 export const planeColumns = [
   'plane_id',
   'name',
@@ -78,7 +81,7 @@ export function planeValues(plane: StoredPlane): (string | number | null | Buffe
 
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
-/** As it is kept, and as fsck makes it of events. */
+/** The stored text. `fsck` computes the same text from events. */
 export const formerKeysText = (keys: readonly FormerKeys[]): string =>
   JSON.stringify(
     keys.map(({ verifierKey, auditVerifierKey, untilMs }) => ({ verifierKey, auditVerifierKey, untilMs })),
@@ -106,7 +109,7 @@ export const planeOf = (row: PlaneRow): StoredPlane => ({
   tokenDigest: row.token_digest,
   tokenExpiresMs: row.token_expires_ms,
   tokenUsedMs: row.token_used_ms,
-  enrolled: row.enrolled_ms === null ? null : enrolledOf(row as WithoutNull<PlaneRow>), // by a CHECK
+  enrolled: row.enrolled_ms === null ? null : enrolledOf(row as WithoutNull<PlaneRow>), // a CHECK constraint ensures it
   revokedMs: row.revoked_ms,
   revision: row.revision,
 });
@@ -156,7 +159,7 @@ export interface ReportRow {
   body: string;
 }
 
-/** Of `telemetry_report`, in the order of `reportValues`. */
+/** Columns of `telemetry_report`, in the order of `reportValues`. */
 export const reportColumns = [
   'plane_id',
   'epoch',
@@ -188,7 +191,7 @@ export interface OverdueRow {
   expiresMs: number;
 }
 
-/** Challenges that nobody answered in time, of all projects, by an index of those that are open. */
+/** SQL: unanswered challenges past their time, of all projects. Uses an index of the open challenges. */
 export const overdueSql = (atMs: string, limit: string): string =>
   `SELECT p.project_id AS "projectId", r.plane_id AS "planeId", r.report_id AS "reportId",
      r.challenge_id AS "challengeId", r.challenge_expires_ms AS "expiresMs"

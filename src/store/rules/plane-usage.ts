@@ -1,14 +1,16 @@
 /**
- * What planes of a service used, by what they reported: for each epoch of a plane and each month the largest totals,
- * type by type, of the reports of that month. A month has used what its largest totals are above all before it, so
- * neither the order nor the repetition of reports changes it. Sums over planes are told up to 2^53-1, the largest count that
- * is exact in JSON; they are kept as 64 bits, and refuse no report. Proven by `test/store/suite/tenancy/plane-usage.ts`.
+ * Computes the units that the planes of a service used, from their reports.
+ * For each epoch of a plane and each month the store has the largest totals of the month's reports, type by
+ * type. The units of a month are the amount by which its totals exceed all totals before it. The order and
+ * repetition of reports therefore do not change them. Sums over planes are shown up to 2^53-1, the largest
+ * exact count in JSON. They are stored as 64 bits and refuse no report.
+ * Proven by `test/store/suite/tenancy/plane-usage.ts`.
  */
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
 import { zeroTotals } from '../../core/plane/metering.ts';
 import type { Counts } from '../port/planes.ts';
 
-/** The largest totals that were reported in a month of an epoch. */
+/** The largest reported totals of a month in an epoch. */
 export interface MonthTotals {
   /** `2026-11`, UTC. */
   readonly month: string;
@@ -21,14 +23,14 @@ export const eachType = (count: (type: MeteredType) => number): Counts =>
 export const isZero = (counts: Counts): boolean => meteredTypes.every((type) => counts[type] === 0);
 const largest = (one: Counts, other: Counts): Counts => eachType((type) => Math.max(one[type], other[type]));
 
-/** The months of an epoch with a report's totals among them. Cost: its months. */
+/** Adds a report's totals to the months of an epoch. Cost: its months. */
 export function withReported(months: readonly MonthTotals[], { month, totals }: MonthTotals): MonthTotals[] {
   const before = months.find((each) => each.month === month);
   const raised = { month, totals: before === undefined ? totals : largest(before.totals, totals) };
   return [...months.filter((each) => each !== before), raised];
 }
 
-/** Units of each month of an epoch, by month; `reached`: the largest totals before all of them. */
+/** Units of each month of an epoch, by month. `reached`: the largest totals before all of them. */
 export function unitsOf(months: readonly MonthTotals[], reached: Counts = zeroTotals): Map<string, Counts> {
   const units = new Map<string, Counts>();
   for (const { month, totals } of months.toSorted(byMonth)) {
@@ -55,8 +57,9 @@ export function unitsAt(months: readonly MonthTotals[], month: string): Counts {
 const byMonth = (one: MonthTotals, other: MonthTotals): number => (one.month < other.month ? -1 : 1);
 
 /**
- * By how much the units of months change: a late report takes from a later month what it gives to its own. Cost: the
- * months from the changed one on, which is the last one where reports come in order; of those before a look at each.
+ * The change of each month's units. A late report moves units from a later month to its own. Cost: the months
+ * from the first changed one on, and one comparison for each earlier month. Reports in order change only the
+ * last month.
  */
 export function unitChanges(
   before: readonly MonthTotals[],

@@ -1,6 +1,7 @@
 /**
- * What changes of data planes must meet, whatever the engine: each is judged by rows as the requests before it left
- * them, then written. Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
+ * The checks of changes of data planes, the same for both engines.
+ * Each change is judged by the rows that earlier requests left, then written.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
@@ -12,30 +13,30 @@ type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, {
 
 export type PlaneState = Pick<StoredPlane, 'revision' | 'revokedMs'>;
 
-/** What is of one plane for ever: its logs are billed and cosigned once. */
+/** Properties that permanently belong to one plane: its logs are billed and cosigned only once. */
 export const claims = ['origin', 'auditOrigin', 'verifierKey'] as const;
 export type Claim = (typeof claims)[number];
 
 export interface PlaneOwner {
   readonly planeId: string;
-  /** Whether it is of the project whose effects are applied. */
+  /** Whether it belongs to the project of the effects. */
   readonly isOwn: boolean;
 }
 
-/** An epoch of a plane. */
+/** The name of an epoch of a plane. */
 export interface EpochName {
   readonly planeId: string;
   readonly epoch: number;
 }
 
-/** Where a report stands. */
+/** The position of a report. */
 export interface ReportPlace extends EpochName {
   readonly sequence: number;
 }
 
 export type ChallengeState = 'none' | 'open' | 'answered' | 'expired';
 
-/** By the attestation of its report. */
+/** The state of a challenge, by the attestation of its report. */
 export const challengeStates: Readonly<Record<StoredReport['attestation'], ChallengeState>> = {
   not_sampled: 'none',
   pending: 'open',
@@ -49,20 +50,20 @@ export interface ReportName {
   readonly reportId: string;
 }
 
-/** The rows that effects read and write, of one project. */
+/** The rows of one project that effects read and write. */
 export interface TelemetryRows {
   planeState(planeId: string): PlaneState | null;
-  /** Planes that are not revoked. */
+  /** Counts planes that are not revoked. */
   unrevokedPlanes(): number;
-  /** Which plane, of whichever project, has it; null: none. */
+  /** Finds the plane with this property in all projects, or null. */
   ownerOf(claim: Claim, text: string): PlaneOwner | null;
-  /** Inserts, or replaces what may change. */
+  /** Inserts the plane, or replaces its changeable columns. */
   savePlane(plane: StoredPlane): void;
-  /** Null where there is none. */
+  /** Null if there is no report at this position. */
   linkAt(place: ReportPlace): StoredReport['link'] | null;
-  /** `none`: it was not sampled. Null where there is no such report. */
+  /** `none` for a report that was not sampled; null if there is no such report. */
   challengeState(name: ReportName): ChallengeState | null;
-  /** Inserts it, and raises its epoch. */
+  /** Inserts the report and raises the counters of its epoch. */
   addReport(report: StoredReport): void;
   linkReport(effect: EffectOf<'linkReport'>): void;
   answerChallenge(effect: EffectOf<'answerChallenge'>): void;
@@ -70,7 +71,7 @@ export interface TelemetryRows {
   /** In no order. */
   monthsOf(epoch: EpochName): readonly MonthTotals[];
   saveMonth(epoch: EpochName, month: MonthTotals): void;
-  /** `change` may be below zero, what it makes is not. */
+  /** `change` may be negative; the sum never is. */
   addUnits(month: string, change: Counts): void;
 }
 
@@ -97,17 +98,17 @@ function savePlane(rows: TelemetryRows, plane: StoredPlane): void {
   if ((before?.revision ?? 0) !== revision - 1) {
     const found = before === null ? 'none' : `revision ${before.revision}`;
     throw conflict(
-      `expected revision ${revision - 1} of data plane ${planeId}, found ${found}: it was changed meanwhile; read it again`,
+      `expected revision ${revision - 1} of data plane ${planeId}, got ${found}: somebody changed it meanwhile; read it again`,
     );
   }
   const wasRevoked = before !== null && before.revokedMs !== null;
   const isReinstated = wasRevoked && revokedMs === null && enrolled !== null;
   if (wasRevoked && before.revokedMs !== revokedMs && !isReinstated) {
-    throw conflict(`expected a data plane that is not revoked, but ${planeId} is; enrol it with a new token`);
+    throw conflict(`expected a data plane that is not revoked, got ${planeId}; enrol it with a new token`);
   }
   if ((before === null || isReinstated) && rows.unrevokedPlanes() >= limits.planesPerProject) {
     throw conflict(
-      `expected at most ${limits.planesPerProject} data planes of a project, got one more; revoke one that is not used`,
+      `expected at most ${limits.planesPerProject} data planes of a project, got one more; revoke an unused one`,
     );
   }
   if (enrolled !== null) refuseTaken(rows, { planeId, ...enrolled });
@@ -120,8 +121,8 @@ function refuseTaken(rows: TelemetryRows, plane: { readonly planeId: string } & 
     if (owner === null || owner.planeId === plane.planeId) continue;
     const who = owner.isOwn ? `data plane ${owner.planeId}` : 'a data plane of another project';
     throw conflict(
-      `expected ${claimNames[claim]} that no data plane has, but ${who} has ${plane[claim]}: a log is of one data plane ` +
-        `for ever; enrol with a token for that very plane (gov planes token ${owner.isOwn ? owner.planeId : 'ID'})`,
+      `expected ${claimNames[claim]} of no other data plane, got ${plane[claim]} of ${who}: a log permanently belongs to one data plane; ` +
+        `enrol with a token for that data plane (gov planes token ${owner.isOwn ? owner.planeId : 'ID'})`,
     );
   }
 }
@@ -136,14 +137,17 @@ function saveReport(rows: TelemetryRows, report: StoredReport): void {
   const { planeId, epoch, sequence, reportId, month, totals } = report;
   const plane = rows.planeState(planeId);
   if (plane === null || plane.revokedMs !== null) {
-    throw new GovError('NOT_FOUND', `no data plane ${planeId}, or it is revoked`);
+    throw new GovError(
+      'NOT_FOUND',
+      `expected a data plane of this project that is not revoked, got ${planeId}`,
+    );
   }
   if (rows.challengeState(report) !== null) {
-    throw new GovError('REPORT_CONFLICT', `expected a new report id, but ${planeId} has sent ${reportId}`);
+    throw new GovError('REPORT_CONFLICT', `expected a new report id of ${planeId}, got ${reportId} again`);
   }
   if (rows.linkAt(report) !== null) {
     const place = `sequence ${sequence} of epoch ${epoch}`;
-    throw new GovError('REPORT_CONFLICT', `expected a new sequence, but ${planeId} has sent ${place}`);
+    throw new GovError('REPORT_CONFLICT', `expected a new sequence of ${planeId}, got ${place} again`);
   }
   const before = rows.monthsOf(report);
   const after = withReported(before, { month, totals });
@@ -151,17 +155,17 @@ function saveReport(rows: TelemetryRows, report: StoredReport): void {
     throw new GovError(
       'REPORT_INVALID',
       `expected reports of at most ${limits.epochMonths} months in epoch ${epoch} of ${planeId}, got another one; ` +
-        'what it reports of further months is not billed: look at its clock and at its reports',
+        'units of further months are not billed; check its clock and its reports',
     );
   }
-  // units of other months, which are later, only fall
+  // units of the later months can only fall
   const [had, units] = [unitsAt(before, month), unitsAt(after, month)];
   const over = meteredTypes.find((type) => units[type] > Math.max(had[type], limits.epochMonthUnits));
   if (over !== undefined) {
     throw new GovError(
       'REPORT_INVALID',
       `expected at most ${limits.epochMonthUnits} units of ${over} that epoch ${epoch} of ${planeId} reports for ${month}, ` +
-        `got ${units[over]}: look at its clock and at its reports`,
+        `got ${units[over]}; check its clock and its reports`,
     );
   }
   rows.addReport(report);
@@ -174,19 +178,23 @@ function linkReport(rows: TelemetryRows, effect: EffectOf<'linkReport'>): void {
   const { planeId, epoch, sequence } = effect;
   const link = rows.linkAt(effect);
   const name = `report ${sequence} of epoch ${epoch} of data plane ${planeId}`;
-  if (link === null) throw new GovError('NOT_FOUND', `no ${name}`);
-  if (link !== 'unknown') throw conflict(`expected a report that is not linked yet, but ${name} is ${link}`);
+  if (link === null) throw new GovError('NOT_FOUND', `expected a stored report, got ${name}`);
+  if (link !== 'unknown')
+    throw conflict(`expected a report that is not linked yet, got ${name}, which is ${link}`);
   rows.linkReport(effect);
 }
 
 function requireOpen(rows: TelemetryRows, { planeId, reportId }: ReportName): void {
   const state = rows.challengeState({ planeId, reportId });
   if (state === null || state === 'none') {
-    throw new GovError('NOT_FOUND', `no challenge of report ${reportId} of data plane ${planeId}`);
+    throw new GovError(
+      'NOT_FOUND',
+      `expected a report with a challenge, got ${reportId} of data plane ${planeId}`,
+    );
   }
   if (state === 'open') return;
-  const got = state === 'answered' ? 'has one' : 'has expired';
-  throw conflict(`expected a challenge without an answer, but that of report ${reportId} ${got}`);
+  const got = state === 'answered' ? 'an answered one' : 'an expired one';
+  throw conflict(`expected an open challenge, got ${got} of report ${reportId}`);
 }
 
 const conflict = (detail: string): GovError => new GovError('CONFLICT', detail);

@@ -1,4 +1,7 @@
-/** Rows of tenants as both engines keep them. Proven by `test/store/suite/tenancy/tenants.ts`. */
+/**
+ * Rows of tenants, the same in both engines.
+ * Proven by `test/store/suite/tenancy/tenants.ts`.
+ */
 import type { MeteredType } from '../../contract/operation.ts';
 import { projectOf, type ProjectRow } from '../port/project.ts';
 import type {
@@ -28,7 +31,7 @@ export interface KeyRow {
   rotated_from: string | null;
 }
 
-/** Of `api_key`, in the order of `keyValues`. */
+/** Columns of `api_key`, in the order of `keyValues`. */
 export const keyColumns = [
   'key_id',
   'digest',
@@ -170,7 +173,7 @@ export const sessionOf = (row: SessionRow): StoredSession => ({
   endedMs: row.ended_ms,
 });
 
-/** Of `project_profile`, beside the project's own columns. */
+/** Columns of `project_profile`, without the project's own columns. */
 export interface ProfileRow {
   name: string;
   settings: string;
@@ -202,5 +205,5 @@ export const storedProjectOf = (row: ProfileRow & ProjectRow): StoredProject => 
   deletedMs: row.deleted_ms,
 });
 
-/** A use to the minute. */
+/** The time of a use, rounded down to the minute. */
 export const minuteOf = (ms: number): number => ms - (ms % 60_000);

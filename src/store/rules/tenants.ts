@@ -1,7 +1,8 @@
 /**
- * What changes of tenants must meet, whatever the engine: effects on keys, projects and sessions, and new tenants.
- * Each is judged by rows as the requests before it left them, then written. Those on data planes are judged in
- * `planes.ts`. Proven by `test/store/suite/tenancy/tenants.ts`.
+ * The checks of changes of tenants, the same for both engines: keys, projects, sessions, new tenants.
+ * Each change is judged by the rows that earlier requests left, then written. `planes.ts` judges changes of
+ * data planes.
+ * Proven by `test/store/suite/tenancy/tenants.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -15,14 +16,14 @@ import type { StoredProject } from '../port/store.ts';
 
 type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
 
-/** What of a project may change. */
+/** The changeable parts of a project. */
 export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
 
-/** The rows that effects read and write: of the project that is appended to, and of its organization. */
+/** The rows that effects read and write: of the project of the append, and of its organization. */
 export interface TenantRows extends TelemetryRows {
-  /** As it stands in this transaction; null where it is unknown. */
+  /** Reads the credential in this transaction; null if it is unknown. */
   caller(credential: Credential): CallerState | null;
-  /** Keys without a `revokedMs`, be it ahead. */
+  /** Counts keys without a `revokedMs`, past or future. */
   unrevokedKeys(): number;
   addApiKey(key: ApiKeyRow): void;
   apiKey(keyId: string): Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'> | null;
@@ -30,27 +31,27 @@ export interface TenantRows extends TelemetryRows {
   revokeApiKey(effect: EffectOf<'revokeApiKey'>): void;
   /** Null for a project of a plane. */
   profile(): Profile | null;
-  /** Whether another project of its organization and environment, not deleted, has this `nameKey`. */
+  /** Whether another project of the organization and environment has this `nameKey` and is not deleted. */
   isNameTaken(key: string): boolean;
   saveProfile(profile: Profile, updatedMs: number): void;
   /** Null for a project of a plane. */
   membership(): Membership | null;
-  /** Projects of its organization that are not deleted, oldest first; one that has just come back may be last. */
+  /** Projects of the organization that are not deleted, oldest first. A restored project may come last. */
   living(): readonly LivingProject[];
   saveHomes(organizationId: string, homes: Homes): void;
   openSession(session: StoredSession): void;
-  /** False where there is none that has not ended. */
+  /** False if there is no open session. */
   endSession(effect: EffectOf<'endSession'>): boolean;
   setCustomer(effect: EffectOf<'setCustomer'>): void;
 }
 
-/** How long a session is kept after it has run out. */
+/** Time that a session is kept after its end, in milliseconds. */
 export const sessionKeptMs = 24 * 3_600_000;
 
 /**
- * By which names of projects are compared: compatible characters as one (NFKC, UAX #15), without what is not seen (Cf
- * and default ignorables, UAX #44), without case (ẞ, ß and ss are one), one space for all white space. Letters of
- * different scripts that look alike are different.
+ * The form in which names of projects are compared. It unites compatible characters (NFKC, UAX #15), removes
+ * invisible ones (Cf and default ignorables, UAX #44), ignores case (ẞ, ß and ss are equal), and has one
+ * space for any white space. Similar letters of different scripts stay different.
  */
 export const nameKey = (name: string): string =>
   name
@@ -74,7 +75,7 @@ export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void 
       return rows.changeApiKey(effect);
     case 'revokeApiKey': {
       const { revokedMs } = livingKey(rows, effect);
-      // one that ends already does not live longer
+      // a key with an earlier end keeps it
       return rows.revokeApiKey({
         ...effect,
         revokedMs: Math.min(effect.revokedMs, revokedMs ?? effect.revokedMs),
@@ -86,7 +87,7 @@ export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void 
       return rows.openSession(effect.session);
     case 'endSession':
       if (rows.endSession(effect)) return;
-      throw new GovError('NOT_FOUND', 'no such session, or one that has ended');
+      throw new GovError('NOT_FOUND', 'expected an open session, got an unknown or ended one');
     case 'setCustomer':
       return setCustomer(rows, effect);
     default:
@@ -96,7 +97,10 @@ export function applyTenantEffect(rows: TenantRows, effect: TenantEffect): void 
 
 function setCustomer(rows: TenantRows, effect: EffectOf<'setCustomer'>): void {
   if (rows.membership()?.organizationId !== effect.organizationId) {
-    throw new GovError('NOT_FOUND', `no organization ${effect.organizationId} that this project is of`);
+    throw new GovError(
+      'NOT_FOUND',
+      `expected the organization of this project, got ${effect.organizationId}`,
+    );
   }
   rows.setCustomer(effect);
 }
@@ -105,7 +109,7 @@ function addApiKey(rows: TenantRows, key: ApiKeyRow): void {
   if (rows.unrevokedKeys() >= limits.keysPerProject) {
     throw new GovError(
       'CONFLICT',
-      `expected at most ${limits.keysPerProject} keys of a project, got one more; revoke one that is not used`,
+      `expected at most ${limits.keysPerProject} keys of a project, got one more; revoke an unused one`,
     );
   }
   rows.addApiKey(key);
@@ -114,7 +118,7 @@ function addApiKey(rows: TenantRows, key: ApiKeyRow): void {
 function livingKey(rows: TenantRows, { keyId, atMs }: { keyId: string; atMs: number }) {
   const key = rows.apiKey(keyId);
   if (key === null || isRevoked(key, atMs)) {
-    throw new GovError('NOT_FOUND', `no key ${keyId}`);
+    throw new GovError('NOT_FOUND', `expected a key of this project that is not revoked, got ${keyId}`);
   }
   return key;
 }
@@ -123,7 +127,7 @@ function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): voi
   const before = rows.profile();
   const { name, deletedMs, atMs } = effect;
   if (before === null || (before.deletedMs !== null && deletedMs !== null)) {
-    throw new GovError('NOT_FOUND', 'no such project');
+    throw new GovError('NOT_FOUND', 'expected a project that is not deleted, got an unknown or deleted one');
   }
   const after: Profile = {
     name: name ?? before.name,
@@ -137,7 +141,7 @@ function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): voi
   if (after.deletedMs !== before.deletedMs) moveHomes(rows);
 }
 
-/** After projects were made, deleted or restored. */
+/** Call it after projects were created, deleted or restored. */
 export function moveHomes(rows: Pick<TenantRows, 'membership' | 'living' | 'saveHomes'>): void {
   const membership = rows.membership();
   if (membership === null) return;
@@ -145,7 +149,7 @@ export function moveHomes(rows: Pick<TenantRows, 'membership' | 'living' | 'save
   if (!areSame(homes, membership.home)) rows.saveHomes(membership.organizationId, homes);
 }
 
-/** What a store knows of a new tenant's surroundings. */
+/** The existing rows that decide about a new tenant. */
 export interface TenantSurroundings {
   /** Whether (issuer, subject) is known. */
   readonly userExists: boolean;
@@ -154,10 +158,10 @@ export interface TenantSurroundings {
   isNameTaken(environment: Project['environment'], key: string): boolean;
 }
 
-/** Refuses a tenant that cannot be made; nothing may have been written yet. */
+/** Refuses a tenant that cannot be created. Call it before the first write. */
 export function judgeTenant({ projects }: NewTenant, known: TenantSurroundings): void {
   if (known.userExists) {
-    throw new GovError('USER_EXISTS', 'expected a person who is not known here; sign in instead');
+    throw new GovError('USER_EXISTS', 'expected a new person, got a known one; sign in instead');
   }
   const most = limits.projectsPerOrganization;
   if (known.projects + projects.length > most) {

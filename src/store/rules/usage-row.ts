@@ -1,4 +1,7 @@
-/** What the projects of an organization used in a month, as both engines answer it. Proven by `test/store/suite/tenancy/projects.ts`. */
+/**
+ * The units that the projects of an organization used in a month, the same in both engines.
+ * Proven by `test/store/suite/tenancy/projects.ts`.
+ */
 import { limits } from '../../contract/limits.ts';
 import { zeroTotals, type Totals } from '../../core/plane/metering.ts';
 import { usedBetween, type Used } from '../append/quota.ts';
@@ -6,15 +9,15 @@ import { baseOf } from '../append/period.ts';
 import { countColumns, countsOf, type CountRow } from './epoch-row.ts';
 import type { ProjectUsage } from '../port/tenancy.ts';
 
-/** What of a project tells what it used in a month. */
+/** The columns of a project that decide its use in a month. */
 export interface UsageRow {
   base: string | null;
-  /** Totals before the next month in which something was metered. */
+  /** Totals before the next month with metered operations. */
   next: string | null;
   newest: string | null;
 }
 
-/** Nothing was metered in a month without a row; one that no other month followed goes on. */
+/** A month without a row has no units. If no later month has a row, the use ends at the newest totals. */
 export function usedOf(row: UsageRow | undefined): Used {
   const { base = null, next = null, newest = null } = row ?? {};
   if (base === null || newest === null) return zeroTotals;
@@ -22,10 +25,13 @@ export function usedOf(row: UsageRow | undefined): Used {
   return usedBetween(baseOf(base), end);
 }
 
-/** Unix milliseconds from which on projects may have been deleted that were used in a month; clocks may differ by a day. */
+/**
+ * Unix milliseconds: a project that was used in the month cannot be deleted earlier. Allows clocks to differ
+ * by a day.
+ */
 export const deletedSince = (month: string): number => Date.parse(`${month}-01T00:00:00Z`) - 24 * 3_600_000;
 
-/** Of a project, as `usageNames` of its profile `f` and its row `p`. */
+/** A project's columns: `usageNames` of its profile `f` and its row `p`. */
 export interface UsageNames {
   project_id: string;
   name: string;
@@ -35,7 +41,7 @@ export interface UsageNames {
 
 export const usageNames = 'p.project_id, f.name, f.environment, f.deleted_ms';
 
-/** Of `telemetry_usage`, null where planes reported nothing. */
+/** Columns of `telemetry_usage`; null if planes reported nothing. */
 export type PlaneCounts = CountRow | Record<keyof CountRow, null>;
 export const planeCounts = countColumns.map((column) => `t.${column}`).join(', ');
 
@@ -54,10 +60,10 @@ export const usageRow = (
   planes,
 });
 
-/** How many of those that were deleted last are looked at. */
+/** The number of last deleted projects that are searched. */
 export const deletedLimit = limits.projectsPerOrganization;
 
-/** As `TenantReader.usageOf`; `deleted` has one more than the limit where there are more. */
+/** The result of `TenantReader.usageOf`. `deleted` has one row above the limit if there are more. */
 export const usagesOf = (found: Record<'living' | 'deleted', readonly ProjectUsage[]>) => ({
   projects: [
     ...found.living,

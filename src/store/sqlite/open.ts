@@ -1,4 +1,8 @@
-/** Opens what a store is made of, in the order in which it may fail, and closes it again when something does. */
+/**
+ * Opens the parts of a store in the order in which they can fail. Closes all of them when one fails. Source:
+ * SQLite's documentation of `BEGIN IMMEDIATE`, WAL mode and `application_id`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { mkdirSync } from 'node:fs';
 import { sealWith } from '../file/body-seal.ts';
 import { connect, type Connection } from '../file/connection.ts';
@@ -16,14 +20,14 @@ import { startedProjects, verifyTails } from '../file/tail.ts';
 
 export interface OpenOptions {
   readonly dataDir: string;
-  /** Take the newest notes of the database as the truth where `heads.db` was lost or is older. */
+  /** Accepts the newest notes in the database as the truth if `heads.db` is missing or older. */
   readonly rebuildHeads?: boolean;
-  /** Of a service: the database of a plane is refused. */
+  /** Set by a service: it refuses the database of a plane. */
   readonly hosted?: boolean;
   readonly faults?: Faults | undefined;
-  /** Seals bodies at rest, 32 bytes; in clear where absent. */
+  /** The key that seals bodies at rest, 32 bytes. Absent: bodies are stored in clear text. */
   readonly masterKey?: Uint8Array | undefined;
-  /** What an operator should know and nothing was refused for. */
+  /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -31,15 +35,16 @@ export interface Parts {
   readonly writing: Connection;
   readonly reading: Connection;
   readonly heads: Heads;
-  /** Keys of subjects, by which bodies are sealed; null without a master key. */
+  /** The keys of subjects, which seal bodies; null without a master key. */
   readonly subjects: { readonly writing: Connection; readonly reading: Connection } | null;
-  /** Closes everything and lets go of the lock. */
+  /** Closes all parts and releases the lock. */
   close(): void;
 }
 
 /**
- * Throws CONFLICT where another process holds the directory, a newer release wrote it, or an older copy was
- * restored; STORAGE_FAULT where a setting does not hold or the newest leaves do not verify.
+ * Opens all parts. Throws CONFLICT if another process holds the directory, a newer release wrote it, or it is
+ * a restored older copy. Throws STORAGE_FAULT if SQLite does not keep a setting or the newest leaves do not
+ * verify.
  */
 export function openParts(options: OpenOptions): Parts {
   const { dataDir, faults, rebuildHeads = false, hosted = false } = options;
@@ -70,7 +75,7 @@ export function openParts(options: OpenOptions): Parts {
     });
     const subjects = options.masterKey === undefined ? null : openKeys(files.subjects, writing, opened);
     sealWith(writing, options.masterKey, subjects?.writing);
-    // what is read again and again, heads and tiles, is held above the store
+    // 4 MiB of cache: the layers above the store cache heads and tiles, which are read often
     const reading = connectReader(files.main, 4096);
     opened.push(() => reading.close());
     sealWith(reading, options.masterKey, subjects?.reading);

@@ -1,7 +1,9 @@
 /**
- * The SQLite engine of the store port: one writer connection with group commit, in a thread of its own where a
- * plane serves, one reader connection, a second file for signed heads, a lock that ends with the process.
- * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/write/thread.alone.test.ts` (the store suite) and the other tests beside them.
+ * The SQLite engine of the store port: one writing connection with group commit, and one reading connection.
+ * A plane runs the writing connection in a thread of its own. Signed heads are in a second file. A lock on
+ * the directory ends with the process. Source: the guarantees in `src/store/port/store.ts`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`, `test/store/sqlite/write/thread.alone.test.ts` (the
+ * store suite) and the tests in the same folders.
  */
 import Database from 'better-sqlite3';
 import { basename } from 'node:path';
@@ -31,29 +33,31 @@ export { openReader } from './read/reader.ts';
 export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
 export { isRewriteDue } from './upkeep/rewrite.ts';
 
-/** How often a full disk is asked again. */
+/** How often the store checks whether a full disk has space again. */
 const probeMs = 1000;
 
 export interface StoreOptions extends OpenOptions {
   readonly clock: { now(): number };
-  /** Writes in a thread of its own, which has its own randomness; else in this one. */
+  /** Writes in a separate thread, which has its own randomness. Absent or false: writes in this thread. */
   readonly thread?: boolean;
-  /** Cryptographic randomness: event ids, nonces, leases. */
+  /** Cryptographic randomness for event ids, nonces and leases. */
   readonly randomBytes: (size: number) => Buffer;
-  /** Space kept for a full disk; `limits.diskReserveBytes` where absent, none with 0. */
+  /** Space reserved for the case of a full disk. Default: `limits.diskReserveBytes`; 0 reserves nothing. */
   readonly reserveBytes?: number;
-  /** Once, when writing stopped for good: the host drains, and exits with 74. */
+  /** Called once, when writing has stopped permanently. The host drains, then exits with 74. */
   readonly onFault?: (error: GovError) => void;
 }
 
 export interface SqliteStore extends Store {
-  /** Asks whether a full disk has space again, as happens every second by itself; true when writable. */
+  /** Checks whether a full disk has space again; the store also does so every second. True when writable. */
   probe(): boolean;
-  /** Takes note of an altered leaf of a project that a reader in another thread met, where the error says so. */
+  /** Records that a reader in another thread found an altered leaf of the project, if `error` says so. */
   note(error: unknown, projectId: string): void;
 }
 
-/** Opens the store in a directory, which is made where it is absent. Throws as `openParts` does. */
+/**
+ * Opens the store in a directory and creates the directory if it is missing. Throws what `openParts` throws.
+ */
 export function openStore(options: StoreOptions): SqliteStore {
   const parts = openParts(options);
   try {
@@ -97,7 +101,7 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     unwatch();
     await engine.drain();
     clearInterval(probing);
-    parts.reading.close(); // so that the writing connection is the last one, which removes the log
+    parts.reading.close(); // first, so that the writing connection closes last and removes the write-ahead log
     parts.subjects?.reading.close();
     try {
       await engine.close();
@@ -115,7 +119,9 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
   };
 }
 
-/** In a thread the engine opens a connection of its own: this one was for what had to be right before. */
+/**
+ * With `thread`, the engine opens its own connection; `parts.writing` only served the checks of the opening.
+ */
 function startEngine(parts: Parts, options: StoreOptions, filled: () => void): Engine {
   const { clock, randomBytes, faults, onFault } = options;
   const stopped = (error: GovError): void => onFault?.(error);

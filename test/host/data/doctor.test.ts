@@ -100,7 +100,7 @@ describe('the doctor', () => {
     expect(check(await examine(dataDir), 'database')).toMatchObject({
       status: 'fail',
       detail: expect.stringContaining('these differ: keys/store.key'),
-      advice: 'copy keys/ from the first process, or restore it from a backup',
+      advice: 'copy keys/ from that process, or restore it from a backup',
     });
     writeFileSync(store, kept);
     renameSync(store, `${store}.away`);

@@ -151,7 +151,7 @@ describe('the keys of an issuer', () => {
     issuer.answers.clear();
     expect(result).toMatchObject({ code: 'OVERLOADED', status: 503 });
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('the keys of the identity provider cannot be read');
+    expect(lines[0]).toContain('could not read the keys of the identity provider');
   });
 
   it('are read up to the largest answer', async () => {

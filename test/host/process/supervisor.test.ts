@@ -72,7 +72,9 @@ describe('a supervisor', () => {
     supervisor.ready('x');
     supervisor.reloading();
     await supervisor.stopping();
-    expect(warned).toEqual([expect.stringMatching(/systemd-notify ended with 127; use Type=exec/)]);
+    expect(warned).toEqual([
+      expect.stringMatching(/systemd-notify to reach systemd, but it ended with 127; use Type=exec/),
+    ]);
   });
 });
 

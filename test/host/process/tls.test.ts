@@ -130,7 +130,7 @@ describe('a plane over TLS', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect((await ask('/health', undefined, agent)).subject).toBe('first');
     use(second);
-    const read = said('certificate read');
+    const read = said('certificate reloaded');
     child.kill('SIGHUP');
     await read;
     // the open connection goes on with what it began with
@@ -145,7 +145,7 @@ describe('a plane over TLS', () => {
       [{ ...second, certFile: join(dataDir, 'plane.json') }, /tls_reload_failed: expected a certificate in/],
     ] as const) {
       use(bad);
-      const kept = said('former certificate stays');
+      const kept = said('could not reload the certificate');
       child.kill('SIGHUP');
       await kept;
       const now = await ask();
@@ -155,7 +155,7 @@ describe('a plane over TLS', () => {
       expect((await ask('/health/ready')).status).toBe(200);
     }
     use(first);
-    const again = said('certificate read');
+    const again = said('certificate reloaded');
     child.kill('SIGHUP');
     await again;
     expect(await ask()).toMatchObject({ subject: 'first', body: { status: 'ok' } });
@@ -205,7 +205,7 @@ describe('a plane over TLS', () => {
   it('is degraded for its operator as well, with the reason', async () => {
     const { child } = await serve();
     use(expired);
-    const kept = said('former certificate stays');
+    const kept = said('could not reload the certificate');
     child.kill('SIGHUP');
     await kept;
     const words = ['plane', 'status', '--data', dataDir, '--cacert', authority.certFile, '--color', 'never'];

@@ -250,7 +250,7 @@ it.skipIf(!mayMount)('answers 503 while its disk is full, and goes on once it is
     expect((await post(witness, submission(5, 7))).status).toBe(200);
     await witness.close();
     // a fault of the store would have ended the process
-    expect(said).toEqual(Array(2).fill('a request could not be answered'));
+    expect(said).toEqual(Array(2).fill('could not answer a request'));
   } finally {
     execFileSync('umount', [disk]);
   }

@@ -82,7 +82,7 @@ describe('an enrolment by file', () => {
   );
 
   it('takes no answer but the one to its request, whole', async () => {
-    await expect(take('{}')).rejects.toThrow(/none was asked for; begin with --request/);
+    await expect(take('{}')).rejects.toThrow(/got one without a request; begin with --request/);
     const answer = await answered();
     const other = await register(ada);
     const before = readFileSync(waiting(), 'utf8');

@@ -50,8 +50,8 @@ describe.each(engines)('exports that a project keeps, on %s', (engine) => {
     expect([status, body.code, body.detail]).toEqual([
       429,
       'EXPORT_LIMIT',
-      'expected at most 3 exports that a project keeps, got one more; delete some that are not needed, wait until ' +
-        'some expire, export less, or have the operator raise the bound',
+      'expected at most 3 exports that a project keeps, got one more; delete unneeded exports, wait until ' +
+        'some expire, export less, or ask the operator to raise the limit',
     ]);
     // nobody else's
     const bob = await service.signUp('bob');

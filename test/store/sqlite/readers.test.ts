@@ -82,7 +82,7 @@ describe('a reader of the database', () => {
     const end = hold(storeFiles(plane.dataDir).main);
     await stored(store, request([event()]));
     await store.close();
-    expect(told).toEqual([expect.stringContaining('the next stop that can removes them')]);
+    expect(told).toEqual([expect.stringContaining('a later stop removes them')]);
     expect(isDue(plane)).toBe(true);
     end();
     await open().close();

@@ -1,6 +1,8 @@
 /**
- * Exports: what was asked for, and what came of it. The work is a row of `job`; the artifact lies in a file. An export is
- * completed once and its artifact removed once. Proven by `test/store/file/schema/exports.test.ts` and the store suite.
+ * Tables of exports: requests and results.
+ * The work is a row of `job`; the artifact is a file. An export is completed once, and its artifact is
+ * removed once.
+ * Proven by `test/store/file/schema/exports.test.ts` and `test/store/suite/governance/exports.ts`.
  */
 export const exported = `
 CREATE TABLE export_job (

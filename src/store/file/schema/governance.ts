@@ -1,8 +1,9 @@
 /**
- * Tables of governance: policies and their versions, the risk router's configuration, approvals, and where the
- * leaves of decisions stand. What was decided is in the leaves alone; `decided` only finds them, by id, by run
- * and by type. A version changes in one way: it is published, once; an approval too: it is decided, once.
- * Proven by `test/store/file/schema/tables.test.ts` and the store suite.
+ * Tables of governance: policies and versions, the risk router's configuration, approvals, and positions of
+ * decisions.
+ * The decisions themselves are only in the leaves; `decided` finds them by id, run and type. A version
+ * changes only once, when it is published. An approval changes only once, when it is decided.
+ * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/governance/policies.ts`.
  */
 
 /** `type` as in `src/store/rules/decided.ts`. The indexes leave out leaves without a run or an id. */

@@ -1,8 +1,9 @@
 /**
- * Tables of data planes: who they are, what they reported, and what follows from that. A report never changes but to be
- * linked and answered for, each once; what an epoch and a month reached only grows. `telemetry_usage` are the units of a
- * month over all planes of a project, which may move from a later month to an earlier one (`src/store/rules/plane-usage.ts`).
- * Proven by `test/store/file/schema/planes.test.ts` and the store suite.
+ * Tables of data planes: identities, reports and counters.
+ * A report changes only twice: when it is linked and when its challenge is answered. The counters of an epoch
+ * or a month only grow. `telemetry_usage` has the units of a month over all planes of a project. They may
+ * move from a later month to an earlier one (`src/store/rules/plane-usage.ts`).
+ * Proven by `test/store/file/schema/planes.test.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import { fixed, stays } from './words.ts';
 
@@ -52,7 +53,7 @@ ${fixed(
       AND (NEW.origin, NEW.audit_origin) IS NOT (OLD.origin, OLD.audit_origin))`,
 )}${stays('telemetry_plane')}`;
 
-/** Last: what stands behind a long text is read past all of it. */
+/** Long texts come last: SQLite reads past all of a long text to reach a later column. */
 const report = `
 CREATE TABLE telemetry_report (
   project INTEGER NOT NULL,

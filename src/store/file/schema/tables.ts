@@ -1,12 +1,12 @@
 /**
- * Tables of the two database files, as numbered migrations. Every table leads with the project's number (in
- * leaf tables as the upper half of the row id, see `src/store/file/position.ts`) or an organization's id, so every statement carries
- * the tenant. Leaf tables are append-only by trigger; of bodies (`body`) only erasure takes anything.
- *
- * Indexes are the dearest part of a row, so there are few: no index on event ids (the id carries the leaf
- * index), none on times (a run's events are a narrow scan by the summaries of `run_block`, whole runs are counted by
- * `run_type`).
- * Proven by `test/store/file/schema/tables.test.ts` and the store suite.
+ * Tables of the two database files, as numbered migrations.
+ * Every table starts with the project's number or an organization's id, so every statement contains the
+ * tenant. In leaf tables the number is the upper half of the row id (`src/store/file/position.ts`). Triggers
+ * make leaf tables append-only; only erasure removes anything from bodies (`body`).
+ * Indexes are the most expensive part of a row, so there are few. Event ids need none, because the id
+ * contains the leaf index. Times need none: the summaries of `run_block` narrow the scan of a run's events,
+ * and `run_type` counts whole runs.
+ * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/log/lists.ts`.
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
@@ -41,17 +41,17 @@ CREATE TABLE project (
 ) STRICT;
 ${appendOnly('project')}`;
 
-/** The key of a leaf's row; the other two are for readers, and cost no space. */
+/** The key of a leaf's row. The other two columns are for readers and take no space. */
 const place = `  position INTEGER PRIMARY KEY,
   project INTEGER GENERATED ALWAYS AS (position >> ${positionBits}) VIRTUAL,
   idx INTEGER GENERATED ALWAYS AS (position & ${2 ** positionBits - 1}) VIRTUAL`;
 
-/** SQL: whether a row by position is of an event that was pruned. */
+/** SQL: whether the row at a position is of a pruned event. */
 const belowFloor = (record: string): string =>
   `coalesce(${prunableSql(record)}, 0) AND EXISTS (SELECT 1 FROM prune WHERE project = (OLD.position >> ${positionBits})
     AND min_index > (OLD.position & ${2 ** positionBits - 1}))`;
 
-/** Trees: 0 audit, 1 metering. A tile's row \`part\` holds up to 32 of its hashes and only ever grows. */
+/** Trees: 0 audit, 1 metering. A tile's row \`part\` has up to 32 of its hashes and only grows. */
 const log = `
 CREATE TABLE head (
   project INTEGER NOT NULL REFERENCES project,
@@ -337,7 +337,7 @@ export const headUpdate = `CREATE TRIGGER head_update BEFORE UPDATE ON head
 WHEN NEW.size < OLD.size OR NEW.origin <> OLD.origin OR (NEW.size = OLD.size AND NEW.root <> OLD.root)
 BEGIN SELECT RAISE(ABORT, 'a head never goes backwards'); END;`;
 
-/** The second file: the newest signed head of each tree, by origin; and which of them was raised last. */
+/** The second file: the newest signed head of each tree by origin, and the last raised one. */
 export const headsMigrations: readonly Migration[] = [
   {
     version: 1,

@@ -1,7 +1,9 @@
 /**
- * Tables of tenants: organizations, people, sessions, what of a project may change, API keys, what a month began
- * with, and the installation. `period` and `installation` never change; of the others what names a tenant does not,
- * so that no row moves from one tenant to another. Proven by `test/store/file/schema/tables.test.ts` and the store suite.
+ * Tables of tenants: organizations, people, sessions, projects, API keys, totals at the start of a month,
+ * installation.
+ * Rows of `period` and `installation` never change. In the other tables the columns that name a tenant never
+ * change, so no row moves between tenants.
+ * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/tenancy/tenants.ts`.
  */
 
 import { fixed, stays } from './words.ts';
@@ -45,7 +47,9 @@ ${fixed(
   'OR OLD.ended_ms IS NOT NULL OR NEW.last_used_ms < OLD.last_used_ms',
 )}`;
 
-/** The profile of a project: names are compared by `name_key`. A plane's project has none. */
+/**
+ * The profile of a project. `name_key` is the compared form of its name. A plane's project has no profile.
+ */
 const project = `
 CREATE TABLE project_profile (
   project INTEGER PRIMARY KEY REFERENCES project,

@@ -1,6 +1,9 @@
-/** Triggers that tables share. */
+/**
+ * Triggers that several tables share.
+ * Proven by `test/store/file/schema/tables.test.ts`.
+ */
 
-/** Refuses a change of columns that are given once, and whatever else `when` says. */
+/** Refuses a change of columns that are set once, and any change that `when` names. */
 export const fixed = (table: string, columns: readonly string[], when = ''): string => `
 CREATE TRIGGER ${table}_update BEFORE UPDATE ON ${table}
 WHEN ${columns.map((column) => `NEW.${column} IS NOT OLD.${column}`).join(' OR ')} ${when}

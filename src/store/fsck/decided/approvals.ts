@@ -1,7 +1,9 @@
 /**
- * `fsck`: every column of an approval against the evaluation that opened it and the gov.approval/1 leaf that decided
- * it; reason and comment where the bodies of these leaves stand. What the rows say beyond the leaves is looked up in
- * one statement each, of one moment.
+ * `fsck`: compares every column of an approval with the evaluation that opened it and the gov.approval/1 leaf
+ * that decided it.
+ * Reason and comment are compared only if the bodies of these leaves are stored. One statement per case, all
+ * in one transaction, finds rows without a leaf.
+ * Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
 import { openApproval } from '../../../core/decided/approval.ts';
 import { escalationReason, openEvaluation } from '../../../core/decided/evaluation.ts';
@@ -42,7 +44,7 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
   return { visit, finish };
 }
 
-/** Of a record whose hash is reported where it was altered: its members may be anything. */
+/** The record may be altered, which is reported elsewhere: its members may have any type. */
 function openedBy(index: number, clear: JsonObject, committed: Committed): Columns {
   const opened = openEvaluation({ index, clear, committed: committed() });
   const { id, runId, approval, evaluatedAt, decisions, list } = opened;
@@ -52,7 +54,7 @@ function openedBy(index: number, clear: JsonObject, committed: Committed): Colum
     requested_by: shown(approval?.requestedBy),
     requested_ms: parseTimestamp(shown(evaluatedAt)),
     expires_ms: parseTimestamp(shown(approval?.expiresAt)),
-    // the first of them that escalated may be one that was erased
+    // an erased decision may have been the first one that escalated
     ...(decisions.length === list?.n ? { reason: escalationReason(decisions) } : {}),
   };
 }
@@ -80,7 +82,7 @@ function rowsWithoutLeaf(db: Connection, project: number): Record<'unopened' | '
       .pluck()
       .all(project);
   return {
-    // the record names the approval that it opened, by an id without quotes and backslashes
+    // the record contains the id of the opened approval, which has no quotes or backslashes
     unopened: without(
       `JOIN leaf ON leaf.position = ${positionSql('d')}
        WHERE d.project = a.project AND d.type = ${typeNumbers['gov.evaluation/1']} AND d.id = a.evaluation_id

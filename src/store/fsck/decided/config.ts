@@ -1,4 +1,7 @@
-/** `fsck`: the risk router's configuration against the newest gov.config/1 leaf, of one moment. */
+/**
+ * `fsck`: compares the risk router's configuration with the newest gov.config/1 leaf, in one transaction.
+ * Proven by `test/store/fsck/tamper-governed.test.ts`.
+ */
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { riskConfigHash } from '../../../core/risk/config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
@@ -26,13 +29,13 @@ export function checkConfig({ db, problem }: Check, { no, projectId }: CheckedPr
     )
     .get(no);
   const { config = null, updated_ms: updatedMs = null, record = null } = row ?? {};
-  const got = config === null ? 'none' : told(riskConfigHash(config), updatedMs);
+  const got = config === null ? 'none' : described(riskConfigHash(config), updatedMs);
   const expected = record === null ? 'none' : logged(parseRecord(record) as unknown as JsonObject | null);
   if (got !== expected) problem(`${projectId}/risk_config`, 'config_mismatch', { expected, got });
 }
 
-const told = (configHash: string, atMs: number | null): string => `${configHash} of ${atMs} ms`;
+const described = (configHash: string, atMs: number | null): string => `${configHash} of ${atMs} ms`;
 
-/** Of a record that may be anything: where it was altered, that is reported too. */
+/** The record may be altered, which is reported elsewhere: its members may have any type. */
 const logged = (record: JsonObject | null): string =>
-  told(shown(record?.['configHash']), parseTimestamp(shown(record?.['at'])));
+  described(shown(record?.['configHash']), parseTimestamp(shown(record?.['at'])));

@@ -1,6 +1,7 @@
 /**
- * `fsck`: keys of subjects that were destroyed. Each erasure that says so has the ids of the keys, each id its erasure, and
- * none of the keys is there any more.
+ * `fsck`: checks destroyed keys of subjects.
+ * Each erasure that destroyed keys has their ids, each id has its erasure, and none of the keys still exists.
+ * Proven by `test/store/erasure/subject-keys.test.ts`.
  */
 import { readErasure } from '../../../core/decided/erasure.ts';
 import type { CheckedProject } from '../check.ts';
@@ -19,7 +20,7 @@ export function erasedKeyCheck(
     .pluck();
   const subjects = subjectsOf(db);
   const find = subjects === null ? () => null : keyReader(subjects);
-  /** Of keys that are there when their erasure is read. */
+  /** Keys that exist when their erasure is read, by id. */
   const left = new Map<string, number>();
   let named = 0;
   return {
@@ -35,9 +36,9 @@ export function erasedKeyCheck(
     },
     finish: () => {
       for (const [id, index] of left) {
-        // a process that serves destroys it a moment after its leaf is there
+        // a serving process destroys the key shortly after the commit of its leaf
         if (find(id) === null) continue;
-        const what = { expected: 'a key that is destroyed, as the next start does', got: `key ${id}` };
+        const what = { expected: 'a destroyed key; the next start destroys it', got: `key ${id}` };
         problem(`${projectId}/audit/${index}`, 'erasure_mismatch', what);
       }
       const rows = db

@@ -1,6 +1,8 @@
 /**
- * `fsck`: bodies against what records committed to, and erasures. Each digest of a record is opened by one disclosure or
- * named by a `gov.erasure/1` leaf, and nothing else is stored; what an erasure names is gone.
+ * `fsck`: compares bodies with the commitments of records, and checks erasures.
+ * Each digest of a record (RFC 9901 §4.2.1) has exactly one disclosure or a `gov.erasure/1` leaf that names
+ * it. A body has nothing else. Fields that an erasure names are no longer stored.
+ * Proven by `test/store/fsck/tamper-erased.test.ts`.
  */
 import { isCommittedText } from '../../../core/event/bodies.ts';
 import { erasuresOf, unkeptOf, type KeptBody } from '../../../core/event/erased.ts';
@@ -16,20 +18,20 @@ import type { Value } from '../../file/connection.ts';
 import { positionOf } from '../../file/position.ts';
 
 export interface ErasureCheck extends RecordCheck {
-  /** The body of a leaf that committed to these digests. */
+  /** Called with the body of a leaf and the digests that the leaf commits to. */
   body(index: number, digests: readonly string[], body: StoredBody): void;
 }
 
-/** With the record that it stands beside; `disclosures` is null where there is no row. */
+/** A body with its record. `disclosures` is null if there is no row. */
 type StoredBody = Pick<KeptBody, 'erased' | 'isGone'> & {
   readonly record: string;
   readonly disclosures: string | null;
 };
 
-/** Erasures whose targets are held in memory: up to 60 KB each. */
+/** Erasures whose targets stay in memory: up to 60 KB each. */
 const heldErasures = 64;
 
-/** `prunedBelow`: where an event may be gone with its body. */
+/** `prunedBelow`: below this index an event may be missing together with its body. */
 export function erasureCheck(check: Check, project: CheckedProject, prunedBelow: number): ErasureCheck {
   const { db, deep } = check;
   const names = erasureReader(check, project);
@@ -69,10 +71,10 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
     if (missing.length > 0)
       problem('body_missing', `${digests.length} disclosures`, `${digests.length - missing.length}`);
     else if (unkept.erased.length === 0 && isCommittedText(record, disclosures) === false)
-      problem('body_altered', 'the disclosures as one text that _sd_hash is of', 'the same in another order');
+      problem('body_altered', 'disclosures in the order that _sd_hash commits to', 'another order');
   };
 
-  /** That it was carried out. */
+  /** Checks that the erasure was carried out. */
   const visit = (index: number, record: JsonObject): void => {
     if (record['type'] !== 'gov.erasure/1') return;
     const problem = problemAt(index);
@@ -82,7 +84,7 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
       const row = kept.get(positionOf(project.no, target.index));
       if (row === undefined && target.index < prunedBelow) continue;
       if (row === undefined || !erasuresOf(row.erased).includes(index)) {
-        problem('erasure_mismatch', `the body of leaf ${target.index} to name this erasure`, 'not so');
+        problem('erasure_mismatch', `a body of leaf ${target.index} that names this erasure`, 'another body');
       } else if (deep) {
         const { opened } = read(positionOf(project.no, target.index), row);
         const still = new Set(typeof opened === 'string' ? [] : storedDigests(opened.text));
@@ -97,12 +99,12 @@ export function erasureCheck(check: Check, project: CheckedProject, prunedBelow:
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** The digests of a leaf that an erasure names; none where there is no erasure at that index. */
+/** Reads the digests of a leaf that an erasure names. Returns none if there is no erasure at that index. */
 function erasureReader({ db }: Check, project: CheckedProject) {
   const find = db.prepare<Value[], string>('SELECT record FROM leaf WHERE position = ?').pluck();
   const held = new Map<number, ReadonlyMap<number, ReadonlySet<string>>>();
   const read = (leaf: number): ReadonlyMap<number, ReadonlySet<string>> => {
-    // also one that was appended beside the check, which the body knows of already
+    // also reads an erasure that was appended during the check, since the body may already name it
     const record = leaf >= 0 ? find.get(positionOf(project.no, leaf)) : undefined;
     const { targets = [] } = (record === undefined ? null : readErasure(record)) ?? {};
     return new Map(targets.map(({ index, digests }) => [index, new Set(digests)]));

@@ -1,7 +1,10 @@
 /**
- * `fsck`: logged graphs against their gov.graph/1 leaves, seals of runs against the leaves that sealed them, and, when
- * deep, the rows of each graph against the roots in its leaf. What the tables say beyond the leaves is looked up in one
- * statement each, of one moment. Nothing takes a graph away by right: erasures and prunings leave it.
+ * `fsck`: compares logged graphs with their gov.graph/1 leaves, and seals of runs with the leaves that sealed
+ * them.
+ * If `deep`, it also compares the rows of each graph with the roots in its leaf. One statement per case, all
+ * in one transaction, finds rows without a leaf. Erasures and prunings never remove a graph, so a missing one
+ * is a problem.
+ * Proven by `test/store/fsck/tamper-proved.test.ts`.
  */
 import { inflateRawSync } from 'node:zlib';
 import { limits } from '../../../contract/limits.ts';
@@ -20,7 +23,7 @@ interface GraphRow extends Columns {
   readonly summary: string;
 }
 
-/** Cost, when deep: two hashes for each node and edge, a part of them in memory at a time. */
+/** Cost, if deep: two hashes for each node and edge, with one part of them in memory at a time. */
 export function graphCheck(check: Check, project: CheckedProject): RecordCheck {
   const { db, deep, problem } = check;
   const { no, projectId } = project;
@@ -80,7 +83,7 @@ const leafOf = (row: string): string =>
   `leaf.position = (${row}.project << ${positionBits}) + ${row}.leaf_index
    AND instr(leaf.record, '"type":"gov.graph/1"') > 0`;
 
-/** Of a record whose hash is reported where it was altered: its members may be anything. */
+/** The record may be altered, which is reported elsewhere: its members may have any type. */
 function loggedOf({ runId, events, rootHash, nodes, edges, unresolved }: JsonObject): Columns {
   const summary = canonicalize({
     nodes: nodes ?? null,
@@ -98,7 +101,7 @@ function canonical(text: string): string {
   }
 }
 
-/** A row of nodes or edges is far smaller: two ids of 128 characters. */
+/** Limit of a row's size in bytes. A row of nodes or edges is far smaller: two ids of 128 characters. */
 const rowBytes = 1024;
 
 interface PartRow {
@@ -106,7 +109,7 @@ interface PartRow {
   readonly items: Buffer;
 }
 
-/** That the rows of a graph have the root in its leaf. */
+/** Checks that the rows of a graph have the root in its leaf. */
 function rowsCheck({ db, problem }: Check, { no, projectId }: CheckedProject) {
   const select = db.prepare<Value[], PartRow>(
     'SELECT part, items FROM graph_part WHERE project = ? AND graph_id = ? AND list = ? ORDER BY part',

@@ -1,6 +1,8 @@
 /**
- * `fsck`: policies against their gov.policy/1 leaves: every column of each, and of every version; name and maker
- * where the bodies of these leaves stand; and each version against its hash.
+ * `fsck`: compares every column of policies and versions with their gov.policy/1 leaves, and each version
+ * with its hash.
+ * Name and creator are compared only if the bodies of these leaves are stored.
+ * Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { readJson, type JsonObject } from '../../../core/json/parse.ts';
@@ -23,7 +25,7 @@ export function policyCheck(check: Check, project: CheckedProject): RecordCheck 
   const visit = (index: number, record: JsonObject, committed: Committed): void => {
     if (record['type'] !== 'gov.policy/1') return;
     const { policyId, version } = record;
-    if (typeof policyId !== 'string' || typeof version !== 'number') return; // the altered record is reported
+    if (typeof policyId !== 'string' || typeof version !== 'number') return; // another check reports the altered record
     const change = openPolicyChange({ index, clear: record, committed: committed() });
     lives.add(change);
     checkVersion(policyId, version, change.policyHash);
@@ -45,7 +47,7 @@ export function policyCheck(check: Check, project: CheckedProject): RecordCheck 
   return { visit, finish };
 }
 
-/** Changes that were made beside the check: the rows show them already. */
+/** Leaves that were appended during the check: the rows already include their changes. */
 function newerLeaves({ db }: Check, project: number, from: number) {
   return db
     .prepare<Value[], { idx: number; record: string; disclosures: string | null }>(
@@ -57,7 +59,7 @@ function newerLeaves({ db }: Check, project: number, from: number) {
     .map((row) => openedRow(db, row));
 }
 
-/** That the version a leaf names is there, with the hash that the leaf gives it. */
+/** Checks that the version that a leaf names exists, with the hash in the leaf. */
 function versionCheck({ db, problem }: Check, { no, projectId }: CheckedProject) {
   const find = db
     .prepare<Value[], string>(
@@ -77,7 +79,7 @@ type HashedRow = Pick<
   'policyId' | 'version' | 'condition' | 'normalized' | 'action' | 'severity' | 'policyHash'
 >;
 
-/** That a version is what its hash says, in both spellings of its condition. Cost: 50 µs a version. */
+/** Checks that both forms of a version's condition have its hash. Cost: 50 µs a version. */
 function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject): void {
   const rows = db
     .prepare<Value[], HashedRow>(
@@ -120,9 +122,9 @@ function checkPolicies(check: Check, { no, projectId }: CheckedProject, lives: P
   for (const [policyId, logged] of missing) compare(`${projectId}/policy/${policyId}`, undefined, logged);
 }
 
-const unlogged = { expected: 'no such row: no leaf made it', got: 'one' };
+const unlogged = { expected: 'no row, because no leaf created it', got: 'one' };
 
-/** Those that leaves name are there: `versionCheck`. */
+/** Checks the rows of versions. `versionCheck` finds missing ones. */
 function checkVersions(check: Check, { no, projectId }: CheckedProject, lives: PolicyLives): void {
   const compare = columnCheck(check, 'policy_mismatch');
   const rows = check.db

@@ -1,6 +1,6 @@
 /**
- * `fsck`: what the gov.policy/1 leaves of a project give of its policies and their versions, column by column. Memory
- * grows with both: about 300 bytes each.
+ * `fsck`: recomputes the columns of a project's policies and versions from its gov.policy/1 leaves.
+ * Memory grows with both: about 300 bytes each. Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
 import type { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { parseTimestamp } from '../../../core/time.ts';
@@ -13,11 +13,14 @@ export class PolicyLives {
   readonly #policies = new Map<string, Record<string, string | number | null>>();
   readonly #versions = new Map<string, Record<string, string | number | null>>();
 
-  /** In log order. Of a record whose hash is reported where it was altered: its members may be anything. */
+  /**
+   * Call it in log order. The record may be altered, which is reported elsewhere: its members may have any
+   * type.
+   */
   add(change: Change): void {
     const { policyId, event, version, from, to } = change;
     const atMs = parseTimestamp(shown(change.at));
-    // an actor that was erased is not compared
+    // an erased actor is not compared
     const made = { created_ms: atMs, ...(change.actor === null ? {} : { created_by: change.actor }) };
     if (event === 'created') this.#policies.set(policyId, { ...newPolicy, ...made, ...change.named });
     if (event === 'created' || event === 'version_added') {
@@ -28,12 +31,12 @@ export class PolicyLives {
     policy['revision'] = Number(policy['revision'] ?? 0) + 1;
     policy['updated_ms'] = atMs;
     if (event === 'created') policy['latest_version'] = version;
-    // one that a service counted may be older than the newest
+    // a version that a service numbered may be older than the newest one
     else if (event === 'version_added')
       policy['latest_version'] = Math.max(version, Number(policy['latest_version'] ?? 0));
     else {
       policy['active_version'] = to === 'active' ? version : null;
-      // where none was, the leaf names the newest
+      // if no version was active, the leaf names the newest one
       if (to === 'active' || from === 'active' || from === 'disabled')
         policy['last_active_version'] = version;
       const published = this.#versions.get(versionKey(policyId, version));

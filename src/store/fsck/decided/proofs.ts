@@ -1,7 +1,9 @@
 /**
- * `fsck`: proofs against the gov.proof/1 leaves that commit to them, with the texts that they are hashes of. What
- * the rows say beyond the leaves is looked up in one statement, of one moment. Nothing takes a proof away by right:
- * erasures and prunings leave it.
+ * `fsck`: compares proofs with the gov.proof/1 leaves that commit to them, and with the hashes of their
+ * texts.
+ * One statement finds rows without a leaf. Erasures and prunings never remove a proof, so a missing one is a
+ * problem.
+ * Proven by `test/store/fsck/tamper-proved.test.ts`.
  */
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { readProof } from '../../../core/proof/read-bundle.ts';
@@ -26,7 +28,7 @@ interface ProofRow {
   readonly statements: string;
 }
 
-/** Proofs are read one at a time. Cost: a SHA-256 of each of its texts. */
+/** Reads one proof at a time. Cost: a SHA-256 of each of its texts. */
 export function proofCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
   const { db, problem } = check;
   const compare = columnCheck(check, 'proof_mismatch');
@@ -64,24 +66,24 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
   return { visit, finish };
 }
 
-function storedOf(row: ProofRow, record: JsonObject, told: ComplianceProof | null): Columns {
+function storedOf(row: ProofRow, record: JsonObject, provedProof: ComplianceProof | null): Columns {
   const { run_id, leaf_index, created_ms, preimage, statements } = row;
-  const proof = told === null ? 'another one' : shown(record['proofHash']);
+  const proof = provedProof === null ? 'another one' : shown(record['proofHash']);
   const texts = { preimage: sha256Text(preimage), statements: hashesOf(statements) };
   return { run_id, leaf_index, created_ms, proof, ...texts };
 }
 
-/** Of a record whose hash is reported where it was altered: its members may be anything. */
+/** The record may be altered, which is reported elsewhere: its members may have any type. */
 function loggedOf({ runId, proofHash }: JsonObject, proof: ComplianceProof | null): Columns {
   const hash = shown(proofHash);
   const logged = { run_id: shown(runId), proof: hash, preimage: hash };
   if (proof === null) return logged;
-  // the leaf commits to the proof, and the proof to these
+  // the leaf commits to the proof, and the proof to these texts
   const statements = proof.layers.map(({ name, hash: of }) => `${name} ${of}`).join(' ');
   return { ...logged, created_ms: parseTimestamp(proof.createdAt), statements };
 }
 
-/** The proof of a row, null where it is not the one that the leaf commits to. */
+/** The proof of a row. Null if the leaf commits to another proof. */
 function provedBy(
   { proof }: ProofRow,
   { index, record }: { readonly index: number; readonly record: JsonObject },
@@ -91,15 +93,15 @@ function provedBy(
     if (rowOfLeaf('compliance_proofs', leaf, proof) === null) return null;
     return readProof(parseJson(Buffer.from(proof), rowBounds));
   } catch {
-    return null; // no proof at all
+    return null; // not a proof at all
   }
 }
 
 function hashesOf(statements: string): string {
   try {
-    const texts = JSON.parse(statements) as [string, string][]; // as the service wrote it
+    const texts = JSON.parse(statements) as [string, string][]; // the format of the service
     return texts.map(([name, text]) => `${name} ${statementHash(text)}`).join(' ');
   } catch {
-    return 'no list of texts';
+    return 'not a list of texts';
   }
 }

@@ -1,4 +1,8 @@
-/** `fsck`: the jobs that hold the results of replays, against the gov.replay/1 leaves that commit to them. */
+/**
+ * `fsck`: compares the results of replays, which jobs contain, with the gov.replay/1 leaves that commit to
+ * them.
+ * Proven by `test/store/fsck/tamper-governed.test.ts`.
+ */
 import { openReplay } from '../../../core/decided/replay.ts';
 import { sha256Text } from '../../../core/hash.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
@@ -12,7 +16,7 @@ import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionOf } from '../../file/position.ts';
 
-/** Results are read one at a time. Cost: a SHA-256 of each. */
+/** Reads one result at a time. Cost: a SHA-256 of each. */
 export function replayCheck(check: Check, { no, projectId }: CheckedProject): RecordCheck {
   const { db, problem } = check;
   const compare = columnCheck(check, 'replay_mismatch');
@@ -54,7 +58,7 @@ export function replayCheck(check: Check, { no, projectId }: CheckedProject): Re
   return { visit, finish };
 }
 
-/** Of a record whose hash is reported where it was altered: its members may be anything. */
+/** The record may be altered, which is reported elsewhere: its members may have any type. */
 function loggedOf(index: number, clear: JsonObject, committed: Committed): Columns {
   const { runId, at, steps, warnings, driftCount, result } = openReplay({
     index,

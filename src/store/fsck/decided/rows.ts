@@ -1,6 +1,7 @@
 /**
- * `fsck`: the leaves of decisions against the rows that find them, and the claims of snapshots. What the rows say
- * beyond the leaves is looked up in one statement each, of one moment.
+ * `fsck`: compares the leaves of decisions with the rows that index them, and checks the claims of snapshots.
+ * One statement per case, all in one transaction, finds rows without a leaf.
+ * Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
 import type { JsonObject } from '../../../core/json/parse.ts';
 import type { CheckedProject } from '../check.ts';
@@ -10,7 +11,7 @@ import { shown, type RecordCheck } from '../record.ts';
 import type { Value } from '../../file/connection.ts';
 import { isIndexed, typeNumbers } from '../../rules/decided.ts';
 
-/** The member under which a leaf is found by id; null where its type has none. */
+/** The member with the id of a leaf; null if its type has none. */
 const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.evaluation/1': 'id',
   'gov.decision/1': 'id',
@@ -29,7 +30,7 @@ interface DecidedRow {
   readonly id: string | null;
 }
 
-/** Each leaf of an indexed type has its row, and each row its leaf. */
+/** Checks that each leaf of an indexed type has its row, and each row its leaf. */
 export function decidedCheck({ db, problem }: Check, project: CheckedProject): RecordCheck {
   const find = db.prepare<Value[], DecidedRow>(
     'SELECT run_id, id FROM decided WHERE project = ? AND type = ? AND idx = ?',
@@ -60,12 +61,12 @@ export function decidedCheck({ db, problem }: Check, project: CheckedProject): R
 const describe = (type: string, runId: unknown, id: unknown): string =>
   `a ${type} of run ${shown(runId)} with id ${shown(id)}`;
 
-/** Each run with a snapshot has its claim, and each claim its snapshot. */
+/** Checks that each run with a snapshot has its claim, and each claim its snapshot. */
 export function snapshotCheck({ db, problem }: Check, { no, projectId }: CheckedProject): RecordCheck {
   const find = db.prepare<Value[]>('SELECT 1 FROM run_snapshot WHERE project = ? AND run_id = ?');
   const visit = (_index: number, { type, runId }: JsonObject): void => {
     if (type !== 'gov.snapshot/1' || find.get(no, shown(runId)) !== undefined) return;
-    const what = { expected: 'its run to be kept from a second snapshot', got: 'no such row' };
+    const what = { expected: 'a claim of the run, against a second snapshot', got: 'no such row' };
     problem(`${projectId}/snapshot/${shown(runId)}`, 'index_mismatch', what);
   };
   const finish = (): void => {

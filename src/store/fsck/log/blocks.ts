@@ -1,4 +1,7 @@
-/** `fsck`: the summaries of full blocks say what the narrow rows of their events say. */
+/**
+ * `fsck`: compares the summaries of full blocks with the event rows of their runs.
+ * Proven by `test/store/fsck/run.test.ts`.
+ */
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

@@ -1,6 +1,7 @@
 /**
- * `fsck`: what witnesses answered, against the checkpoints that they answered to. Whether a cosignature is valid says
- * whoever trusts the witness: its key is not in the log. Proven by `test/store/fsck/cosignatures.test.ts`.
+ * `fsck`: compares cosignatures of witnesses (C2SP tlog-cosignature) with their checkpoints.
+ * It does not verify them: the log does not contain the keys of witnesses. A verifier who trusts the witness
+ * does. Proven by `test/store/fsck/cosignatures.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { splitNote } from '../../../core/note/signed.ts';
@@ -31,7 +32,7 @@ export function checkCosignatures({ db, problem }: Check, { no, projectId }: Che
   }
 }
 
-/** `<name>+<key id>` of the one signature line in a text, or what is wrong with it. */
+/** Returns `<name>+<key id>` of the one signature line in a text, or a text with its fault. */
 function signerOf(line: string): string {
   try {
     const [signature, ...more] = splitNote(`text\n\n${line}`).signatures;

@@ -1,4 +1,7 @@
-/** `fsck`: what the audit records say: ids, times, their place in a run, their bodies. */
+/**
+ * `fsck`: checks the audit records: ids, times, positions in their runs, and bodies.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 import { eventIndex } from '../../../core/id.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { systemRun, type EventRecord } from '../../../core/event/record.ts';
@@ -24,7 +27,7 @@ interface Row {
   readonly record: string;
   readonly disclosures: string | null;
   readonly erased: string | null;
-  /** The keys that it is sealed with are destroyed, or not there. */
+  /** The keys that seal it are destroyed or missing. */
   readonly isGone?: true;
 }
 
@@ -37,7 +40,7 @@ interface RunEventRow {
 export interface EventCheck {
   /** Called with each record in index order. */
   visit(row: Row): void;
-  /** Called for each record that is missing and may have been pruned. */
+  /** Called for each missing record that may be pruned. */
   pruned(): void;
   finish(): void;
 }
@@ -53,7 +56,7 @@ const parts = [
   pruneCheck,
 ];
 
-/** `prunedBelow`: where events may be missing. */
+/** `prunedBelow`: below this index events may be missing. */
 export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
   const place = check.db.prepare<Value[], RunEventRow>(
     `SELECT e.idx, t.name, e.at_ms FROM run
@@ -94,7 +97,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     if (placed === undefined) problem('run_mismatch', expected, 'no such row');
     else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
     else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
-      problem('run_mismatch', expected, `a ${placed.name ?? 'type that is not known'} at ${placed.at_ms} ms`);
+      problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
     }
   };
   const finish = (): void => {
@@ -110,13 +113,13 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     check.problem(`${project.projectId}/run_event`, 'run_mismatch', { expected, got: `${rows ?? 0}` });
   };
   const pruned = (): void => {
-    // that it was an event, its row says
+    // its row in the run shows that it was an event
     events += 1;
   };
   return { visit, pruned, finish };
 }
 
-/** Events of the service itself are never pruned: each row of their run has its record. */
+/** The service's own events are never pruned, so each row of their run must have a record. */
 function systemCheck({ db, problem }: Check, { no, projectId, auditSize }: CheckedProject) {
   let seen = 0;
   const visit = ({ runId }: EventRecord): void => {

@@ -1,4 +1,7 @@
-/** `fsck`: the second file against the database. */
+/**
+ * `fsck`: compares the second file with the database.
+ * Proven by `test/store/file/heads.test.ts`.
+ */
 import type { Check } from '../check.ts';
 import { compareHeads, type Heads } from '../../file/heads.ts';
 

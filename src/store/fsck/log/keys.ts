@@ -1,6 +1,8 @@
 /**
- * `fsck`: the keys that sign a log, as its own leaves say, so that each checkpoint is judged by those that were in force
- * at its size. The metering log has no such leaves: its checkpoints are judged by all keys that the audit log names.
+ * `fsck`: finds the keys that sign a log from its own leaves.
+ * It judges each audit checkpoint by the keys in force at its size. The metering log has no such leaves, so
+ * it judges metering checkpoints by all keys that the audit log names.
+ * Proven by `test/plane/keys/rotate.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { KeyHistory } from '../../../core/note/key-history.ts';
@@ -20,14 +22,14 @@ export class KeyCheck {
     this.tree = tree;
   }
 
-  /** Null where the log does not say. */
+  /** Null if the log does not name its keys. */
   get inForce(): readonly VerifierKey[] | null {
     const history = this.check.keys.get(this.project.no);
     if (history === undefined) return null;
     return this.tree === 'audit' ? history.inForce : [...history.inForce, ...history.retired];
   }
 
-  /** Takes what a record of the audit log says of keys. A change that does not hold is told, and changes nothing. */
+  /** Reads the keys in a record of the audit log. An invalid change of keys is reported and has no effect. */
   read(index: number, record: string): void {
     if (this.tree !== 'audit') return;
     const { keys } = this.check;
@@ -49,7 +51,7 @@ export class KeyCheck {
   }
 }
 
-/** Null for a first leaf that names no keys. */
+/** Null if the first leaf names no keys. */
 function begun(record: string): KeyHistory | null {
   try {
     return new KeyHistory(record);

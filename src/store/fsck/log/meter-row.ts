@@ -1,4 +1,7 @@
-/** A metering leaf with its row. */
+/**
+ * The row of a metering leaf, as the checks read it.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 
 export interface MeterRow {
   readonly idx: number;

@@ -1,4 +1,7 @@
-/** `fsck`: metering leaves: totals that follow from one another, audit leaves covered once each, and months. */
+/**
+ * `fsck`: checks metering leaves: consecutive totals, each audit leaf covered exactly once, and months.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 import { GovError } from '../../../contract/problems.ts';
 import {
   addUnits,
@@ -63,7 +66,10 @@ export function meterCheck(check: Check, project: CheckedProject): MeterCheck {
   };
 }
 
-/** Null where a hash is missing, or the row holds what no metering leaf has. Its leaves are within the audit log's size. */
+/**
+ * Null if a hash is missing or the row cannot be one of a metering leaf. The covered leaves are within the
+ * size of the audit log.
+ */
 function refOf(
   { firstIndex, leafCount, nonce }: Pick<MeterRow, 'firstIndex' | 'leafCount' | 'nonce'>,
   read: (indexes: readonly number[]) => Buffer[],

@@ -1,4 +1,7 @@
-/** `fsck`: the months of a project, whose base totals follow from its metering leaves. */
+/**
+ * `fsck`: recomputes the base totals of a project's months from its metering leaves.
+ * Proven by `test/store/fsck/tamper-tenants.test.ts`.
+ */
 import { canonicalize } from '../../../core/json/parse.ts';
 import type { MeterLeaf, Totals } from '../../../core/plane/metering.ts';
 import type { CheckedProject } from '../check.ts';
@@ -18,7 +21,7 @@ export interface PeriodCheck {
   finish(): void;
 }
 
-/** Rows and leaves are walked side by side, one row at a time. */
+/** Reads rows and leaves in parallel, one row at a time. */
 export function periodCheck(
   { db, problem }: Pick<Check, 'db' | 'problem'>,
   project: CheckedProject,
@@ -31,7 +34,7 @@ export function periodCheck(
     problem(`${projectId}/period/${month}`, 'period_mismatch', { expected, got });
   const next = (after: string): PeriodRow | undefined => select.get(no, after);
   const unexpected = ({ month, base }: PeriodRow): void =>
-    report(month, 'no such month, since nothing was metered in it', base);
+    report(month, 'no row, because nothing was metered in this month', base);
   let newest = '';
   let row = next(newest);
   return {
@@ -52,10 +55,10 @@ export function periodCheck(
   };
 }
 
-/** Where the month stands in a record, counted from 1: it begins with its time. */
+/** The position of the month in a record, from 1. A record starts with its time. */
 const monthStart = '{"at":"'.length + 1;
 
-/** Whether a month began with a leaf that was added while the check went on: beyond the size that is checked. */
+/** Whether a leaf beyond the checked size started a month, because an append came during the check. */
 function addedSince(db: Check['db'], { no, meteringSize }: CheckedProject): (month: string) => boolean {
   const leaf = db.prepare<Value[]>(
     `SELECT 1 FROM meter WHERE position >= ? AND position < ?

@@ -1,4 +1,8 @@
-/** `fsck`: prunings. Each row has its gov.prune/1 leaf, each leaf its row; only below such a row events may be missing. */
+/**
+ * `fsck`: checks prunings: each row has its gov.prune/1 leaf, and each leaf its row.
+ * Events may be missing only below the index of such a row. Proven by
+ * `test/store/fsck/tamper-pruned.test.ts`.
+ */
 import { readPrune } from '../../../core/decided/prune.ts';
 import { hashText } from '../../../core/hash.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
@@ -15,13 +19,13 @@ interface PruneRow {
 }
 
 export interface Pruned {
-  /** Events below may be missing: the largest index that a leaf bears out. */
+  /** Events below this index may be missing. It is the largest index that a leaf confirms. */
   readonly below: number;
-  /** Roots that the tree must have had at these sizes, ascending. */
+  /** Roots that the tree must have at these sizes, ascending. */
   readonly roots: readonly { readonly size: number; readonly root: Buffer; readonly position: string }[];
 }
 
-/** What the rows say, as far as their leaves bear it out. */
+/** The rows that their leaves confirm. Reports the others. */
 export function prunedOf(check: Check, { no, projectId, auditSize }: CheckedProject): Pruned {
   const record = check.db.prepare<Value[], string>('SELECT record FROM leaf WHERE position = ?').pluck();
   const rows = check.db
@@ -43,7 +47,7 @@ export function prunedOf(check: Check, { no, projectId, auditSize }: CheckedProj
   return { below: roots.at(-1)?.size ?? 0, roots };
 }
 
-/** Each gov.prune/1 leaf has its row. */
+/** Checks that each gov.prune/1 leaf has its row. */
 export function pruneCheck({ db, problem }: Check, { no, projectId }: CheckedProject): RecordCheck {
   const find = db.prepare<Value[], PruneRow>(
     'SELECT leaf_index, min_index, root FROM prune WHERE project = ? AND leaf_index = ?',

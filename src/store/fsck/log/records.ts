@@ -1,4 +1,7 @@
-/** `fsck`: the records of both trees, in index order. */
+/**
+ * `fsck`: reads the records of both trees in index order.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { TreeName } from '../../port/store.ts';
@@ -24,7 +27,7 @@ interface AuditRow {
   readonly keys: string | null;
 }
 
-/** The audit log: its tree, and what its events say of themselves, their runs and their bodies. */
+/** Checks the audit log: its tree, and the content, runs and bodies of its events. */
 export async function checkAuditLog(check: Check, project: CheckedProject): Promise<void> {
   const { db } = check;
   const select = db.prepare<Value[], AuditRow>(
@@ -53,7 +56,7 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
   events.finish();
 }
 
-/** The metering log: its tree, running totals, and that it covers each audit leaf once. */
+/** Checks the metering log: its tree, its running totals, and that it covers each audit leaf once. */
 export async function checkMeteringLog(check: Check, project: CheckedProject): Promise<void> {
   const meter = meterCheck(check, project);
   const select = check.db.prepare<Value[], MeterRow>(
@@ -70,7 +73,7 @@ interface Walk<Row> {
   readonly select: { all(...values: Value[]): Row[] };
   readonly visit: (row: Row) => void;
   readonly pruned?: Pruned;
-  /** Of an event that may have been pruned. */
+  /** Called for a missing event that may be pruned. */
   readonly missing?: () => void;
 }
 
@@ -98,7 +101,7 @@ async function walk<Row extends { idx: number; record: string }>(
   checkBeyond(check, project, tree);
 }
 
-/** Rows that no head covers, of one moment. */
+/** Reports rows beyond the head, read in one transaction. */
 function checkBeyond(check: Check, project: CheckedProject, tree: TreeName): void {
   const rows = check.db
     .prepare<Value[], { idx: number; size: number }>(

@@ -1,4 +1,7 @@
-/** `fsck`: run rows, their narrow rows and counters, all of one moment. */
+/**
+ * `fsck`: checks the rows of runs, the rows of their events, and counters, all in one transaction.
+ * Proven by `test/store/fsck/tamper.test.ts`.
+ */
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { checkBlocks } from './blocks.ts';
@@ -20,7 +23,7 @@ interface Tally {
   readonly latest: number;
 }
 
-/** Every statement sees the same moment, because all run in one read transaction. */
+/** All statements run in one read transaction, so that they read the same state. */
 export function checkRuns(check: Check, project: CheckedProject): void {
   check.db.exec('BEGIN');
   try {
@@ -32,7 +35,7 @@ export function checkRuns(check: Check, project: CheckedProject): void {
   }
 }
 
-/** `runSeq` 0, 1, 2 … without a gap, and the run's row says what its events say. */
+/** Checks that `runSeq` is 0, 1, 2 … without a gap, and compares the run's row with its events. */
 function checkTallies({ db, problem }: Check, { no, projectId }: CheckedProject): void {
   const tallies = db
     .prepare<Value[], Tally>(
@@ -66,7 +69,7 @@ function checkTallies({ db, problem }: Check, { no, projectId }: CheckedProject)
   }
 }
 
-/** Events by type, of runs and of the project. */
+/** Compares the counters of events by type, of runs and of the project. */
 function checkCounters({ db, problem }: Check, { no, projectId }: CheckedProject): void {
   const counted = `SELECT run_no, type_no, count(*) AS events FROM run_event WHERE project = ? GROUP BY run_no, type_no`;
   const byRun = db

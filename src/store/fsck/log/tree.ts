@@ -1,7 +1,9 @@
 /**
- * `fsck`: one tree. Leaf hashes are taken from the tiles, one after the other, into a frontier: each inner
- * hash that a tile holds, each head and each signed checkpoint is met on the way. Records are compared with
- * the same leaf hashes, so one altered record is one problem, at its own position, and not a wrong root.
+ * `fsck`: checks one tree (RFC 6962 §2.1).
+ * It appends the leaf hashes of the tiles to a frontier, one by one, and compares each inner hash of a tile,
+ * each head and each signed checkpoint with it. It compares records with the same leaf hashes. One altered
+ * record is therefore one problem at its own index, and not a wrong root.
+ * Proven by `test/store/fsck/tamper.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { parseCheckpoint } from '../../../core/note/checkpoint.ts';
@@ -15,12 +17,12 @@ import type { Value } from '../../file/connection.ts';
 import { tileReader } from '../../file/tiles.ts';
 import { treeNumber } from '../../append/trees.ts';
 
-/** A root that must be met at some size. */
+/** The expected root at a size. */
 interface Milestone {
   readonly size: number;
   readonly root: Buffer;
   readonly position: string;
-  /** The signed checkpoint; absent where this is the head. */
+  /** The signed checkpoint; absent for the head. */
   readonly note?: string;
 }
 
@@ -31,12 +33,12 @@ export class TreeCheck {
   private readonly milestones: Iterator<Milestone>;
   private awaited: Milestone | undefined;
   private readonly tile: (level: number, index: number) => Buffer;
-  /** The tile of each level that is being compared. */
+  /** The tile of each level under comparison. */
   private readonly open: { index: number; hashes: Buffer }[] = [];
   private readonly keys: KeyCheck;
   private readonly origin: string;
 
-  /** `roots`: further ones that must be met, ascending by size. */
+  /** `roots`: further expected roots, ascending by size. */
   constructor(
     check: Check,
     project: CheckedProject,
@@ -57,7 +59,10 @@ export class TreeCheck {
     return this.frontier.size;
   }
 
-  /** Compares the next leaf; `record` null where its row is missing, which is a problem unless it was pruned. */
+  /**
+   * Compares the next leaf. `record` is null if its row is missing, which is a problem unless the event is
+   * pruned.
+   */
   next(record: string | null, { pruned = false }: { readonly pruned?: boolean } = {}): void {
     const index = this.frontier.size;
     if (record !== null) this.keys.read(index, record);
@@ -91,7 +96,7 @@ export class TreeCheck {
     });
   }
 
-  /** The hash at a position of a tile level, read one tile at a time. */
+  /** The hash at a position of a tile level. Reads one tile at a time. */
   private storedHash(level: number, position: number): Buffer | null {
     const index = Math.floor(position / tileWidth);
     let open = this.open[level];
@@ -110,7 +115,7 @@ export class TreeCheck {
     }
   }
 
-  /** Signed by a key that the leaves below put in force. */
+  /** Checks that a key in force according to the leaves below signed it. */
   private judge({ note, position }: Milestone): void {
     const { deep, judgeNote } = this.check;
     if (note === undefined || !deep || judgeNote === undefined) return;
@@ -133,11 +138,11 @@ export class TreeCheck {
   }
 }
 
-/** Both by size. */
+/** Merges two lists that are sorted by size. */
 function* inOrder(own: Iterable<Milestone>, others: readonly Milestone[]): Generator<Milestone, void> {
   const rest = [...others];
   for (const milestone of own) {
-    while ((rest[0]?.size ?? Infinity) <= milestone.size) yield rest.shift() as Milestone; // there is one
+    while ((rest[0]?.size ?? Infinity) <= milestone.size) yield rest.shift() as Milestone; // the loop condition proves that there is one
     yield milestone;
   }
   yield* rest;
@@ -152,7 +157,7 @@ interface NoteRow extends HeadRow {
   readonly note: string;
 }
 
-/** Signed checkpoints up to the size that is checked, and the head itself, in the order of sizes. */
+/** Signed checkpoints up to the checked size, and the head itself, by size. */
 function* milestonesOf(check: Check, project: CheckedProject, tree: TreeName): Generator<Milestone, void> {
   const { db } = check;
   const size = tree === 'audit' ? project.auditSize : project.meteringSize;
@@ -186,7 +191,7 @@ function compare(
   check.problem(position, 'checkpoint_mismatch', { expected, got: fault });
 }
 
-/** How a note differs from its row, null where it does not. */
+/** The difference between a note and its row, or null. */
 function noteFault({ note, size, root }: NoteRow, origin: string): string | null {
   try {
     const signed = parseCheckpoint(`${note.split('\n\n')[0] ?? ''}\n`);

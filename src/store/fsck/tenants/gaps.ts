@@ -1,7 +1,8 @@
 /**
- * `fsck`: which reports of data planes were missing when others came, by the events that tell of it
- * (`telemetry.gap_detected`). Those stand in the transaction of the report that found the gap, and events of the service
- * itself are neither pruned nor erased. Proven by `test/host/data/tamper-receipts.long.test.ts`.
+ * `fsck`: finds which reports of data planes were missing when later ones arrived.
+ * It reads `telemetry.gap_detected` events. They are in the transaction of the report that found the gap, and
+ * the service's own events are neither pruned nor erased.
+ * Proven by `test/host/data/tamper-receipts.long.test.ts`.
  */
 import { storedDigests } from '../../../core/event/disclosure.ts';
 import { disclosuresMatch } from '../../../core/event/bodies.ts';
@@ -13,7 +14,7 @@ import { parseRecord } from '../record.ts';
 import type { Value } from '../../file/connection.ts';
 import { positionSql } from '../../file/position.ts';
 
-/** Reports of an epoch that came after `before` did, if they came: from `firstMissing` to the one before it. */
+/** Reports of an epoch that were missing when `before` arrived: from `firstMissing` to the one before it. */
 export interface Gap {
   readonly firstMissing: number;
   readonly before: number;
@@ -25,8 +26,8 @@ interface Row {
   readonly disclosures: string | null;
 }
 
-/** Of an epoch, in no order. Cost: one event for each gap. */
-export function toldGaps(
+/** The gaps of an epoch, in no order. Cost: one event for each gap. */
+export function recordedGaps(
   check: Check,
   { no, planeId }: { readonly no: number; readonly planeId: string },
 ): (epoch: number) => readonly Gap[] {
@@ -37,12 +38,12 @@ export function toldGaps(
   );
   return (epoch) => {
     const names = `telemetry/${planeId}/gap/${epoch}`;
-    // `0` is the character behind `/`
+    // `0` is the character after `/`
     return find.all(no, `${names}/`, `${names}0`).flatMap((row) => gapIn(openedRow(check.db, row)));
   };
 }
 
-/** Where the event cannot be read, any report may have been missing: that it cannot is told of its leaf. */
+/** For an unreadable event: any report may have been missing. The check of the leaf reports the event. */
 const unknown: Gap = { firstMissing: 1, before: Number.MAX_SAFE_INTEGER };
 
 function gapIn({ idx, record, disclosures }: Row): Gap[] {
@@ -52,6 +53,6 @@ function gapIn({ idx, record, disclosures }: Row): Gap[] {
   if (disclosures === null || !disclosuresMatch(record, disclosures)) return [unknown];
   if (new Set(storedDigests(disclosures)).size < event._sd.length) return [unknown];
   const metadata = openLeaf({ index: idx, record, disclosures }).committed.get('metadata');
-  const { firstMissing, before } = metadata as unknown as Gap; // as the service wrote it
+  const { firstMissing, before } = metadata as unknown as Gap; // the format of the service
   return [{ firstMissing, before }];
 }

@@ -1,55 +1,62 @@
 /**
- * What the logs of an organization's projects tell of the organization: that it was made, and who it is at the payment
- * provider. Its home may move (`src/store/rules/homes.ts`), so the newest of all its logs counts. Memory: about 300 bytes each.
+ * Recomputes the columns of organizations from the logs of their projects: creation, and the customer at the
+ * payment provider.
+ * A home may move (`src/store/rules/homes.ts`), so the newest event in all logs of the organization counts.
+ * Memory: about 300 bytes each.
  * Proven by `test/host/data/tamper-tenants.long.test.ts`.
  */
-import type { Told, TenantEvent } from './project-life.ts';
+import type { KnownColumns, TenantEvent } from './project-life.ts';
 
-export const tellsOfOrganization = (eventType: string): boolean =>
+export const isOrganizationEvent = (eventType: string): boolean =>
   eventType === 'organization.created' || eventType === 'billing.customer_changed';
 
 interface Life {
-  readonly told: Told;
+  readonly known: KnownColumns;
   customerAtMs: number;
 }
 
-/** Of a whole installation. */
+/** The organizations of an installation. */
 export class Organizations {
   readonly #lives = new Map<string, Life>();
-  readonly #rows = new Map<string, Told>();
-  /** Those of which an event cannot be read. */
+  readonly #rows = new Map<string, KnownColumns>();
+  /** Organizations with an unreadable event. */
   readonly #unread = new Set<string>();
 
   add({ eventType, resourceId, atMs, metadata }: TenantEvent): void {
-    const life = this.#lives.get(resourceId) ?? { told: { customer_id: null }, customerAtMs: -Infinity };
+    const life = this.#lives.get(resourceId) ?? { known: { customer_id: null }, customerAtMs: -Infinity };
     this.#lives.set(resourceId, life);
     if (eventType === 'organization.created') {
-      Object.assign(life.told, { name: metadata['name'], created_ms: atMs });
+      Object.assign(life.known, { name: metadata['name'], created_ms: atMs });
     } else if (atMs !== null && atMs >= life.customerAtMs) {
-      life.told['customer_id'] = metadata['to'] as string | null;
+      life.known['customer_id'] = metadata['to'] as string | null;
       life.customerAtMs = atMs;
     }
   }
 
-  /** An event in the log of one of its projects cannot be read. */
+  /** Call it for an unreadable event in the log of one of the organization's projects. */
   forget(organizationId: string): void {
     this.#unread.add(organizationId);
   }
 
-  /** Its row, as of the moment in which the log of its home was read. */
-  found(organizationId: string, row: Told): void {
+  /** Call it with the organization's row, read in the same transaction as the log of its home. */
+  found(organizationId: string, row: KnownColumns): void {
     this.#rows.set(organizationId, row);
   }
 
-  /** Each with its row, undefined where there is none, and what is told of it, undefined where no event made it. */
-  *compared(): Generator<readonly [organizationId: string, row: Told | undefined, told: Told | undefined]> {
+  /**
+   * Returns each organization with its row, undefined if missing, and its logged columns, undefined if no
+   * event created it.
+   */
+  *compared(): Generator<
+    readonly [organizationId: string, row: KnownColumns | undefined, known: KnownColumns | undefined]
+  > {
     for (const organizationId of new Set([...this.#lives.keys(), ...this.#rows.keys()])) {
       if (this.#unread.has(organizationId)) continue;
-      const told = this.#lives.get(organizationId)?.told;
+      const known = this.#lives.get(organizationId)?.known;
       yield [
         organizationId,
         this.#rows.get(organizationId),
-        told?.['created_ms'] === undefined ? undefined : told,
+        known?.['created_ms'] === undefined ? undefined : known,
       ];
     }
   }

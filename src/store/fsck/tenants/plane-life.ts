@@ -1,13 +1,14 @@
 /**
- * What the system events of a project give of its data planes, column by column and whatever the engine: each change of
- * theirs is one event, in the transaction of the change (`src/service/planes/events.ts`). Memory grows with the planes
- * that were ever registered: about 500 bytes each. Proven by `test/store/fsck/tamper-planes.test.ts`.
+ * Recomputes the columns of a project's data planes from its system events, the same for both engines.
+ * Each change is one event, in the transaction of the change (`src/service/planes/events.ts`). Memory grows
+ * with all planes ever registered: about 500 bytes each.
+ * Proven by `test/store/fsck/tamper-planes.test.ts`.
  */
 import type { FormerKeys } from '../../../core/plane/identity.ts';
 import { formerKeysText } from '../../rules/plane-row.ts';
-import { text, time, type TenantEvent, type Told } from './project-life.ts';
+import { text, time, type TenantEvent, type KnownColumns } from './project-life.ts';
 
-/** The columns that an event changes of a row that was there before it, beside its revision. */
+/** The columns that an event changes in an existing row, without its revision. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
   'telemetry.plane_registered': [],
   'telemetry.plane_token_issued': ['token_used_ms'],
@@ -29,49 +30,49 @@ const changedBy: Readonly<Record<string, readonly string[]>> = {
   'telemetry.plane_revoked': ['revoked_ms'],
 };
 
-export const tellsOfPlane = (eventType: string): boolean => Object.hasOwn(changedBy, eventType);
+export const isPlaneEvent = (eventType: string): boolean => Object.hasOwn(changedBy, eventType);
 
 export class PlaneLife {
-  readonly #planes = new Map<string, Told>();
+  readonly #planes = new Map<string, KnownColumns>();
   #unread = 0;
 
   /** By plane id. */
-  get planes(): ReadonlyMap<string, Told> {
+  get planes(): ReadonlyMap<string, KnownColumns> {
     return this.#planes;
   }
 
-  /** Events that registered a plane and cannot be read: of so many rows nothing is known. */
+  /** Number of unreadable events that registered a plane. So many rows cannot be checked. */
   get unread(): number {
     return this.#unread;
   }
 
-  /** In log order. */
+  /** Call it in log order. */
   add(event: TenantEvent): void {
     const { eventType, resourceId: planeId } = event;
-    const told = this.#planes.get(planeId);
+    const known = this.#planes.get(planeId);
     if (eventType === 'telemetry.plane_registered') this.#planes.set(planeId, newPlane(event));
-    else if (told !== undefined) {
-      const { revision } = told;
-      const columns = columnsOf(event, told);
+    else if (known !== undefined) {
+      const { revision } = known;
+      const columns = columnsOf(event, known);
       for (const column of changedBy[eventType] ?? []) {
         const value = columns[column];
-        if (value === undefined) delete told[column];
-        else told[column] = value;
+        if (value === undefined) delete known[column];
+        else known[column] = value;
       }
-      if (revision !== undefined) told['revision'] = Number(revision) + 1;
+      if (revision !== undefined) known['revision'] = Number(revision) + 1;
     }
   }
 
-  /** An event whose body is gone, or is not what was logged: what it changed is not known any more. */
+  /** An event whose body is missing or altered. The columns that it changed are unknown from then on. */
   forget(eventType: string): void {
     if (eventType === 'telemetry.plane_registered') this.#unread += 1;
-    for (const told of this.#planes.values()) {
-      for (const column of [...(changedBy[eventType] ?? []), 'revision']) delete told[column];
+    for (const known of this.#planes.values()) {
+      for (const column of [...(changedBy[eventType] ?? []), 'revision']) delete known[column];
     }
   }
 }
 
-const newPlane = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
+const newPlane = ({ atMs, actorId, metadata }: TenantEvent): KnownColumns => ({
   name: text(metadata['name']),
   created_ms: atMs,
   created_by: actorId,
@@ -90,8 +91,14 @@ const newPlane = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
   revision: 1,
 });
 
-/** All that any event tells, after `before`; what follows from what is not known is left out. */
-const columnsOf = ({ eventType, atMs, metadata }: TenantEvent, before: Told): Partial<Told> => ({
+/**
+ * All columns that any event sets, given the columns before it. Columns that depend on an unknown one are
+ * left out.
+ */
+const columnsOf = (
+  { eventType, atMs, metadata }: TenantEvent,
+  before: KnownColumns,
+): Partial<KnownColumns> => ({
   token_used_ms: eventType === 'telemetry.plane_enrolled' ? atMs : null,
   enrolled_ms: atMs,
   origin: text(metadata['origin']),
@@ -106,11 +113,11 @@ const columnsOf = ({ eventType, atMs, metadata }: TenantEvent, before: Told): Pa
   revoked_ms: eventType === 'telemetry.plane_revoked' ? atMs : null,
 });
 
-/** The keys before are kept where they were others. */
+/** Adds the previous keys to the former ones, if they differ from the new keys. */
 function formerKeysAfter(
-  { former_keys: known, verifier_key: verifierKey, audit_verifier_key: auditVerifierKey }: Told,
+  { former_keys: known, verifier_key: verifierKey, audit_verifier_key: auditVerifierKey }: KnownColumns,
   { atMs, metadata }: Pick<TenantEvent, 'atMs' | 'metadata'>,
-): Partial<Told> {
+): Partial<KnownColumns> {
   if (known === undefined || verifierKey === undefined || auditVerifierKey === undefined) return {};
   if (known === null) return { former_keys: formerKeysText([]) };
   const isSame =

@@ -1,8 +1,9 @@
 /**
- * `fsck`: what data planes reported. Each body has its digest, and the columns say what the body says; when deep, also
- * that the body is what the plane signed, and that it follows from the report before as its link says. Epochs and months
- * are those that follow from the reports, and the units of a project those that follow from the months. A plane is
- * checked as of one moment, also beside a serving process.
+ * `fsck`: checks the reports of data planes and recomputes the counters that follow from them.
+ * Each body must have its digest, and the columns must match the body. If `deep`, the plane must have signed
+ * the body, and it must follow from its predecessor as its link states. Epochs and months are recomputed from
+ * the reports, and the units of a project from the months. The check of a plane is one transaction, so a
+ * process may serve the files meanwhile.
  * Proven by `test/store/fsck/tamper-reports.test.ts`.
  */
 import type { UsageReport } from '../../../contract/telemetry.ts';
@@ -17,7 +18,7 @@ import { columnCheck } from '../columns.ts';
 import { reportCheck } from './reports.ts';
 import type { Value } from '../../file/connection.ts';
 
-/** Reports that are in memory at a time. */
+/** Reports in memory at a time. */
 const reportsAtOnce = 200;
 
 type Reached = Omit<EpochRow, 'epoch' | 'first_unlinked'> & { months: MonthTotals[] };
@@ -53,7 +54,7 @@ async function checkPlane(check: Check, project: CheckedProject, planeId: string
   const position = `${projectId}/data_plane/${planeId}`;
   if (plane === undefined) {
     check.problem(position, 'report_mismatch', {
-      expected: 'the data plane of what was reported',
+      expected: 'the data plane of these reports',
       got: 'none',
     });
   }
@@ -78,7 +79,7 @@ async function checkPlane(check: Check, project: CheckedProject, planeId: string
   checkMonths(check, { no, planeId, position }, epochs);
 }
 
-/** Counts a report in; those of an epoch come in order. */
+/** Counts a report. Reports of an epoch come in order. */
 function reach(
   epochs: Map<number, Reached>,
   { epoch, sequence, month }: ReportRow,
@@ -95,7 +96,7 @@ function reach(
   });
 }
 
-interface Place {
+interface CheckedPlane {
   readonly no: number;
   readonly planeId: string;
   readonly position: string;
@@ -103,7 +104,7 @@ interface Place {
 
 function checkEpochs(
   check: Check,
-  { no, planeId, position }: Place,
+  { no, planeId, position }: CheckedPlane,
   reached: ReadonlyMap<number, Reached>,
 ): void {
   const compare = columnCheck(check, 'report_mismatch');
@@ -113,20 +114,20 @@ function checkEpochs(
     )
     .all(no, planeId);
   const stored = new Map(rows.map((row) => [row.epoch, row]));
-  for (const [epoch, { months: _, ...told }] of reached) {
+  for (const [epoch, { months: _, ...logged }] of reached) {
     const row = stored.get(epoch);
-    compare(`${position}/epoch/${epoch}`, row === undefined ? undefined : { ...row }, told);
+    compare(`${position}/epoch/${epoch}`, row === undefined ? undefined : { ...row }, logged);
   }
   for (const epoch of stored.keys()) {
     if (!reached.has(epoch)) check.problem(`${position}/epoch/${epoch}`, 'report_mismatch', unreported);
   }
 }
 
-const unreported = { expected: 'no such row: no report made it', got: 'one' };
+const unreported = { expected: 'no row, because no report created it', got: 'one' };
 
 function checkMonths(
   check: Check,
-  { no, planeId, position }: Place,
+  { no, planeId, position }: CheckedPlane,
   reached: ReadonlyMap<number, Reached>,
 ): void {
   const compare = columnCheck(check, 'usage_mismatch');
@@ -146,7 +147,7 @@ function checkMonths(
   for (const left of stored.keys()) check.problem(left, 'usage_mismatch', unreported);
 }
 
-/** Of months as they are stored, which were compared with their reports. */
+/** Recomputes units from the stored months, which were already compared with their reports. */
 function checkUnits(check: Check, { no, projectId }: CheckedProject): void {
   const compare = columnCheck(check, 'usage_mismatch');
   const rows = check.db.prepare<Value[], CountRow & { plane_id: string; epoch: number; month: string }>(
@@ -173,9 +174,9 @@ function checkUnits(check: Check, { no, projectId }: CheckedProject): void {
     .all(no);
   const known = new Map(stored.map((row) => [row.month, countsOf(row)]));
   for (const month of new Set([...units.keys(), ...known.keys()])) {
-    const told = units.get(month) ?? zeroTotals;
-    // a month whose units all went to an earlier one keeps its row, and one without units needs none
-    if (known.has(month) || !isZero(told))
-      compare(`${projectId}/telemetry_usage/${month}`, known.get(month), told);
+    const logged = units.get(month) ?? zeroTotals;
+    // a month whose units all moved to an earlier one keeps its row; a month without units needs no row
+    if (known.has(month) || !isZero(logged))
+      compare(`${projectId}/telemetry_usage/${month}`, known.get(month), logged);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * What the system events of a project give of its keys and of itself, column by column and whatever the engine: each
- * change of theirs is one event, in the transaction of the change (`src/service/access/project-events.ts`). Memory grows with
- * the keys that were ever made: about 500 bytes each. Proven by `test/host/data/tamper-tenants.long.test.ts`.
+ * Recomputes the columns of a project and its keys from its system events, the same for both engines.
+ * Each change is one event, in the transaction of the change (`src/service/access/project-events.ts`). Memory
+ * grows with all keys ever created: about 500 bytes each.
+ * Proven by `test/host/data/tamper-tenants.long.test.ts`.
  */
 import { sha256Text } from '../../../core/hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../core/json/parse.ts';
@@ -9,10 +10,13 @@ import { parseTimestamp } from '../../../core/time.ts';
 import { nameKey } from '../../rules/tenants.ts';
 import { isObject } from '../../../core/json/object.ts';
 
-/** By name of the column; one that no event tells, or none that can still be read, is left out. */
-export type Told = Record<string, string | number | null>;
+/** By name of the column. A column that no readable event sets is absent. */
+export type KnownColumns = Record<string, string | number | null>;
 
-/** A system event whose body stands whole. Members may be anything where its record was altered, which is reported. */
+/**
+ * A system event with its whole body. If its record was altered, which is reported, its members may have any
+ * type.
+ */
 export interface TenantEvent {
   readonly eventType: string;
   readonly atMs: number | null;
@@ -23,8 +27,8 @@ export interface TenantEvent {
 
 export class TenantLife {
   readonly #projectId: string;
-  readonly #keys = new Map<string, Told>();
-  #project: Told | null = null;
+  readonly #keys = new Map<string, KnownColumns>();
+  #project: KnownColumns | null = null;
   #unread = { keys: 0, projects: 0 };
 
   constructor(projectId: string) {
@@ -32,32 +36,32 @@ export class TenantLife {
   }
 
   /** By key id. */
-  get keys(): ReadonlyMap<string, Told> {
+  get keys(): ReadonlyMap<string, KnownColumns> {
     return this.#keys;
   }
 
-  /** Null where no event that can be read made it: a plane's has none. */
-  get project(): Told | null {
+  /** Null if no readable event created it. A plane's project has no such event. */
+  get project(): KnownColumns | null {
     return this.#project;
   }
 
-  /** Events that made a key, or a project, and cannot be read: of so many rows nothing is known. */
+  /** Numbers of unreadable events that created a key or a project. So many rows cannot be checked. */
   get unread(): Readonly<Record<'keys' | 'projects', number>> {
     return this.#unread;
   }
 
-  /** In log order. */
+  /** Call it in log order. */
   add(event: TenantEvent): void {
     if (event.eventType.startsWith('api_key.')) this.#addKeyEvent(event);
-    // the log of an organization's home tells of its other projects too
+    // the log of an organization's home also records changes of its other projects
     else if (event.resourceId === this.#projectId) this.#addProjectEvent(event);
   }
 
-  /** An event whose body is gone, or is not what was logged: what it changed is not known any more. */
+  /** An event whose body is missing or altered. The columns that it changed are unknown from then on. */
   forget(eventType: string): void {
     const columns = changedBy[eventType] ?? [];
-    const told = eventType.startsWith('api_key.') ? this.#keys.values() : [this.#project ?? {}];
-    for (const each of told) for (const column of columns) delete each[column];
+    const known = eventType.startsWith('api_key.') ? this.#keys.values() : [this.#project ?? {}];
+    for (const each of known) for (const column of columns) delete each[column];
     if (eventType === 'api_key.created' || eventType === 'api_key.rotated') this.#unread.keys += 1;
     if (eventType === 'project.created') this.#unread.projects += 1;
   }
@@ -81,7 +85,7 @@ export class TenantLife {
 
 const settingColumns = ['name', 'name_key', 'settings', 'updated_ms'];
 
-/** The columns that an event changes of rows that were there before it; events of keys and projects are all here. */
+/** The columns that an event changes in existing rows. It lists all events of keys and projects. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
   'api_key.created': [],
   'api_key.updated': ['name', 'description', 'scopes', 'expires_ms', 'updated_ms'],
@@ -95,9 +99,9 @@ const changedBy: Readonly<Record<string, readonly string[]>> = {
   'project.restored': ['deleted_ms', 'updated_ms'],
 };
 
-export const tellsOfTenant = (eventType: string): boolean => Object.hasOwn(changedBy, eventType);
+export const isTenantEvent = (eventType: string): boolean => Object.hasOwn(changedBy, eventType);
 
-const newKey = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
+const newKey = ({ atMs, actorId, metadata }: TenantEvent): KnownColumns => ({
   digest: text(metadata['digestHash']),
   prefix: text(metadata['prefix']),
   last4: text(metadata['last4']),
@@ -109,8 +113,8 @@ const newKey = ({ atMs, actorId, metadata }: TenantEvent): Told => ({
   rotated_from: null,
 });
 
-/** Those of them that are told. */
-function keyColumns(members: JsonObject): Told {
+/** The columns that the members set. */
+function keyColumns(members: JsonObject): KnownColumns {
   const { name, description, scopes, expiresAt } = members;
   return {
     ...(name === undefined ? {} : { name: text(name) }),
@@ -120,15 +124,15 @@ function keyColumns(members: JsonObject): Told {
   };
 }
 
-/** One that ends already does not live longer (`src/store/rules/tenants.ts`); where its end is not known, it stays so. */
-function revoke(key: Told | undefined, untilMs: number | null, atMs: number | null): void {
+/** A key with an earlier end keeps it (`src/store/rules/tenants.ts`). An unknown end stays unknown. */
+function revoke(key: KnownColumns | undefined, untilMs: number | null, atMs: number | null): void {
   if (key === undefined) return;
   const { revoked_ms: end } = key;
   key['updated_ms'] = atMs;
   if (end !== undefined) key['revoked_ms'] = Math.min(untilMs ?? Infinity, Number(end ?? Infinity));
 }
 
-const newProject = ({ atMs, metadata }: TenantEvent): Told => ({
+const newProject = ({ atMs, metadata }: TenantEvent): KnownColumns => ({
   organization_id: text(metadata['organizationId']),
   environment: text(metadata['environment']),
   ...named(metadata['name']),
@@ -139,7 +143,7 @@ const newProject = ({ atMs, metadata }: TenantEvent): Told => ({
   deleted_ms: null,
 });
 
-function projectColumns({ eventType, atMs, metadata }: TenantEvent): Told {
+function projectColumns({ eventType, atMs, metadata }: TenantEvent): KnownColumns {
   switch (eventType) {
     case 'quota.changed':
       return { quotas: canonicalize(metadata['to'] ?? null) };
@@ -154,9 +158,12 @@ function projectColumns({ eventType, atMs, metadata }: TenantEvent): Told {
   }
 }
 
-const named = (name: Json | undefined): Told => ({ name: text(name), name_key: nameKey(text(name) ?? '') });
+const named = (name: Json | undefined): KnownColumns => ({
+  name: text(name),
+  name_key: nameKey(text(name) ?? ''),
+});
 
-/** What each member was changed to. */
+/** The new value of each changed member. */
 function changesOf({ changes }: JsonObject): JsonObject {
   const to = Object.entries(isObject(changes) ? changes : {}).flatMap(([name, change]) =>
     isObject(change) && change['to'] !== undefined ? [[name, change['to']] as const] : [],

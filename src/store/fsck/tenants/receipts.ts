@@ -1,8 +1,9 @@
 /**
- * `fsck`: the service's cosignatures under heads that data planes reported, when deep. Each is by the installation's own
- * key, of the time at which the report came; and only where every report before is held and follows from the one before
- * it, which stays so. A report has one where all before it were held and linked when it came: what came too early, or
- * while another one was missing, has none. Which those may be, the events say that tell of gaps. Proven by `test/host/data/tamper-receipts.long.test.ts` and `test/service/planes/fsck.test.ts`.
+ * `fsck`: checks the service's cosignatures of reported heads (C2SP tlog-cosignature), if `deep`.
+ * Each is by the installation's own key, with the time at which the report arrived. A report has one if all
+ * earlier reports were stored and linked when it arrived. A report that arrived early, or while another was
+ * missing, has none. The events of gaps name the reports that may lack one.
+ * Proven by `test/host/data/tamper-receipts.long.test.ts` and `test/service/planes/fsck.test.ts`.
  */
 import type { UsageReport } from '../../../contract/telemetry.ts';
 import { GovError } from '../../../contract/problems.ts';
@@ -13,18 +14,21 @@ import type { Gap } from './gaps.ts';
 
 type Judge = NonNullable<Check['judgeReceipt']>;
 
-/** What was seen of an epoch. */
+/** The state of an epoch under check. */
 interface Seen {
   readonly epoch: number;
-  /** The last report up to which every one is held and linked. */
+  /** The last report such that it and all earlier ones are stored and linked. */
   whole: number;
-  /** The last report that has a cosignature. */
+  /** The last report with a cosignature. */
   cosigned: number;
-  /** Null until somebody asks. */
+  /** Null until the first use. */
   gaps: readonly Gap[] | null;
 }
 
-/** Told of each report of a plane, by epoch and sequence. `gapsOf`: those that were told of an epoch. */
+/**
+ * The result is called with each report of a plane, by epoch and sequence. `gapsOf`: the recorded gaps of an
+ * epoch.
+ */
 export function receiptCheck(
   check: Check,
   gapsOf: (epoch: number) => readonly Gap[],
@@ -39,24 +43,25 @@ export function receiptCheck(
       if (check.judgeReceipt === undefined || seen.whole !== sequence) return;
       seen.gaps ??= gapsOf(epoch);
       if (!wasGiven(sequence, seen.cosigned, seen.gaps)) return;
-      const expected = 'the cosignature that the service gave: all reports before were held';
+      const expected = 'a cosignature, because the service had all earlier reports';
       return check.problem(at, 'receipt_mismatch', { expected, got: 'none' });
     }
     seen.cosigned = sequence;
     if (seen.whole !== sequence) {
-      const expected = 'no cosignature where reports before are missing or do not follow';
+      const expected = 'no cosignature, because earlier reports are missing or not linked';
       check.problem(at, 'receipt_mismatch', { expected, got: 'one' });
     }
     const got = check.judgeReceipt === undefined ? null : faultOf(check.judgeReceipt, row, log.checkpoint);
     if (got !== null)
-      check.problem(at, 'receipt_mismatch', { expected: 'the cosignature that the service gave', got });
+      check.problem(at, 'receipt_mismatch', { expected: 'the cosignature of the service', got });
   };
 }
 
 /**
- * Whether a report that is linked, as all before it, was cosigned for sure. Those outside of gaps came in their order. So
- * where none was missing before it, all before it were there; and where one behind the last gap before it is cosigned, that
- * gap was closed by then. `cosigned`: the last one before it that has a cosignature.
+ * Whether the service certainly cosigned a report that is linked like all earlier ones. Reports outside of
+ * gaps arrived in order. If no earlier report was ever missing, all were stored. If a report after the last
+ * earlier gap has a cosignature, that gap was closed when it arrived. `cosigned`: the last earlier report
+ * with a cosignature.
  */
 function wasGiven(sequence: number, cosigned: number, gaps: readonly Gap[]): boolean {
   if (sequence === 1) return true;
@@ -67,7 +72,7 @@ function wasGiven(sequence: number, cosigned: number, gaps: readonly Gap[]): boo
   return last === 0 || (last < sequence && cosigned > last);
 }
 
-/** Null where it is the service's, of the second in which the report came. */
+/** Null if the cosignature is the service's, from the second in which the report arrived. */
 function faultOf(
   judge: Judge,
   { cosignature, received_ms: receivedMs }: ReportRow,
@@ -82,5 +87,5 @@ function faultOf(
   }
   if (typeof judged === 'string') return judged;
   const cameAt = Math.floor(receivedMs / 1000);
-  return judged === cameAt ? null : `one of ${judged} s, under a report that came at ${cameAt} s`;
+  return judged === cameAt ? null : `one of ${judged} s, for a report received at ${cameAt} s`;
 }

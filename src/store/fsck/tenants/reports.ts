@@ -1,4 +1,7 @@
-/** `fsck`: one report of a data plane after the other, as `planes.ts` reads them. */
+/**
+ * `fsck`: checks one report of a data plane after the other; `planes.ts` reads them.
+ * Proven by `test/store/fsck/tamper-reports.test.ts`.
+ */
 import type { UsageReport } from '../../../contract/telemetry.ts';
 import { checkReportBy, identitiesSince } from '../../../core/plane/former-keys.ts';
 import { sha256 } from '../../../core/hash.ts';
@@ -8,7 +11,7 @@ import type { FormerKeys } from '../../../core/plane/identity.ts';
 import type { Check } from '../check.ts';
 import type { PlaneRow, ReportRow } from '../../rules/plane-row.ts';
 import { columnCheck } from '../columns.ts';
-import { toldGaps } from './gaps.ts';
+import { recordedGaps } from './gaps.ts';
 import { receiptCheck } from './receipts.ts';
 
 export interface ReportsOf {
@@ -19,13 +22,16 @@ export interface ReportsOf {
   readonly plane: PlaneRow | undefined;
 }
 
-/** Told of each report of a plane, by epoch and sequence; answers what its body says, null where it says nothing. */
+/**
+ * Called with each report of a plane, by epoch and sequence. Returns the report in its body, or null if the
+ * body is not one.
+ */
 export type ReportCheck = (row: ReportRow) => UsageReport | null;
 
 export function reportCheck(check: Check, reports: ReportsOf): ReportCheck {
   const { position, projectId, plane } = reports;
   const compare = columnCheck(check, 'report_mismatch');
-  const checkReceipt = receiptCheck(check, toldGaps(check, reports));
+  const checkReceipt = receiptCheck(check, recordedGaps(check, reports));
   let before: { readonly row: ReportRow; readonly report: UsageReport } | null = null;
   return (row) => {
     const at = `${position}/report/${row.epoch}/${row.sequence}`;
@@ -34,12 +40,12 @@ export function reportCheck(check: Check, reports: ReportsOf): ReportCheck {
       const [expected, got] = [row.digest.toString('hex'), digest.toString('hex')];
       check.problem(at, 'report_altered', { expected: `a body of SHA-256 ${expected}`, got });
     }
-    const told = toldBy(row.body);
-    if (told === null) {
+    const parsed = parsedReport(row.body);
+    if (parsed === null) {
       check.problem(at, 'report_altered', { expected: 'a usage report', got: row.body.slice(0, 64) });
       return null;
     }
-    const { report, columns } = told;
+    const { report, columns } = parsed;
     const { plane_id, report_id, epoch, sequence, tree_size, month, challenge_id } = row;
     const named = { plane_id, report_id, epoch, sequence, tree_size, month, challenge_id };
     const stored = { ...named, project_id: projectId, totals: canonical(row.totals) };
@@ -47,7 +53,7 @@ export function reportCheck(check: Check, reports: ReportsOf): ReportCheck {
     if (check.deep) {
       const signed = plane === undefined ? null : signedFault(report, plane);
       if (signed !== null)
-        check.problem(at, 'report_altered', { expected: 'what the plane signed', got: signed });
+        check.problem(at, 'report_altered', { expected: 'the body that the plane signed', got: signed });
       const link = linkOf(before, row, report);
       if (row.link !== 'unknown' && row.link !== link)
         check.problem(at, 'report_mismatch', { expected: `link ${link}`, got: `link ${row.link}` });
@@ -58,9 +64,9 @@ export function reportCheck(check: Check, reports: ReportsOf): ReportCheck {
   };
 }
 
-function toldBy(body: string) {
+function parsedReport(body: string) {
   try {
-    // what a service stored was valid; what is not any more throws below, or differs
+    // the service stored only valid reports; an altered one throws below, or differs
     const report = readJson(body) as unknown as UsageReport;
     const { log, totals } = report;
     const columns = {
@@ -79,13 +85,13 @@ function toldBy(body: string) {
   }
 }
 
-/** The challenge as its own text names it. */
+/** The id of the challenge according to its own text. */
 function challengeOf({ challenge }: ReportRow): { readonly challenge_id?: string } {
   if (challenge === null) return {};
   try {
     return { challenge_id: String((readJson(challenge) as { challengeId?: Json }).challengeId) };
   } catch {
-    return { challenge_id: 'of a challenge that is no JSON' };
+    return { challenge_id: 'of a challenge that is not JSON' };
   }
 }
 
@@ -97,7 +103,7 @@ function canonical(json: string): string {
   }
 }
 
-/** Null where it holds by itself and by keys that the plane enrolled with, now or before. */
+/** Null if the report is consistent and a current or former enrolled key of the plane signed it. */
 function signedFault(report: UsageReport, plane: PlaneRow): string | null {
   const { origin, audit_origin: auditOrigin } = plane;
   const { verifier_key: verifierKey, audit_verifier_key: auditVerifierKey } = plane;
@@ -106,15 +112,15 @@ function signedFault(report: UsageReport, plane: PlaneRow): string | null {
   try {
     const formerKeys = JSON.parse(plane.former_keys ?? '[]') as FormerKeys[];
     const identity = { origin, auditOrigin, verifierKey, auditVerifierKey, formerKeys };
-    // by any of its keys: clocks of several processes may differ about when one was replaced
+    // any of its keys may have signed: clocks of several processes may differ about the time of a change
     const fault = checkReportBy(report, identitiesSince(identity, 0));
     return fault === null ? null : `${fault.fault} at ${fault.pointer}: ${fault.detail}`;
   } catch {
-    return 'a text that is no usage report';
+    return 'a text that is not a usage report';
   }
 }
 
-/** The link that follows from the report before, where that one is held. */
+/** The link that follows from the previous report, if that one is stored. */
 function linkOf(
   before: { readonly row: ReportRow; readonly report: UsageReport } | null,
   { epoch, sequence }: ReportRow,

@@ -1,7 +1,10 @@
 /**
- * `fsck`: API keys, data planes, exports, the project's profile and its organization, column by column against the system
- * events of the log (`src/store/fsck/tenants/project-life.ts`, `src/store/fsck/tenants/plane-life.ts`, `src/store/fsck/tenants/export-life.ts`); all but when a key was last used. An event whose body is gone is told once, and what it changed
- * is not compared.
+ * `fsck`: compares API keys, data planes, exports, the project's profile and its organization with the system
+ * events of the log.
+ * `project-life.ts`, `plane-life.ts` and `export-life.ts` in this folder recompute the columns. All are
+ * compared except the last use of a key. An event with a missing body is reported once, and its changes are
+ * not compared.
+ * Proven by `test/store/fsck/tamper-tenants.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
  */
 import { storedDigests } from '../../../core/event/disclosure.ts';
 import { disclosuresMatch } from '../../../core/event/bodies.ts';
@@ -13,10 +16,10 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { FsckKind } from '../check.ts';
-import { ExportLife, tellsOfExport } from './export-life.ts';
-import { tellsOfOrganization, type Organizations } from './organization-life.ts';
-import { PlaneLife, tellsOfPlane } from './plane-life.ts';
-import { tellsOfTenant, TenantLife, type TenantEvent } from './project-life.ts';
+import { ExportLife, isExportEvent } from './export-life.ts';
+import { isOrganizationEvent, type Organizations } from './organization-life.ts';
+import { PlaneLife, isPlaneEvent } from './plane-life.ts';
+import { isTenantEvent, TenantLife, type TenantEvent } from './project-life.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { parseRecord, shown } from '../record.ts';
 import { openedRow } from '../../file/body-seal.ts';
@@ -43,17 +46,17 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
   const { organizations } = check;
   const visit = (row: Row, record: EventRecord): void => {
     const { runId, eventType } = record;
-    const isOfTenant = tellsOfTenant(eventType);
-    const isOfPlane = tellsOfPlane(eventType);
-    const isOfExport = tellsOfExport(eventType);
+    const isOfTenant = isTenantEvent(eventType);
+    const isOfPlane = isPlaneEvent(eventType);
+    const isOfExport = isExportEvent(eventType);
     if (runId !== systemRun) return;
-    if (!(isOfTenant || isOfPlane || isOfExport || tellsOfOrganization(eventType))) return;
+    if (!(isOfTenant || isOfPlane || isOfExport || isOrganizationEvent(eventType))) return;
     const event = opened(row, record);
     if (event === null) {
-      const expected = `the whole body of ${eventType}, to derive what it changed`;
+      const expected = `the whole body of ${eventType}, to recompute its changes`;
       check.problem(`${projectId}/audit/${row.idx}`, 'not_checkable', {
         expected,
-        got: 'not what was logged',
+        got: 'a missing or altered body',
       });
       if (isOfTenant) life.forget(eventType);
       else if (isOfPlane) planes.forget(eventType);
@@ -83,7 +86,7 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
   return { visit, finish };
 }
 
-/** Null where any of what it committed to is gone, or was altered. */
+/** Null if any committed value of the event is missing or altered. */
 function opened({ idx, record, disclosures }: Row, event: EventRecord): TenantEvent | null {
   if (disclosures === null || !disclosuresMatch(record, disclosures)) return null;
   if (new Set(storedDigests(disclosures)).size < event._sd.length) return null;
@@ -100,7 +103,7 @@ function opened({ idx, record, disclosures }: Row, event: EventRecord): TenantEv
 const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 
-/** Changes that were made beside the check: the rows show them already. */
+/** Events that were appended during the check: the rows already include their changes. */
 function newerEvents({ db }: Check, project: number, from: number): Row[] {
   return db
     .prepare<Value[], Row>(
@@ -113,7 +116,7 @@ function newerEvents({ db }: Check, project: number, from: number): Row[] {
     .map((row) => openedRow(db, row));
 }
 
-const unlogged = { expected: 'no such row: no event made it', got: 'one' };
+const unlogged = { expected: 'no row, because no event created it', got: 'one' };
 
 function checkKeys(check: Check, { no, projectId }: CheckedProject, { keys, unread }: TenantLife): void {
   const rows = check.db
@@ -121,7 +124,7 @@ function checkKeys(check: Check, { no, projectId }: CheckedProject, { keys, unre
       'SELECT * FROM api_key WHERE project = ?',
     )
     .iterate(no);
-  const compared = checkRows(check, { kind: 'key_mismatch', position: `${projectId}/api_key`, told: keys });
+  const compared = checkRows(check, { kind: 'key_mismatch', position: `${projectId}/api_key`, known: keys });
   for (const row of rows) compared.visit(row.key_id, { ...row, digest: sha256Text(row.digest) });
   compared.finish(unread.keys);
 }
@@ -133,7 +136,7 @@ function checkPlanes(check: Check, { no, projectId }: CheckedProject, { planes, 
     )
     .iterate(no);
   const position = `${projectId}/data_plane`;
-  const compared = checkRows(check, { kind: 'plane_mismatch', position, told: planes });
+  const compared = checkRows(check, { kind: 'plane_mismatch', position, known: planes });
   for (const row of rows) {
     const key_digest = row.key_digest === null ? null : sha256Text(row.key_digest);
     compared.visit(row.plane_id, { ...row, key_digest });
@@ -153,39 +156,39 @@ function checkExports(
     )
     .iterate(no);
   const position = `${projectId}/export`;
-  const compared = checkRows(check, { kind: 'export_mismatch', position, told: exports });
+  const compared = checkRows(check, { kind: 'export_mismatch', position, known: exports });
   const compareJob = columnCheck(check, 'export_mismatch');
   for (const { export_id: exportId, digest, ...row } of rows) {
     const manifest = typeof row['manifest'] === 'string' ? canonicalText(row['manifest']) : null;
-    const told = { ...row, digest: digest === null ? null : `sha256:${digest.toString('hex')}`, manifest };
-    compared.visit(exportId, told);
+    const stored = { ...row, digest: digest === null ? null : `sha256:${digest.toString('hex')}`, manifest };
+    compared.visit(exportId, stored);
     const ended = row['completed_ms'] === null ? 0 : 1;
     compareJob(`${position}/${exportId}`, row, { job: 'export', ended });
   }
   compared.finish(unread);
 }
 
-/** Rows that events made, each by its id. */
+/** Checks rows that events created, each by its id. */
 function checkRows(
   check: Check,
-  of: { readonly kind: FsckKind; readonly position: string; readonly told: ReadonlyMap<string, Columns> },
+  of: { readonly kind: FsckKind; readonly position: string; readonly known: ReadonlyMap<string, Columns> },
 ) {
-  const { kind, position, told } = of;
+  const { kind, position, known } = of;
   const compare = columnCheck(check, kind);
-  const missing = new Map(told);
-  const untold: string[] = [];
+  const missing = new Map(known);
+  const unknownIds: string[] = [];
   return {
     visit: (id: string, row: Columns): void => {
       const its = missing.get(id);
       missing.delete(id);
-      if (its === undefined) untold.push(id);
+      if (its === undefined) unknownIds.push(id);
       else compare(`${position}/${id}`, row, its);
     },
-    /** `unread`: so many were made by events that cannot be read, whichever they are. */
+    /** `unread`: number of unreadable events that created a row of this kind. */
     finish: (unread: number): void => {
       for (const [id, its] of missing) compare(`${position}/${id}`, undefined, its);
-      if (untold.length <= unread) return;
-      for (const id of untold) check.problem(`${position}/${id}`, kind, unlogged);
+      if (unknownIds.length <= unread) return;
+      for (const id of unknownIds) check.problem(`${position}/${id}`, kind, unlogged);
     },
   };
 }
@@ -193,7 +196,7 @@ function checkRows(
 function checkProfile(
   check: Check,
   { no, projectId }: CheckedProject,
-  { project: told, unread }: TenantLife,
+  { project: known, unread }: TenantLife,
 ): void {
   const row = check.db
     .prepare<Value[], Columns & { readonly settings: string; readonly quotas: string }>(
@@ -203,15 +206,15 @@ function checkProfile(
     )
     .get(no);
   const position = `${projectId}/project`;
-  if (told !== null) {
-    const { organization_id: organization = null, environment = null } = told;
-    const twice = { ...told, 'project.organization_id': organization, 'project.environment': environment };
+  if (known !== null) {
+    const { organization_id: organization = null, environment = null } = known;
+    const twice = { ...known, 'project.organization_id': organization, 'project.environment': environment };
     columnCheck(check, 'project_mismatch')(position, row === undefined ? row : comparedProfile(row), twice);
   } else if (row !== undefined && unread.projects === 0)
     check.problem(position, 'project_mismatch', unlogged);
 }
 
-/** Settings by the hash that events tell; quotas in the one form of JSON. */
+/** Compares settings by the hash that events record, and quotas in one JSON form. */
 const comparedProfile = <Profile extends { readonly settings: string; readonly quotas: string }>(
   row: Profile,
 ) => ({
@@ -228,7 +231,7 @@ function canonicalText(json: string): string {
   }
 }
 
-/** Of the moment in which the log of its home was read. */
+/** Reads the organization's row in the same transaction as the log of its home. */
 function noteOrganization({ db, organizations }: Check, { projectId }: CheckedProject): void {
   const rows = db
     .prepare<Value[], Columns & { readonly organization_id: string }>(
@@ -238,12 +241,12 @@ function noteOrganization({ db, organizations }: Check, { projectId }: CheckedPr
   for (const row of rows) organizations.found(row.organization_id, row);
 }
 
-/** At the end, of a whole installation. */
+/** Call it at the end of the check of a whole installation. */
 export function checkOrganizations(check: Pick<Check, 'problem'>, organizations: Organizations): void {
   const compare = columnCheck(check, 'organization_mismatch');
-  for (const [organizationId, row, told] of organizations.compared()) {
+  for (const [organizationId, row, known] of organizations.compared()) {
     const position = `organization/${organizationId}`;
-    if (told === undefined) check.problem(position, 'organization_mismatch', unlogged);
-    else compare(position, row, told);
+    if (known === undefined) check.problem(position, 'organization_mismatch', unlogged);
+    else compare(position, row, known);
   }
 }

@@ -1,14 +1,16 @@
 /**
- * Arrays in PostgreSQL's binary format (`array_recv` in src/backend/utils/adt/arrayfuncs.c): header of
- * dimensions, nulls, element type, length, lower bound; then each element after its length. Texts are written
- * as they are, so nothing is escaped and nothing parsed. Proven by `test/store/postgres/connection/wire.test.ts`.
+ * Encodes arrays in PostgreSQL's binary format: a header, then each element after its length. The header
+ * holds dimensions, nulls, element type, length and lower bound. Texts are written unchanged, so nothing is
+ * escaped and nothing is parsed.
+ * Source: PostgreSQL 18, `array_recv` in src/backend/utils/adt/arrayfuncs.c.
+ * Proven by `test/store/postgres/connection/wire.test.ts`.
  */
 
-/** Types by their OIDs in `pg_type`. */
+/** OIDs of types in `pg_type`. */
 const oids = { int8: 20, int4: 23, text: 25, bytea: 17 } as const;
 const headerBytes = 20;
 
-/** A value of a column; `position`: project and index in one number of up to 63 bits. */
+/** A value of a column; `Position` combines project and index in one number of up to 63 bits. */
 export type Cell = string | number | null | Uint8Array | Position;
 
 /** 2^36 leaves of each of 2^27 projects. */
@@ -19,7 +21,7 @@ export interface Position {
 
 export type ColumnType = 'int4' | 'int8' | 'text' | 'bytea' | 'position';
 
-/** One column of many rows as a parameter of its array type. */
+/** Encodes one column of many rows as a parameter of its array type. */
 export function arrayOf(type: ColumnType, cells: readonly Cell[]): Buffer {
   const out = Buffer.allocUnsafe(headerBytes + sizeOf(type, cells));
   const oid = oids[type === 'position' ? 'int8' : type];
@@ -36,7 +38,7 @@ export function arrayOf(type: ColumnType, cells: readonly Cell[]): Buffer {
 
 export const textArray = (texts: readonly string[]): Buffer => arrayOf('text', texts);
 
-/** Enough bytes for all elements. */
+/** Returns enough bytes for all elements. */
 function sizeOf(type: ColumnType, cells: readonly Cell[]): number {
   if (type === 'int4') return cells.length * 8;
   if (type === 'int8' || type === 'position') return cells.length * 12;

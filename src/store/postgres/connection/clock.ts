@@ -1,6 +1,7 @@
 /**
- * The clock of the database beside that of a serving process. Credentials expire, and leaves are stamped, by the clock of
- * the process: one that is off is told as long as it is. Proven by `test/store/postgres/connection/clock.test.ts`.
+ * Compares the clock of the database with the clock of a serving process. Credentials expire by the clock of
+ * the process, and leaves carry its time: a skew is reported as long as it lasts.
+ * Proven by `test/store/postgres/connection/clock.test.ts`.
  */
 import { aheadMs, isApart, skewAdvice, skewText, type ClockLook } from '../../append/clock-skew.ts';
 import type { Database } from './database.ts';
@@ -10,27 +11,30 @@ import { sql, step } from './wire.ts';
 export const clockSql = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 const databaseClock = sql<{ ms: number }>(`SELECT ${clockSql} AS ms`);
 
-/** From which a process says so. */
+/** The skew from which the process reports it. */
 const mostMs = 5000;
 const everyMs = 60_000;
 
 export class ClockWatch {
   private readonly database: Database;
-  private readonly told: (text: string) => void;
+  private readonly warn: (text: string) => void;
   private timer: NodeJS.Timeout | undefined;
   private skew: string | null = null;
 
-  constructor(database: Database, told: (text: string) => void) {
+  constructor(database: Database, warn: (text: string) => void) {
     this.database = database;
-    this.told = told;
+    this.warn = warn;
   }
 
-  /** For `/health`: `clock_skew: …`, or nothing. */
+  /** The reasons for `/health`: `clock_skew: …`, or none. */
   get reasons(): readonly string[] {
     return this.skew === null ? [] : [this.skew];
   }
 
-  /** Looks at once, and every minute until `close`. Never rejects: what troubles the database is told elsewhere. */
+  /**
+   * Compares immediately and every minute until `close`. Never rejects: `Condition` reports trouble with the
+   * database.
+   */
   async watch(now: () => number): Promise<void> {
     clearInterval(this.timer);
     this.timer = setInterval(() => void this.look(now), everyMs).unref();
@@ -55,6 +59,6 @@ export class ClockWatch {
   private judge(look: ClockLook): void {
     const before = this.skew;
     this.skew = isApart(look, mostMs) ? `clock_skew: ${skewText(aheadMs(look))}; ${skewAdvice}` : null;
-    if (before === null && this.skew !== null) this.told(this.skew);
+    if (before === null && this.skew !== null) this.warn(this.skew);
   }
 }

@@ -1,6 +1,8 @@
 /**
- * What `/health` reports of the database: trouble from the first verb that met it until the database answers again,
- * which is asked every second; and what an operator must know until the end, such as an altered leaf.
+ * The state of the database for `/health`: writable, with the reasons if it is not. Trouble lasts from the
+ * first verb that met it until the database answers a probe, sent every second. Notices for the operator,
+ * such as an altered leaf, last until the process ends.
+ * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import type { GovError } from '../../../contract/problems.ts';
 import { Notices } from '../../append/notices.ts';
@@ -11,7 +13,7 @@ import { sql, step } from './wire.ts';
 
 const probeMs = 1000;
 const probe = sql('SELECT pg_is_in_recovery()');
-/** A record in the log of the database that changes nothing: COMMIT waits until it is on the disk. */
+/** Writes a record to the write-ahead log that changes nothing: COMMIT waits until it is on the disk. */
 const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
 
 export class Condition {
@@ -21,10 +23,10 @@ export class Condition {
   private trouble: GovError | null = null;
   private probing: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, told: (text: string) => void) {
+  constructor(database: Database, warn: (text: string) => void) {
     this.database = database;
-    this.notices = new Notices(told);
-    this.clock = new ClockWatch(database, told);
+    this.notices = new Notices(warn);
+    this.clock = new ClockWatch(database, warn);
   }
 
   get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
@@ -33,7 +35,7 @@ export class Condition {
     return { writable: trouble === null, reasons: [...reasons, ...notices.reasons, ...clock.reasons] };
   }
 
-  /** Runs a verb, of a project where one is named; what goes wrong below it becomes a problem. */
+  /** Runs a verb, and turns errors into problems. `projectId` is the project that the verb names. */
   async watch<Value>(verb: () => Promise<Value>, projectId = ''): Promise<Value> {
     try {
       return await verb();
@@ -45,12 +47,12 @@ export class Condition {
     }
   }
 
-  /** Commits something that changes nothing. Rejects where a write now would not be durable. */
+  /** Commits a record that changes nothing. Rejects if a write now would not be durable. */
   async probe(): Promise<void> {
     await this.watch(async () => this.database.write({ project: 0 }, [step(writeProbe)]));
   }
 
-  /** As `PostgresStore.note`. */
+  /** Like `PostgresStore.note`. */
   note(error: unknown, projectId: string): void {
     this.notices.note(error, projectId);
   }
@@ -72,7 +74,7 @@ export class Condition {
       this.trouble = null;
       clearInterval(this.probing);
     } catch {
-      // as before; asked again in a second
+      // still in trouble; the next probe follows in a second
     }
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Connections to one database. Each has the settings that durability and tenancy rest on, set *and read back*,
- * and works under a role that row-level security binds. Whatever is done is done in a transaction for one scope,
- * mostly one tenant: `SET LOCAL`, so that nothing of it stays on the connection.
+ * Connections to one database. Each one sets what durability and tenancy depend on, *and reads it back*. Each
+ * works under a role that row-level security binds. All work runs in a transaction with one scope, usually
+ * one tenant: `SET LOCAL`, so that no scope stays on the connection.
+ * Source: PostgreSQL 18, chapters 5.9 (row security policies) and 19 (server configuration).
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { Pool, type Client, type PoolClient } from 'pg';
@@ -14,43 +15,49 @@ import { pipeline, sql, step, type Result, type Results, type Step } from './wir
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database?sslmode=…`, as libpq reads it. */
   readonly url: string;
-  /** At most this many connections. */
+  /** The largest number of connections. */
   readonly connections?: number;
-  /** How long a verb waits for one of them, or for a new one. */
+  /** How long a verb waits for a free or a new connection. */
   readonly waitMs?: number;
-  /** That bodies are sealed with. */
+  /** The key that seals bodies. */
   readonly masterKey?: Uint8Array | undefined;
 }
 
-/** Whose rows a transaction sees; policies of the tables read it (`src/store/postgres/schema/rules.ts`). */
+/**
+ * The rows that a transaction sees; the policies of the tables read it
+ * (`src/store/postgres/schema/rules.ts`).
+ */
 export type Scope =
   | { readonly project: number }
-  /** The row of the project alone, to find its number. */
+  /** Only the row of this project, to find its number. */
   | { readonly projectId: string }
-  /** An organization with its people, sessions and projects; nothing of what is in the projects. */
+  /** An organization with its people, sessions and projects, without the content of the projects. */
   | { readonly organizationId: string }
-  /** The one person whom an issuer calls so. */
+  /** The one person with this issuer and subject. */
   | { readonly issuer: string; readonly subject: string }
-  /** The one key or session with this digest, or the data plane with this key: the credential names its tenant. */
+  /**
+   * The one key or session with this digest, or the data plane with this key: the credential names its
+   * tenant.
+   */
   | { readonly digest: Uint8Array }
-  /** The one data plane with this verifier key, the one report with this challenge. */
+  /** The one data plane with this verifier key, or the one report with this challenge. */
   | { readonly lookup: string }
-  /** Jobs of all projects, kept answers past their time, sizes of logs: what belongs to no caller. */
+  /** Rows that belong to no caller: jobs of all projects, expired responses, sizes of logs. */
   | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' | 'operator' };
 
-/** A transaction that is open. */
+/** An open transaction. */
 export interface Transaction {
-  /** Number of the server process. */
+  /** The process id of the server's backend. */
   readonly backend: number;
   run<const Steps extends readonly Step[]>(steps: Steps): Promise<Results<Steps>>;
-  /** Runs the last steps and COMMIT in one round trip. Nothing is stored where one of them fails. */
+  /** Runs the last steps and COMMIT in one round trip. If one of them fails, nothing is stored. */
   commit<const Steps extends readonly Step[]>(steps: Steps): Promise<Results<Steps>>;
 }
 
 export class Database {
-  /** Called where a connection ended that nobody here ended. */
+  /** Called when a connection ended without a request from this process. */
   onLost: () => void = () => {};
-  /** Of bodies. */
+  /** Seals bodies. */
   readonly seal: BodySeal;
   private readonly pool: Pool;
   private closing: Promise<void> | undefined;
@@ -65,19 +72,22 @@ export class Database {
       application_name: 'gov',
       keepAlive: true,
       onConnect: async (client) => {
-        client.on('error', () => this.onLost()); // what runs on it is told; an idle one leaves the pool
+        client.on('error', () => this.onLost()); // the running statement reports the error; an idle connection leaves the pool
         await verify(client as Client);
       },
     });
     this.pool.on('error', ignore);
   }
 
-  /** Connects once, so that a start fails where nothing could be served. */
+  /** Connects once, so that a start fails if the database is unreachable. */
   async open(): Promise<void> {
     await this.use(async () => {});
   }
 
-  /** Statements in one round trip and one transaction, each of its own moment; what they read is not changed. */
+  /**
+   * Runs statements in one round trip and one transaction, each with its own snapshot. Retries once after a
+   * lost connection.
+   */
   async read<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
     const all = [scoped(scope), ...steps];
     const ask = async () => this.use(async (client) => dropFirst<Steps>(await pipeline(client, all)));
@@ -91,7 +101,7 @@ export class Database {
     }
   }
 
-  /** The same in one moment (`REPEATABLE READ`). */
+  /** Runs statements in one snapshot (`REPEATABLE READ`). */
   async readAtOnce<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
     return this.use(async (client) => {
       try {
@@ -104,12 +114,12 @@ export class Database {
     });
   }
 
-  /** Writes in one round trip and one transaction. Rejects with what the server said. */
+  /** Writes in one round trip and one transaction. Rejects with the server's error. */
   async write<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
     return this.use(async (client) => dropFirst<Steps>(await pipeline(client, [scoped(scope), ...steps])));
   }
 
-  /** A transaction of several round trips; rolled back unless it was committed. */
+  /** Runs a transaction of several round trips and rolls it back unless `commit` ran. */
   async transaction<Value>(scope: Scope, body: (transaction: Transaction) => Promise<Value>): Promise<Value> {
     return this.use(async (client) => {
       let opening: Step[] = [step(begin), scoped(scope)];
@@ -122,7 +132,7 @@ export class Database {
       try {
         return await body({
           backend: (client as unknown as { processID: number }).processID,
-          // each row is read by the columns of its own statement
+          // the columns of each statement define the type of its rows
           run: async (steps) => (await send(steps)) as never,
           commit: async (steps) => {
             const results = await send([...steps, step(commit)]);
@@ -136,7 +146,7 @@ export class Database {
     });
   }
 
-  /** A moment of the database, read in as many steps as wanted. */
+  /** Opens one snapshot of the database for any number of steps. */
   async moment<Value>(
     scope: Scope,
     body: (
@@ -163,12 +173,12 @@ export class Database {
     } catch (error) {
       const { idleCount, totalCount, options } = this.pool;
       if (idleCount > 0 || totalCount < options.max || !isTimeout(error)) throw error;
-      const problem = `expected one of ${options.max} connections to be free in time, got none`;
+      const problem = `expected one of ${options.max} connections to become free in time, got none`;
       throw new GovError('OVERLOADED', problem, { cause: error, retryAfterSeconds: 1 });
     }
   }
 
-  /** A connection that broke is not used again. */
+  /** A broken connection leaves the pool. */
   private async use<Value>(body: (client: Client) => Promise<Value>): Promise<Value> {
     const client = await this.connection();
     let broken = false;
@@ -192,7 +202,7 @@ const commit = sql('COMMIT');
 const rollback = sql('ROLLBACK');
 
 const dropFirst = <Steps extends readonly Step[]>(results: readonly Result[]): Results<Steps> =>
-  results.slice(1) as never; // the others are those of the steps
+  results.slice(1) as never; // the remaining results belong to the steps
 
 const setProject = sql("SELECT set_config('gov.project', $1, true)");
 const setProjectId = sql("SELECT set_config('gov.project_id', $1, true)");
@@ -202,7 +212,7 @@ const setDigest = sql("SELECT set_config('gov.digest', $1, true)");
 const setLookup = sql("SELECT set_config('gov.lookup', $1, true)");
 const setDuty = sql("SELECT set_config('gov.duty', $1, true)");
 
-/** SET LOCAL of what the policies compare with; adds to what the transaction sees already. */
+/** Returns the SET LOCAL that the policies read; it adds to the transaction's earlier scopes. */
 export function scoped(scope: Scope): Step {
   if ('project' in scope) return step(setProject, scope.project);
   if ('projectId' in scope) return step(setProjectId, scope.projectId);

@@ -1,19 +1,24 @@
 /**
- * What goes wrong between here and PostgreSQL, sorted by what must happen next (codes: PostgreSQL 18, appendix A);
- * and the hook through which tests make it go wrong at every step of a write.
+ * Sorts errors of PostgreSQL and of the connection by the reaction that they need. Also defines the hook
+ * through which tests inject errors at every step of a write.
+ * Source: PostgreSQL 18, appendix A (error codes).
+ * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 
-/** Injected by tests only. */
+/** Only tests inject these. */
 export interface Faults {
-  /** Called before each round trip of a write, with its name and the server process it goes to. */
+  /** Called before each round trip of a write, with its name and the process id of the backend. */
   before(step: 'read' | 'write', backend: number): Promise<void>;
 }
 
 /**
- * `again`: nothing was stored, and trying again is the remedy. `lost`: the connection ended, or the server is not
- * one that can be written to; what was being committed may have been stored. `full`: the server's disk is full.
- * `busy`: a limit or timeout. `fault`: the server's storage failed. `bug`: not the storage's doing.
+ * - `again`: nothing was stored, and a retry helps.
+ * - `lost`: the connection ended, or the server is read-only; a commit under way may have been stored.
+ * - `full`: the server's disk is full.
+ * - `busy`: a limit or a timeout.
+ * - `fault`: the server's storage failed.
+ * - `bug`: the error does not come from storage.
  */
 export type Trouble = 'again' | 'lost' | 'full' | 'busy' | 'fault' | 'bug';
 
@@ -23,10 +28,13 @@ const sorted: readonly (readonly [pattern: RegExp, trouble: Trouble])[] = [
   [/^53100$/, 'full'],
   [/^(?:53...|55P03|57014)$/, 'busy'],
   [/^(?:58...|XX...|F0000)$/, 'fault'],
-  [/^(?:E[A-Z]+)$/, 'lost'], // of the socket
+  [/^(?:E[A-Z]+)$/, 'lost'], // errors of the socket
 ];
 
-/** Unique over all tenants: taken by another one between look-up and commit, which the next look-up sees. */
+/**
+ * Values that are unique over all tenants. Another tenant took one between look-up and commit; a new look-up
+ * sees it.
+ */
 const isTaken = (error: Error): boolean =>
   'constraint' in error &&
   /^telemetry_plane_(?:origin|audit_origin|verifier_key)_key$/.test(String(error.constraint));
@@ -39,7 +47,7 @@ export function troubleOf(error: unknown): Trouble {
   return /connection|timeout/i.test(error.message) ? 'lost' : 'bug';
 }
 
-/** The SQLSTATE of an error, null where the server did not say one. */
+/** Returns the SQLSTATE of an error; null if the server sent none. */
 export const stateOf = (error: unknown): string | null =>
   error instanceof Error &&
   'code' in error &&
@@ -48,7 +56,7 @@ export const stateOf = (error: unknown): string | null =>
     ? error.code
     : null;
 
-/** The problem that a caller is told. */
+/** Returns the problem for the caller. */
 export function problemOf(error: unknown): GovError {
   if (error instanceof GovError) return error;
   const found = troubleOf(error);
@@ -56,7 +64,7 @@ export function problemOf(error: unknown): GovError {
     case 'full':
       return new GovError(
         'STORAGE_FULL',
-        'the disk of the database is full; writing goes on once it has space',
+        'the disk of the database is full; writing continues once it has space',
         {
           cause: error,
           retryAfterSeconds: 5,
@@ -70,7 +78,7 @@ export function problemOf(error: unknown): GovError {
     case 'again':
       return new GovError(
         'OVERLOADED',
-        'others wrote at the same time, again and again; nothing was stored',
+        'other requests wrote the same rows during every try; nothing was stored',
         {
           cause: error,
           retryAfterSeconds: 1,
@@ -79,7 +87,7 @@ export function problemOf(error: unknown): GovError {
     case 'lost':
       return new GovError(
         'STORAGE_FAULT',
-        'the database cannot be reached; send the request again with its key',
+        'the database is unreachable; send the request again with its key',
         {
           cause: error,
           retryAfterSeconds: 1,

@@ -1,5 +1,6 @@
 /**
- * What `gov service doctor` asks of a database, over a connection like those of a serving process.
+ * The facts about a database for `gov service doctor`, over a connection like that of a serving process.
+ * Source: PostgreSQL 18, chapters 9.27 (system information functions) and 52 (system catalogs).
  * Proven by `test/host/data/doctor.test.ts`.
  */
 import { Client } from 'pg';
@@ -11,27 +12,29 @@ import { problemOf } from './faults.ts';
 import { newestVersion } from '../schema/tables.ts';
 
 export interface Inspected {
-  /** `18.4` */
+  /** Such as `18.4`. */
   readonly server: string;
   readonly role: string;
-  /** Why no process can serve by such a connection: its role, a setting, no tables; null where one can. */
+  /** Why no process can serve with such a connection: its role, a setting, or no tables. Null if one can. */
   readonly refusal: GovError | null;
-  /** Version of the tables; null where there are none, or the role may not see them. */
+  /** The version of the tables; null if they are missing or the role may not read them. */
   readonly tables: number | null;
   /** The version that this release serves. */
   readonly newest: number;
-  /** How far the clock of the database is ahead of `now`, give or take half of `roundTripMs`. */
+  /** How far the clock of the database is ahead of `now`, within half of `roundTripMs`. */
   readonly clockMs: number;
   readonly roundTripMs: number;
-  /** All that the server takes. */
+  /** The server's limit. */
   readonly connections: number;
-  /** What a commit that changes nothing took; null where it failed, as on a standby. */
+  /** The duration of a commit that changes nothing; null if it failed, as on a standby. */
   readonly commitMs: number | null;
 }
 
 const connectMs = 5000;
 
-/** STORAGE_FAULT where the database cannot be reached. Writes nothing but a record of its log. */
+/**
+ * Reads the facts. STORAGE_FAULT if the database is unreachable. Writes only a record to the write-ahead log.
+ */
 export async function inspectDatabase(url: string, now: () => number): Promise<Inspected> {
   const client = new Client({
     connectionString: url,
@@ -40,7 +43,7 @@ export async function inspectDatabase(url: string, now: () => number): Promise<I
     query_timeout: connectMs,
     application_name: 'gov doctor',
   });
-  client.on('error', () => {}); // what runs on it is told
+  client.on('error', () => {}); // the running statement reports the error
   await connected(client);
   try {
     const refusal = await verify(client).then(() => null, problemOf);
@@ -68,7 +71,7 @@ async function factsOf(client: Client, now: () => number): Promise<Omit<Inspecte
   );
   const answeredMs = now();
   const [facts] = rows;
-  if (facts === undefined) throw new Error('expected one row of facts');
+  if (facts === undefined) throw new Error('expected one row of facts, got none');
   const { server, role, connections, ms, readable } = facts;
   return {
     server: server.split(' ')[0] ?? server,

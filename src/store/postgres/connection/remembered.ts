@@ -1,9 +1,11 @@
 /**
- * Holds the database to the heads that the data directory of this process has seen signed (`src/store/file/signed-heads.ts`):
- * where one of its logs is shorter, or has another root there, the database is an older copy, or was changed, and what
- * is signed from it would make a second history. Such a project is refused until the database has those leaves again.
- * Looked at when a project is first used after the start or a lost connection, and before each checkpoint; at a start
- * only the head that was raised last. A log that is longer is what other processes signed.
+ * Compares the database with the signed heads in this process's data directory
+ * (`src/store/file/signed-heads.ts`). If a log is shorter than its signed head, or has another root at that
+ * size, the database is an older copy or was changed. Signing from it would make a second history. The store
+ * refuses such a project until the database has those leaves again. It checks a project at its first use
+ * after the start or after a lost connection, and before each checkpoint. A start checks only the newest
+ * signed head. A longer log is normal: other processes signed it.
+ * Source: C2SP tlog-checkpoint; RFC 9162 §2.1.4 (consistency).
  * Proven by `test/store/postgres/connection/remembered.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
@@ -19,8 +21,10 @@ type Seen = Pick<SignedHeads, 'find' | 'newest'>;
 
 export type Logs = Pick<ProjectRow, 'project' | 'project_id' | 'audit_origin' | 'metering_origin'>;
 
-/** Refused projects that are told of and looked at again; where there are more, all of them are refused. */
-const refusedTold = 1000;
+/**
+ * How many refused projects are reported and checked again. Beyond that limit, refusals continue unreported.
+ */
+const maxReported = 1000;
 
 const sizes = sql<{ size: number }>('SELECT size FROM head WHERE project = $1 ORDER BY tree');
 const byOrigin = sql<Logs>(
@@ -31,22 +35,25 @@ const byOrigin = sql<Logs>(
 export class Remembered {
   private readonly database: Database;
   private readonly heads: Seen;
-  private readonly told: (text: string) => void;
+  private readonly warn: (text: string) => void;
   private readonly refused = new Map<string, Logs>();
 
-  constructor(database: Database, heads: Seen, told: (text: string) => void = () => {}) {
+  constructor(database: Database, heads: Seen, warn: (text: string) => void = () => {}) {
     this.database = database;
     this.heads = heads;
-    this.told = told;
+    this.warn = warn;
   }
 
-  /** What `/health` says; of whom, only the operator's log does. */
+  /** The reasons for `/health`. Only the operator's log names the logs. */
   get reasons(): readonly string[] {
     if (this.refused.size === 0) return [];
-    return ["database_behind: the database lacks what was signed of a log; the operator's log says which"];
+    return ["database_behind: the database lacks signed leaves of a log; the operator's log names the log"];
   }
 
-  /** STORAGE_FAULT where a log of the project is not what was signed of it. Cost: 3 reads, none for an unknown log. */
+  /**
+   * STORAGE_FAULT if a log of the project contradicts its signed head. Cost: 3 reads, none for an unknown
+   * log.
+   */
   async judge(logs: Logs): Promise<void> {
     try {
       await this.compare(logs);
@@ -57,7 +64,7 @@ export class Remembered {
     }
   }
 
-  /** As `judge`, of the log that was signed last: what a start looks at. */
+  /** Like `judge`, for the log with the newest signed head: the check of a start. */
   async judgeNewest(): Promise<void> {
     const newest = this.heads.newest();
     if (newest === null) return;
@@ -67,7 +74,7 @@ export class Remembered {
     await this.judge(rows[0]);
   }
 
-  /** Looks at what is refused once more, until something still is. */
+  /** Checks refused projects again, and stops at the first that is still refused. */
   async judgeRefused(): Promise<void> {
     for (const logs of this.refused.values()) {
       try {
@@ -79,7 +86,7 @@ export class Remembered {
   }
 
   private async compare({ project, audit_origin: audit, metering_origin: metering }: Logs): Promise<void> {
-    // before the sizes are read: what others raise meanwhile is not held against them
+    // before the sizes are read, so that heads that others raise meanwhile do not count against the logs
     const kept = Object.entries({ audit, metering }).map(([tree, origin], at) => ({
       tree: tree as TreeName,
       at,
@@ -100,9 +107,9 @@ export class Remembered {
   }
 
   private refuse(logs: Logs, { message }: Behind): void {
-    if (this.refused.has(logs.project_id) || this.refused.size >= refusedTold) return;
+    if (this.refused.has(logs.project_id) || this.refused.size >= maxReported) return;
     this.refused.set(logs.project_id, logs);
-    this.told(`database_behind: ${message}`);
+    this.warn(`database_behind: ${message}`);
   }
 }
 
@@ -110,15 +117,15 @@ class Behind extends GovError {
   constructor(origin: string, expected: string, got: string) {
     super(
       'STORAGE_FAULT',
-      `log ${origin}: expected ${expected}, as it was signed, got ${got}; the database is an older copy or was ` +
-        'changed, and signing from it would make a second history; restore the newest one, or, after an ' +
+      `log ${origin}: expected ${expected}, as the signed head says, got ${got}; the database is an older copy or was ` +
+        'changed, and signing from it would make a second history; restore the newest copy, or, after an ' +
         'investigation, start once with gov service serve --rebuild-heads',
       { extensions: { origin } },
     );
   }
 }
 
-/** What a start would refuse: as `Remembered.judgeNewest`, over a connection of its own. */
+/** The check of a start, over a separate connection: `Remembered.judgeNewest`. */
 export async function inspectHeads(options: DatabaseOptions, heads: Seen): Promise<void> {
   const database = new Database(options);
   try {

@@ -1,11 +1,13 @@
 /**
- * What a connection rests on: settings, set at its start *and read back*, and a role that row-level security binds.
+ * What a connection depends on: settings, set at its start *and read back*, and a role bound by row-level
+ * security.
+ * Source: PostgreSQL 18, chapters 19 (server configuration) and 5.9 (row security policies).
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { Client } from 'pg';
 import { GovError } from '../../../contract/problems.ts';
 
-/** What the server is told at the start of a connection, and must answer when asked. */
+/** The settings that the client sends at the start of a connection and reads back. */
 const settings: Readonly<Record<string, string>> = {
   synchronous_commit: 'on', // COMMIT returns after the log is on the disk, here and on a synchronous standby
   row_security: 'on',
@@ -16,7 +18,7 @@ const settings: Readonly<Record<string, string>> = {
   client_encoding: 'UTF8',
   standard_conforming_strings: 'on',
   jit: 'off',
-  // Every statement goes by a key or an index that leads with the tenant. Plans are made once, and statistics
+  // Every statement uses a key or an index that leads with the tenant. Plans are made once, and statistics
   // that lag behind a bulk load cannot turn one into a scan.
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
@@ -25,27 +27,30 @@ const settings: Readonly<Record<string, string>> = {
   enable_mergejoin: 'off',
 };
 
-/** As `options` of a connection. */
+/** The settings as `options` of a connection. */
 export const startupOptions = Object.entries(settings)
   .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
   .join(' ');
 
-/** Connects. STORAGE_FAULT with the reason where that fails; no message of PostgreSQL shows a password. */
+/** Connects. STORAGE_FAULT with the reason on failure; no message of PostgreSQL shows a password. */
 export async function connected(client: Client): Promise<void> {
   try {
     await client.connect();
   } catch (cause) {
-    // a handshake that this side gave up would hold the process until the server does
+    // an abandoned handshake would keep the process alive until the server ends it
     client.end().catch(() => {});
     const reason = reasonOf(cause);
     const detail = reason.includes('client password must be a string')
       ? `expected a password for ${client.user}, got none; give it in GOV_DATABASE, PGPASSWORD or ~/.pgpass`
-      : `expected to be connected, got: ${reason}`;
+      : `expected a connection, got: ${reason}`;
     throw new GovError('STORAGE_FAULT', `PostgreSQL: ${detail}`, { cause });
   }
 }
 
-/** Connects once, so that a start says what stands in its way; what a pool meets is told to callers, who learn less. */
+/**
+ * Connects once, so that a start reports the exact reason of a failure. Errors of the pool go to callers, who
+ * see less.
+ */
 export async function tryConnection({ url, waitMs }: { url: string; waitMs: number }): Promise<void> {
   const client = new Client({
     connectionString: url,
@@ -58,7 +63,7 @@ export async function tryConnection({ url, waitMs }: { url: string; waitMs: numb
   await client.end();
 }
 
-/** Where a name has several addresses, the reasons stand below an error without a message. */
+/** For a name with several addresses, the reasons are inside an error without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
@@ -71,7 +76,9 @@ interface Served {
   readonly fsync: string;
 }
 
-/** Reads back what a connection rests on. STORAGE_FAULT where a setting does not hold; CONFLICT for its role. */
+/**
+ * Reads back what a connection depends on. STORAGE_FAULT for a setting that differs; CONFLICT for the role.
+ */
 export async function verify(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string; setting: string; unit: string | null }>(
     'SELECT name, current_setting(name) AS setting, unit FROM pg_settings WHERE name = ANY($1)',
@@ -80,7 +87,7 @@ export async function verify(client: Client): Promise<void> {
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
   for (const [name, value] of Object.entries(settings)) {
     if (found.get(name) === value) continue;
-    refuse(`setting ${name} = ${value}`, String(found.get(name)), 'take it out of the options of the URL');
+    refuse(`setting ${name} = ${value}`, String(found.get(name)), 'remove it from the options of the URL');
   }
   const { rows: roles } = await client.query<Served>(
     `SELECT current_user AS role, current_setting('fsync') AS fsync, rolsuper OR rolbypassrls AS free,
@@ -89,7 +96,7 @@ export async function verify(client: Client): Promise<void> {
   );
   const served = roles[0];
   if (served?.fsync !== 'on') {
-    refuse('fsync = on', String(served?.fsync), 'turn it on: without it a crash loses what was acknowledged');
+    refuse('fsync = on', String(served?.fsync), 'turn it on: without it a crash loses acknowledged writes');
   }
   if (served?.owner === null) refuse('tables of gov', 'none', 'run gov service migrate first');
   if (served?.free === true || served?.owner === true) {

@@ -1,8 +1,9 @@
 /**
- * What a process looks after for all tenants: logs that others grew, and logs that nobody signed. A commit marks its
- * project in `grown`; the mark goes with the checkpoint that covers both trees (`src/store/postgres/write/checkpoints.ts`), so a look at what is
- * left costs as much as there is, however many projects there are. Proven by `test/store/suite/log/checkpoints.ts` and
- * `test/store/postgres/processes.test.ts`.
+ * Finds logs that other processes extended, and logs with unsigned leaves, over all tenants. A commit marks
+ * its project in `grown`. The checkpoint that covers both trees removes the mark
+ * (`src/store/postgres/write/checkpoints.ts`). A look therefore costs as much as there are marks, for any
+ * number of projects.
+ * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
  */
 import type { Store } from '../../port/store.ts';
 import { textArray } from './arrays.ts';

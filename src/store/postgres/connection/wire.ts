@@ -1,16 +1,17 @@
 /**
- * Many statements in one round trip: PostgreSQL's extended protocol (PostgreSQL 18, chapter 54.2.4, pipelining)
- * with one Sync at the end, so they are one transaction unless BEGIN stands among them, and the first that fails
- * is the last that ran. Statements are prepared once per connection; `pg` does sockets, TLS and authentication.
+ * Sends many statements in one round trip: pipelining in PostgreSQL's extended protocol. One Sync ends the
+ * pipeline, so the statements are one transaction unless BEGIN is among them, and none runs after the first
+ * that fails. Each connection prepares a statement once; `pg` does sockets, TLS and authentication.
+ * Source: PostgreSQL 18, chapter 54.2.4 (pipelining).
  * Proven by `test/store/postgres/connection/wire.test.ts`.
  */
 import type { Client, Connection, FieldDef } from 'pg';
 import type { EventEmitter } from 'node:events';
 
-/** Buffers go in binary: `bytea`, or an array by `arrays.ts`; the rest as text. */
+/** A `Buffer` is sent as binary: `bytea`, or an array from `arrays.ts`. All others are sent as text. */
 export type Param = string | number | null | Buffer;
 
-/** A statement; `Row` is what its rows are made of, by column name. */
+/** A statement; `Row` is the type of its rows, by column name. */
 export interface Sql<Row = unknown> {
   readonly name: string;
   readonly text: string;
@@ -20,7 +21,7 @@ export interface Sql<Row = unknown> {
 
 const statements: Sql[] = [];
 
-/** Every statement that was named so far, for tests that look at all of them. */
+/** All statements that were named so far, for tests that check each of them. */
 export const namedStatements = (): readonly Sql[] => statements;
 
 /** Names a statement, so that each connection prepares it once. Call it once per statement, not per use. */
@@ -39,22 +40,25 @@ export const step = <Row>(statement: Sql<Row>, ...values: Param[]): Step<Row> =>
 
 export interface Result<Row = unknown> {
   readonly rows: Row[];
-  /** Rows that a write touched. */
+  /** How many rows a write touched. */
   readonly count: number;
 }
 
-/** What steps answer, in their order. */
+/** The results of steps, in their order. */
 export type Results<Steps extends readonly Step[]> = {
   [At in keyof Steps]: Steps[At] extends Step<infer Row> ? Result<Row> : never;
 };
 
-/** Runs steps in one round trip; rejects with the error of the first that failed, after which none ran. */
+/**
+ * Runs steps in one round trip. Rejects with the error of the first step that failed; later steps did not
+ * run.
+ */
 export function pipeline<const Steps extends readonly Step[]>(
   client: Client,
   steps: Steps,
 ): Promise<Results<Steps>> {
   return new Promise((resolve, reject) => {
-    // each row is read by the columns of its own statement
+    // the columns of each statement define the type of its rows
     const settle = { resolve: resolve as (results: Result[]) => void, reject };
     client.query(new Pipeline(steps, knownTo(client), settle));
   });
@@ -62,7 +66,7 @@ export function pipeline<const Steps extends readonly Step[]>(
 
 type Columns = readonly { readonly name: string; readonly read: (text: string) => unknown }[];
 
-/** Columns of the statements that a connection has prepared; null where a statement answers no rows. */
+/** Columns of the statements that a connection has prepared; null for a statement without result rows. */
 type Known = Map<string, Columns | null>;
 
 const known = new WeakMap<Client, Known>();
@@ -78,7 +82,7 @@ interface Settle {
   readonly reject: (error: unknown) => void;
 }
 
-/** What `pg` hands its connection to; it is called back with each message. */
+/** The query object that `pg` passes to its connection, which calls it for each message. */
 class Pipeline {
   private readonly steps: readonly Step[];
   private readonly known: Known;
@@ -147,7 +151,10 @@ class Pipeline {
     this.handleCommandComplete({ text: '' });
   }
 
-  /** From the server, in which case `handleReadyForQuery` follows only inside `pg`; or the connection's end. */
+  /**
+   * An error of the server, after which `handleReadyForQuery` follows only inside `pg`; or the end of the
+   * connection.
+   */
   handleError(error: unknown, connection: Connection): void {
     if (this.failed !== null) return;
     this.failed = error;
@@ -161,12 +168,12 @@ class Pipeline {
   }
 
   handlePortalSuspended(): void {
-    // rows are never asked for in parts
+    // no step asks for rows in parts
   }
 
   private get current(): Sql {
     const at = this.steps[this.results.length];
-    if (at === undefined) throw new Error('expected no more messages than steps');
+    if (at === undefined) throw new Error(`expected at most ${this.steps.length} results, got one more`);
     return at.statement;
   }
 
@@ -174,11 +181,11 @@ class Pipeline {
     this.parsed += 1;
   };
 
-  /** What was parsed stays prepared, also where a later step failed. */
+  /** A parsed statement stays prepared, also after a later step failed. */
   private end(connection: Connection): void {
     (connection as EventEmitter).off('parseComplete', this.onParsed);
     for (const name of this.fresh.slice(0, this.parsed)) {
-      // Described right after it was parsed; a statement that failed in between is prepared without columns known
+      // Described directly after its parse. A statement without known columns after a failure is closed again
       const described = this.columns.get(name) ?? null;
       if (described === null && this.failed !== null) connection.close({ type: 'S', name }, true);
       else this.known.set(name, described);
@@ -188,7 +195,9 @@ class Pipeline {
 
 const asText = (text: string): string => text;
 
-/** By type: bigint, smallint, integer, oid, boolean, bytea. Integers are exact: all stay below 2^53. */
+/**
+ * Readers by type: bigint, smallint, integer, oid, boolean, bytea. Integers are exact: all stay below 2^53.
+ */
 const readers: Readonly<Record<number, (text: string) => unknown>> = {
   20: Number,
   21: Number,

@@ -1,4 +1,7 @@
-/** Reads of approvals; their status is judged by the caller's clock. Proven by `test/store/suite/governance/approvals.ts`. */
+/**
+ * Reads of approvals; the caller's clock decides their status.
+ * Proven by `test/store/suite/governance/approvals.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { approvalColumns, approvalOf, type ApprovalRow } from '../../rules/approval-row.ts';
 import type { StoredApproval, StoreReader } from '../../port/store.ts';
@@ -14,7 +17,7 @@ const one = sql<ApprovalRow>(
   `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND approval_id = $2`,
 );
 
-/** One statement for each set of conditions, so that each goes by the index that fits it. */
+/** One statement per set of conditions, so that PostgreSQL uses the fitting index for each. */
 const pages = new Map<string, Sql<ApprovalRow>>();
 
 function pageOf(conditions: string): Sql<ApprovalRow> {
@@ -31,13 +34,13 @@ function pageOf(conditions: string): Sql<ApprovalRow> {
 
 type Filter = Parameters<StoreReader['approvals']>[1];
 
-/** `$5` is the run, `$6` the time, each used where its condition stands. */
+/** Builds the conditions of a filter; their parameters start at `$5`, in the order of use. */
 function conditionsOf({ status, runId, atMs }: Filter): { readonly sql: string; readonly values: Param[] } {
   const values: Param[] = [];
   const value = (added: Param): string => `$${values.push(added) + 4}`;
   const parts: string[] = [];
   if (runId !== undefined) parts.push(`AND run_id = ${value(runId)}`);
-  // none is open for longer than the limit, so what is pending was asked for lately
+  // no approval stays open longer than `openMs`, so pending ones are recent
   else if (status === 'pending') parts.push(`AND requested_ms > ${value(atMs - openMs)}`);
   if (status === 'approved' || status === 'denied') parts.push(`AND outcome = ${value(status)}`);
   if (status === 'pending') parts.push(`AND outcome IS NULL AND expires_ms > ${value(atMs)}`);
@@ -65,6 +68,6 @@ export function approvalReads(
   };
 }
 
-/** With the texts that people wrote as they wrote them. */
+/** Decodes the texts that people wrote. */
 const readApproval = (row: ApprovalRow): StoredApproval =>
   approvalOf({ ...row, reason: read(row.reason), comment: readOrNull(row.comment) });

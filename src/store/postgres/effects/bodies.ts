@@ -1,4 +1,8 @@
-/** Bodies that erasure changes: looked up under the lock on the heads, and written with the commit. */
+/**
+ * Bodies that an erasure changes: looked up under the lock on the heads, written with the commit. A crash
+ * before COMMIT leaves the values; a crash after it leaves the erased body.
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/effects/subject-keys.test.ts`.
+ */
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { openBody } from '../../erasure/body-seal.ts';
 import type { EffectRows } from '../../append/effects.ts';
@@ -23,10 +27,10 @@ const bodies = sql<BodyRow>(
 );
 
 const takeFloor: Lookup['take'] = ([row], facts) => {
-  facts.prunedBelow = (row as { below: number | null } | undefined)?.below ?? 0; // of this very statement
+  facts.prunedBelow = (row as { below: number | null } | undefined)?.below ?? 0; // the row of this statement
 };
 
-/** The bodies of all leaves that these effects name. */
+/** Returns the look-ups of the bodies of all leaves that these effects name. */
 export function bodyLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const indexes = new Set<number>();
   for (const effect of effects) {
@@ -41,7 +45,7 @@ export function bodyLookups(project: number, effects: readonly Effect[]): Lookup
     {
       step: step(bodies, project, arrayOf('int8', [...indexes])),
       take: (rows, facts) => {
-        // rows of this very statement
+        // rows of this statement
         for (const { idx, secrets, ...body } of rows as readonly BodyRow[]) {
           facts.bodies.set(idx, body);
           for (const [id, secret] of secretsOf(secrets)) facts.secrets.set(id, secret);
@@ -51,7 +55,7 @@ export function bodyLookups(project: number, effects: readonly Effect[]): Lookup
   ];
 }
 
-/** Of the keys that a body names. */
+/** Secrets of the keys that a body names. */
 function secretsIn({ secrets }: Facts, { keys }: StoredRow): Secrets {
   const named = new Map<string, Uint8Array>();
   for (const id of idsOf(keys)) {
@@ -79,7 +83,7 @@ const dropLeaves = sql(`DELETE FROM leaf WHERE ${range} AND ${prunableSql('recor
 const dropClients = sql('DELETE FROM client_event WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
 const dropSubjects = sql('DELETE FROM subject WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
 
-// runs are compared as JSON has them, so that they compare with requests as well
+// run ids are compared in their JSON form, so that they also match requests
 const withdrawResults = sql(
   `WITH gone AS MATERIALIZED (SELECT ARRAY(
      SELECT substring(record FROM '"runId":("(?:[^"\\\\]|\\\\.)*")') FROM leaf WHERE ${range}) AS runs)
@@ -90,7 +94,7 @@ const withdrawResults = sql(
        AND EXISTS (SELECT FROM unnest(runs) AS run WHERE starts_with(request, '{"compareRunId":' || run))))`,
 );
 
-/** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
+/** Deletes the events of [from, to). The triggers require that a gov.prune/1 leaf covers them. */
 export const dropSteps = (project: number, { from, to }: { from: number; to: number }): Step[] =>
   [withdrawResults, dropBodies, dropLeaves, dropClients, dropSubjects].map((each) =>
     step(each, project, from, to),

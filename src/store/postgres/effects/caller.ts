@@ -1,7 +1,8 @@
 /**
- * Looks credentials up for `src/store/port/caller.ts`, which judges. The transaction holds the lock on the row of the organization, as
- * does each that ends or narrows a credential or deletes a project (`src/store/postgres/write/tenant-facts.ts`): they come one after the other, in
- * whichever process. Proven by `test/store/suite/tenancy/callers.ts` and `test/store/postgres/callers.test.ts`.
+ * Looks credentials up for `src/store/port/caller.ts`, which judges them. The transaction holds the lock on
+ * the organization's row. So does every transaction that ends or narrows a credential or deletes a project
+ * (`src/store/postgres/write/tenant-facts.ts`). They therefore run one after the other, over all processes.
+ * Proven by `test/store/suite/tenancy/callers.ts` and `test/store/postgres/callers.test.ts`.
  */
 import {
   callerKeyOf,
@@ -15,14 +16,14 @@ import { scoped } from '../connection/database.ts';
 import type { Undo } from '../write/undo.ts';
 import { sql, step, type Result, type Step } from '../connection/wire.ts';
 
-/** A credential of a caller, and of which project. */
+/** The state of a caller's credential, and its key in the project of the commit. */
 interface CallerFact {
   readonly state: CallerState;
-  /** Of a key of the project that is appended to; else null. */
+  /** The key's id if it belongs to the project of the commit; else null. */
   readonly keyId: string | null;
 }
 
-/** By `callerName`; those that are unknown are missing. */
+/** By `callerName`; unknown credentials are missing. */
 export type CallerFacts = Map<string, CallerFact>;
 
 export const callerName = ({ digest }: Pick<Credential, 'digest'>): string =>
@@ -39,7 +40,10 @@ interface CallerLookup {
   readonly take: (rows: readonly unknown[], facts: CallerFacts) => void;
 }
 
-/** The look-ups of these credentials, to be run in this order. `project`: the one that is appended to, 0 for none. */
+/**
+ * Returns the look-ups of these credentials; run their steps in this order. `project`: the one of the commit,
+ * 0 for none.
+ */
 export function callerLookups(project: number, credentials: readonly Credential[]): CallerLookup[] {
   const lookups: CallerLookup[] = [];
   const enter = (digest: Uint8Array): void => {
@@ -49,7 +53,7 @@ export function callerLookups(project: number, credentials: readonly Credential[
     lookups.push({
       step: wanted,
       take: ([row], facts) => {
-        if (row !== undefined) take(row as Row, facts); // a row of this very statement
+        if (row !== undefined) take(row as Row, facts); // a row of this statement
       },
     });
   };
@@ -70,14 +74,17 @@ export function callerLookups(project: number, credentials: readonly Credential[
   return lookups;
 }
 
-/** What the look-ups found. */
+/** Collects the results of the look-ups. */
 export function callersOf(lookups: readonly CallerLookup[], results: readonly Result[]): CallerFacts {
   const facts: CallerFacts = new Map();
   lookups.forEach(({ take }, at) => take(results[at]?.rows ?? [], facts));
   return facts;
 }
 
-/** A key of the project was changed by a request of this commit: those after it see that. */
+/**
+ * Applies a change of the project's keys, so that later requests of this commit see it. `keyId` null: all of
+ * its keys.
+ */
 export function changeCallerKeys(
   { callers, undo }: { readonly callers: CallerFacts; readonly undo: Undo },
   keyId: string | null,
@@ -90,7 +97,7 @@ export function changeCallerKeys(
   }
 }
 
-/** As above, of a session that was ended. */
+/** Applies the end of a session, so that later requests of this commit see it. */
 export function endCallerSession(
   { callers, undo }: { readonly callers: CallerFacts; readonly undo: Undo },
   { digest, atMs }: { readonly digest: Uint8Array; readonly atMs: number },

@@ -1,4 +1,8 @@
-/** Artifacts of exports as rows, where the processes of a service share no directory. Proven by `test/host/exports/artifacts.test.ts`. */
+/**
+ * Artifacts of exports as rows, for services whose processes share no directory. A crash leaves chunks
+ * without an artifact; `remove` deletes them.
+ * Proven by `test/host/exports/artifacts.test.ts`.
+ */
 import type { Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { sql, step } from '../connection/wire.ts';
@@ -6,11 +10,11 @@ import { sql, step } from '../connection/wire.ts';
 /** Parts of an artifact, numbered from 0. */
 export interface ExportChunks {
   add(place: ChunkPlace, bytes: Uint8Array): Promise<void>;
-  /** Null where there is no such part. */
+  /** Null if the part is missing. */
   read(place: ChunkPlace): Promise<Uint8Array | null>;
-  /** Bytes of an artifact; 0 where it is not there. */
+  /** Size of an artifact in bytes; 0 if it is missing. */
   size(artifact: Omit<ChunkPlace, 'n'>): Promise<number>;
-  /** All of an export, or of one artifact. */
+  /** Deletes all artifacts of an export, or one artifact. */
   remove(of: Omit<ChunkPlace, 'artifact' | 'n'> & { readonly artifact?: string | null }): Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** Exports that a project has, as the other engine counts them. Proven by `test/store/suite/governance/export-bounds.ts`. */
+/**
+ * Counts the exports of a project, with the same rules as SQLite.
+ * Proven by `test/store/suite/governance/export-bounds.ts`.
+ */
 import { exportTables, heldColumns } from '../../rules/export-row.ts';
 import type { ExportHolding } from '../../port/store.ts';
 import { sql } from '../connection/wire.ts';

@@ -1,4 +1,7 @@
-/** Exports, as the other engine has them. Proven by `test/store/suite/governance/exports.ts`. */
+/**
+ * Exports: rows of requested exports and of their results, with the same rules as SQLite.
+ * Proven by `test/store/suite/governance/exports.ts`.
+ */
 import type { EffectRows } from '../../append/effects.ts';
 import {
   erasableSql,
@@ -158,7 +161,8 @@ export function exportRows({
       return true;
     },
     expireExports: ({ first, last, atMs }) => {
-      // of this commit, which may have been built before; whoever does is told that the lease was lost
+      // an export of this commit may have been built before the erasure; its worker gets "lease lost" and
+      // builds it again
       for (const exportId of facts.unfinished) undo.remove(facts.unfinished, exportId);
       write(step(expire, project, atMs, first, last));
       write(step(again, project, atMs, first));

@@ -1,7 +1,8 @@
 /**
- * Jobs: reads, and the moves of a job's life, each one statement. A job is due when its retry time or its lease has
- * passed. Several processes claim at a time: `FOR UPDATE SKIP LOCKED` gives each job to one of them, and each process
- * serves the projects in turn.
+ * Jobs: reads, and the transitions of a job's life, one statement each. Each process serves the projects in
+ * turn. A job is due when its retry time or its lease has passed. Several processes claim at a time: `FOR
+ * UPDATE SKIP LOCKED` gives each job to one of them. A crash of a worker leaves its lease, which expires.
+ * Source: PostgreSQL 18, SELECT (the locking clause).
  * Proven by `test/store/suite/governance/jobs.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -17,7 +18,7 @@ import { sql, step } from '../connection/wire.ts';
 
 const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 
-/** With the error as it was told. */
+/** Decodes the error text. */
 const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
   jobOf<Type>({ ...row, error_summary: readOrNull(row.error_summary) });
 
@@ -63,13 +64,13 @@ interface ClaimedRow extends JobRow<QueuedType> {
   attempts_before: number;
 }
 
-/** A lost lease is one attempt more; after the last one the job has failed instead. */
+/** A lost lease counts as an attempt; after the last one the job fails. */
 const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
 const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
 const open = "status IN ('pending', 'processing')";
 /**
- * The job that is due longest of the first project above $4 that has one due. From project to project by the index;
- * cost: the projects that are passed over because nothing of theirs is due yet.
+ * Finds the first project above $4 that has a due job, and claims its longest due job. Steps from project to
+ * project by the index. Cost: the projects whose jobs are not due yet.
  */
 const claim = sql<ClaimedRow>(
   `WITH RECURSIVE turn AS (
@@ -98,7 +99,10 @@ const claim = sql<ClaimedRow>(
      (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
 );
 
-/** A job in work is one that has a lease. Asking for its status would let the index of due jobs of all projects in. */
+/**
+ * A running job has a lease. A condition on its status could make PostgreSQL use the index of due jobs of all
+ * projects.
+ */
 const held = 'WHERE project = $1 AND job_id = $2 AND lease = $3';
 const renew = sql(`UPDATE job SET due_ms = $4 ${held}`);
 const fail = sql(
@@ -121,9 +125,9 @@ const retry = sql<JobRow>(
 type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
 
 export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: () => string): JobMoves {
-  /** Claims of one process go one after the other, so that they get the jobs in order. */
+  /** Claims of one process run one after the other, so that they get the jobs in order. */
   let claiming: Promise<unknown> = Promise.resolve();
-  let served = 0; // the project; claims go up from it, then from the first one
+  let served = 0; // number of the project served last; claims go up from it, then start at the first one
   const claimNext: JobMoves['claimJob'] = async (nowMs, leaseMs) => {
     for (;;) {
       const lease = newLease();
@@ -151,7 +155,7 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
     failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const project = await numberOf(projectId);
       const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
-      // Without the lease the job is another worker's: nothing to do.
+      // Without the lease the job belongs to another worker: nothing changes.
       const move =
         retryAtMs === null
           ? step(fail, project, jobId, lease, atMs, summary)
@@ -164,7 +168,8 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
         const [{ rows }] = await run([step(findLocked, project, jobId)]);
         refuseRetry(jobId, rows[0]);
         const [retried] = await commit([step(retry, project, jobId, atMs)]);
-        if (retried.rows[0] === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+        if (retried.rows[0] === undefined)
+          throw new Error(`expected job ${jobId} after its update, got no row`);
         return readJob(retried.rows[0]);
       });
     },
@@ -172,13 +177,13 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
 }
 
 function refuseRetry(jobId: string, row: JobRow | undefined): void {
-  if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+  if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
   if (row.status !== 'failed') {
-    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
   }
   if (row.request !== null) return;
   throw new GovError(
     'JOB_PAYLOAD_UNAVAILABLE',
-    `the request of job ${jobId} is no longer kept; send it anew`,
+    `expected a stored request, got job ${jobId} without one; send the request again`,
   );
 }

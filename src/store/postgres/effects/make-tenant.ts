@@ -1,8 +1,9 @@
 /**
- * New tenants, each in one transaction: its organization and person, and for each project its row, heads, profile,
- * first leaves and keys. Who makes projects of one organization takes turns by the lock on its row, and tells its home; of a sign-up, the
- * unique rows decide. A number whose project was refused stays unused. Proven by `test/store/suite/tenancy/tenants.ts` and
- * `test/store/postgres/tenants.test.ts`.
+ * Creates tenants, each in one transaction: organization, person, and for each project row, heads, profile,
+ * leaves, keys. Writers that create projects of one organization take turns by the lock on its row, and write
+ * to its home's log. For sign-ups, the unique indexes decide. A crash before COMMIT leaves nothing. A refused
+ * project leaves its number unused.
+ * Proven by `test/store/suite/tenancy/tenants.ts` and `test/store/postgres/tenants.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';
@@ -42,7 +43,7 @@ export const tenantMaker = (options: MakerOptions): Pick<Store, 'createProject' 
 
 const tries = 4;
 
-/** Again where others wrote at the same time: what they made is found then, and judged. */
+/** Tries again if others wrote at the same time: the next try finds and judges their rows. */
 async function repeatedly<Value>(make: () => Promise<Value>): Promise<Value> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -52,7 +53,7 @@ async function repeatedly<Value>(make: () => Promise<Value>): Promise<Value> {
       if (!exists && troubleOf(error) !== 'again') throw error;
       if (tried < tries) await pause(tried * tried * 5);
       else if (exists) {
-        throw new GovError('CONFLICT', 'expected new ids, but one of them exists', { cause: error });
+        throw new GovError('CONFLICT', 'expected new ids, got one that exists', { cause: error });
       } else throw error;
     }
   }
@@ -75,7 +76,7 @@ interface NewLog {
   readonly leaves: readonly LeafDraft[];
 }
 
-/** A project with its first leaves, in its own scope. */
+/** Returns the steps that create a project with its first leaves, in its own scope. */
 function logSteps({ clock, random, database }: MakerOptions, { no, project, leaves }: NewLog): Step[] {
   const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
   const commit = new CommitPlan({ clock, random, database, ledger: emptyLedger(no), facts: noFacts() });
@@ -141,8 +142,9 @@ async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<Cre
 }
 
 /**
- * Locks the organization; then what became of the request that the key was used with, null where it is a new one.
- * `caller`: the project that its answer is kept in, null where that is being made.
+ * Locks the organization, then returns the outcome of the earlier request with this key; null for a new key.
+ * `caller`: the number of the project that stores its response, null if this transaction creates that
+ * project.
  */
 async function repeatOf(
   { run }: Transaction,
@@ -225,7 +227,7 @@ const insertAnswer = sql(
    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 );
 
-/** Keeps the answer in the log's project of the caller, which may be one that is being made. */
+/** Stores the response in the caller's project, which this transaction may create. */
 function answerSteps(
   { idempotency, projects }: NewTenant,
   { numbers, caller, atMs }: { numbers: readonly number[]; caller: number | null; atMs: number },

@@ -1,4 +1,7 @@
-/** The rows that effects on data planes read and write; `src/store/rules/planes.ts` judges. */
+/**
+ * The rows that effects on data planes read and write; `src/store/rules/planes.ts` judges the effects.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
+ */
 import { countColumns, countValues, epochValues, raiseEpochSql } from '../../rules/epoch-row.ts';
 import { planeColumns, planeValues, reportColumns, reportValues } from '../../rules/plane-row.ts';
 import { challengeStates, claims, type TelemetryRows } from '../../rules/planes.ts';
@@ -105,7 +108,10 @@ const saveMonth = sql(
    VALUES (${places(4 + countColumns.length)}) ON CONFLICT (project, plane_id, epoch, month) DO UPDATE SET
      ${countColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
 );
-/** Two statements, since a row that is to be inserted may be below zero where one to be changed is not. */
+/**
+ * Two statements: `change` may be negative, and an inserted row would then fail the CHECK although the sum
+ * does not.
+ */
 const beginUnits = sql(
   `INSERT INTO telemetry_usage (project, month, ${columns}) VALUES ($1, $2, ${countColumns.map(() => '0').join(', ')})
    ON CONFLICT DO NOTHING`,

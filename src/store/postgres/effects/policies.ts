@@ -1,4 +1,7 @@
-/** Reads of policies, their versions, and the risk router's configuration. Proven by `test/store/suite/governance/policies.ts`. */
+/**
+ * Reads of policies, their versions, and the risk router's configuration.
+ * Proven by `test/store/suite/governance/policies.ts`.
+ */
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../../port/store.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { endOfTime } from '../../port/bounds.ts';
@@ -86,7 +89,7 @@ export function policyReads(database: Database, numberOf: ProjectNumber): Policy
     },
     policiesInForce: async (projectId) => {
       const project = await numberOf(projectId);
-      // one moment: the index is that of the change after which these policies are in force
+      // one snapshot: the index is that of the policy change that put these policies in force
       const [{ rows }, newest] = await database.readAtOnce({ project }, [
         step(active, project),
         step(newestChange, project),
@@ -99,7 +102,7 @@ export function policyReads(database: Database, numberOf: ProjectNumber): Policy
     },
     riskConfig: async (projectId) => {
       const project = await numberOf(projectId);
-      // one moment, as above
+      // one snapshot, for the same reason
       const [{ rows }, newest] = await database.readAtOnce({ project }, [
         step(config, project),
         step(newestConfig, project),

@@ -1,6 +1,8 @@
 /**
- * The rows that effects of a commit read and write: read from its facts, changed there at once, so that the next
- * request sees it, and written with the commit. `src/store/append/effects.ts` judges.
+ * The rows that effects of a commit read and write. `src/store/append/effects.ts` judges the effects. They
+ * are read from the commit's facts, changed there immediately so that the next request sees them, and written
+ * with the commit. A crash before COMMIT leaves none of them.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
@@ -87,7 +89,7 @@ const enqueueJob = sql(
   `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt, attempts_before,
      due_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 1, 0, $7)`,
 );
-/** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
+/** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
 export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
 const completeJob = sql(
   `UPDATE job SET status = 'completed', result = $3, summary = $4, completed_ms = $5, lease = NULL,
@@ -177,7 +179,7 @@ function versionRows({
     },
     raiseVersion: ({ policyId, version, createdMs }) => {
       const before = facts.policies.get(policyId);
-      if (before === undefined) throw new Error(`expected policy ${policyId}, got none`);
+      if (before === undefined) throw new Error(`expected policy ${policyId} in the facts, got none`);
       const after = { ...before, revision: before.revision + 1, latestVersion: version };
       undo.set(facts.policies, policyId, after);
       write(step(raiseVersion, project, policyId, version, createdMs));

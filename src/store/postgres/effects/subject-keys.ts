@@ -1,7 +1,9 @@
 /**
- * Keys of subjects in the table `subject_key`: read with the bodies that name them, in one statement, so of one moment;
- * looked up by a commit for the subjects that its requests name, under the lock on the heads; destroyed in the transaction
- * of the erasure. `src/store/erasure/subject-keys.ts` judges. Proven by `test/store/postgres/effects/subject-keys.test.ts`.
+ * Keys of subjects in the table `subject_key`; `src/store/erasure/subject-keys.ts` judges. One statement
+ * reads them with the bodies that name them, so both are of one snapshot. A commit looks up the keys of the
+ * subjects that its requests name, under the lock on the heads. The transaction of the erasure destroys them:
+ * a crash before COMMIT leaves the keys, a crash after it leaves zeros.
+ * Proven by `test/store/postgres/effects/subject-keys.test.ts`.
  */
 import type { BodySeal } from '../../erasure/body-seal.ts';
 import type { AppendRequest } from '../../port/store.ts';
@@ -52,7 +54,10 @@ export const subjectKeyCount = sql<{ keys: number }>(
   'SELECT count(*) AS keys FROM subject_key WHERE project = $1 AND subject = $2',
 );
 
-/** Keys of all subjects that requests name, where bodies are sealed; of those whose key is to go, what else there is. */
+/**
+ * Returns look-ups of the keys of all subjects that requests name, if bodies are sealed. For a subject whose
+ * key an erasure destroys, also the other bodies about it.
+ */
 export function keyLookups(project: number, requests: readonly AppendRequest[], seal: BodySeal): Lookup[] {
   if (!seal.seals) return [];
   const subjects = new Set<string>();
@@ -66,7 +71,7 @@ export function keyLookups(project: number, requests: readonly AppendRequest[], 
     {
       step: step(keysAbout, project, textArray([...subjects])),
       take: (rows, facts) => {
-        // rows of this very statement
+        // rows of this statement
         for (const { subject, key_id: id, secret } of rows as readonly KeyRow[]) {
           const found = facts.subjectKeys.get(subject) ?? [];
           facts.subjectKeys.set(subject, [...found, { id, secret }]);
@@ -78,7 +83,7 @@ export function keyLookups(project: number, requests: readonly AppendRequest[], 
     lookups.push({
       step: step(beside, project, subject, arrayOf('int8', indexes)),
       take: (rows, facts) => {
-        // rows of this very statement
+        // rows of this statement
         for (const { keys, sealed, secrets } of rows as readonly BesideRow[]) {
           if (sealed) facts.sealedBeside.add(subject);
           else facts.owed.set(subject, [...(facts.owed.get(subject) ?? []), idsOf(keys)]);
@@ -103,7 +108,7 @@ export const noSubjectFacts = (): SubjectFacts => ({
   secrets: new Map(),
 });
 
-/** What a body about these subjects is sealed with; the keys that are missing are made with the commit. */
+/** Returns the keys that seal a body about these subjects; the commit creates missing keys. */
 export function sealingKeys(
   facts: SubjectFacts,
   made: Rows,
@@ -130,7 +135,7 @@ const eraseKeys = sql(
   'INSERT INTO erased_key (project, leaf_index, key_id) SELECT $1, $2, * FROM unnest($3::text[])',
 );
 
-/** What an older copy of the table still has, of all projects. */
+/** Destroys keys of all projects that a restored older copy of the table still has. */
 export const destroyAgain = sql(
   `UPDATE subject_key k SET secret = decode(repeat('00', ${noSecret.length}), 'hex'), subject = '${noSubject}'
    FROM erased_key e WHERE e.project = k.project AND e.key_id = k.key_id AND k.subject <> '${noSubject}'`,

@@ -1,13 +1,18 @@
-/** Secrets of keys of subjects, as they are read beside the bodies that name them. */
+/**
+ * Secrets of the keys of subjects, read together with the bodies that name them.
+ * Proven by `test/store/postgres/effects/subject-keys.test.ts`.
+ */
 import { inOrder, noSecret, type SubjectKey } from '../../erasure/subject-keys.ts';
 
-/** SQL: the keys that the body in row `b` names, as `secretsOf` reads them; NULL where it names none. */
+/**
+ * SQL: the keys that the body in row `b` names, in the form that `secretsOf` reads; NULL if it names none.
+ */
 export const secretsColumn =
   'CASE WHEN b.keys IS NOT NULL THEN subject_secrets($1::integer, b.keys) END AS secrets';
 
 export type Secrets = ReadonlyMap<string, Uint8Array>;
 
-/** By id, those that are destroyed too. */
+/** By key id, including destroyed keys. */
 export function secretsOf(text: string | null | undefined): Secrets {
   const secrets = new Map<string, Uint8Array>();
   if (text === null || text === undefined) return secrets;
@@ -20,7 +25,7 @@ export function secretsOf(text: string | null | undefined): Secrets {
 
 export const isDestroyed = (secret: Uint8Array): boolean => Buffer.compare(secret, noSecret) === 0;
 
-/** Those that are not destroyed, in order. */
+/** Returns the keys that are not destroyed, in order. */
 export function keysOf(secrets: Secrets): SubjectKey[] {
   const keys: SubjectKey[] = [];
   for (const [id, secret] of secrets) if (!isDestroyed(secret)) keys.push({ id, secret });

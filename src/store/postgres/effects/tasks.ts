@@ -1,4 +1,8 @@
-/** Writes beside the log: keys, uses of credentials, staged graph rows, what is swept, the installation's own row. */
+/**
+ * Writes outside the log: keys, uses of credentials, staged graph rows, sweeps, and the installation's own
+ * row.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import type { Store, Use } from '../../port/store.ts';
@@ -15,12 +19,12 @@ import { sql, step, type Step } from '../connection/wire.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Rows swept in one transaction. */
+/** Rows deleted in one transaction. */
 const sweepRows = 1000;
-/** After this time nobody logs a graph any more whose parts were staged. */
+/** A graph whose parts were staged longer ago is never logged. */
 const stagedMs = dayMs;
 
-/** Uses that are noted in one transaction. */
+/** Uses recorded in one transaction. */
 const usesAtOnce = 200;
 const useKey = sql(
   `UPDATE api_key SET last_used_ms = $3::int8
@@ -31,7 +35,9 @@ const useSession = sql(
    WHERE digest = $1 AND ended_ms IS NULL AND last_used_ms < $2::int8`,
 );
 
-/** In one order, so that two processes never wait for each other. Projects that are not known are passed over. */
+/**
+ * Returns steps in one fixed order, so that two processes never wait for each other. Skips unknown projects.
+ */
 async function useSteps(uses: readonly Use[], numberOf: ProjectNumber): Promise<Step[]> {
   const noted: { order: string; steps: Step[] }[] = [];
   for (const use of uses) {
@@ -75,7 +81,7 @@ const sweepStaged = sql(
 
 const sweepSessions = sql('DELETE FROM session WHERE expires_ms < $1');
 
-/** As `PostgresStore.claimMasterKey`. */
+/** Like `PostgresStore.claimMasterKey`. */
 export async function claimMasterKey(database: Database, check: string | null): Promise<string | null> {
   const read = step(claimedKey);
   const scope = { duty: 'installation' } as const;
@@ -118,7 +124,7 @@ export function tasks(
     },
     sweep: async (nowMs) => {
       const scope = { duty: 'sweep' } as const;
-      // what an older copy of the table still has is there once, at the start
+      // a restored older copy can only appear before a start, so the first sweep handles it
       if (isFirst) await database.write(scope, [step(destroyAgain)]);
       isFirst = false;
       await database.write(scope, [

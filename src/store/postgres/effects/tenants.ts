@@ -1,4 +1,7 @@
-/** The rows that effects on tenants read and write, as `rows.ts` does for the others; `src/store/rules/tenants.ts` judges. */
+/**
+ * The rows that effects on tenants read and write; `src/store/rules/tenants.ts` judges the effects.
+ * Proven by `test/store/suite/tenancy/keys.ts` and `test/store/suite/tenancy/projects.ts`.
+ */
 import type { Homes } from '../../rules/homes.ts';
 import type { ApiKeyRow, StoredSession } from '../../port/store.ts';
 import { keyColumns, keyValues, sessionColumns } from '../../rules/tenant-row.ts';
@@ -9,7 +12,7 @@ import { telemetryRows } from './planes.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Sql, type Step } from '../connection/wire.ts';
 
-/** A statement that inserts one row. */
+/** Returns a statement that inserts one row. */
 export const insertInto = (table: string, columns: readonly string[]): Sql =>
   sql(
     `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
@@ -27,7 +30,7 @@ const keyStep = (statement: Sql, project: number, key: ApiKeyRow): Step => {
   return step(statement, project, ...keyValues({ ...key, ...texts, digest: Buffer.from(key.digest) }));
 };
 export const addKey = (project: number, key: ApiKeyRow): Step => keyStep(insertKey, project, key);
-/** Also where there is one with this id. */
+/** Inserts the key, or replaces the one with this id. */
 export const putKey = (project: number, key: ApiKeyRow): Step => keyStep(replaceKey, project, key);
 
 type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;

@@ -1,7 +1,9 @@
 /**
- * Texts that people wrote, as columns hold them: PostgreSQL's text has no U+0000, JSON strings may. Names, reasons and
- * comments are kept with `\0` for it and `\\` for a backslash; texts that are JSON, patterns or hashes need none of
- * this. Proven by `test/store/suite/log/texts.ts`.
+ * Encodes texts that people wrote for columns: PostgreSQL's text has no U+0000, JSON strings may. Names,
+ * reasons and comments are stored with `\0` for it and `\\` for a backslash. Texts that are JSON, patterns or
+ * hashes need no encoding.
+ * Source: PostgreSQL 18, chapter 8.3 (character types).
+ * Proven by `test/store/suite/log/texts.ts`.
  */
 export const kept = (text: string): string =>
   /[\0\\]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : text;

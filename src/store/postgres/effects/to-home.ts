@@ -1,6 +1,7 @@
 /**
- * What a transaction about one project tells the log of another: the home of its organization. The organization's row
- * is locked before the heads of both, so that no two transactions wait for each other, and the home stays what it is.
+ * Appends leaves of a transaction about one project to another log: the home of its organization. The
+ * transaction locks the organization's row before the heads of both logs. So no two transactions wait for
+ * each other, and the home cannot change until COMMIT. A crash before COMMIT leaves neither log's leaves.
  * Proven by `test/store/suite/tenancy/homes.ts` and `test/store/postgres/tenants.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
@@ -21,26 +22,26 @@ import { CommitPlan, type PlanOptions, type Settled } from '../write/plan.ts';
 import { homesStep } from './tenants.ts';
 import { sql, step, type Result, type Step } from '../connection/wire.ts';
 
-/** Leaves by the project that they are for. */
-export type Told = Map<string, LeafDraft[]>;
+/** Leaves by the id of the home that receives them. */
+export type LeavesByHome = Map<string, LeafDraft[]>;
 
-/** Plans requests one by one, and collects what those that are stored tell their homes. */
+/** Plans requests one by one, and collects the leaves that the stored ones add to their homes. */
 export function planAll(
   commit: CommitPlan,
   requests: readonly AppendRequest[],
   facts: Facts,
-): { readonly settled: readonly Settled[]; readonly told: Told } {
-  const told: Told = new Map();
+): { readonly settled: readonly Settled[]; readonly forHomes: LeavesByHome } {
+  const forHomes: LeavesByHome = new Map();
   const settled = requests.map((request): Settled => {
     const each = commit.plan(request);
     const { toHome } = request;
     if (!each.done || each.outcome.outcome !== 'stored' || toHome === undefined) return each;
     const home = homeBeside(facts.membership);
     if (home === null) return each;
-    told.set(home, [...(told.get(home) ?? []), ...toHome]);
+    forHomes.set(home, [...(forHomes.get(home) ?? []), ...toHome]);
     return { done: true, outcome: { ...each.outcome, home } };
   });
-  return { settled, told };
+  return { settled, forHomes };
 }
 
 const homesOf = sql<Pick<MembershipRow, 'home_production' | 'home_sandbox'>>(
@@ -51,7 +52,10 @@ const livingProjects = sql<LivingProject>(
    WHERE f.organization_id = $1 AND f.deleted_ms IS NULL ORDER BY f.created_ms, p.project_id`,
 );
 
-/** What new projects of an organization that is there change of its homes, and what they tell the home beside them. */
+/**
+ * Returns the changes that new projects of an existing organization make to its homes, and the leaves for the
+ * home.
+ */
 export async function homesOfNew(
   transaction: Pick<Transaction, 'run'>,
   options: Pick<PlanOptions, 'clock' | 'random' | 'database'>,
@@ -83,8 +87,8 @@ export async function homesOfNew(
 const numberOf = sql<{ project: number }>('SELECT project FROM project WHERE project_id = $1');
 
 /**
- * The steps that append leaves to another project of the organization whose row the transaction has locked, in that
- * project's scope. STORAGE_FAULT where its log cannot be extended.
+ * Returns the steps that append leaves to another project of the organization whose row the transaction has
+ * locked, in that project's scope. STORAGE_FAULT if its log cannot be extended.
  */
 export async function logBeside(
   { run }: Pick<Transaction, 'run'>,
@@ -94,7 +98,8 @@ export async function logBeside(
   const request: AppendRequest = { projectId, leaves, meter: { op: 'none', units: 0 } };
   const [{ rows }] = await run([step(numberOf, projectId)]);
   const no = rows[0]?.project;
-  if (no === undefined) throw new GovError('STORAGE_FAULT', `expected a home project ${projectId}, got none`);
+  if (no === undefined)
+    throw new GovError('STORAGE_FAULT', `expected a home project ${projectId}, got no row`);
   const lookups = lookupsOf(no, [request]);
   const [, locked, ...found]: readonly Result[] = await run([
     scoped({ project: no }),
@@ -102,7 +107,7 @@ export async function logBeside(
     ...lookups.map((lookup) => lookup.step),
   ]);
   const heads = bothHeads(no, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
-  // never the ledger that commits of that project remember: one of them may be about to change it
+  // never the ledger that this process remembers: a commit of that project may be about to change it
   const ledger = await openLedger({ run }, no, heads);
   const commit = new CommitPlan({ clock, random, database, ledger, facts: factsOf(lookups, found) });
   const settled = commit.plan(request);

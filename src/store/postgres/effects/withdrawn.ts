@@ -1,4 +1,7 @@
-/** Copies of erased values, taken with the commit of the erasure. */
+/**
+ * Removes copies of erased values from jobs and stored responses, with the commit of the erasure.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
@@ -22,7 +25,7 @@ export function withdrawer({ project, facts, undo, write }: Writing): Pick<Effec
   return {
     withdrawCopies: (copies, { leaf, atMs }) => {
       const about = [textArray(copies.runIds), textArray(comparing(copies))];
-      // results of this commit, which were made before; whoever made them is told that the lease was lost
+      // results in this commit were computed before the erasure; their workers get "lease lost"
       for (const jobId of facts.leases.keys()) undo.delete(facts.leases, jobId);
       write(step(withdraw, project, ...about, withdrawnText(leaf)));
       write(step(again, project, ...about, atMs));

@@ -1,4 +1,7 @@
-/** What the writers of a commit's effects share. */
+/**
+ * The parameters that the writers of a commit's effects share.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import type { BodySeal } from '../../erasure/body-seal.ts';
 import type { Facts } from '../write/known.ts';
 import type { Undo } from '../write/undo.ts';
@@ -8,8 +11,8 @@ export interface Writing {
   readonly project: number;
   readonly facts: Facts;
   readonly undo: Undo;
-  /** Of bodies. */
+  /** Seals bodies. */
   readonly seal: BodySeal;
-  /** Takes a step of the commit, until it is undone. */
+  /** Adds a step to the commit, until it is undone. */
   write(made: Step): void;
 }

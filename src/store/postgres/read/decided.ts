@@ -1,5 +1,5 @@
 /**
- * Reads of what was decided: found by look-ups in `decided`, read from the log and checked like every leaf.
+ * Reads of decisions: looks them up in `decided`, reads them from the log and checks them like every leaf.
  * Proven by `test/store/suite/log/decided.ts`.
  */
 import type { IndexedLeaf, StoreReader } from '../../port/store.ts';
@@ -71,8 +71,8 @@ export function decidedReads(
 }
 
 /**
- * Leaves that are what was logged, and what the index says: of this type, naming this id or run. Clear members
- * of a record match patterns without quotes or backslashes, so their text stands in it as it is.
+ * Checks that leaves match the log and the index: they have this type and name this id or run. Clear members
+ * of a record match patterns without quotes or backslashes, so the text search finds them unescaped.
  */
 function checkIndexed(leaves: Leaf[], { type, named }: { type: IndexedLeaf; named?: string }): Leaf[] {
   const other = leaves.find(
@@ -80,5 +80,9 @@ function checkIndexed(leaves: Leaf[], { type, named }: { type: IndexedLeaf; name
       !record.includes(`"type":"${type}"`) || (named !== undefined && !record.includes(`"${named}"`)),
   );
   if (other === undefined) return leaves;
-  throw altered('audit', other.index, `is no ${type} of ${named ?? 'any run'}, as its index says`);
+  throw altered(
+    'audit',
+    other.index,
+    `is not a ${type} of ${named ?? 'any run'}, as the index of decisions says`,
+  );
 }

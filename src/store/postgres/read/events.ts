@@ -1,7 +1,8 @@
 /**
- * Reads of events. A run's events are narrow rows in `runSeq` order, which is index order as well; a place in the
- * order of indexes is found by halves (`events_below`), so a page costs the same wherever it is.
- * Proven by the store suite.
+ * Reads of events. A run's events are narrow rows in `runSeq` order, which is also index order.
+ * `events_below` finds a position by binary search over the indexes, so a page costs the same at any
+ * position.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { StoreReader } from '../../port/store.ts';
 import type { Leaf } from '../../port/store.ts';
@@ -13,7 +14,7 @@ import { sql, step } from '../connection/wire.ts';
 
 type EventReads = Pick<StoreReader, 'events' | 'runLeaves' | 'runEventsBelow' | 'eventsAfter'>;
 
-/** SQL: the events of run `$2`, whose number and count stand in `r`, below an index. */
+/** SQL: the number of events of run `$2` below an index; `r` has the run's number and count. */
 const below = (index: string): string =>
   `(SELECT CASE WHEN ${index} > r.last_index THEN r.events ELSE events_below($1, r.run_no, r.events, ${index}) END)`;
 
@@ -32,7 +33,7 @@ const selectRun = (bodies: boolean) =>
 const wholeRun = selectRun(true);
 const recordsOfRun = selectRun(false);
 
-/** `$3`, `$4`: indexes from and to; `$5`: how many. */
+/** `$3`, `$4`: indexes from and to; `$5`: the limit. */
 const selectPage = (order: 'ASC' | 'DESC') =>
   sql<LeafRow>(
     `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
@@ -43,7 +44,7 @@ const selectPage = (order: 'ASC' | 'DESC') =>
   );
 const pages = { asc: selectPage('ASC'), desc: selectPage('DESC') };
 
-/** As above; `$6`: a type or null; `$7`, `$8`: times. By the summaries of blocks. */
+/** The same parameters; `$6`: a type or null; `$7`, `$8`: times. Uses the summaries of blocks. */
 const selectFiltered = (order: 'ASC' | 'DESC') =>
   sql<LeafRow>(
     `SELECT ${leafColumns('e')} FROM ${located(`SELECT v.idx, v.run_seq FROM ${theRun}
@@ -55,8 +56,8 @@ const selectFiltered = (order: 'ASC' | 'DESC') =>
   );
 const filteredPages = { asc: selectFiltered('ASC'), desc: selectFiltered('DESC') };
 
-// Clear members of a record match patterns without quotes or backslashes, and `type` is its last member, so
-// text comparison finds exactly what parsing would.
+// Clear members of a record match patterns without quotes or backslashes, and `type` is its last member. Text
+// comparison therefore finds exactly the records that parsing would find.
 const ending = '"type":"gov.event/1"}';
 const tail = sql<LeafRow>(
   `SELECT ${leafColumns('e')} FROM ${located(`SELECT position & ${2 ** positionBits - 1} AS idx FROM leaf

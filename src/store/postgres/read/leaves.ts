@@ -1,7 +1,8 @@
 /**
- * Reads of projects, trees and leaves. Each leaf comes with its hash out of the tiles, in one statement, so of one
- * moment; a record is served only when it has that hash, and a disclosure only when the record commits to it
- * (`committedOf`). Proven by the store suite and `test/store/postgres/write/fsck.test.ts`.
+ * Reads of projects, trees and leaves, each checked before it is returned. Source: RFC 6962 §2.1. One
+ * statement reads a leaf and its hash from the tiles, so both are of one snapshot. A record is returned only
+ * if it has that hash, and a disclosure only if the record commits to it (`committedOf`).
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/write/fsck.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { hashBytes, leafHash } from '../../../core/merkle/tree.ts';
@@ -24,32 +25,32 @@ import { positionBits } from '../schema/tables.ts';
 import { keysOf, secretsColumn, secretsOf } from '../effects/subject-secrets.ts';
 import { sql, step } from '../connection/wire.ts';
 
-/** A leaf as the tables have it; `record` and `hash` are null where a row is missing. */
+/** A leaf as the tables store it; `record` and `hash` are null if a row is missing. */
 export interface LeafRow {
   readonly idx: number;
   readonly record: string | null;
   readonly disclosures: string | null;
-  /** Absent where bodies were not asked for, as the next two. */
+  /** Absent if the caller did not ask for bodies, like the next two. */
   readonly erased?: string | null;
   readonly keys?: string | null;
-  /** The keys that it names. */
+  /** The keys that the body names. */
   readonly secrets?: string | null;
   readonly hash: Buffer | null;
-  /** Below which events were pruned, where the record is missing. */
+  /** Events below this index are pruned; set if the record is missing. */
   readonly below?: number | null;
 }
 
 /**
- * SQL: the rows of `query`, which name leaves of project `$1` by `idx`, with the keys that their rows have elsewhere.
- * Fenced by OFFSET, as are the look-ups by them: below row-level security a condition that computes with a column
- * uses no index, since an operator that can fail could tell what it saw; and a look-up stays one, whatever the
- * statistics say.
+ * SQL: the rows of `query`, which name leaves of project `$1` by `idx`, with the keys of their rows in other
+ * tables. OFFSET fences the query, and the look-ups that use it. Under row-level security a condition that
+ * computes with a column uses no index, because an operator that can fail could reveal the value. The fence
+ * also keeps each look-up a look-up, for any statistics.
  */
 export const located = (query: string): string =>
   `(SELECT x.*, ($1::int8 << ${positionBits}) + x.idx AS position, x.idx >> 8 AS tile,
      ((x.idx & 255) / ${partHashes})::smallint AS part FROM (${query}) x OFFSET 0)`;
 
-/** SQL: the stored hash of the leaf that `row` names, of tile row `t`. */
+/** SQL: the stored hash of the leaf that `row` names, from tile row `t`. */
 export const hashOf = (row: string): string =>
   `substr(t.hashes, ((${row}.idx & ${partHashes - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
 
@@ -64,7 +65,7 @@ const bodyOf = (row: string): string =>
 
 const bodyColumns = `b.disclosures, b.erased, b.keys, ${secretsColumn}`;
 
-/** Asked for once at most, and only where a record is missing. */
+/** Evaluated at most once, and only if a record is missing. */
 const floorOf =
   'CASE WHEN l.record IS NULL THEN (SELECT max(min_index) FROM prune WHERE project = $1) END AS below';
 
@@ -74,12 +75,15 @@ export const leafColumns = (row: string, bodies = true): string =>
 export const leafJoins = (row: string, bodies = true): string =>
   `${recordOf(row)} ${bodies ? bodyOf(row) : ''} ${tileOf(row, 'audit')}`;
 
-/** Rows as leaves; STORAGE_FAULT with the position where one is not what was logged. Cost: 8 µs with its bodies. */
+/**
+ * Turns rows into leaves. STORAGE_FAULT with the position if a row is not what was logged. Cost: 8 µs with
+ * its bodies.
+ */
 export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bodies = true): Leaf[] {
   return rows.map(({ idx, record, disclosures, erased = null, keys = null, hash: stored, below }) => {
     if (record === null) throw missingLeaf(tree, idx, below ?? 0);
     if (stored?.length !== hashBytes) {
-      throw new GovError('STORAGE_FAULT', `the hash of ${tree} leaf ${idx} is missing; run fsck`);
+      throw new GovError('STORAGE_FAULT', `expected the hash of ${tree} leaf ${idx}, got no row; run fsck`);
     }
     const hash = leafHash(record);
     if (!stored.equals(hash)) throw altered(tree, idx, 'does not match its hash');
@@ -89,7 +93,7 @@ export function checkLeaves(tree: TreeName, rows: readonly LeafRow[], bodies: Bo
   });
 }
 
-/** Of the audit log, with their bodies opened. */
+/** The same for the audit log; opens the bodies. */
 export const auditLeaves = (
   { seal }: Pick<Database, 'seal'>,
   rows: readonly LeafRow[],
@@ -126,17 +130,17 @@ const selectProject = sql<ProjectRow>(
    FROM project WHERE project_id = $1`,
 );
 
-/** The number of a project; NOT_FOUND without such a project. */
+/** Returns the number of a project; NOT_FOUND for an unknown project. */
 export type ProjectNumber = (projectId: string) => Promise<number>;
 
-/** Numbers never change, so they are remembered. */
+/** Numbers never change, so a process caches them. */
 export interface ProjectNumbers {
   readonly of: ProjectNumber;
-  /** Asks, and judges, anew when next used: one project, or all. */
+  /** Makes the next use look up and judge again: one project, or all. */
   forget(projectId?: string): void;
 }
 
-/** `judge` is asked of each project before its number is given out first, and refuses it by throwing. */
+/** `judge` sees each project before its number is first returned, and refuses it by throwing. */
 export function projectNumbers(
   database: Database,
   judge?: (project: ProjectRow) => Promise<void>,
@@ -176,7 +180,7 @@ const one = sql<LeafRow>(
   `SELECT ${leafColumns('i')} FROM ${located('SELECT $2::int8 AS idx')} i ${leafJoins('i')}`,
 );
 
-/** A range of records; one that is missing is no row. */
+/** A range of records; a missing record has no row. */
 const rangeOf = (tree: TreeName, bodies: boolean) => {
   const records = `SELECT position & ${2 ** positionBits - 1} AS idx, record FROM ${recordTable(tree)}
     WHERE position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
@@ -202,7 +206,7 @@ type LeafReads = Pick<
 export function leafReads(database: Database, numberOf: ProjectNumber): LeafReads {
   const headOf = ([head]: readonly TreeHead[], projectId: string, tree: TreeName): TreeHead => {
     if (head !== undefined) return head;
-    throw new GovError('INTERNAL', `project ${projectId} has no ${tree} head; run fsck`);
+    throw new GovError('INTERNAL', `expected a ${tree} head of project ${projectId}, got no row; run fsck`);
   };
   return {
     project: async (projectId) => {
@@ -226,7 +230,7 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
         step(prunedBelow, project),
         step(ranges[tree], project, from, Math.max(from, Math.min(to, 2 ** positionBits))),
       ]);
-      // The head was read first: whatever it covers was there for the second statement too.
+      // The head was read first, so the second statement saw every leaf that the head covers.
       const end = Math.min(to, headOf(heads.rows, projectId, tree).size);
       const found = rows.filter(({ idx }) => idx < end);
       const leaves = tree === 'audit' ? auditLeaves(database, found) : checkLeaves(tree, found);

@@ -1,4 +1,7 @@
-/** Reads of the metering log by index, by audit leaf and by kind. Proven by `test/store/suite/log/meter.ts`. */
+/**
+ * Reads of the metering log by index, by audit leaf and by kind.
+ * Proven by `test/store/suite/log/meter.ts`.
+ */
 import { altered } from '../../append/altered.ts';
 import { lastFrom, unmeteredText, type MeterReader } from '../../port/metering.ts';
 import { arrayOf } from '../connection/arrays.ts';
@@ -29,9 +32,9 @@ const countUnmetered = sql<{ n: number }>(
      AND position < ($1::int8 << ${positionBits}) + $3::int8 AND strpos(record, $4) > 0`,
 );
 
-/** Look-ups of one round trip: a log of 2^36 leaves is halved in six of them. */
+/** Look-ups per round trip: six round trips search a log of 2^36 leaves. */
 const askedAtOnce = 63;
-/** Leaves that are counted in one statement. */
+/** Leaves that one statement counts. */
 const countedAtOnce = 100_000;
 
 export function meterReads(database: Database, numberOf: ProjectNumber): MeterReader {
@@ -48,7 +51,7 @@ export function meterReads(database: Database, numberOf: ProjectNumber): MeterRe
         ),
       ),
     ]);
-    // The head was read first: whatever it covers was there for the second statement too.
+    // The head was read first, so the second statement saw every leaf that the head covers.
     const size = heads.rows[0]?.size ?? 0;
     const found = rows.filter(({ idx }) => idx < size);
     return checkLeaves('metering', found).flatMap(({ index, record, hash }, at) => {

@@ -1,4 +1,7 @@
-/** Reads of data planes and of what they reported. Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`. */
+/**
+ * Reads of data planes and of their reports.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { zeroTotals } from '../../../core/plane/metering.ts';
 import { endOfTime } from '../../port/bounds.ts';
@@ -67,7 +70,7 @@ const planeReads = (database: Database, numberOf: ProjectNumber): Of<'plane' | '
   },
 });
 
-/** By what one of these columns holds: the policy shows that row alone, then its project. */
+/** Finds a plane by the value of one of these columns: the policy shows that row alone, then its project. */
 function ofCredential(columns: readonly string[]) {
   const planes = columns
     .map((column) => `SELECT * FROM telemetry_plane WHERE ${column}_digest = $1`)
@@ -113,7 +116,7 @@ const reportAt = selectReports('AND r.epoch = $3 AND r.sequence = $4');
 const reportPage = selectReports(
   'AND (r.epoch, r.sequence) < ($3, $4) ORDER BY r.epoch DESC, r.sequence DESC LIMIT $5',
 );
-/** One look-up each, by key: joined otherwise, they grow with their square. */
+/** One look-up per report, by key: a join would grow with the square of their number. */
 const ofReport = (columns: string, sequence: string) =>
   `(SELECT ${columns} FROM telemetry_report r
     WHERE r.project = $1 AND r.plane_id = $2 AND r.epoch = $3 AND r.sequence = ${sequence} OFFSET 0)`;
@@ -206,7 +209,7 @@ const epochReads = (database: Database, numberOf: ProjectNumber): Of<'planeEpoch
 const largest = (bound: string): string =>
   `SELECT max(tree_size) FROM telemetry_report
    WHERE project = $1 AND plane_id = $2 AND epoch = $3 AND tree_size >= 0 AND tree_size < ${bound}`;
-/** One look-up each, however many reports have the same size. */
+/** One look-up per size, no matter how many reports have it. */
 const sizesBelow = sql<{ size: number }>(
   `WITH RECURSIVE sizes (size, n) AS (SELECT (${largest('$4')}), 1
      UNION ALL SELECT (${largest('sizes.size')}), n + 1 FROM sizes WHERE size IS NOT NULL AND n < $5)

@@ -1,6 +1,7 @@
 /**
- * Reads of runs, and counts. Both come from rows that the append transaction keeps; only a run that lies partly
- * within a time range is counted by its narrow rows. Proven by the store suite.
+ * Reads of runs, and counts of events. The append transaction maintains the rows for both. Only a run that
+ * lies partly within a time range is counted by its narrow rows.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { RunSummary, StoreReader } from '../../port/store.ts';
 import { typeNumbers } from '../../rules/decided.ts';
@@ -34,7 +35,9 @@ const columns = `run_no, run_id, events, first_index, last_index, first_ms, last
 
 const selectRun = sql<RunRow>(`SELECT ${columns} FROM run WHERE project = $1 AND run_id = $2`);
 
-/** By the key, backwards: the order of creation, so pages never miss a run that is touched. */
+/**
+ * Pages backwards by run number, which is the order of creation: pages never miss a run that gets new events.
+ */
 const selectPage = (conditions: string) =>
   sql<RunRow>(
     `SELECT ${columns} FROM run WHERE project = $1 AND run_no < $2 AND first_ms <= $3 AND last_ms >= $4
@@ -58,7 +61,7 @@ const evaluations = sql<LeafRow>(
 type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;
 
 export function runReads(database: Database, numberOf: ProjectNumber): RunReads {
-  /** Summaries of runs from their rows; the last decision is read from its leaf. */
+  /** Builds summaries of runs from their rows; reads the last decision from its leaf. */
   const summarize = async (project: number, rows: readonly RunRow[]): Promise<RunSummary[]> => {
     const indexes = rows.flatMap(({ evaluated }) => (evaluated === null ? [] : [evaluated]));
     const combined = new Map<number, string>();
@@ -98,11 +101,11 @@ export function runReads(database: Database, numberOf: ProjectNumber): RunReads 
   };
 }
 
-/** What came out of an evaluation, from its leaf. */
+/** Returns the combined decision of an evaluation, from its leaf. */
 function combinedOf(index: number, record: string): string {
   const { combined } = JSON.parse(record) as { combined?: unknown };
   if (typeof combined === 'string') return combined;
-  throw altered('audit', index, 'is no evaluation, as its index says');
+  throw altered('audit', index, 'is not an evaluation, as the index of decisions says');
 }
 
 const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
@@ -125,7 +128,7 @@ const total = sql<{ n: number }>(
   `SELECT coalesce(sum(events), 0)::int8 AS n FROM type_total WHERE project = $1 AND ${ofType}`,
 );
 
-/** Runs that lie within the times as a whole, by their counters; the others by their events. */
+/** Counts runs that lie fully within the times by their counters, and the others by their events. */
 const counted = (ofRun: string) =>
   sql<{ n: number }>(
     `SELECT coalesce(sum(CASE WHEN first_ms >= $3::int8 AND last_ms <= $4::int8

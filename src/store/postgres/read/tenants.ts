@@ -1,6 +1,7 @@
 /**
- * Reads of tenants: organizations, people, sessions, projects, keys, usage. Each enters the scope of what it is asked
- * by, be it a credential: row-level security then shows that tenant alone. Proven by `test/store/suite/tenancy/tenants.ts`.
+ * Reads of tenants: organizations, people, sessions, projects, keys and usage. Each enters the scope of its
+ * argument, such as a credential: row-level security then shows that tenant alone.
+ * Proven by `test/store/suite/tenancy/tenants.ts`.
  */
 import { endOfIds, endOfTime } from '../../port/bounds.ts';
 import type { ApiKeyRow, StoredProject, TelemetryReader, TenantReader } from '../../port/store.ts';
@@ -31,7 +32,7 @@ import { sql, step } from '../connection/wire.ts';
 
 type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
 
-/** All but those of data planes (`planes.ts`). */
+/** All reads of tenants except those of data planes (`planes.ts`). */
 type Tenants = Omit<TenantReader, keyof TelemetryReader>;
 
 export const tenantReads = (database: Database, numberOf: ProjectNumber): Tenants => ({
@@ -115,7 +116,7 @@ const projectOfOrganization = sql<ProjectRow & ProfileRow>(
    WHERE p.project_id = $2 AND p.organization_id = $1`,
 );
 
-/** `OFFSET 0`: by the ids of projects, whatever the planner thinks of their profiles. */
+/** `OFFSET 0` makes the planner go by the ids of projects, for any statistics of their profiles. */
 const everySql = (condition: string) =>
   `SELECT ${projectSql}, ${profileSql}
    FROM project p, LATERAL (SELECT * FROM project_profile f WHERE f.project = p.project OFFSET 0) f
@@ -155,7 +156,7 @@ const keySql = columns(keyColumns, 'k');
 const keyOfDigest = sql<KeyRow>(
   `SELECT ${keySql}, project_id FROM api_key k JOIN project USING (project) WHERE k.digest = $1`,
 );
-/** Where the project has no profile, as on a plane, \`name\` is null. */
+/** If the project has no profile, as on a plane, `name` is null. */
 const projectOfKey = sql<ProjectRow & (ProfileRow | { name: null })>(
   `SELECT ${projectSql}, ${profileSql} FROM api_key k JOIN project p USING (project)
    LEFT JOIN project_profile f USING (project) WHERE k.digest = $1`,
@@ -168,7 +169,7 @@ const oneKey = selectKeys('AND k.key_id = $2');
 const page = 'AND (k.created_ms, k.key_id) < ($2, $3)';
 const order = 'ORDER BY k.created_ms DESC, k.key_id DESC LIMIT $4';
 const keyPage = selectKeys(`${page} ${order}`);
-/** As `isRevoked` judges it. */
+/** The same condition as `isRevoked`. */
 const livingPage = selectKeys(
   `${page} AND (k.revoked_ms IS NULL OR (k.revoked_ms > $5 AND k.revoked_ms > k.updated_ms)) ${order}`,
 );

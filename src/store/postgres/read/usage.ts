@@ -1,4 +1,7 @@
-/** Reads of what projects used in a month. Proven by `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/quota.ts`. */
+/**
+ * Reads of the monthly usage of projects.
+ * Proven by `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/quota.ts`.
+ */
 import type { ProjectUsage, TenantReader } from '../../port/store.ts';
 import {
   deletedLimit,
@@ -19,7 +22,7 @@ import { positionBits } from '../schema/tables.ts';
 import { read } from '../effects/texts.ts';
 import { sql, step } from '../connection/wire.ts';
 
-/** One statement, so that an append that begins a month is in all of it or in none. */
+/** One statement, so that it sees all or nothing of an append that begins a month. */
 const usageIn = sql<UsageRow>(
   `SELECT (SELECT base FROM period WHERE project = $1 AND month = $2) AS base,
      (SELECT base FROM period WHERE project = $1 AND month > $2 ORDER BY month LIMIT 1) AS next,
@@ -38,7 +41,7 @@ const usersOf = (condition: string) =>
 const livingUsers = usersOf('f.deleted_ms IS NULL ORDER BY f.created_ms DESC, p.project_id DESC');
 const deletedUsers = usersOf('f.deleted_ms >= $2 ORDER BY f.deleted_ms DESC, p.project_id DESC LIMIT $3');
 
-/** Projects that are asked in one round trip. */
+/** Projects per round trip. */
 const projectsAtOnce = 200;
 
 export const usageReads = (
@@ -66,8 +69,8 @@ export const usageReads = (
       ]);
       const results = await database.read({ organizationId }, steps);
       some.forEach((row, at) => {
-        const rows = results[3 * at + 1]?.rows as UsageRow[] | undefined; // of `usageIn`
-        const counts = results[3 * at + 2]?.rows as PlaneCounts[] | undefined; // of `planesIn`
+        const rows = results[3 * at + 1]?.rows as UsageRow[] | undefined; // rows of `usageIn`
+        const counts = results[3 * at + 2]?.rows as PlaneCounts[] | undefined; // rows of `planesIn`
         const units = { used: usedOf(rows?.[0]), planes: planesOf(counts?.[0]) };
         usages.push(usageRow({ ...row, name: read(row.name) }, units));
       });

@@ -1,4 +1,7 @@
-/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers. Proven by the store suite. */
+/**
+ * Reads of rows outside the log: graphs, proofs, checkpoints and stored responses.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import type { GraphPart, RunGraphState, StoredGraph, StoredProof, StoreReader } from '../../port/store.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -27,7 +30,7 @@ const newest = sql<StoredGraph>(
   `SELECT ${graphColumns} FROM graph WHERE project = $1 AND run_id = $2 ORDER BY leaf_index DESC LIMIT 1`,
 );
 const graphAt = sql<StoredGraph>(`SELECT ${graphColumns} FROM graph WHERE project = $1 AND leaf_index = $2`);
-/** Of logged graphs only: another process may be staging parts of one that never will be. */
+/** Only parts of logged graphs: another process may be staging parts of a graph that is never logged. */
 const nextPart = sql<GraphPart>(
   `SELECT list, part, items FROM graph_part WHERE project = $1 AND graph_id = $2 AND list = $3 AND part > $4
      AND EXISTS (SELECT FROM graph WHERE project = $1 AND graph_id = $2) ORDER BY part LIMIT 1`,

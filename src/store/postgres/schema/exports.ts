@@ -1,6 +1,7 @@
 /**
- * Exports, as the other engine has them (`src/store/file/schema/exports.ts`), and chunks of artifacts where processes share no
- * directory. Proven by `test/store/suite/governance/exports.ts`.
+ * Tables of exports, with SQLite's columns (`src/store/file/schema/exports.ts`), and chunks of artifacts.
+ * Chunks serve processes that share no directory.
+ * Proven by `test/store/suite/governance/exports.ts`.
  */
 import { changed, own, type TableRules } from './rule-words.ts';
 
@@ -43,7 +44,7 @@ CREATE TABLE export_chunk (
 );
 ALTER TABLE export_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;`;
 
-/** `sweeping`: whether the sweep, which serves all tenants, asks. */
+/** `sweeping`: SQL, whether the sweep asks, which serves all tenants. */
 export const exportRules = (sweeping: string): Readonly<Record<string, TableRules>> => ({
   export_job: {
     sees: `${own} OR ${sweeping}`,

@@ -1,4 +1,8 @@
-/** Functions of the database, for what needs more than one statement; they run as their caller, under its policies. */
+/**
+ * SQL functions for work that needs more than one statement. They run as their caller, under its policies.
+ * Source: PostgreSQL 18, chapter 41 (PL/pgSQL).
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { allTypes, blockEvents } from '../../append/blocks.ts';
 
@@ -56,7 +60,7 @@ BEGIN
 END $$;
 `;
 
-/** Events with \`run_seq\` in [low, high) and in [since, until), in this order, \`rest\` at most. */
+/** SQL: events with `run_seq` in [low, high) and in [since, until), in this order, at most `rest`. */
 const matching = (order: string, since: string, until: string): string => `
     RETURN QUERY SELECT e.idx, e.run_seq FROM run_event e WHERE e.project = of_project AND e.run_no = of_run
       AND e.run_seq >= greatest(low, ${since}) AND e.run_seq < least(high, ${until})
@@ -65,7 +69,10 @@ const matching = (order: string, since: string, until: string): string => `
     GET DIAGNOSTICS got = ROW_COUNT;
     rest := rest - got;`;
 
-/** Goes from block to block by their summaries (\`src/store/append/blocks.ts\`); the open one has none, and is the last. */
+/**
+ * SQL: goes from block to block by their summaries (`src/store/append/blocks.ts`). The open block has none
+ * and is the last.
+ */
 function eventsOf(name: string, order: 'ASC' | 'DESC'): string {
   const open = matching(order, 'open', 'high');
   return `

@@ -1,6 +1,7 @@
 /**
- * Tables of governance, as `src/store/file/schema/governance.ts` describes them. What may change of their rows is held by
- * the triggers of `security.ts`.
+ * Tables of governance, with SQLite's columns (`src/store/file/schema/governance.ts`). The triggers of
+ * `security.ts` limit the changes of their rows.
+ * Proven by `test/store/suite/governance/policies.ts` and `test/store/suite/governance/approvals.ts`.
  */
 const id = 'text COLLATE "C"';
 

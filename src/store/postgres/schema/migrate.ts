@@ -1,7 +1,9 @@
 /**
- * Numbered migrations, run by hand (`gov service migrate`) under the role that owns the tables, never by a
- * process that serves. An advisory lock lets one run at a time; each migration is one transaction together with
- * its number, so a crash leaves the version before or the version after. Proven by `test/store/postgres/connection/database.test.ts`.
+ * Numbered migrations. An operator runs them (`gov service migrate`) as the role that owns the tables. A
+ * serving process never runs them. An advisory lock lets one run at a time. Each migration is one transaction
+ * with its number, so a crash leaves the version before or the version after.
+ * Source: PostgreSQL 18, chapters 13.3.5 (advisory locks) and 5.8 (privileges).
+ * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { Client } from 'pg';
 import { GovError } from '../../../contract/problems.ts';
@@ -11,18 +13,18 @@ import { migrations, newestVersion, type Migration } from './tables.ts';
 import { grants } from './security.ts';
 
 export interface MigrateOptions {
-  /** As the owner of the tables, who may make a schema in the database. */
+  /** A URL for the owner of the tables, who may create a schema in the database. */
   readonly url: string;
-  /** The role that processes serve as: made where it is absent, without a password and without login. */
+  /** The serving role. A missing role is created, without a password and without login. */
   readonly role: string;
 }
 
 export interface Migrated {
-  /** 0 where nothing was there. */
+  /** 0 for an empty database. */
   readonly from: number;
   readonly to: number;
   readonly madeRole: boolean;
-  /** Whether a process could sign in as the role. */
+  /** Whether a process can sign in as the role. */
   readonly roleMayLogIn: boolean;
 }
 
@@ -30,8 +32,8 @@ export interface Migrated {
 const lockKey = 0x676f76;
 
 /**
- * Brings a database to the newest version and grants the role what it needs. CONFLICT for a database that a newer
- * program wrote, STORAGE_FAULT where it cannot be reached, FORBIDDEN where the owner may not do it.
+ * Brings a database to the newest version and grants the serving role its rights. CONFLICT for a database of
+ * a newer release, STORAGE_FAULT if it is unreachable, FORBIDDEN if the owner lacks a right.
  */
 export async function migrate({ url, role }: MigrateOptions): Promise<Migrated> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role)) {
@@ -55,8 +57,8 @@ export async function migrate({ url, role }: MigrateOptions): Promise<Migrated> 
 const notOwner = (why: string, cause?: unknown): GovError =>
   new GovError(
     'FORBIDDEN',
-    'expected a role that owns the tables, or may make a schema in the database and, where it is absent, the role ' +
-      `that serves, but: ${why}`,
+    'expected a role that owns the tables, or that may create a schema in the database and a missing serving role, ' +
+      `got: ${why}`,
     { cause },
   );
 
@@ -80,7 +82,7 @@ async function bring(client: Client, role: string): Promise<Migrated> {
   return { from, to: newestVersion, madeRole, roleMayLogIn: rows[0]?.login ?? false };
 }
 
-/** 0 where nothing was made yet. */
+/** Returns 0 for an empty database. */
 async function versionOf(client: Client): Promise<number> {
   const { rows: found } = await client.query<{ at: string | null }>(
     "SELECT to_regclass('gov.version') AS at",
@@ -90,7 +92,7 @@ async function versionOf(client: Client): Promise<number> {
   return rows[0]?.version ?? 0;
 }
 
-/** PostgreSQL itself only warns of a grant by another role. */
+/** PostgreSQL only warns about a grant by another role; this check refuses it. */
 async function assertOwner(client: Client): Promise<void> {
   const { rows } = await client.query<{ role: string; owner: boolean }>(
     `SELECT current_user AS role, pg_has_role(nspowner, 'MEMBER') AS owner FROM pg_namespace WHERE nspname = 'gov'`,
@@ -98,7 +100,7 @@ async function assertOwner(client: Client): Promise<void> {
   if (rows[0]?.owner !== true) throw notOwner(`${rows[0]?.role} does not own the schema gov`);
 }
 
-/** False where it is there already. */
+/** Returns false if the role exists. */
 async function makeRole(client: Client, role: string): Promise<boolean> {
   const { rowCount } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
   if (rowCount !== 0) return false;
@@ -119,7 +121,7 @@ const step = (client: Client, { version, sql }: Migration): Promise<void> =>
        ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
   );
 
-/** Statements in one transaction. */
+/** Runs statements in one transaction. */
 async function together(client: Client, statements: string): Promise<void> {
   await client.query('BEGIN');
   try {

@@ -1,8 +1,9 @@
 /**
- * Tables of data planes, as the other engine has them (`src/store/file/schema/planes.ts`). What may change of their rows is
- * held by the triggers of `rules-planes.ts`. Where the planner knows nothing of the rows yet, indexes that begin alike cost
- * alike, and it may read a whole epoch for one report: so only the key begins with project, plane and epoch for queries
- * that do not ask for sizes, links or ids. Proven by `test/store/suite/tenancy/planes.ts`.
+ * Tables of data planes, with SQLite's columns (`src/store/file/schema/planes.ts`). The triggers of
+ * `rules-planes.ts` limit the changes of their rows. Without statistics, PostgreSQL's planner rates indexes
+ * with the same first columns alike and may read a whole epoch for one report. Therefore, for queries without
+ * sizes, links or ids, only the key begins with project, plane and epoch.
+ * Proven by `test/store/suite/tenancy/planes.ts`.
  */
 const id = 'text COLLATE "C"';
 

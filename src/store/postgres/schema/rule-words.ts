@@ -1,4 +1,8 @@
-/** What rules of tables are made of (`rules.ts`). */
+/**
+ * The SQL fragments of the rules of tables (`rules.ts`).
+ * Source: PostgreSQL 18, chapter 5.9 (row security policies).
+ * Proven by `test/store/postgres/connection/database.test.ts`.
+ */
 
 /** Evaluated once per statement, not per row: the subselect makes it a constant of the plan. */
 export const tenant = "(SELECT nullif(current_setting('gov.project', true), '')::integer)";
@@ -6,21 +10,24 @@ export const credential = "(SELECT decode(nullif(current_setting('gov.digest', t
 /** An origin or a verifier key of a data plane, or a challenge. */
 export const lookup = "(SELECT nullif(current_setting('gov.lookup', true), ''))";
 
-/** What is done for all tenants, such as their jobs. */
+/** Work for all tenants, such as their jobs. */
 export const onDuty = (...duties: readonly string[]): string =>
   `(SELECT current_setting('gov.duty', true)) IN (${duties.map((duty) => `'${duty}'`).join(', ')})`;
 
 export const own = `project = ${tenant}`;
 
 export interface TableRules {
-  /** Which rows are seen; also which are written, unless `writes` says otherwise. */
+  /** The visible rows; also the writable ones, unless `writes` is set. */
   readonly sees: string;
   readonly writes?: string;
-  /** What the serving role may do. */
+  /** The privileges of the serving role. */
   readonly may: string;
-  /** Raised on a change that its condition meets; null: on every change. Deletes raise unless `may` has them. */
+  /**
+   * A trigger raises `message` for an update that meets `when`. Null: for every update. A delete raises
+   * unless `may` includes it.
+   */
   readonly changes: { readonly when: string; readonly message: string } | 'any' | null;
-  /** The function that judges each row that is deleted, of what `may` delete some. */
+  /** The function that judges each deleted row, if `may` allows only some deletes. */
   readonly deletes?: string;
 }
 

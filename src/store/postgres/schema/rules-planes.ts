@@ -1,4 +1,7 @@
-/** Who sees and changes which rows of data planes; as `rules.ts`, which has them all. */
+/**
+ * The rules for rows of data planes; `rules.ts` includes them.
+ * Proven by `test/store/postgres/connection/database.test.ts`.
+ */
 import { changed, credential, lookup, onDuty, own, type TableRules } from './rule-words.ts';
 
 export const telemetryRules: Readonly<Record<string, TableRules>> = {

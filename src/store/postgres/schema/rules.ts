@@ -1,7 +1,9 @@
 /**
- * Who sees and changes which rows: a rule for each table. Policies compare with settings that `src/store/postgres/connection/database.ts` sets for one
- * transaction (`Scope`); where none is set, nothing is seen and nothing taken. Several may be set: a project of an
- * organization. Proven by `test/store/postgres/connection/database.test.ts`.
+ * The rule of each table: who sees and changes which rows. Policies compare with settings that
+ * `src/store/postgres/connection/database.ts` sets for one transaction (`Scope`). Without a setting, no row
+ * is visible or writable. A transaction may set several, such as a project and its organization.
+ * Source: PostgreSQL 18, chapter 5.9 (row security policies).
+ * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 
 import { noSecret, noSubject } from '../../erasure/subject-keys.ts';
@@ -183,5 +185,5 @@ export const tables: Readonly<Record<string, TableRules>> = {
   ...exportRules(onDuty('jobs')),
 };
 
-/** Names of the tables that hold a tenant's rows: all. */
+/** The names of the tables with a tenant's rows: all tables. */
 export const tableNames = Object.keys(tables);

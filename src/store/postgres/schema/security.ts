@@ -1,7 +1,9 @@
 /**
- * What holds below the statements: row-level security by tenant, forced also for the owner; grants to an
- * ordinary role, which can neither change nor delete what is append-only; and triggers that hold the owner to
- * the same. Proven by `test/store/postgres/connection/database.test.ts`.
+ * Guards below the statements: row-level security by tenant, grants, and triggers. Row-level security also
+ * binds the owner. The grants go to an ordinary role, which can neither change nor delete append-only rows.
+ * The triggers apply the same limits to the owner.
+ * Source: PostgreSQL 18, chapters 5.8 (privileges), 5.9 (row security policies) and 37 (triggers).
+ * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
 import { tables } from './rules.ts';
@@ -43,7 +45,10 @@ export const security =
     .join('') +
   `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
 
-/** What the role that serves may do, said at each migration: again without effect. `role` is quoted by the caller. */
+/**
+ * Returns the grants of the serving role. Each migration runs them; repeating them changes nothing. The
+ * caller quotes `role`.
+ */
 export const grants = (role: string): string =>
   Object.entries(tables)
     .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)

@@ -1,8 +1,10 @@
 /**
- * Tables, as numbered migrations; the same tables and columns as `src/store/file/schema/tables.ts`, so that a project can be
- * copied from one engine to the other row by row. Every key leads with the project's number (in leaf tables as the upper
- * part of the position), so tables shard by it. Texts that are sorted have the collation "C": bytes, as in core.
- * Proven by `test/store/postgres/connection/database.test.ts` and the store suite.
+ * Tables as numbered migrations, with the tables and columns of `src/store/file/schema/tables.ts`. A project
+ * can therefore be copied between the engines row by row. Every key leads with the project's number (in leaf
+ * tables as the upper part of the position), so tables shard by it. Sorted texts have the collation "C":
+ * bytes, as in core.
+ * Source: PostgreSQL 18, chapter 23.2 (collation support).
+ * Proven by `test/store/postgres/connection/database.test.ts` and `test/store/postgres/suite.alone.test.ts`.
  */
 import { exportTables } from './exports.ts';
 import { governanceTables } from './governance.ts';
@@ -20,7 +22,7 @@ export const positionBits = 36;
 
 const id = 'text COLLATE "C"';
 
-/** Trees: 0 audit, 1 metering. A tile's row `part` holds up to 32 of its hashes and only ever grows. */
+/** Trees: 0 audit, 1 metering. A tile's row `part` holds up to 32 of its hashes and only grows. */
 const log = `
 CREATE TABLE head (
   project integer NOT NULL REFERENCES project,

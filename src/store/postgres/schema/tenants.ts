@@ -1,8 +1,9 @@
 /**
- * Tables of tenants: organizations, people, sessions, what of a project may change, keys, quota periods, the
- * installation. `name_key` is `nameKey` of the name (`src/store/rules/tenants.ts`), so that both engines compare alike. `base` of a
- * period are the totals before the first metered append of its month (`2026-11`, UTC), as JSON. What may change of their
- * rows is held by the triggers of `rules.ts`. Proven by `test/store/suite/tenancy/tenants.ts` and `test/store/suite/tenancy/quota.ts`.
+ * Tables of tenants: organizations, people, sessions, project profiles, keys, quota periods, the
+ * installation. `name_key` is `nameKey` of the name (`src/store/rules/tenants.ts`), so that both engines
+ * compare names alike. `base` of a period is the totals before the first metered append of its month
+ * (`2026-11`, UTC), as JSON. The triggers of `rules.ts` limit the changes of their rows.
+ * Proven by `test/store/suite/tenancy/tenants.ts` and `test/store/suite/tenancy/quota.ts`.
  */
 const id = 'text COLLATE "C"';
 

@@ -1,7 +1,9 @@
 /**
- * Saving a signed checkpoint. Order: the data is durable already → the head as an anchor, durable → the head in the
- * memory of this data directory, durable → sign → the note. A crash between two steps leaves a head without a note,
- * which only means that a checkpoint was about to be signed. Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
+ * Saves signed checkpoints and cosignatures. Source: C2SP tlog-checkpoint and tlog-cosignature. The steps
+ * are: the leaves are durable already; `head_anchor` stores the head durably; this data directory stores it
+ * durably; the log signs it; the database stores the note. A crash between two steps leaves a head without a
+ * note: the checkpoint was about to be signed.
+ * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
@@ -24,7 +26,8 @@ const anchor = sql<TreeHead>('SELECT size, root FROM head_anchor WHERE project =
 const noteAt = sql<{ note: string }>(
   'SELECT note FROM checkpoint WHERE project = $1 AND tree = $2 AND size = $3',
 );
-// in two steps, for two processes may keep the first head of a log at once, and its origin is unique as well
+// two statements, because two processes may store the first head of a log at once, and its origin is unique
+// too
 const insertAnchor = sql(
   'INSERT INTO head_anchor (project, tree, origin, size, root) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING',
 );
@@ -36,8 +39,8 @@ const saveNote = sql(
    ON CONFLICT (project, tree, size) DO NOTHING`,
 );
 /**
- * Takes the mark away where both trees are signed as they stand. A head that is locked is being moved: the mark stays,
- * and a head that moved meanwhile is judged as it is now, so no growth loses its mark.
+ * Removes the mark if both trees are signed at their current size. A locked head is being moved: the mark
+ * stays. A head that moved meanwhile is judged at its new size, so no growth loses its mark.
  */
 const settle = sql(
   `DELETE FROM grown WHERE project = $1 AND 2 = (SELECT count(*) FROM (
@@ -65,7 +68,10 @@ export const cosignatureSaver =
 
 export interface CheckpointSaverOptions {
   readonly numbers: ProjectNumbers;
-  /** What this data directory has seen signed, and what judges by it; null where nothing is remembered. */
+  /**
+   * The signed heads of this data directory, and the check against them; null if the directory remembers
+   * none.
+   */
   readonly heads: SignedHeads | null;
   readonly remembered: Remembered | null;
 }
@@ -80,7 +86,7 @@ export function checkpointSaver(
     const { origin, size, root } = checkpoint;
     const logs = await assertOurs(database, { project, tree }, checkpoint);
     await remembered?.judge(logs).catch((error: unknown) => {
-      numbers.forget(projectId); // so that whoever uses it next is refused too
+      numbers.forget(projectId); // so that the next use of the project is refused too
       throw error;
     });
     const find = step(noteAt, project, no, size);
@@ -106,11 +112,11 @@ export function checkpointSaver(
 function refuse(origin: string, expected: string, got: string): never {
   throw new GovError(
     'CONFLICT',
-    `checkpoint of ${origin}: expected ${expected}, got ${got}; it is not signed`,
+    `checkpoint of ${origin}: expected ${expected}, got ${got}; gov did not sign it`,
   );
 }
 
-/** Refuses a head that is not of this log, or contradicts what was signed before. */
+/** Refuses a head that is not of this log or that contradicts an earlier signed head. */
 async function assertOurs(database: Database, log: Log, { origin, size, root }: Checkpoint): Promise<Logs> {
   const { project, tree } = log;
   const no = treeNumber(tree);
@@ -131,9 +137,10 @@ async function assertOurs(database: Database, log: Log, { origin, size, root }: 
   }
   const kept = anchors.rows[0];
   if (kept === undefined || kept.size === size) return logs;
-  if (kept.size > newest) refuse(origin, `the head ${kept.size} that was signed before`, `${newest} leaves`);
+  if (kept.size > newest)
+    refuse(origin, `the earlier signed head of ${kept.size} leaves`, `${newest} leaves`);
   if (!(await rootAt(database, log, kept.size)).equals(kept.root)) {
-    refuse(origin, `the root that was signed before at size ${kept.size}`, 'another one');
+    refuse(origin, `the earlier signed root at size ${kept.size}`, 'another root');
   }
   return logs;
 }

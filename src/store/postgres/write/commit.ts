@@ -1,12 +1,14 @@
 /**
- * One commit of one project, in two round trips: (1) lock its heads and look up what the requests name, (2) write
- * everything and COMMIT. In between the requests are planned in memory, one by one, each seeing those before it; what
- * they tell a home is read and planned after that, in three round trips more (`src/store/postgres/effects/to-home.ts`).
+ * One commit of one project, in two round trips: (1) look up under the lock, (2) write everything and COMMIT.
+ * Round trip 1 locks the heads and reads the rows that the requests name. The requests are then planned one
+ * by one in memory, each with those before it. Leaves for a home are read and planned after that, in three
+ * more round trips (`src/store/postgres/effects/to-home.ts`).
  *
- * A crash or a lost connection before COMMIT leaves nothing of the commit, after it everything; which of the two
- * is not known while the answer to (2) is missing: the callers are told STORAGE_FAULT, and repeat by their keys.
- * Several processes take turns by the lock; the heads move by compare-and-swap all the same.
- * Proven by the store suite and `test/store/postgres/processes.test.ts`.
+ * A crash or a lost connection before COMMIT leaves nothing of the commit; after COMMIT it leaves everything.
+ * While the response to (2) is missing, nobody knows which: callers get STORAGE_FAULT and repeat with their
+ * keys. Processes take turns by the lock; the heads still move by compare-and-swap.
+ * Source: PostgreSQL 18, chapter 13.3 (explicit locking).
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';
@@ -24,7 +26,7 @@ import { organizationLookups } from './tenant-facts.ts';
 import { logBeside, planAll } from '../effects/to-home.ts';
 import { step, type Result } from '../connection/wire.ts';
 
-/** Tries of a commit that met others at the same rows. */
+/** Tries of a commit that conflicts with others on the same rows. */
 const tries = 6;
 
 export interface CommitterOptions {
@@ -44,8 +46,8 @@ export class Committer {
   }
 
   /**
-   * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects where none of
-   * them was stored.
+   * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects if it
+   * stored none of them.
    */
   async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     for (let tried = 1; ; tried += 1) {
@@ -66,7 +68,9 @@ export class Committer {
     }
   }
 
-  /** A row that the database refused, or a home that is not to be told, may be any request's: each gets its own commit. */
+  /**
+   * Gives each request its own commit, because any of them may have caused the row or the home to be refused.
+   */
   private async oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
     const settled: Settled[] = [];
     for (const request of requests) {
@@ -82,7 +86,7 @@ export class Committer {
   private async attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     const { database, numberOf, faults } = this.options;
     return before(async () => {
-      // after a lost connection the project is judged anew: another server may answer
+      // after a lost connection the project is checked again: another server may answer
       const project = await numberOf(projectId);
       return database.transaction({ project }, async (transaction) => {
         const { ledger, facts } = await before(async () => {
@@ -90,13 +94,13 @@ export class Committer {
           return this.read(transaction, { project, projectId }, requests);
         });
         const commit = new CommitPlan({ ...this.options, ledger, facts });
-        const { settled, told } = planAll(commit, requests, facts);
+        const { settled, forHomes } = planAll(commit, requests, facts);
         const steps = commit.steps();
-        for (const [home, leaves] of told) {
+        for (const [home, leaves] of forHomes) {
           steps.push(...(await logBeside(transaction, this.options, { projectId: home, leaves })));
         }
-        // looking at homes has left the project's own scope
-        if (told.size > 0) steps.unshift(scoped({ project }));
+        // the look-ups of homes changed the scope
+        if (forHomes.size > 0) steps.unshift(scoped({ project }));
         if (steps.length > 0) {
           await before(async () => faults?.before('write', transaction.backend));
           await transaction.commit(steps).catch((error: unknown) => {
@@ -110,7 +114,10 @@ export class Committer {
     });
   }
 
-  /** Locks the heads, looks up what the requests name, and reads the ledger where another process moved a head. */
+  /**
+   * Locks the heads, looks up the rows that the requests name, and reads the ledger if another process moved
+   * a head.
+   */
   private async read(
     transaction: Transaction,
     { project, projectId }: { readonly project: number; readonly projectId: string },
@@ -136,17 +143,17 @@ export class Committer {
   }
 }
 
-/** What a read made of trouble with the connection. */
+/** The form in which a read reports trouble with the connection. */
 const isFault = (error: unknown): error is GovError =>
   error instanceof GovError && error.code === 'STORAGE_FAULT';
 
-/** The error of something that happened before anything was sent that could be stored. */
+/** An error before the first statement that stores anything. */
 class Unsent extends Error {}
 
-/** The error of a commit. */
+/** An error of a commit. */
 class Sent extends Error {
   constructor(cause: unknown) {
-    super('the commit failed', { cause });
+    super('expected a commit, got an error', { cause });
   }
 }
 

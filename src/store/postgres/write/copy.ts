@@ -1,6 +1,8 @@
 /**
- * Copies what is checked of one project, as of one moment, into the two files of the other engine. The tables have the
- * same columns; only the project's number is another one there. A crash leaves files that nobody opens.
+ * Copies the rows that fsck checks of one project, in one snapshot, into the two files of the SQLite engine.
+ * The tables have the same columns; only the project's number differs. A crash leaves files that nobody
+ * opens.
+ * Proven by `test/store/postgres/write/fsck.test.ts`.
  */
 import { connect, type Connection, type Value } from '../../file/connection.ts';
 import { openHeads } from '../../file/heads.ts';
@@ -18,10 +20,10 @@ import { sql, step, type Sql } from '../connection/wire.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * What no check reads: people and their sessions, kept answers, subjects; the organization is copied by
- * itself. What only the other engine has: which file its keys are in.
+ * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
+ * organization. `key_file` exists only in SQLite: it names the file of keys.
  */
-const left: ReadonlySet<string> = new Set(
+const skippedTables: ReadonlySet<string> = new Set(
   'organization person session installation idempotency subject key_file'.split(' '),
 );
 
@@ -31,7 +33,7 @@ interface Table {
   readonly columns: readonly string[];
 }
 
-/** Tables in the order in which they were made: each refers to those before it only. */
+/** Tables in the order of their creation: each refers only to earlier ones. */
 function tablesOf(db: Connection): Table[] {
   const names = db.prepare<[], { name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
@@ -39,7 +41,7 @@ function tablesOf(db: Connection): Table[] {
   const columns = db.prepare<[string], { name: string }>('SELECT name FROM pragma_table_info(?)');
   return names
     .all()
-    .filter(({ name }) => !left.has(name))
+    .filter(({ name }) => !skippedTables.has(name))
     .map(({ name }) => ({
       name,
       columns: columns.all(name).flatMap((column) => (column.name === 'project' ? [] : [column.name])),
@@ -47,7 +49,7 @@ function tablesOf(db: Connection): Table[] {
 }
 
 /** Columns of texts that people wrote (`src/store/postgres/effects/texts.ts`). */
-const written = new Set([
+const userTexts = new Set([
   'policy.name',
   'policy.description',
   'approval.reason',
@@ -60,9 +62,9 @@ const written = new Set([
   'telemetry_plane.name',
 ]);
 
-/** Rows that are in memory at a time. */
+/** Rows in memory at a time. */
 const rowsAtOnce = 2000;
-/** Of tables whose rows may be large. */
+/** The same, for tables whose rows may be large. */
 const wideRowsAtOnce = 20;
 const wide: ReadonlySet<string> = new Set(['job', 'proof', 'graph_part', 'telemetry_report']);
 
@@ -76,7 +78,7 @@ const atOnce = (name: string): number => (wide.has(name) ? wideRowsAtOnce : rows
 
 const sources = new Map<string, Source>();
 
-/** The tenant is the scope of the transaction: row-level security shows nothing else. */
+/** The scope of the transaction is the tenant: row-level security shows no other rows. */
 function sourceOf({ name, columns }: Table): Source {
   let source = sources.get(name);
   if (source === undefined) {
@@ -97,10 +99,10 @@ const anchors = sql<{ origin: string; size: number; root: Buffer }>(
   'SELECT origin, size, root FROM head_anchor WHERE project = $1',
 );
 
-/** The number that the project has in the copy. */
+/** The number of the project in the copy. */
 const copied = 1;
 
-/** Answers the keys of its subjects, which the caller closes; null where it has none. */
+/** Returns the keys of its subjects, which the caller closes; null if it has none. */
 export async function copyProject(
   database: Database,
   project: number,
@@ -110,8 +112,8 @@ export async function copyProject(
   const db = connect(files.main, { applicationId: mainApplicationId });
   const heads = openHeads(files.heads);
   try {
-    db.pragma('synchronous = OFF'); // a copy that a crash breaks is made anew
-    db.pragma('foreign_keys = OFF'); // rows that refer to nothing are told by the check
+    db.pragma('synchronous = OFF'); // a crash breaks the copy, and the next check makes a new one
+    db.pragma('foreign_keys = OFF'); // the check reports rows that refer to nothing
     migrate(db, mainMigrations);
     return await database.moment({ project }, async (run) => {
       const keys = await copySubjectKeys(project, run);
@@ -141,7 +143,7 @@ const subjectKeys = sql<Row>(
   'SELECT key_id, subject, secret FROM subject_key WHERE project = $1 ORDER BY key_id',
 );
 
-/** In memory alone; null where the project has none. */
+/** Copies the keys into memory only; null if the project has none. */
 async function copySubjectKeys(project: number, run: Transaction['run']): Promise<Connection | null> {
   const [{ rows }] = await run([step(subjectKeys, project)]);
   if (rows.length === 0) return null;
@@ -158,7 +160,7 @@ const organizations = sql<Row>(
   `SELECT ${organizationColumns.join(', ')} FROM organization WHERE organization_id = $1`,
 );
 
-/** After all else: in its scope the other projects of the organization are seen too. */
+/** Runs last: its scope also shows the other projects of the organization. */
 async function copyOrganization(db: Connection, run: Transaction['run']): Promise<void> {
   const id = db.prepare<[], string>('SELECT organization_id FROM project').pluck().get() ?? '';
   const [, { rows }] = await run([scoped({ organizationId: id }), step(organizations, id)]);
@@ -170,9 +172,9 @@ async function copyOrganization(db: Connection, run: Transaction['run']): Promis
   }
 }
 
-/** A value as the other engine keeps it. */
+/** Returns a value in SQLite's form. */
 const valueOf = (column: string, value: Value): Value =>
-  typeof value === 'string' && written.has(column) ? read(value) : value;
+  typeof value === 'string' && userTexts.has(column) ? read(value) : value;
 
 function inserter(db: Connection, { name: table, columns }: Table): (rows: readonly Row[]) => void {
   const names = columns.includes('position') ? columns : ['project', ...columns];

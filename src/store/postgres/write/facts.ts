@@ -1,6 +1,7 @@
 /**
- * What a commit must know before it is planned: looked up in one round trip, under the lock on the project's heads,
- * so that nothing of it changes until COMMIT. Only what its requests name is asked for.
+ * The facts that a commit needs before it is planned: looked up in one round trip, under the lock on the
+ * heads. The facts do not change until COMMIT. The look-ups only ask for rows that the requests name.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { AppendRequest, ExportHolding, StoredPolicy } from '../../port/store.ts';
 import type { Kept } from '../../append/repeats.ts';
@@ -35,7 +36,7 @@ export const noFacts = (): Facts => ({
   ...noSubjectFacts(),
 });
 
-/** The look-ups that these requests need; their steps are to be run in this order. */
+/** Returns the look-ups that these requests need; run their steps in this order. */
 export function lookupsOf(project: number, requests: readonly AppendRequest[]): Lookup[] {
   const effects = requests.flatMap(({ effects: each = [] }) => each);
   const ids = named(requests, effects);
@@ -46,7 +47,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
     lookups.push({
       step: step(statement, ...values),
       take: (rows, facts) => {
-        for (const row of rows) take(row as Row, facts); // rows of this very statement
+        for (const row of rows) take(row as Row, facts); // rows of this statement
       },
     });
   };
@@ -160,13 +161,13 @@ const seals = sql<{ run_id: string }>(
 const snapshots = sql<{ run_id: string }>(
   'SELECT run_id FROM run_snapshot WHERE project = $1 AND run_id = ANY($2::text[])',
 );
-// Locked, because leases are also moved without the lock on the heads.
+// Locked, because leases also move without the lock on the heads.
 const leases = sql<{ job_id: string; lease: string }>(
   `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[]) AND lease IS NOT NULL
    ORDER BY job_id FOR UPDATE`,
 );
 
-/** Which of these are not complete. */
+/** Finds the incomplete ones of these exports. */
 const unfinishedExports = sql<{ export_id: string }>(
   'SELECT export_id FROM export_job WHERE project = $1 AND export_id = ANY($2::text[]) AND completed_ms IS NULL',
 );

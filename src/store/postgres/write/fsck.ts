@@ -1,7 +1,8 @@
 /**
- * Checks a database from the records up, by the very check of the other engine: each project is copied, as of one
- * moment and row by row, into a database file of its own, which `src/store/fsck/run.ts` then judges. One judge for both, at the
- * cost of space for the largest project. Reads only, beside serving processes, under the serving role.
+ * Checks a database from the records up, with the check of the SQLite engine. It copies each project, in one
+ * snapshot and row by row, into a database file, which `src/store/fsck/run.ts` checks. One check serves both
+ * engines, at the cost of space for the largest project. It only reads, while processes serve, and runs under
+ * the serving role.
  * Proven by `test/store/postgres/write/fsck.test.ts`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +21,7 @@ import { problemOf } from '../connection/faults.ts';
 import { sql, step } from '../connection/wire.ts';
 
 export interface PostgresFsckOptions extends Omit<FsckOptions, 'dataDir'>, DatabaseOptions {
-  /** Where copies are made; the system's folder for temporary files where absent. */
+  /** The folder for copies. Default: the system's folder for temporary files. */
   readonly scratch?: string;
 }
 
@@ -30,7 +31,7 @@ const sizes = sql<{ leaves: number }>(
   'SELECT coalesce(sum(size), 0)::int8 AS leaves FROM head WHERE project = $1',
 );
 
-/** Throws STORAGE_FAULT where the database cannot be read, CONFLICT for a role that row-level security does not bind. */
+/** STORAGE_FAULT if the database is unreadable; CONFLICT for a role that row-level security does not bind. */
 export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckReport> {
   const database = new Database(options);
   try {

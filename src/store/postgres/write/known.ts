@@ -1,4 +1,8 @@
-/** What a commit knows before it is planned. `facts.ts` looks it up in one round trip; effects read and change it. */
+/**
+ * The types of the facts of a commit. `facts.ts` looks them up in one round trip; effects read and change
+ * them.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import type { SubjectKey } from '../../erasure/subject-keys.ts';
 import type { MonthTotals } from '../../rules/plane-usage.ts';
 import type { ChallengeState, PlaneOwner, PlaneState } from '../../rules/planes.ts';
@@ -16,20 +20,20 @@ import type { Step } from '../connection/wire.ts';
 export interface SubjectFacts {
   /** Keys that are not destroyed, by subject. */
   readonly subjectKeys: Map<string, readonly SubjectKey[]>;
-  /** Subjects with sealed bodies beside those that an erasure of this commit takes. */
+  /** Subjects with sealed bodies other than those that an erasure of this commit takes. */
   readonly sealedBeside: Set<string>;
-  /** As `SubjectKeyRows.owedOf`. */
+  /** Like `SubjectKeyRows.owedOf`. */
   readonly owed: Map<string, readonly (readonly string[])[]>;
-  /** Subjects that requests of this commit sealed bodies about. */
+  /** Subjects about whom this commit sealed bodies. */
   readonly sealedNow: Set<string>;
-  /** Keys that bodies name whose fields are erased. */
+  /** Secrets of the keys of bodies with erased fields, by key id. */
   readonly secrets: Map<string, Uint8Array>;
 }
 
 export interface TelemetryFacts {
   readonly planes: Map<string, PlaneState>;
   unrevokedPlanes: number;
-  /** By `ownerKey`: which planes have what those that are to be saved have. */
+  /** By `ownerKey`: the planes that own the origins and keys of the planes to be saved. */
   readonly planeOwners: Map<string, PlaneOwner>;
   /** By `placeKey`. */
   readonly links: Map<string, StoredReport['link']>;
@@ -40,25 +44,25 @@ export interface TelemetryFacts {
 }
 
 export interface TenantFacts extends TelemetryFacts {
-  /** Keys that are not revoked. */
+  /** Number of keys that are not revoked. */
   unrevoked: number;
   readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>;
   readonly callers: CallerFacts;
   profile: Profile | null;
-  /** Those of other projects of its organization and environment, among the ones that may be taken. */
+  /** The requested names that other projects of the same organization and environment have. */
   readonly names: Set<string>;
-  /** Digests, in hex, of those to be ended that have not ended. */
+  /** Hex digests of the open sessions among those to be ended. */
   readonly sessions: Set<string>;
   /** Null on a plane. */
   membership: Membership | null;
-  /** Other projects of its organization that are not deleted, oldest first. */
+  /** Other projects of the organization that are not deleted, oldest first. */
   readonly others: LivingProject[];
 }
 
 interface ClientEvent {
   readonly index: number;
   readonly fingerprint: string;
-  /** Null for one of this commit. */
+  /** Null for an event of this commit. */
   readonly eventId: string | null;
 }
 
@@ -72,24 +76,24 @@ export interface Facts extends TenantFacts, SubjectFacts {
   readonly runs: Map<string, RunState>;
   readonly sealed: Set<string>;
   readonly snapshots: Set<string>;
-  /** Leases of jobs in work; their rows are locked. */
+  /** Leases of running jobs; the commit locks their rows. */
   readonly leases: Map<string, string>;
   /** Exports that are not complete. */
   readonly unfinished: Set<string>;
-  /** Of the project, where the commit makes or finishes one. */
+  /** Exports of the project, if the commit creates or finishes one. */
   heldExports: ExportHolding;
   readonly policies: Map<string, PolicyState>;
   /** Whether a version was published, by `versionKey`. */
   readonly versions: Map<string, boolean>;
   active: number;
   readonly approvals: Map<string, ApprovalState>;
-  /** As they are stored, of leaves whose fields are erased, by index. */
+  /** Stored bodies of leaves with erased fields, by index. */
   readonly bodies: Map<number, StoredRow>;
-  /** As `StoreReader.prunedBelow`, where something is pruned. */
+  /** Like `StoreReader.prunedBelow`, if the commit prunes. */
   prunedBelow: number;
 }
 
-/** A look-up, and what its rows say. */
+/** A look-up, and a function that turns its rows into facts. */
 export interface Lookup {
   readonly step: Step;
   readonly take: (rows: readonly unknown[], facts: Facts) => void;

@@ -1,6 +1,9 @@
 /**
- * What a process remembers of a project between commits. It holds as long as both heads are where it left them:
- * whatever it remembers changes only together with a head, in whichever process. Where a head moved, it is read anew.
+ * The state of a project that a process remembers between commits. It is valid while both heads are where
+ * this process left them: no process changes that state without moving a head. If a head moved, the state is
+ * read again.
+ * Source: PostgreSQL 18, chapter 13.3.2 (row-level locks).
+ * Proven by `test/store/postgres/processes.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
@@ -28,7 +31,7 @@ export interface HeadRow {
   readonly last_ms: number;
 }
 
-/** The lock that lets one commit of a project happen at a time, in whichever process. */
+/** The lock that lets one commit of a project run at a time, over all processes. */
 export const lockHeads = sql<HeadRow>(
   'SELECT tree, size, root, last_ms FROM head WHERE project = $1 ORDER BY tree FOR UPDATE',
 );
@@ -41,10 +44,13 @@ export interface BothHeads {
 export function bothHeads(project: number, rows: readonly HeadRow[]): BothHeads {
   const [audit, metering] = rows;
   if (audit?.tree === 0 && metering?.tree === 1) return { audit, metering };
-  throw new GovError('STORAGE_FAULT', `project ${project} has no heads; run fsck`);
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected two heads of project ${project}, got ${rows.length}; run fsck`,
+  );
 }
 
-/** Whether nobody else wrote since. */
+/** Whether no other process wrote since. */
 export const isCurrent = (ledger: Ledger, { audit, metering }: BothHeads): boolean =>
   ledger.audit.size === audit.size && ledger.metering.size === metering.size;
 
@@ -74,7 +80,7 @@ const tileParts = sql<{ tree: number; level: number; n: number; hashes: Buffer }
    ORDER BY w.tree, w.level, w.n, t.part`,
 );
 
-/** Reads a project's state under the lock on its heads. STORAGE_FAULT where heads and tiles disagree. */
+/** Reads a project's state under the lock on its heads. STORAGE_FAULT if heads and tiles disagree. */
 export async function openLedger(
   { run }: Pick<Transaction, 'run'>,
   no: number,
@@ -134,7 +140,7 @@ export async function openLedger(
   };
 }
 
-/** The state of a project that has just been made. */
+/** The state of a new project. */
 export const emptyLedger = (no: number): OpenLedger => ({
   no,
   audit: TileEdge.from(0, () => Buffer.alloc(0)),
@@ -154,7 +160,7 @@ export const emptyLedger = (no: number): OpenLedger => ({
 const periodOf = (row: { month: string; base: string } | undefined): Period | null =>
   row === undefined ? null : { month: row.month, base: baseOf(row.base) };
 
-/** The tiles of the right edge, which lead to the root too. */
+/** Returns the tiles of the right edge, which also lead to the root. */
 function edgeTiles(tree: TreeName, size: number): (TileId & { tree: number })[] {
   const open: TileId[] = [];
   for (let level = 0; 256 ** level <= size; level++) {
@@ -169,11 +175,14 @@ function edgeOf({ tree, size, root }: HeadRow, read: (level: number, index: numb
   const edge = TileEdge.from(size, read);
   if (edge.root().equals(root)) return edge;
   const name = tree === 0 ? 'audit' : 'metering';
-  throw new GovError('STORAGE_FAULT', `the ${name} tiles do not lead to the head at size ${size}; run fsck`);
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected the root of the ${name} head at size ${size}, got another root from the tiles; run fsck`,
+  );
 }
 
 export function totalsOf(size: number, record: string | undefined): Totals {
   if (size === 0) return zeroTotals;
   if (record !== undefined) return (JSON.parse(record) as { totals: Totals }).totals;
-  throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
+  throw new GovError('STORAGE_FAULT', `expected metering leaf ${size - 1}, got no row; run fsck`);
 }

@@ -1,4 +1,7 @@
-/** What requests name, and so must be looked up before they are planned. */
+/**
+ * Collects the ids that requests name, so that one round trip looks them up before planning.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import type { AppendRequest } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';
 

@@ -1,4 +1,7 @@
-/** The plan of one commit: places in the log, rows, effects; what a refused request wanted is taken back. */
+/**
+ * The plan of one commit: positions in the log, rows and effects. A refused request is undone.
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import { GovError } from '../../../contract/problems.ts';
 import { applyEffect } from '../../append/effects.ts';
 import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
@@ -13,7 +16,7 @@ import { CommitRows } from './rows.ts';
 import { Undo } from './undo.ts';
 import type { Step } from '../connection/wire.ts';
 
-/** What became of one request. */
+/** The outcome of one request. */
 export type Settled =
   | { readonly done: true; readonly outcome: AppendOutcome }
   | { readonly done: false; readonly error: unknown };
@@ -23,11 +26,11 @@ export interface PlanOptions {
   readonly random: RandomPool;
   readonly database: Pick<Database, 'seal'>;
   readonly ledger: OpenLedger;
-  /** Changed as the requests are planned. */
+  /** Changes while the requests are planned. */
   readonly facts: Facts;
 }
 
-/** Requests of one project, planned one by one in memory, each seeing those before it. */
+/** Plans requests of one project one by one in memory, each with those before it. */
 export class CommitPlan {
   private readonly ledger: OpenLedger;
   private readonly rows: CommitRows;
@@ -59,7 +62,7 @@ export class CommitPlan {
     });
   }
 
-  /** Plans one request; what is refused leaves nothing. */
+  /** Plans one request; a refused one leaves nothing. */
   plan(request: AppendRequest): Settled {
     try {
       const outcome = this.sequencer.append(request);
@@ -71,15 +74,15 @@ export class CommitPlan {
     }
   }
 
-  /** Everything to be written, once. */
+  /** Returns all steps of the commit; call it once. */
   steps(): Step[] {
     return [...this.written, ...this.rows.steps(this.sequencer.added)];
   }
 
-  /** COMMIT returned. */
+  /** Called after COMMIT returned. */
   settle(): void {
     this.sequencer.settle();
-    this.ledger.runs.clear(); // looked up anew by each commit that names them
+    this.ledger.runs.clear(); // each commit looks up the runs that it names
   }
 
   private write(made: Step): void {
@@ -119,7 +122,7 @@ export class CommitPlan {
         for (const event of clients.values()) {
           if (event.index === index && event.eventId !== null) return event.eventId;
         }
-        throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+        throw new GovError('STORAGE_FAULT', `expected leaf ${index}, got no row; run fsck`);
       },
     };
   }

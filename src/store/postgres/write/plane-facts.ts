@@ -1,6 +1,7 @@
 /**
- * What effects on data planes must know, looked up as the rest of the facts of a commit (`facts.ts`), and the rows that
- * they write (`src/store/rules/planes.ts` judges). Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
+ * Facts for effects on data planes, looked up with the other facts of a commit (`facts.ts`).
+ * `src/store/rules/planes.ts` judges the effects.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import type { Effect } from '../../port/store.ts';
 import { countColumns, countsOf, type CountRow } from '../../rules/epoch-row.ts';
@@ -68,14 +69,14 @@ const monthsOfEpoch = sql<CountRow & { month: string }>(
    WHERE project = $1 AND plane_id = $2 AND epoch = $3`,
 );
 
-/** The look-ups that these effects need, in their order. */
+/** Returns the look-ups that these effects need, in their order. */
 export function telemetryLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const lookups: Lookup[] = [];
   const look = <Row>(wanted: Step<Row>, take: (row: Row, facts: Facts) => void): void => {
     lookups.push({
       step: wanted,
       take: (rows, facts) => {
-        for (const row of rows) take(row as Row, facts); // rows of this very statement
+        for (const row of rows) take(row as Row, facts); // rows of this statement
       },
     });
   };
@@ -132,7 +133,7 @@ const nameArrays = (names: readonly ReportName[]) => [
   textArray(names.map(({ reportId }) => reportId)),
 ];
 
-/** Of planes of any project: each in its scope, which is left again. */
+/** Looks up planes of any project: enters the scope of each text, then leaves it. */
 function ownerLookups(own: number, planes: readonly Readonly<Record<Claim, string>>[]): Lookup[] {
   const enter = (text: string): Lookup => ({ step: scoped({ lookup: text }), take: () => {} });
   const wanted = new Map(
@@ -146,7 +147,7 @@ function ownerLookups(own: number, planes: readonly Readonly<Record<Claim, strin
       step: step(planesWith[claim], text),
       take: ([row], { planeOwners }) => {
         if (row === undefined) return;
-        const { plane_id: planeId, project } = row as { plane_id: string; project: number }; // of this very statement
+        const { plane_id: planeId, project } = row as { plane_id: string; project: number }; // a row of this statement
         planeOwners.set(key, { planeId, isOwn: project === own });
       },
     },

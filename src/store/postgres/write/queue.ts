@@ -1,8 +1,9 @@
 /**
- * Group commit without a timer, for each project: a commit takes what queued while the one before was under way.
- * Projects do not wait for each other but for a connection, and one that floods is refused itself. Refusals are told apart from trouble: a request that is
- * refused is refused alone; where the database cannot be reached, every request of the commit is refused, and the
- * next one tries again, so writing heals by itself.
+ * Group commit without a timer, per project: a commit takes the requests that queued during the previous one.
+ * Projects only wait for each other at the limit of connections. A full queue refuses the newest
+ * request of the project with the most. A refused request is refused alone. If the database is unreachable, every
+ * request of the commit is rejected and the next commit tries again, so writing recovers by itself.
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/crash.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
@@ -28,19 +29,23 @@ export class WriteQueue {
   private count = 0;
   private closed = false;
 
-  /** `commit` is called with requests of one project, never twice at a time for the same one. */
+  /** The queue calls `commit` with requests of one project, and never twice at a time for one project. */
   constructor(commit: Commit) {
     this.commit = commit;
   }
 
-  /** Requests that are not settled yet. */
+  /** How many requests are unsettled. */
   get queued(): number {
     return this.count;
   }
 
-  /** Throws once the store is closing. */
+  /** Throws SHUTTING_DOWN once the store is closing. */
   refuseClosed(): void {
-    if (this.closed) throw new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
+    if (this.closed)
+      throw new GovError(
+        'SHUTTING_DOWN',
+        'expected an open store, got one that is closing; nothing was stored',
+      );
   }
 
   async append(request: AppendRequest): Promise<AppendOutcome> {
@@ -58,13 +63,13 @@ export class WriteQueue {
     });
   }
 
-  /** Settles what is queued, then refuses everything. */
+  /** Settles the queued requests and refuses all later ones. */
   async close(): Promise<void> {
     this.closed = true;
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
-  /** A project is in `waiting` as long as it is worked on. */
+  /** A project stays in `waiting` while its queue runs. */
   private start(projectId: string, first: Queued): void {
     const queue = [first];
     this.waiting.set(projectId, queue);
@@ -73,7 +78,7 @@ export class WriteQueue {
   }
 
   private async run(projectId: string, queue: Queued[]): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve)); // what this turn of the event loop brings
+    await new Promise<void>((resolve) => setImmediate(resolve)); // collect the requests of this turn of the event loop
     while (queue.length > 0) await this.settle(projectId, take(queue));
     this.waiting.delete(projectId);
   }

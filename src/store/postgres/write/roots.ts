@@ -1,4 +1,7 @@
-/** Roots of a log at any of its sizes, out of its tiles. */
+/**
+ * Computes the root of a log at any of its sizes from its tiles. Source: RFC 6962 §2.1; C2SP tlog-tiles.
+ * Proven by `test/store/suite/log/checkpoints.ts`.
+ */
 import { rootFromTiles, rootPlan } from '../../../core/merkle/tile.ts';
 import type { TreeName } from '../../port/store.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -17,7 +20,7 @@ const wantedTiles = sql<{ level: number; n: number; hashes: Buffer }>(
      WHERE project = $1 AND tree = $2 AND level = w.level AND n = w.n OFFSET 0) t ORDER BY w.level, w.n, t.part`,
 );
 
-/** The root of the first `size` leaves. Cost: one read of at most 16 tiles. */
+/** Returns the root of the first `size` leaves, 32 bytes. Cost: one read of at most 16 tiles. */
 export async function rootAt(database: Database, { project, tree }: Log, size: number): Promise<Buffer> {
   const plan = rootPlan(size);
   const [{ rows }] = await database.read({ project }, [

@@ -1,10 +1,14 @@
-/** Rows of one table, inserted by one statement whose arguments are arrays, a column each. */
+/**
+ * Rows of one table, inserted by one statement with one array argument per column.
+ * Source: PostgreSQL 18, chapter 9.19 (`unnest`).
+ * Proven by `test/store/postgres/suite.alone.test.ts`.
+ */
 import { arrayOf, type Cell, type ColumnType } from '../connection/arrays.ts';
 import { sql, step, type Sql, type Step } from '../connection/wire.ts';
 
 type Columns = Readonly<Record<string, ColumnType>>;
 
-/** A statement that inserts the rows of arrays into a table. */
+/** A statement that inserts rows from arrays into a table. */
 export class Table {
   readonly types: readonly ColumnType[];
   private readonly insert: Sql;
@@ -23,7 +27,7 @@ export class Table {
   }
 }
 
-/** Rows for one table; `cut` takes back those of a refused request. */
+/** Rows for one table; `cut` removes the rows of a refused request. */
 export class Rows {
   private readonly table: Table;
   private readonly cells: Cell[][];
@@ -37,7 +41,7 @@ export class Rows {
     return this.cells[0]?.length ?? 0;
   }
 
-  /** `row` has a value for each column, in their order. */
+  /** `row` has one value per column, in their order. */
   add(...row: readonly Cell[]): void {
     for (let at = 0; at < this.cells.length; at++) this.cells[at]?.push(row[at] ?? null);
   }

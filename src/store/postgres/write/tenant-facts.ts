@@ -1,9 +1,12 @@
 /**
- * What effects on tenants must know, looked up as the rest of the facts of a commit (`facts.ts`). Where an effect
- * concerns the organization, the transaction enters its scope as well. A change of a project, what is told to a home, what
- * ends or narrows a credential and what is asked with one also lock the organization's row, before anything else: so no
- * two of its projects take one name at the same time, its homes and credentials stay what they are, and no two
- * transactions wait for each other.
+ * Facts for effects on tenants, looked up with the other facts of a commit (`facts.ts`). If an effect
+ * concerns the organization, the transaction also enters its scope. Some effects also lock the organization's
+ * row before anything else: changes of a project, leaves for a home, changes of a credential, and requests
+ * made with one. The lock keeps two projects of an organization from taking one name. It fixes its homes and
+ * credentials until COMMIT, and no two transactions wait for each other.
+ * Source: PostgreSQL 18, chapter 13.3.2 (row-level locks).
+ * Proven by `test/store/suite/tenancy/homes.ts`, `test/store/suite/tenancy/keys.ts` and
+ * `test/store/postgres/callers.test.ts`.
  */
 import { membershipOf, type LivingProject, type MembershipRow } from '../../rules/homes.ts';
 import type { AppendRequest } from '../../port/store.ts';
@@ -76,7 +79,7 @@ const locking: ReadonlySet<Effect['kind']> = new Set([
 ]);
 const entering: ReadonlySet<Effect['kind']> = new Set(['openSession']);
 
-/** What comes before the lock on the heads: the scope of the organization, and the lock on its row. */
+/** Returns the steps before the lock on the heads: the scope of the organization, and the lock on its row. */
 export function organizationLookups(project: number, requests: readonly AppendRequest[]): Lookup[] {
   const asked = (kinds: ReadonlySet<Effect['kind']>): boolean =>
     requests.some(({ effects = [] }) => effects.some(({ kind }) => kinds.has(kind)));
@@ -85,19 +88,19 @@ export function organizationLookups(project: number, requests: readonly AppendRe
   const enter: Lookup = { step: step(enterOrganization, project), take: () => {} };
   if (!locks) return [enter];
   const take: Lookup['take'] = ([row], facts) => {
-    if (row !== undefined) facts.membership = membershipOf(row as MembershipRow); // a row of this very statement
+    if (row !== undefined) facts.membership = membershipOf(row as MembershipRow); // a row of this statement
   };
   return [enter, { step: step(lockOrganization, project), take }];
 }
 
-/** The look-ups that these effects need besides, in their order. */
+/** Returns the other look-ups that these effects need, in their order. */
 export function tenantLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const lookups: Lookup[] = [];
   const look = <Row>(wanted: Step<Row>, take: (row: Row, facts: Facts) => void): void => {
     lookups.push({
       step: wanted,
       take: (rows, facts) => {
-        for (const row of rows) take(row as Row, facts); // rows of this very statement
+        for (const row of rows) take(row as Row, facts); // rows of this statement
       },
     });
   };

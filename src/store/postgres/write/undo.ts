@@ -1,4 +1,4 @@
-/** What one request changed in memory, and how to take it back when the request is refused. */
+/** Changes that one request made in memory, and how to undo them if the request is refused. */
 export class Undo {
   private steps: (() => void)[] = [];
 
@@ -19,7 +19,7 @@ export class Undo {
     this.add(() => set.delete(value));
   }
 
-  /** False where it is not in the set. */
+  /** Returns false if the set does not have the value. */
   remove<Value>(set: Set<Value>, value: Value): boolean {
     if (!set.delete(value)) return false;
     this.add(() => set.add(value));
@@ -32,12 +32,12 @@ export class Undo {
     this.add(() => map.set(key, before as Value));
   }
 
-  /** The request is accepted. */
+  /** Accepts the request's changes. */
   keep(): void {
     this.steps = [];
   }
 
-  /** The request is refused. */
+  /** Undoes the changes of a refused request. */
   back(): void {
     for (const step of this.steps.splice(0).reverse()) step();
   }

@@ -1,6 +1,7 @@
 /**
- * Approvals: opened with the evaluation that escalated, decided once. Their status is judged by the caller's
- * clock: one that nobody decided is pending until it expires. Proven by `test/store/suite/governance/approvals.ts`.
+ * Approvals: an escalated evaluation opens one, and one decision closes it. The caller's clock decides the
+ * status: without a decision an approval is pending until it expires.
+ * Proven by `test/store/suite/governance/approvals.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { approvalColumns, approvalOf, type ApprovalRow } from '../../rules/approval-row.ts';
@@ -37,7 +38,7 @@ export function approvalReads(
   };
 }
 
-/** One statement for each set of conditions, so that each goes by the index that fits it. */
+/** One statement per set of conditions, so that SQLite chooses the fitting index for each. */
 function pageStatements(db: Connection) {
   const select = (conditions: string) =>
     db.prepare<Value[], ApprovalRow>(
@@ -55,7 +56,9 @@ function pageStatements(db: Connection) {
 type Filter = Parameters<StoreReader['approvals']>[1];
 type Condition = { readonly sql: string; readonly values: readonly Value[] };
 
-/** Which approvals are looked at; none is open for longer than the limit, so what is pending was asked for lately. */
+/**
+ * Limits the rows that are scanned. No approval stays open longer than `openMs`, so pending ones are recent.
+ */
 function extent({ runId, status, atMs }: Filter): Condition {
   if (runId !== undefined) return { sql: 'AND run_id = ?', values: [runId] };
   if (status === 'pending') return { sql: 'AND requested_ms > ?', values: [atMs - openMs] };
@@ -75,7 +78,7 @@ function condition({ status, atMs }: Filter): Condition {
   }
 }
 
-/** The rows of approvals, of the project whose effect is being applied. */
+/** Writes rows of approvals of the current project. */
 export function approvalRows(
   prepare: Prepare,
   current: Current,

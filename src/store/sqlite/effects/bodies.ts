@@ -1,4 +1,10 @@
-/** The rows of bodies that erasure changes, one by one in the transaction of their request. */
+/**
+ * The rows of bodies that an erasure changes, one by one in the transaction of their request. A crash before
+ * COMMIT leaves the values; a crash after it leaves the erased body. Source: SQLite's documentation of
+ * `PRAGMA secure_delete`.
+ * Proven by `test/store/sqlite/effects/faults-subjects.long.test.ts` and
+ * `test/store/sqlite/upkeep/rewrite.long.test.ts`.
+ */
 import { openBody, type BodySeal } from '../../erasure/body-seal.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { keptBody, resealed, type StoredRow } from '../../erasure/erasable-body.ts';
@@ -9,7 +15,7 @@ import { floorSql } from '../../file/pruned.ts';
 import type { Prepare } from '../../file/statement.ts';
 import type { SubjectKeys } from './subject-keys.ts';
 
-/** How bodies are sealed, and what becomes of the keys of their subjects. */
+/** How bodies are sealed, and the keys of their subjects. */
 export interface EffectSealing {
   readonly seal: BodySeal;
   readonly keys: SubjectKeys;
@@ -24,7 +30,7 @@ type BodyRows = Pick<
 const about = `subject s JOIN body ON body.position = ${positionSql('s')}
      WHERE s.project = ? AND s.subject = ? AND body.keys IS NOT NULL`;
 
-/** What is freed is overwritten with zeros, so that nothing of it stays in pages of the file. */
+/** Overwrites freed bytes with zeros, so that no erased value stays in pages of the file. */
 export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: EffectSealing): BodyRows {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');

@@ -1,4 +1,7 @@
-/** Looks credentials up for `src/store/port/caller.ts`, which judges. Proven by `test/store/suite/tenancy/callers.ts`. */
+/**
+ * Looks credentials up for `src/store/port/caller.ts`, which judges them.
+ * Proven by `test/store/suite/tenancy/callers.ts`.
+ */
 import {
   callerKeyOf,
   callerSessionOf,
@@ -9,7 +12,7 @@ import {
 } from '../../port/caller.ts';
 import type { Prepare } from '../../file/statement.ts';
 
-/** Null where it is unknown. */
+/** Returns the caller's state, or null for an unknown credential. */
 export function callerReader(prepare: Prepare): (credential: Credential) => CallerState | null {
   const key = prepare<CallerKeyRow>(
     'find key of caller',

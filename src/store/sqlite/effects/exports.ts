@@ -1,4 +1,7 @@
-/** Exports: what was asked for, and what came of it. Proven by `test/store/suite/governance/exports.ts`. */
+/**
+ * Exports: rows of requested exports and of their results.
+ * Proven by `test/store/suite/governance/exports.ts`.
+ */
 import type { EffectRows } from '../../append/effects.ts';
 import {
   erasableSql,

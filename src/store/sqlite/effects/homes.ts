@@ -1,4 +1,7 @@
-/** Rows of the homes of organizations; `src/store/rules/homes.ts` says which they are. Proven by `test/store/suite/tenancy/homes.ts`. */
+/**
+ * Rows of the homes of organizations; `src/store/rules/homes.ts` defines which projects are homes.
+ * Proven by `test/store/suite/tenancy/homes.ts`.
+ */
 import { homeBeside, membershipOf, type LivingProject, type MembershipRow } from '../../rules/homes.ts';
 import { moveHomes, type TenantRows } from '../../rules/tenants.ts';
 import type { Current } from './current.ts';
@@ -34,7 +37,7 @@ export function homeRows(
   };
 }
 
-/** Lets a project that was just made be home where there was none. */
+/** Makes a new project the home if its organization has none. */
 export function homeMover(prepare: Prepare): (project: number) => void {
   const current: Current = { project: 0 };
   const rows = homeRows(prepare, current);
@@ -44,7 +47,7 @@ export function homeMover(prepare: Prepare): (project: number) => void {
   };
 }
 
-/** The home that a project's changes are told to, null where it is its own or has none. */
+/** Returns the home that receives a project's changes; null if the project is its own home or has none. */
 export function homeFinder(prepare: Prepare): (projectId: string) => string | null {
   const membership = prepare<MembershipRow>(
     'find home of project',

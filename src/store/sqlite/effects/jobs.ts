@@ -1,6 +1,7 @@
 /**
- * Jobs: reads, and the moves of a job's life. A job is due when its retry time or its lease has passed; one
- * column and one index serve both. Projects are served in turn. Times are the caller's. Proven by the store suite.
+ * Jobs: reads, and the transitions of a job's life. Projects take turns. All times are the caller's. A job is
+ * due when its retry time or its lease has passed; one column and one index serve both.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
@@ -13,7 +14,7 @@ import type { Prepare } from '../../file/statement.ts';
 
 const columns = `${jobColumns}, request, result`;
 
-/** The request of a job as it is kept: a larger one only until the job has ended (contract H5). */
+/** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
 export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
 const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 
@@ -54,8 +55,8 @@ export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
 const open = "status IN ('pending', 'processing')";
 
 /**
- * The job that is due longest of the first project above a number that has one due. From project to project by the
- * index; cost: the projects that are passed over because nothing of theirs is due yet.
+ * SQL: finds the first project above a number that has a due job, and its longest due job. Steps from project
+ * to project by the index. Cost: the projects whose jobs are not due yet.
  */
 const dueAbove = (wanted: string): string =>
   `WITH RECURSIVE turn (project) AS (
@@ -68,7 +69,7 @@ const dueAbove = (wanted: string): string =>
        ORDER BY due_ms, created_ms LIMIT 1)
      CROSS JOIN project ON project.project = job.project LIMIT 1`;
 
-/** Whether some job is due; asked before a claim, so that waiting for work writes nothing. */
+/** Whether some job is due. Asked before a claim, so that waiting for work writes nothing. */
 export function dueJobs(db: Connection): (nowMs: number) => boolean {
   const due = db.prepare<Value[]>(dueAbove('1'));
   return (nowMs) => due.get(0, nowMs) !== undefined;
@@ -95,7 +96,7 @@ interface DueRow extends JobRow<QueuedType> {
   attempts_before: number;
 }
 
-/** The statements that move jobs; each move is one transaction. */
+/** The statements of a job's transitions; each transition is one transaction. */
 export function jobMoves(prepare: Prepare): JobMoves {
   return { claim: claimer(prepare), ...holder(prepare), retry: retrier(prepare) };
 }
@@ -116,7 +117,7 @@ function claimer(prepare: Prepare): JobMoves['claim'] {
        request = ${keptRequestSql}
      WHERE project = ? AND job_id = ?`,
   );
-  let served = 0; // the project
+  let served = 0; // number of the project served last
   const next = (nowMs: number): DueRow | undefined => due.get(served, nowMs) ?? due.get(0, nowMs);
   return (nowMs, lease) => {
     for (let row = next(nowMs); row !== undefined; row = next(nowMs)) {
@@ -159,7 +160,7 @@ function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
     renew: (project, jobId, { token, untilMs }) => renew.run(untilMs, project, jobId, token).changes === 1,
     fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const summary = errorSummary.slice(0, limits.jobErrorChars);
-      // Without the lease the job is another worker's: nothing to do.
+      // Without the lease the job belongs to another worker: nothing changes.
       if (retryAtMs === null) fail.run(atMs, summary, project, jobId, lease);
       else putBack.run(retryAtMs, isExcused ? 1 : 0, summary, project, jobId, lease);
     },
@@ -180,19 +181,19 @@ function retrier(prepare: Prepare): JobMoves['retry'] {
   );
   return (project, jobId, atMs) => {
     const row = find.get(project, jobId);
-    if (row === undefined) throw new GovError('NOT_FOUND', `no job ${jobId}`);
+    if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
     if (row.status !== 'failed') {
-      throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, but ${jobId} is ${row.status}`);
+      throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
     }
     if (row.request === null) {
       throw new GovError(
         'JOB_PAYLOAD_UNAVAILABLE',
-        `the request of job ${jobId} is no longer kept; send it anew`,
+        `expected a stored request, got job ${jobId} without one; send the request again`,
       );
     }
     retry.run(atMs, project, jobId);
     const after = find.get(project, jobId);
-    if (after === undefined) throw new Error(`job ${jobId} vanished inside a transaction`);
+    if (after === undefined) throw new Error(`expected job ${jobId} after its update, got no row`);
     return jobOf(after);
   };
 }

@@ -1,6 +1,8 @@
 /**
- * New tenants, uses of credentials, the installation's own row. A tenant is judged before anything of it is written.
- * Proven by `test/store/suite/tenancy/tenants.ts`, `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/keys.ts`.
+ * Creates tenants, records uses of credentials, and claims the installation's own row. A tenant is judged
+ * before its first row is written. A crash before COMMIT leaves nothing of it.
+ * Proven by `test/store/suite/tenancy/tenants.ts`, `test/store/suite/tenancy/projects.ts` and
+ * `test/store/suite/tenancy/keys.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { NewTenant, StoredOrganization, StoredProject, StoredUser, Use } from '../../port/store.ts';
@@ -16,11 +18,11 @@ import { insertInto, type Prepare } from '../../file/statement.ts';
 import { keyInsert } from './tenants.ts';
 
 export interface TenantTasks {
-  /** Refuses a tenant that cannot be made, by look-ups alone. */
+  /** Refuses a tenant that cannot be created; only looks rows up. */
   judge(tenant: NewTenant): void;
-  /** All rows but the logs, which are empty then. */
+  /** Writes all rows except the leaves; the logs are empty. */
   create(tenant: NewTenant): void;
-  /** The project whose log is told what changes of this one, null where there is none beside it. */
+  /** Returns the project whose log receives this one's changes; null if the project has no other home. */
   homeBeside(projectId: string): string | null;
   claim(text: string): string;
   used(uses: readonly Use[]): void;
@@ -28,7 +30,7 @@ export interface TenantTasks {
 
 export interface TenantTaskParts {
   readonly prepare: Prepare;
-  /** A new project with empty logs; answers its number. */
+  /** Creates a project with empty logs and returns its number. */
   readonly createProject: (project: Project) => number;
 }
 
@@ -83,7 +85,7 @@ function judgment(prepare: Prepare): (tenant: NewTenant) => void {
   };
 }
 
-/** Whether each project is new, and gets a number. */
+/** Checks that each project is new and can get a number. */
 function numberJudgment(prepare: Prepare): (projects: NewTenant['projects']) => void {
   const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
   const newest = prepare<{ no: number | null }>('newest project', 'SELECT max(project) AS no FROM project');
@@ -91,13 +93,13 @@ function numberJudgment(prepare: Prepare): (projects: NewTenant['projects']) => 
     for (const { stored } of projects) {
       const { projectId } = stored.project;
       if (known.get(projectId) === undefined) continue;
-      throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+      throw new GovError('CONFLICT', `expected a new project, got ${projectId}, which exists`);
     }
     if ((newest.get()?.no ?? 0) + projects.length <= maxProject) return;
     throw new GovError(
       'CONFLICT',
       `expected at most ${maxProject} projects in one database file, got one more; ` +
-        'the operator of the service may move it to PostgreSQL',
+        'the operator of the service can move it to PostgreSQL',
     );
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The rows of effects on data planes, of the project whose effect is being applied; `src/store/rules/planes.ts` judges.
+ * The rows of effects on data planes of the current project; `src/store/rules/planes.ts` judges the effects.
  * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import type { MonthTotals } from '../../rules/plane-usage.ts';
@@ -40,7 +40,7 @@ function planeRows(
     'count planes',
     'SELECT count(*) AS n FROM telemetry_plane WHERE project = ? AND revoked_ms IS NULL',
   );
-  // What a plane has is its own, whatever the project.
+  // The origins and keys of a plane are unique over all projects.
   const owner = (column: string) =>
     prepare<{ planeId: string; project: number }>(
       `find plane of ${column}`,
@@ -143,7 +143,7 @@ function countRows(prepare: Prepare, current: Current): Of<'monthsOf' | 'saveMon
     'SELECT 1 AS found FROM telemetry_usage WHERE project = ? AND month = ?',
   );
   const begin = insertInto(prepare, 'telemetry_usage', ['project', 'month', ...countColumns]);
-  // a number is bound as a double, which would make the sum one
+  // SQLite binds a number as a double; without the CAST the sum would be a double too
   const add = prepare(
     'add units of planes',
     `UPDATE telemetry_usage SET ${countColumns.map((column) => `${column} = ${column} + CAST(? AS INTEGER)`).join(', ')}

@@ -1,4 +1,7 @@
-/** Reads of policies, their versions, and the risk router's configuration. Proven by `test/store/suite/governance/policies.ts`. */
+/**
+ * Reads of policies, their versions, and the risk router's configuration.
+ * Proven by `test/store/suite/governance/policies.ts`.
+ */
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { newestReader } from '../read/newest.ts';
@@ -30,7 +33,7 @@ type PolicyReads = Pick<
 export function policyReads(db: Connection, numberOf: ProjectNumber): PolicyReads {
   const config = db.prepare<Value[], string>('SELECT config FROM risk_config WHERE project = ?').pluck();
   const newest = newestReader(db);
-  // one read transaction, as below
+  // one read transaction, for the same reason as `atOnce`
   const configured = db.transaction((project: number) => ({
     config: config.get(project) ?? null,
     configIndex: newest(project, 'gov.config/1'),
@@ -91,7 +94,7 @@ const endOfVersions = Number.MAX_SAFE_INTEGER;
 
 type ActiveRow = Omit<ActivePolicy, 'published'> & { readonly published: number };
 
-/** What evaluations work with. Cost: about 5 µs a policy. */
+/** Reads the policies that evaluations use. Cost: about 5 µs a policy. */
 function evaluatedRows(
   db: Connection,
   numberOf: ProjectNumber,
@@ -109,7 +112,7 @@ function evaluatedRows(
     rows
       .map((row) => ({ ...row, published: row.published === 1 }))
       .toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));
-  // one read transaction: the index is that of the change after which these policies are in force
+  // one read transaction: the index is that of the policy change that put these policies in force
   const atOnce = db.transaction((project: number) => ({
     rows: active.all(project),
     policyIndex: newest(project, 'gov.policy/1'),

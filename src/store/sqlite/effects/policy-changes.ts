@@ -1,4 +1,7 @@
-/** The rows of policy changes, of the project whose effect is being applied. Proven by `test/store/suite/governance/policies.ts`. */
+/**
+ * The rows of policy changes of the current project.
+ * Proven by `test/store/suite/governance/policies.ts`.
+ */
 import type { EffectRows } from '../../append/effects.ts';
 import type { StoredPolicy } from '../../port/store.ts';
 import type { Current } from './current.ts';

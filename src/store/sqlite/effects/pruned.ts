@@ -1,10 +1,13 @@
-/** The rows that go when events are pruned. */
+/**
+ * Deletes the rows of pruned events. A crash before COMMIT leaves all of them; a crash after it leaves none.
+ * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
 
-/** Drops the events of [from, to), which a gov.prune/1 leaf covers: the triggers see to that. */
+/** Deletes the events of [from, to). The triggers require that a gov.prune/1 leaf covers them. */
 export type DropPruned = (project: number, range: { readonly from: number; readonly to: number }) => void;
 
 export function prunedDropper(prepare: Prepare): DropPruned {
@@ -30,7 +33,7 @@ export function prunedDropper(prepare: Prepare): DropPruned {
   const newest = `(SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)`;
   const results = prepare(
     'withdraw results of pruned runs',
-    // those that an erasure withdrew too: what it names is gone, and shows nothing any more
+    // includes results that an erasure withdrew: the leaf that they name is pruned and shows nothing any more
     `UPDATE job SET result = ${newest} WHERE project = ? AND type = 'replay' AND status = 'completed' AND result <> ${newest}
        AND (run_id IN (SELECT run_id ${within}) OR (${comparesSql} AND EXISTS (SELECT 1 ${within}
          AND instr(job.request, '{"compareRunId":' || json_quote(run.run_id)) = 1)))`,

@@ -1,4 +1,8 @@
-/** The rows of effects, read and written one by one in the transaction of their request; `src/store/append/effects.ts` judges. */
+/**
+ * The rows of effects, read and written one by one in the transaction of their request.
+ * `src/store/append/effects.ts` judges the effects. A crash before COMMIT leaves none of these rows.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
+ */
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
 import type { Assigned } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';
@@ -12,7 +16,10 @@ import { tenantRows } from './tenants.ts';
 import { withdrawer } from './withdrawn.ts';
 import type { Current } from './current.ts';
 
-/** Applies one effect of a request, whose leaves have their places, for the project with this number. */
+/**
+ * Applies one effect of a request to the project with this number. The leaves of the request are already
+ * assigned.
+ */
 export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
 
 export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWriter {

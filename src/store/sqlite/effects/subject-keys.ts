@@ -1,9 +1,11 @@
 /**
- * The keys of subjects as the writer needs them. New keys are durable before the commit of the bodies that they seal;
- * what an erasure destroys is locked before the commit of its leaf, which fails where another program holds the file, and
- * destroyed after it, before anybody is answered. A crash between the two leaves an unused key, or one that
- * `openOwnSubjects` destroys: the log says so in `erased_key`.
- * Proven by `test/store/erasure/subject-keys.test.ts` and `test/store/sqlite/effects/faults-subjects.long.test.ts`.
+ * The keys of subjects in the writer. New keys are durable before the commit of the bodies that they seal. An
+ * erasure locks its keys before the commit of its leaf, which fails if another program holds the file. It
+ * destroys them after that commit, before the caller gets a response. A crash between the two leaves an
+ * unused key, or a key that the log names in `erased_key`; `openOwnSubjects` then destroys it at the next
+ * start.
+ * Proven by `test/store/erasure/subject-keys.test.ts` and
+ * `test/store/sqlite/effects/faults-subjects.long.test.ts`.
  */
 import { inOrder, newSubjectKey, type SubjectKey, type SubjectKeyRows } from '../../erasure/subject-keys.ts';
 import type { Connection } from '../../file/connection.ts';
@@ -17,44 +19,45 @@ import {
   type KeyDestroyer,
 } from '../../file/subjects.ts';
 
-/** Keys that are held in memory: some 3 MB. */
+/** Keys cached in memory: about 3 MB. */
 const heldKeys = 10_000;
 
 export interface SubjectKeys {
-  /** What a body about these subjects is sealed with; makes the keys that are missing. */
+  /** Returns the keys that seal a body about these subjects; creates missing keys. */
   of(project: number, subjects: readonly string[]): readonly SubjectKey[];
-  /** By their ids; null for one that is destroyed, or not there. */
+  /** Finds a key by its id; null if it is destroyed or missing. */
   readonly find: (keyId: string) => SubjectKey | null;
-  /** Makes new keys durable, and writes zeros over those that go, which `destroy` commits. */
+  /** Makes new keys durable. Overwrites doomed keys with zeros in a transaction that `destroy` commits. */
   flush(): void;
-  /** The transaction of the log ended, durably or not. */
+  /** Called when the transaction of the log has ended: `settle` if it is durable, `forget` if it is not. */
   settle(): void;
   forget(): void;
   /**
-   * Destroys what the log says is destroyed by now; false where a reader holds an older state of the file, so that it is
-   * to be called again, and once after a start. Throws what a statement throws, and goes on the next time.
+   * Destroys the keys that the log says are destroyed. False if a reader holds an older state of the file:
+   * call it again; also call it once after a start. Throws what a statement throws, and continues at the next
+   * call.
    */
   destroy(): boolean;
   rows(current: { readonly project: number }): Omit<SubjectKeyRows, 'hasSealed' | 'owedOf'> & {
-    /** Whether a body that is about to be stored is sealed with the key of a subject. */
+    /** Whether a body that waits to be stored is sealed with a key of the subject. */
     isUsed(subject: string): boolean;
   };
 }
 
-interface Made extends SubjectKey {
+interface NewKey extends SubjectKey {
   readonly project: number;
   readonly subject: string;
 }
 
 interface Parts {
-  /** Of the log, and of the file of keys. */
+  /** Prepares statements on the database of the log; `prepareKeys` on the file of keys. */
   readonly prepare: Prepare;
   readonly prepareKeys: Prepare;
-  /** Drops what was derived from keys. */
+  /** Drops values derived from keys. */
   readonly forgetDerived: () => void;
 }
 
-/** `subjects`: the file of keys. */
+/** `subjects`: the connection to the file of keys. */
 export function subjectKeys(subjects: Connection, parts: Parts): SubjectKeys {
   const doomed = new Doomed(subjects, parts);
   const keys = new KeyMaker(subjects, parts, (keyId) => doomed.has(keyId));
@@ -88,11 +91,11 @@ export function subjectKeys(subjects: Connection, parts: Parts): SubjectKeys {
   };
 }
 
-/** Keys that an erasure destroys, if it was stored. */
+/** The keys that an erasure destroys once it is stored. */
 class Doomed {
-  /** With their projects. */
+  /** Key id → project. */
   private readonly ids = new Map<string, number>();
-  /** Whether the file and its write-ahead log hold none of what was destroyed; of one that was opened nobody knows. */
+  /** Whether the file and its write-ahead log hold no destroyed key. Unknown, so false, after opening. */
   private isCut = false;
   private isBegun = false;
   private readonly subjects: Connection;
@@ -117,7 +120,7 @@ class Doomed {
     }
   }
 
-  /** Whether the log says so; of an erasure that was refused it does not. */
+  /** Whether the log names the key; it does not name keys of a refused erasure. */
   has(keyId: string): boolean {
     const project = this.ids.get(keyId);
     return project !== undefined && this.find.get(project, keyId) !== undefined;
@@ -135,10 +138,10 @@ class Doomed {
     this.isBegun = false;
   }
 
-  /** Outside of a transaction of the log; false where there was nothing to destroy. */
+  /** Runs outside a transaction of the log. False if there was nothing to destroy. */
   destroy(): boolean {
     if (this.ids.size === 0) return false;
-    if (!this.isBegun) this.begin(); // again
+    if (!this.isBegun) this.begin(); // a second try
     if (this.isBegun) {
       this.isBegun = false;
       this.isCut = false;
@@ -154,12 +157,12 @@ class Doomed {
   }
 }
 
-/** Keys of subjects, by project and subject, and those that this commit makes. */
+/** Keys of subjects, by project and subject, and the new keys of this commit. */
 class KeyMaker {
-  /** Ids of keys that requests of this commit sealed with. */
+  /** Ids of the keys that sealed bodies of this commit. */
   readonly used = new Set<string>();
   private readonly held = new Map<string, SubjectKey>();
-  private made: Made[] = [];
+  private made: NewKey[] = [];
   private readonly isErased: (keyId: string) => boolean;
   private readonly subjects: Connection;
   private readonly statements: Record<'begin' | 'insert' | 'commit', Statement>;
@@ -185,7 +188,7 @@ class KeyMaker {
     return keys;
   }
 
-  /** Ids of all that are there, or about to be. */
+  /** Ids of all stored and new keys. */
   allOf(project: number, subject: string): string[] {
     const stored = this.find(project, subject).map(({ id }) => id);
     const made = this.made.flatMap((key) =>
@@ -236,7 +239,7 @@ class KeyMaker {
 
 const none: readonly SubjectKey[] = [];
 
-/** Without a master key. */
+/** Used without a master key. */
 export const noSubjectKeys: SubjectKeys = {
   of: () => none,
   find: () => null,

@@ -1,4 +1,7 @@
-/** Writes beside the log: projects, keys, jobs, checkpoints, staged graph rows, and what is swept. */
+/**
+ * Writes outside the log: projects, keys, jobs, checkpoints, staged graph rows, and sweeps of old rows.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
@@ -14,7 +17,7 @@ import type { Prepare } from '../../file/statement.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Rows swept in one transaction. */
+/** Rows deleted in one transaction. */
 const sweepRows = 1000;
 
 export interface Note {
@@ -31,20 +34,20 @@ export interface Cosigned {
 }
 
 export interface TaskStatements extends ExportTasks {
-  /** With empty logs; answers its number. */
+  /** Creates a project with empty logs and returns its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   saveCosignatures(project: number, cosigned: Cosigned): void;
   readonly dropPruned: DropPruned;
-  /** Drops the requests of jobs that ended long ago. */
+  /** Deletes the requests of jobs that ended longer ago than `limits.jobRequestDays`. */
   sweepRequests(nowMs: number): void;
-  /** Drops sessions that ran out long ago. */
+  /** Deletes sessions that expired longer ago than `sessionKeptMs`. */
   sweepSessions(nowMs: number): void;
-  /** Drops some kept answers that are past their time; false once nothing is left. */
+  /** Deletes some of the expired stored responses; false once none is left. */
   sweepAnswers(nowMs: number): boolean;
-  /** Drops rows of graphs that were never logged. */
+  /** Deletes graph rows that were never logged. */
   sweepStaged(): void;
 }
 
@@ -91,10 +94,10 @@ function projectTasks(
   return {
     createProject: ({ projectId, organizationId, environment, auditOrigin, meteringOrigin }) => {
       if (known.get(projectId) !== undefined) {
-        throw new GovError('CONFLICT', `expected a new project, but ${projectId} exists`);
+        throw new GovError('CONFLICT', `expected a new project, got ${projectId}, which exists`);
       }
       const row = project.get(projectId, organizationId, environment, auditOrigin, meteringOrigin);
-      if (row === undefined) throw new Error(`expected a number for ${projectId}, got none`);
+      if (row === undefined) throw new Error(`expected a number for ${projectId}, got no row`);
       for (const tree of [0, 1]) head.run(row.project, tree, emptyRoot);
       return row.project;
     },
@@ -116,7 +119,7 @@ function projectTasks(
 function sweepTasks(
   prepare: Prepare,
 ): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepStaged'> {
-  // Answers are numbered in the order of their time, near enough: the oldest come first.
+  // Response numbers roughly follow their time: the oldest come first.
   const answers = prepare(
     'sweep answers',
     `DELETE FROM idempotency WHERE at_ms < ?

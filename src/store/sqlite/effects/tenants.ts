@@ -1,6 +1,8 @@
 /**
- * The rows of effects on tenants, of the project whose effect is being applied, and of its organization; `src/store/rules/tenants.ts`
- * judges. Proven by `test/store/suite/tenancy/keys.ts`, `test/store/suite/tenancy/projects.ts` and `tenants.ts`.
+ * The rows of effects on tenants: on the current project and its organization. `src/store/rules/tenants.ts`
+ * judges the effects.
+ * Proven by `test/store/suite/tenancy/keys.ts`, `test/store/suite/tenancy/projects.ts` and
+ * `test/store/suite/tenancy/tenants.ts`.
  */
 import type { ApiKeyRow } from '../../port/store.ts';
 import { keyColumns, keyValues, quotasOf, sessionColumns, type ProfileRow } from '../../rules/tenant-row.ts';
@@ -11,7 +13,7 @@ import { homeRows } from './homes.ts';
 import { insertInto, type Prepare } from '../../file/statement.ts';
 import { telemetryRows } from './planes.ts';
 
-/** Inserts a key that is new. */
+/** Inserts a new key. */
 export function keyInsert(prepare: Prepare): (project: number, key: ApiKeyRow) => void {
   const insert = insertInto(prepare, 'api_key', ['project', ...keyColumns]);
   return (project, key) => {

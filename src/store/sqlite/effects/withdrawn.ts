@@ -1,11 +1,14 @@
-/** Copies of erased values, taken in the transaction of the erasure. */
+/**
+ * Removes copies of erased values from jobs and stored responses, in the transaction of the erasure.
+ * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
 import type { Current } from './current.ts';
 import type { Prepare } from '../../file/statement.ts';
 
-/** Cost: a scan of the jobs of the project, and of its kept answers where decisions lose values. */
+/** Cost: a scan of the project's jobs, and of its stored responses if decisions lose values. */
 export function withdrawer(prepare: Prepare, current: Current): Pick<EffectRows, 'withdrawCopies'> {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');

@@ -1,5 +1,5 @@
 /**
- * Reads of what was decided: found by look-ups in `decided`, read from the log and checked like every leaf.
+ * Reads of decisions: looks them up in `decided`, reads them from the log and checks them like every leaf.
  * Proven by `test/store/suite/log/decided.ts`.
  */
 import type { IndexedLeaf, StoreReader } from '../../port/store.ts';
@@ -12,11 +12,11 @@ import { altered } from '../../append/altered.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './leaves.ts';
 import { subjectReader } from '../../file/subjects.ts';
 
-/** SQL: index of the newest evaluation of the run in row `run`, or NULL. */
+/** SQL: the index of the newest evaluation of the run in row `run`, or NULL. */
 export const newestEvaluationSql = `(SELECT max(d.idx) FROM decided d
   WHERE d.project = run.project AND d.type = ${typeNumbers['gov.evaluation/1']} AND d.run_id = run.run_id)`;
 
-/** What came out of an evaluation, from its leaf. Cost: 10 µs. */
+/** Returns the combined decision of an evaluation, from its leaf. Cost: 10 µs. */
 export function combinedReader(db: Connection): (project: number, index: number) => string {
   const select = db.prepare<Value[], LeafRow>(
     'SELECT idx, record, NULL AS disclosures FROM leaf WHERE position = ?',
@@ -26,7 +26,8 @@ export function combinedReader(db: Connection): (project: number, index: number)
     const row = select.get(positionOf(project, index)) ?? { idx: index, record: null, disclosures: null };
     const [leaf] = check(project, 'audit', [row]);
     const { combined } = JSON.parse(leaf?.record ?? '{}') as { combined?: unknown };
-    if (typeof combined !== 'string') throw altered('audit', index, 'is no evaluation, as its index says');
+    if (typeof combined !== 'string')
+      throw altered('audit', index, 'is not an evaluation, as the index of decisions says');
     return combined;
   };
 }
@@ -87,8 +88,8 @@ export function decidedReads(
 const endOfIndexes = Number.MAX_SAFE_INTEGER;
 
 /**
- * Leaves that are what was logged, and what the index says: of this type, naming this id or run. Clear members
- * of a record match patterns without quotes or backslashes, so their text stands in it as it is.
+ * Checks that leaves match the log and the index: they have this type and name this id or run. Clear members
+ * of a record match patterns without quotes or backslashes, so the text search finds them unescaped.
  */
 function indexedChecker(db: Connection) {
   const check = leafChecker(db);
@@ -103,6 +104,10 @@ function indexedChecker(db: Connection) {
         !record.includes(`"type":"${type}"`) || (named !== undefined && !record.includes(`"${named}"`)),
     );
     if (other === undefined) return leaves;
-    throw altered('audit', other.index, `is no ${type} of ${named ?? 'any run'}, as its index says`);
+    throw altered(
+      'audit',
+      other.index,
+      `is not a ${type} of ${named ?? 'any run'}, as the index of decisions says`,
+    );
   };
 }

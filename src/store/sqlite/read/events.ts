@@ -1,6 +1,7 @@
 /**
- * Reads of events. A run's events are narrow rows in `runSeq` order, which is index order as well; what scans
- * them goes in steps, and lets the event loop turn between two of them. Proven by the store suite.
+ * Reads of events. A run's events are narrow rows in `runSeq` order, which is also index order. Scans run in
+ * steps and yield to the event loop between two steps.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreReader } from '../../port/store.ts';
@@ -11,7 +12,7 @@ import { boundsReader, factsReader, isUnbounded, someWithin, type Bounds, type R
 import { positionOf, positionSql } from '../../file/position.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './leaves.ts';
 
-/** Rows looked at between two turns of the event loop: narrow ones (10 ms), records (10 ms). */
+/** Rows per step between two turns of the event loop: narrow rows (10 ms), records (10 ms). */
 const narrowStep = 50_000;
 const recordStep = 2000;
 
@@ -55,12 +56,13 @@ export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads 
   };
 }
 
-/** How many of a run's events have an index below a given one. */
+/** Returns how many of a run's events have an index below the given one. */
 type SeqBelow = (project: number, run: RunFacts, index: number) => number;
 
 /**
- * Both orders agree, so the place is searched for: by turns where an even spread of the run's events would have it,
- * and in the middle. Cost: 2-4 rows for a run that grew evenly, 2 log2 n for any other.
+ * `runSeq` and index rise together, so a search finds the position. It alternates between a guess from an
+ * even spread of the run's events and the middle. Cost: 2-4 rows for a run that grew evenly, 2 log2 n for any
+ * other.
  */
 function seqFinder(db: Connection): SeqBelow {
   const indexOf = db
@@ -68,7 +70,7 @@ function seqFinder(db: Connection): SeqBelow {
     .pluck();
   return (project, run, index) => {
     if (index > run.lastIndex) return run.events;
-    // Events below `low` lie under the index, those from `high` on do not.
+    // Events before `low` have a smaller index; events from `high` on do not.
     let [low, high] = [0, run.events - 1];
     let [under, over] = [0, run.lastIndex];
     for (let even = true; low < high; even = !even) {
@@ -131,10 +133,13 @@ interface Wanted {
   readonly to: number;
 }
 
-/** Summaries of blocks that are looked at in one statement: 2 ms. */
+/** Summaries of blocks per statement: 2 ms. */
 const blockStep = 10_000;
 
-/** Where events within the bounds may be, in order: blocks by their summaries, and the open block, which has none. */
+/**
+ * Yields, in order, the ranges that can hold matching events: blocks by their summaries, and the open block,
+ * which has none.
+ */
 function rangeFinder(
   db: Connection,
 ): (wanted: Wanted) => AsyncIterable<readonly [start: number, end: number]> {
@@ -170,13 +175,13 @@ function rangeFinder(
   };
 }
 
-/** Events of the whole project after an index, in index order. */
+/** Reads events of the whole project after an index, in index order. */
 function projectTail(db: Connection, numberOf: ProjectNumber) {
   const headSize = db
     .prepare<Value[], number>('SELECT size FROM head WHERE project = ? AND tree = 0')
     .pluck();
-  // Clear members of a record match patterns without quotes or backslashes, and `type` is its last member, so
-  // text comparison finds exactly what parsing would.
+  // Clear members of a record match patterns without quotes or backslashes, and `type` is its last member.
+  // Text comparison therefore finds exactly the records that parsing would find.
   const ending = '"type":"gov.event/1"}';
   const select = db.prepare<Value[], LeafRow>(
     `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf

@@ -1,4 +1,7 @@
-/** Event filters as bounds that columns compare with, and the narrow facts of a run that reads start from. */
+/**
+ * Turns event filters into bounds for columns, and reads the few columns of a run that reads start from.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { endOfTime } from '../../port/bounds.ts';
 import type { EventFilter } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
@@ -9,11 +12,11 @@ export interface Bounds {
   readonly times: readonly [low: number, high: number];
 }
 
-/** Whether every event is within. */
+/** Whether the bounds include every event. */
 export const isUnbounded = ({ types, times }: Bounds): boolean =>
   types[0] === 0 && types[1] === endOfTime && times[0] === 0 && times[1] === endOfTime;
 
-/** The bounds of a filter in a project; null where nothing can match. */
+/** Returns the bounds of a filter in a project; null if nothing can match. */
 export type BoundsOf = (project: number, filter: EventFilter) => Bounds | null;
 
 export function boundsReader(db: Connection): BoundsOf {
@@ -46,7 +49,7 @@ export function factsReader(db: Connection): FactsOf {
   return (project, runId) => select.get(project, runId) ?? null;
 }
 
-/** Whether some of a run's events can lie in the times, and whether all do. */
+/** Whether some of a run's events can lie within the times, and whether all do. */
 export const someWithin = ({ firstMs, lastMs }: RunFacts, [start, end]: Bounds['times']): boolean =>
   firstMs <= end && lastMs >= start;
 export const allWithin = ({ firstMs, lastMs }: RunFacts, [start, end]: Bounds['times']): boolean =>

@@ -1,8 +1,8 @@
 /**
- * Reads of projects, trees and leaves. A record is served only when its hash is the one in the tiles, and a
- * disclosure only when the record commits to it, alone or with all others as one text (`committedOf`), so what was altered
- * below SQL is never passed on.
- * Proven by the store suite and `test/store/fsck/tamper.test.ts`.
+ * Reads of projects, trees and leaves, each checked before it is returned. Source: RFC 6962 §2.1. A record is
+ * returned only if its hash equals the one in the tiles. A disclosure is returned only if the record commits
+ * to it, alone or with all others as one text (`committedOf`). Changes below SQL therefore never pass.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/fsck/tamper.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { leafHash } from '../../../core/merkle/tree.ts';
@@ -23,20 +23,20 @@ import { floorReader } from '../../file/pruned.ts';
 import { leafHashReader, tileReader } from '../../file/tiles.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
 
-/** A leaf as the tables have it; `record` is null where the row is missing. */
+/** A leaf as the tables store it; `record` is null if the row is missing. */
 export interface LeafRow {
   idx: number;
   record: string | null;
   disclosures: string | null;
-  /** Absent where bodies were not asked for, as `keys`. */
+  /** Absent if the caller did not ask for bodies, like `keys`. */
   erased?: string | null;
   keys?: string | null;
 }
 
-/** The number of a project; NOT_FOUND without such a project. */
+/** Returns the number of a project; NOT_FOUND for an unknown project. */
 export type ProjectNumber = (projectId: string) => number;
 
-/** Numbers kept in memory: about 10 MB. */
+/** Numbers cached in memory: about 10 MB. */
 const heldNumbers = 100_000;
 
 export function projectNumbers(db: Connection): ProjectNumber {
@@ -51,7 +51,10 @@ export function projectNumbers(db: Connection): ProjectNumber {
   };
 }
 
-/** Turns rows into leaves; STORAGE_FAULT with the position where a record or a body is not what was logged. */
+/**
+ * Turns rows into leaves. Throws STORAGE_FAULT with the position if a record or a body is not what was
+ * logged.
+ */
 export type CheckLeaves = (
   project: number,
   tree: TreeName,
@@ -59,7 +62,7 @@ export type CheckLeaves = (
   bodies?: Bodies,
 ) => Leaf[];
 
-/** Cost: 2 µs a record, 1 µs more with its bodies; 6 µs for those of which something was erased. */
+/** Cost: 2 µs a record, 1 µs more with its bodies; 6 µs for a record with erased values. */
 export function leafChecker(db: Connection): CheckLeaves {
   const hashes = leafHashReader(db);
   const floorOf = floorReader(db);
@@ -87,7 +90,7 @@ export function leafChecker(db: Connection): CheckLeaves {
   };
 }
 
-/** What is said of a leaf that is not there; `below`: where events were pruned. */
+/** The error for a missing leaf; events below `below` are pruned. */
 function missingLeaf(tree: TreeName, index: number, below: number): GovError {
   return tree === 'audit' && index < below ? pruned(index, below) : altered(tree, index, 'is missing');
 }
@@ -127,7 +130,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   const headOf = (project: number, tree: TreeName): TreeHead => {
     const head = selectHead.get(project, treeNumber(tree));
     if (head === undefined)
-      throw new GovError('INTERNAL', `project ${project} has no ${tree} head; run fsck`);
+      throw new GovError('INTERNAL', `expected a ${tree} head of project ${project}, got no row; run fsck`);
     return head;
   };
   const range = (project: number, tree: TreeName, from: number, to: number): Leaf[] => {

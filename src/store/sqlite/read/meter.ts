@@ -1,4 +1,7 @@
-/** Reads of the metering log by index, by audit leaf and by kind. Proven by `test/store/suite/log/meter.ts`. */
+/**
+ * Reads of the metering log by index, by audit leaf and by kind.
+ * Proven by `test/store/suite/log/meter.ts`.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import { altered } from '../../append/altered.ts';
 import { lastFrom, unmeteredText, type MeterReader, type StoredMeterLeaf } from '../../port/metering.ts';
@@ -14,7 +17,7 @@ interface MeterRow {
   nonce: Buffer;
 }
 
-/** Leaves that are counted at a time: about 5 ms. */
+/** Leaves per counting step: about 5 ms. */
 const countedAtOnce = 20_000;
 
 export function meterReads(db: Connection, numberOf: ProjectNumber): MeterReader {

@@ -1,4 +1,7 @@
-/** Reads of data planes and of what they reported. Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`. */
+/**
+ * Reads of data planes and of their reports.
+ * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
+ */
 import { limits } from '../../../contract/limits.ts';
 import { zeroTotals } from '../../../core/plane/metering.ts';
 import { endOfTime } from '../../port/bounds.ts';
@@ -62,7 +65,7 @@ function planeReads(db: Connection, numberOf: ProjectNumber): Of<'plane' | 'plan
 
 type OwnedRow = PlaneRow & Pick<ProjectRow, 'organization_id'>;
 
-/** The credential is what names the tenant. */
+/** These look-ups name no tenant: the credential decides the tenant. */
 function credentialReads(db: Connection): Of<'planeOfKey' | 'planeOfToken'> {
   const select = (column: string) =>
     db.prepare<Value[], OwnedRow>(
@@ -171,7 +174,7 @@ function countReads(
   return {
     reportedSizes: async (projectId, planeId, { epoch: of, treeSize, limit }) => {
       const sizes: number[] = [];
-      // one look-up each, however many reports have the same size
+      // one look-up per size, no matter how many reports have it
       for (let below: number | null = treeSize; sizes.length < limit;) {
         below = size.get(numberOf(projectId), planeId, of, below) ?? null;
         if (below === null) break;

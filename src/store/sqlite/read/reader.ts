@@ -1,4 +1,7 @@
-/** The reading half of the store over one connection; worker threads open their own. */
+/**
+ * The reading half of the store over one connection; worker threads open their own connection.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { dirname } from 'node:path';
 import type { GovError } from '../../../contract/problems.ts';
 import type { StoreReader } from '../../port/store.ts';
@@ -40,15 +43,15 @@ export function storeReader(db: Connection): StoreReader {
 }
 
 export interface Watcher {
-  /** Told of a storage error; answers what the caller gets. */
+  /** Handles a storage error and returns the problem for the caller. */
   readonly failed: (error: unknown) => GovError;
-  /** Told of each other fault, with the project that was read of. */
+  /** Records any other error, with the project of the read. */
   readonly note: (error: unknown, projectId: string) => void;
 }
 
 /**
- * The same reader, but a storage error of a read is told to `failed` before the caller gets the problem it
- * answers: a file that cannot be read is not written to either. A single altered leaf does not stop writing.
+ * Wraps the reader so that a storage error stops writing too, and the caller gets the problem from `failed`.
+ * A single altered leaf does not stop writing.
  */
 export function watchedReader(reader: StoreReader, { failed, note }: Watcher): StoreReader {
   const watch =
@@ -58,7 +61,7 @@ export function watchedReader(reader: StoreReader, { failed, note }: Watcher): S
         return await read(...values);
       } catch (error) {
         if (troubleOf(error) === 'fault') throw failed(error);
-        // only verbs that begin with their project read leaves
+        // only verbs whose first argument is a project read leaves
         note(error, String(values[0]));
         throw error;
       }
@@ -68,14 +71,14 @@ export function watchedReader(reader: StoreReader, { failed, note }: Watcher): S
     name,
     watch(read as () => Promise<unknown>),
   ]);
-  // The same names with functions of the same types: `watch` keeps both.
+  // The same names with functions of the same types: `watch` preserves both.
   return { ...(Object.fromEntries(watched) as typeof promises), graphParts };
 }
 
-/** Whole runs are read in order: a page is hardly ever needed again. */
+/** A small cache: whole runs are read in order, so a page is rarely needed twice. */
 const streamCacheKiB = 4096;
 
-/** A reader of the database file `path`, for worker threads and checks. */
+/** Opens a reader of the database file `path`, for worker threads and checks. */
 export function openReader(path: string, masterKey?: Uint8Array): StoreReader & { close(): void } {
   const db = connectReader(path, streamCacheKiB);
   const subjects = masterKey === undefined ? null : readSubjects(storeFiles(dirname(path)).subjects);

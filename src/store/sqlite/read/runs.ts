@@ -1,6 +1,7 @@
 /**
- * Reads of runs, and counts. Both come from rows that the append transaction keeps; only a run that lies
- * partly within a time range is counted by its narrow rows. Proven by the store suite.
+ * Reads of runs, and counts of events. The append transaction maintains the rows for both. Only a run that
+ * lies partly within a time range is counted by its narrow rows.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunSummary, StoreReader } from '../../port/store.ts';
@@ -10,7 +11,7 @@ import { allWithin, boundsReader, factsReader, someWithin, type Bounds, type Run
 import { endOfTime } from '../../port/bounds.ts';
 import type { ProjectNumber } from './leaves.ts';
 
-/** Rows looked at between two turns of the event loop: runs (10 ms), narrow rows of one run (10 ms). */
+/** Rows per step between two turns of the event loop: runs (10 ms), narrow rows of one run (10 ms). */
 const runStep = 5000;
 const narrowStep = 50_000;
 
@@ -50,7 +51,7 @@ const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
   lastDecision,
 });
 
-/** Summaries of runs from their rows; the last decision is read from its leaf. */
+/** Builds summaries of runs from their rows; reads the last decision from its leaf. */
 function summarizer(db: Connection): (project: number, row: RunRow) => RunSummary {
   const combined = combinedReader(db);
   return (project, row) => summaryOf(row, row.evaluated === null ? null : combined(project, row.evaluated));
@@ -74,7 +75,9 @@ export function runReads(db: Connection, numberOf: ProjectNumber): RunReads {
   };
 }
 
-/** Backwards by the key, within the project: the order of creation, so pages never miss a run that is touched. */
+/**
+ * Pages backwards by run number, which is the order of creation: pages never miss a run that gets new events.
+ */
 function runPages(db: Connection, numberOf: ProjectNumber): StoreReader['runs'] {
   const boundsOf = boundsReader(db);
   const summarize = summarizer(db);
@@ -142,7 +145,7 @@ function counter(db: Connection, numberOf: ProjectNumber): StoreReader['countEve
   };
 }
 
-/** Events of one run within bounds. */
+/** Counts the events of one run within bounds. */
 function runCounter(db: Connection) {
   const byType = db
     .prepare<Value[], number>(

@@ -1,4 +1,7 @@
-/** Reads of tenants: organizations, people, sessions, projects, keys, usage. Proven by `test/store/suite/tenancy/tenants.ts`. */
+/**
+ * Reads of tenants: organizations, people, sessions, projects, keys and usage.
+ * Proven by `test/store/suite/tenancy/tenants.ts`.
+ */
 import { endOfIds, endOfTime } from '../../port/bounds.ts';
 import type { StoredProject, TelemetryReader, TenantReader } from '../../port/store.ts';
 import { projectOf, type ProjectRow } from '../../port/project.ts';
@@ -24,7 +27,7 @@ import type { Connection, Value } from '../../file/connection.ts';
 import type { ProjectNumber } from './leaves.ts';
 import { usageReads } from './usage.ts';
 
-/** All but those of data planes (`planes.ts`). */
+/** All reads of tenants except those of data planes (`planes.ts`). */
 type Tenants = Omit<TenantReader, keyof TelemetryReader>;
 
 export const tenantReads = (db: Connection, numberOf: ProjectNumber): Tenants => ({
@@ -47,7 +50,7 @@ function peopleReads(db: Connection): Of<'organization' | 'user' | 'session' | '
   const organization = db.prepare<Value[], OrganizationRow>(
     `SELECT ${organizationSql} FROM organization WHERE organization_id = ?`,
   );
-  // These name no tenant either: who signs in, and with which token, is what decides it.
+  // These look-ups name no tenant: the person or the token that signs in decides it.
   const person = db.prepare<Value[], PersonRow>(
     `SELECT ${personSql} FROM person WHERE issuer = ? AND subject = ?`,
   );
@@ -105,7 +108,10 @@ function projectReads(db: Connection): Of<'projects' | 'everyProject' | 'storedP
   };
 }
 
-/** Reads a project with its profile; null where it has none, as on a plane, or belongs to another organization. */
+/**
+ * Reads a project with its profile. Null if it has no profile, as on a plane, or belongs to another
+ * organization.
+ */
 function profileReader(db: Connection): (organizationId: string, projectId: string) => StoredProject | null {
   const select = db.prepare<Value[], ProjectRow & ProfileRow>(
     `SELECT ${projectSql}, ${profileSql} FROM project JOIN project_profile f USING (project)
@@ -119,7 +125,7 @@ function profileReader(db: Connection): (organizationId: string, projectId: stri
 
 function keyReads(db: Connection, numberOf: ProjectNumber): Of<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
   const keySql = columns(keyColumns, 'k');
-  // The credential is what names the tenant.
+  // The look-up names no tenant: the credential decides it.
   const byDigest = db.prepare<Value[], KeyRow & ProjectRow>(
     `SELECT ${keySql}, ${projectSql} FROM api_key k JOIN project USING (project) WHERE k.digest = ?`,
   );
@@ -138,7 +144,7 @@ function keyReads(db: Connection, numberOf: ProjectNumber): Of<'apiKey' | 'apiKe
   const page = 'AND (k.created_ms, k.key_id) < (?, ?)';
   const order = 'ORDER BY k.created_ms DESC, k.key_id DESC LIMIT ?';
   const all = select(`${page} ${order}`);
-  // as `isRevoked` judges it
+  // the same condition as `isRevoked`
   const living = select(
     `${page} AND (k.revoked_ms IS NULL OR (k.revoked_ms > ? AND k.revoked_ms > k.updated_ms)) ${order}`,
   );

@@ -1,4 +1,7 @@
-/** Reads of what projects used in a month. Proven by `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/quota.ts`. */
+/**
+ * Reads of the monthly usage of projects.
+ * Proven by `test/store/suite/tenancy/projects.ts` and `test/store/suite/tenancy/quota.ts`.
+ */
 import type { TenantReader } from '../../port/store.ts';
 import {
   deletedLimit,

@@ -1,4 +1,7 @@
-/** Reads of what requests keep beside the log: graphs, proofs, checkpoints, kept answers. Proven by the store suite. */
+/**
+ * Reads of rows outside the log: graphs, proofs, checkpoints and stored responses.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import type { GraphPart, StoredGraph, StoredProof, StoreReader } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { endOfTime } from '../../port/bounds.ts';

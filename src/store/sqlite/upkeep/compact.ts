@@ -1,8 +1,10 @@
 /**
- * `gov log compact`: writes the database of a store that nobody serves anew, so that no page keeps copies of what was
- * removed, and destroys the keys of subjects that are to be. SQLite does it in one statement, so a thread does it and this
- * one tells how far it is. A crash leaves the database as it was, or anew; a reader keeps what it reads in the files, so
- * then nothing is taken for done. Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/readers.test.ts`.
+ * `gov log compact`: rewrites the database of a store that is not in use, so that no page holds removed
+ * values. It also destroys the keys of subjects that an erasure named. SQLite rewrites the file in one
+ * statement, so a thread runs it while this thread reports progress. A crash leaves the old database or the
+ * new one. A reader keeps removed values in the files; then the rewrite does not count as done. Source:
+ * SQLite's documentation of VACUUM and `PRAGMA wal_checkpoint`.
+ * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/readers.test.ts`.
  */
 import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,19 +22,19 @@ import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
 import { destroyAgain, openSubjects } from '../../file/subjects.ts';
 
 export interface Compacted {
-  /** Of the database file. */
+  /** Size of the database file. */
   readonly beforeBytes: number;
   readonly afterBytes: number;
 }
 
-/** Bytes that were written, of about so many; nothing while it is read. */
+/** Receives how many of about `of` bytes are written; 0 while SQLite still reads. */
 export type CompactProgress = (progress: { readonly done: number; readonly of: number }) => void;
 
 const lookMs = 500;
 
 /**
- * NOT_FOUND where there is no database, CONFLICT where it is served, read by somebody for longer than some seconds, or of
- * a newer release, STORAGE_FULL, STORAGE_FAULT.
+ * Rewrites the database. NOT_FOUND without a database. CONFLICT if a process serves it, a program reads it
+ * for longer than some seconds, or a newer release wrote it. Also STORAGE_FULL and STORAGE_FAULT.
  */
 export async function compactStore(dataDir: string, onProgress: CompactProgress): Promise<Compacted> {
   const { main, subjects, lock: lockFile } = storeFiles(dataDir);
@@ -55,7 +57,7 @@ export async function compactStore(dataDir: string, onProgress: CompactProgress)
   }
 }
 
-/** Of what is left; refuses what a newer release wrote. */
+/** Returns the bytes of the used pages; refuses a database of a newer release. */
 const neededBytes = (main: string): number =>
   opening(main, () => {
     const db = connect(main, { applicationId: mainApplicationId });
@@ -68,7 +70,7 @@ const neededBytes = (main: string): number =>
     }
   });
 
-/** What an erasure destroyed, while another program kept it from being so. */
+/** Destroys keys whose destruction another program prevented. */
 async function endKeys(main: string, path: string): Promise<void> {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   const db = connect(main, { applicationId: mainApplicationId });
@@ -87,13 +89,13 @@ async function endKeys(main: string, path: string): Promise<void> {
 const readBySome = (path: string): GovError =>
   new GovError(
     'CONFLICT',
-    `expected nobody to read ${path}, got a program that does, such as a backup or a check; what was removed is in ` +
-      'the file, or in its write-ahead log, until that ended and gov log compact ran again',
+    `expected no reader of ${path}, got one, such as a backup or a check; removed values stay in the file or in its ` +
+      'write-ahead log until the reader ends and gov log compact runs again',
   );
 
 const walBytes = (main: string): number => statSync(`${main}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
-/** What the thread runs; plain JavaScript, so that it needs no file of its own in a bundle. */
+/** The worker's program: plain JavaScript, so that it needs no file of its own in a bundle. */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
 const Database = require(workerData.driver);

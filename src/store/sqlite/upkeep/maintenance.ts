@@ -1,7 +1,8 @@
 /**
- * What a store does beside its commits: destroys keys whose erasure is durable, keeps the write-ahead log short, takes what
- * was removed out of its files. A reader or a full disk puts it off, until a later try, the stop, or the next start; nothing
- * that was not done is taken as done. Proven by `test/store/sqlite/readers.test.ts`.
+ * Upkeep between commits: destroys keys whose erasure is durable, shortens the write-ahead log, removes old
+ * values. A reader or a full disk delays a task until a later try, the stop, or the next start. A task counts
+ * as done only after it succeeded, so a crash repeats it.
+ * Proven by `test/store/sqlite/readers.test.ts`.
  */
 import type { Connection } from '../../file/connection.ts';
 import { cutLog, succeeds, within } from '../../file/cut.ts';
@@ -12,12 +13,15 @@ import type { WalKeeper } from './wal.ts';
 import type { Writer } from '../write/writer.ts';
 
 export interface Upkeep {
-  /** After each commit, after a start and when space has returned; a second later again where something is left. */
+  /**
+   * Called after each commit, after a start and when space has returned; repeats after a second while work is
+   * left.
+   */
   run(): void;
   stop(): void;
   /**
-   * The last of it, where writing has not stopped for good: whether the database was written anew. Waits some seconds for
-   * readers, and tells what they kept from being removed.
+   * Finishes the upkeep unless writing has stopped permanently. Returns whether it rewrote the database.
+   * Waits some seconds for readers, and reports the removed values that stay in the files because of them.
    */
   finish(): Promise<boolean>;
 }
@@ -49,7 +53,7 @@ export function upkeepOf({ db, writer, wal, sequencer, due, warn }: UpkeepParts)
     if (!(await within(() => sequencer.destroyKeys()))) warn(left.keys);
     if (writer.trouble !== null) return false;
     const cut = () => within(() => cutLog(db));
-    // beside a reader all of it would be in the log twice
+    // with a reader, the write-ahead log would hold the whole database twice
     const isWritten = (await cut()) && succeeds(() => rewrite(db, due.removed));
     if (isWritten && (await cut())) return true;
     if (due.removed !== null) warn(left.copies);
@@ -58,23 +62,25 @@ export function upkeepOf({ db, writer, wal, sequencer, due, warn }: UpkeepParts)
   return { ...untilDone(work, () => warn(left.meanwhile)), finish };
 }
 
-/** What an operator is told. */
+/** Warnings for the operator. */
 const left = {
   meanwhile:
-    'what was erased or destroyed is in the files of the database still: another program reads or holds them, or the ' +
-    'disk is full; it goes as soon as that ends',
+    'erased values or destroyed keys are still in the files of the database: another program reads or locks them, or ' +
+    'the disk is full; gov removes them as soon as that ends',
   keys:
-    'keys of subjects that were destroyed are in subjects.db or subjects.db-wal still: another program reads or holds ' +
-    'it, or the disk is full; the next start destroys them, or gov log compact',
+    'destroyed keys of subjects are still in subjects.db or subjects.db-wal: another program reads or locks it, or the ' +
+    'disk is full; the next start destroys them, or gov log compact',
   copies:
-    'copies of what was erased or pruned are in gov.db or gov.db-wal still: another program reads them, the disk is full, ' +
-    'or the file is large; the next stop that can removes them, or gov log compact',
+    'copies of erased or pruned values are still in gov.db or gov.db-wal: another program reads them, the disk is full, ' +
+    'or the file is large; a later stop removes them, or gov log compact',
 };
 
 const againMs = 1000;
 const lateMs = 30_000;
 
-/** Runs `work` when it is told to, and a second later again as long as it answers false; `late` when that takes long. */
+/**
+ * Runs `work` on demand, and again every second while it returns false. Calls `late` once that lasts 30 s.
+ */
 function untilDone(work: () => boolean, late: () => void): { run(): void; stop(): void } {
   let again: NodeJS.Timeout | undefined;
   let sinceMs: number | null = null;
@@ -88,7 +94,7 @@ function untilDone(work: () => boolean, late: () => void): { run(): void; stop()
     sinceMs ??= performance.now();
     if (performance.now() - sinceMs > lateMs) {
       late();
-      sinceMs = Infinity; // told once
+      sinceMs = Infinity; // report once
     }
     again = setTimeout(run, againMs).unref();
   };

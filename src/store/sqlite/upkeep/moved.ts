@@ -1,7 +1,8 @@
 /**
- * Whether the files of the store are still the ones that were opened: a database that was removed or replaced
- * under a running process would go on taking events into a file that nobody finds again. Looks by `stat` only,
- * since closing a descriptor of a database would drop the locks that this process holds on it.
+ * Watches whether the paths of the store still lead to the files that it opened. If someone removes or
+ * replaces a database under a running process, events would go into a file that nobody finds. The watch only
+ * calls `stat`: closing a descriptor of a database would drop this process's locks on it. Source: POSIX
+ * `fcntl` locks, in SQLite's "How To Corrupt An SQLite Database File" §2.2.
  * Proven by `test/store/sqlite/upkeep/moved.test.ts`.
  */
 import { statSync } from 'node:fs';
@@ -9,7 +10,10 @@ import { stat } from 'node:fs/promises';
 
 const lookEveryMs = 1000;
 
-/** Tells `moved` once, within about a second, which path no longer leads to its file. Answers how to stop. */
+/**
+ * Calls `moved` once, within about a second, with a path that no longer leads to its file. Returns a stop
+ * function.
+ */
 export function watchFiles(paths: readonly string[], moved: (path: string) => void): () => void {
   const opened = new Map(paths.map((path) => [path, identity(statSync(path, { bigint: true }))]));
   const timer = setInterval(() => void look(), lookEveryMs).unref();
@@ -33,7 +37,7 @@ export function watchFiles(paths: readonly string[], moved: (path: string) => vo
 
 const identity = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`;
 
-/** Empty where there is no file; null where that cannot be said now, as with no descriptor left. */
+/** Empty if the file is missing; null if `stat` cannot say, for example without a free descriptor. */
 function absent(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return code === 'ENOENT' || code === 'ENOTDIR' ? '' : null;

@@ -1,6 +1,7 @@
 /**
- * Space kept for the day the disk is full: a file of zeros that is let go when a write finds no space, so
- * that reads, checks, downloads and an orderly stop have room. Writing goes on once the file fits again.
+ * Space reserved for a full disk: a file of zeros that the store deletes when a write finds no space. Reads,
+ * checks, downloads and an orderly stop then have room. Writing continues once the file fits again. A crash
+ * while it is written leaves a shorter file, which the next `fill` replaces.
  * Proven by `test/store/sqlite/full.test.ts`.
  */
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
@@ -9,11 +10,11 @@ import { dirname } from 'node:path';
 const pieceBytes = 1024 * 1024;
 
 export interface Reserve {
-  /** True once the file has its full size on the disk. Cost the first time: as long as writing it takes. */
+  /** True once the file has its full size on the disk. Cost of the first call: writing the file. */
   fill(): boolean;
   /**
-   * As `fill`, but only where half as much again stays free, so that the next commits fit as well: a disk that
-   * has just room for the file would be full again at once. Cost while there is no room: a `statfs`.
+   * Like `fill`, but needs 1.5 times the size free, so that the next commits fit too: a disk with room for
+   * just the file would be full again at once. Cost without room: one `statfs`.
    */
   refill(): boolean;
   release(): void;

@@ -1,11 +1,14 @@
 /**
- * Takes what was removed out of the pages of the database. What one statement frees is overwritten with zeros, but
- * pages that were split or joined before keep copies of rows in their unused parts, and whole pages that are free stay
- * as they were; so a database that lost values is written anew when it is closed.
+ * Removes old values from the pages of the database by a rewrite of the file (VACUUM) when it closes. SQLite
+ * overwrites rows with zeros when a statement frees them. Pages that were split or joined earlier still hold
+ * copies of rows in unused parts, and free pages keep their content. A database that lost values is therefore
+ * rewritten when it closes.
  *
- * That it is due stands in the file `rewrite.due` beside it, durable before the first value goes, so a crash does not
- * lose it: the next close writes the database anew, or `gov log compact` does. It is there too early after a crash between
- * the two, which costs one rewriting more. Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts`.
+ * The file `rewrite.due` beside the database marks it. The mark is durable before the first value is removed,
+ * so a crash does not lose it: the next close, or `gov log compact`, rewrites the database. A crash between
+ * mark and removal costs one needless rewrite. Source: SQLite's documentation of VACUUM and `PRAGMA
+ * secure_delete`.
+ * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts`.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,10 +19,10 @@ import { pageBytes } from '../../file/connection.ts';
 import { troubleOf } from '../../file/faults.ts';
 import type { Write } from '../write/operations.ts';
 
-/** What was removed since the database was written anew. */
+/** The kind of values removed since the last rewrite. */
 export type Removed = 'erased' | 'pruned' | null;
 
-/** What a write removes. */
+/** The kind of values that a write removes. */
 export function removedBy(write: Write): Removed {
   if (write.verb === 'dropPruned') return 'pruned';
   const erases =
@@ -28,20 +31,20 @@ export function removedBy(write: Write): Removed {
 }
 
 export interface DueRewrite {
-  /** Of this process, or of one that ended before it could. */
+  /** Removed by this process, or by one that ended before its rewrite. */
   readonly removed: Removed;
-  /** Durable when it returns, but where the disk is full: it then holds until the process ends. */
+  /** Durable when it returns. On a full disk the mark only lasts until the process ends. */
   note(removed: 'erased' | 'pruned'): void;
-  /** The database was written anew, durably. */
+  /** Called when the database is rewritten durably. */
   done(): void;
 }
 
 const markOf = (main: string): string => join(dirname(main), 'rewrite.due');
 
-/** Whether the database of a data directory is to be written anew. */
+/** Whether the database of a data directory needs a rewrite. */
 export const isRewriteDue = (main: string): boolean => existsSync(markOf(main));
 
-/** Of the database at `main`. */
+/** Reads and writes the mark of the database at `main`. */
 export function dueRewrite(main: string): DueRewrite {
   const path = markOf(main);
   let removed: Removed = null;
@@ -57,7 +60,7 @@ export function dueRewrite(main: string): DueRewrite {
         writeFileSync(path, `${what}\n`, { mode: 0o600, flush: true });
         syncNames(dirname(path));
       } catch (error) {
-        // what is to be removed meets the same disk
+        // the removal meets the same full disk
         if (!isFull(error)) throw error;
       }
     },
@@ -81,18 +84,21 @@ function syncNames(folder: string): void {
 const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
 
-/** A large database is not written anew because of an erasure while somebody waits for a stop: `gov log compact` does. */
+/**
+ * A stop does not rewrite a large database after an erasure, because someone waits for the stop: `gov log
+ * compact` does.
+ */
 export const isWritten = (removed: Removed, bytes: number): boolean =>
   removed === 'pruned' || (removed === 'erased' && bytes <= limits.rewriteBytes);
 
 /**
- * Whether it was done. Needs twice the size of what is left as free space. A full disk is an error after a pruning, which
- * somebody waits for; after an erasure it stays due.
+ * Returns whether it rewrote the database. Needs free space of twice the size of the used pages. A full disk
+ * is an error after pruning, because a caller waits for it; after an erasure the rewrite stays due.
  */
 export function rewrite(db: Connection, removed: Removed): boolean {
   const bytes = Number(db.pragma('page_count', { simple: true })) * pageBytes;
   if (!isWritten(removed, bytes)) return false;
-  // what is copied does not go through memory
+  // use a file for the copy, not memory
   db.pragma('temp_store = 1');
   try {
     db.exec('VACUUM');
@@ -107,7 +113,8 @@ export function rewrite(db: Connection, removed: Removed): boolean {
 export const noSpace = (main: string, cause: unknown): GovError =>
   new GovError(
     'STORAGE_FULL',
-    `expected space to write ${main} anew, twice its size in its folder and in the one for temporary files; what was ` +
-      'removed is gone from the log, and copies of it are in unused parts of the file: free space, then run gov log compact',
+    `expected space to rewrite ${main}, twice its size in its folder and in the one for temporary files, got a full ` +
+      'disk; the log has lost the removed values, but unused parts of the file hold copies: free space, then run ' +
+      'gov log compact',
     { cause },
   );

@@ -1,7 +1,8 @@
 /**
- * Checkpoints the write-ahead log on purpose. A worker thread copies what was committed into the database while
- * the writer goes on; the writer itself copies only the last bit, when the log has grown long enough to be
- * started over from its beginning. The file is cut only where a long reader had let it grow.
+ * Checkpoints the write-ahead log deliberately. A worker thread copies committed pages while the writer
+ * continues. The writer copies only the last part itself, once the log is long enough to restart from its
+ * beginning. It truncates the file only after a long reader let it grow. A crash at any step loses nothing:
+ * SQLite recovers the log. Source: SQLite's documentation of WAL mode and `PRAGMA wal_checkpoint`.
  * Proven by `test/store/sqlite/upkeep/wal.test.ts`.
  */
 import { createRequire } from 'node:module';
@@ -12,34 +13,37 @@ import { cutLog } from '../../file/cut.ts';
 import { troubleOf } from '../../file/faults.ts';
 
 const MiB = 1024 * 1024;
-/** What waits to be copied before the worker is asked. */
+/** How much uncopied log triggers the worker. */
 const copyBytes = 4 * MiB;
-/** How long the log gets before it is started over. */
+/** How long the log gets before it restarts. */
 const startOverBytes = 32 * MiB;
 const cutBytes = 64 * MiB;
 
 interface WalState {
   readonly busy: number;
-  /** Frames in the file, and how many of them are in the database. */
+  /** Frames in the file, and how many of them the database has. */
   readonly log: number;
   readonly checkpointed: number;
 }
 
 export interface WalKeeper {
   /**
-   * Called after each commit; false where a reader keeps what was erased in the log, so that it is to be called again.
-   * Throws what a checkpoint throws. Cost: 10 µs where nothing is to be done.
+   * Called after each commit. False while a reader keeps erased values in the log: call it again. Throws what
+   * a checkpoint throws. Cost without work: 10 µs.
    */
   committed(): boolean;
-  /** What the next commit frees was erased: the log, which still has it, is cut as soon as no reader needs it. */
+  /**
+   * The next commit frees erased values: the log still has them, so it is truncated as soon as no reader
+   * needs it.
+   */
   erases(): void;
-  /** Space has returned: that the disk was full for a copy begun before says nothing any more. */
+  /** Space has returned: an earlier copy's "disk full" no longer counts. */
   healed(): void;
   /** Ends the worker. */
   close(): Promise<void>;
 }
 
-/** `failed` is told what went wrong in the worker, as the statement would have thrown it here. */
+/** `failed` receives the worker's error in the form that the statement throws here. */
 export function walKeeper(db: Connection, failed: (error: unknown) => void): WalKeeper {
   const copier = new Copier(db.name, failed);
   const look = db.prepare<[], WalState>('PRAGMA wal_checkpoint(NOOP)');
@@ -69,7 +73,7 @@ export function walKeeper(db: Connection, failed: (error: unknown) => void): Wal
   return { committed, erases, healed: () => copier.healed(), close: () => copier.close() };
 }
 
-/** Copies the rest, so that the next commit starts the log over; cuts a log that had grown too long. */
+/** Copies the rest, so that the next commit restarts the log. Truncates a log that has grown too long. */
 function finish(db: Connection, bytes: number): void {
   const { log, checkpointed } = copyRest(db);
   if (bytes <= cutBytes || checkpointed < log) return;
@@ -81,7 +85,7 @@ const unknownState: WalState = { busy: 1, log: 0, checkpointed: 0 };
 const copyRest = (db: Connection): WalState =>
   (db.pragma('wal_checkpoint(PASSIVE)') as WalState[])[0] ?? unknownState;
 
-/** What the worker runs; plain JavaScript, so that it needs no file of its own in a bundle. */
+/** The worker's program: plain JavaScript, so that it needs no file of its own in a bundle. */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
 const Database = require(workerData.driver);
@@ -105,7 +109,7 @@ parentPort.on('message', (order) => {
 
 class Copier {
   busy = false;
-  /** No worker could be had; the writer copies by itself. */
+  /** The worker could not start; the writer copies by itself. */
   broken = false;
   private wasFull = false;
   private worker: Worker | null = null;

@@ -1,7 +1,8 @@
 /**
- * Saving a signed checkpoint. Order: the data is durable already → the head in the second file, durable →
- * sign → the note. A crash between two steps leaves a head without a note, which only means that a checkpoint
- * was about to be signed. Proven by `test/store/file/heads.test.ts`.
+ * Saves signed checkpoints. Source: C2SP tlog-checkpoint. The steps are: the leaves are durable already;
+ * `heads.db` stores the head durably; the log signs it; the database stores the note. A crash between two
+ * steps leaves a head without a note: the checkpoint was about to be signed.
+ * Proven by `test/store/file/heads.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
@@ -22,9 +23,9 @@ export interface CheckpointSaverOptions {
   readonly numberOf: ProjectNumber;
   /** Saves a note in the next commit. */
   readonly save: (of: OfProject, note: Note) => Promise<void>;
-  /** Why nothing may be written or signed now, if so. */
+  /** Returns why the store can neither write nor sign now, or null. */
   readonly trouble: () => GovError | null;
-  /** Told of a storage error; answers what the caller is told. */
+  /** Handles a storage error and returns the problem for the caller. */
   readonly failed: (error: unknown) => GovError;
 }
 
@@ -53,7 +54,7 @@ export function checkpointSaver(options: CheckpointSaverOptions): Store['saveChe
   };
 }
 
-/** Refuses a head that is not of this log, or contradicts what was signed before. Cost: 1 ms. */
+/** Refuses a head that is not of this log or that contradicts an earlier signed head. Cost: 1 ms. */
 function headJudge(reading: Connection, heads: Heads) {
   const origins = reading.prepare<Value[], Record<TreeName, string>>(
     'SELECT audit_origin AS audit, metering_origin AS metering FROM project WHERE project = ?',
@@ -65,7 +66,7 @@ function headJudge(reading: Connection, heads: Heads) {
   const refuse = (origin: string, expected: string, got: string): never => {
     throw new GovError(
       'CONFLICT',
-      `checkpoint of ${origin}: expected ${expected}, got ${got}; it is not signed`,
+      `checkpoint of ${origin}: expected ${expected}, got ${got}; gov did not sign it`,
     );
   };
   return (project: number, tree: TreeName, { origin, size, root }: Checkpoint): void => {
@@ -85,12 +86,13 @@ function headJudge(reading: Connection, heads: Heads) {
   };
 }
 
-/** Also at run time: what was signed may be learnt of while the log is served. */
+/** Also needed while the log is served: the process may learn of a newer signed head only then. */
 function refuseLacking(origin: string, expected: string, got: string): never {
   throw new GovError(
     'STORAGE_FAULT',
-    `log ${origin}: expected ${expected}, as it was signed, got ${got}; the database is an older copy or was changed, ` +
-      'and nothing more of it is signed; restore the newest one, or, where none is left, begin a new log with gov log recover',
+    `log ${origin}: expected ${expected}, as the signed head says, got ${got}; the database is an older copy or was ` +
+      'changed, and gov signs nothing more of it; restore the newest copy, or, if none is left, begin a new log with ' +
+      'gov log recover',
     { extensions: { origin } },
   );
 }

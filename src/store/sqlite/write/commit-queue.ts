@@ -1,24 +1,26 @@
 /**
- * What waits to be written, and what of it the next commit takes: projects in turn. A commit of one project alone is
- * large, since that is fastest; where projects share the file, or did not long ago, commits are small, so that nobody
- * waits for much of another. Proven by `test/store/sqlite/write/commit-queue.test.ts` and `test/store/sqlite/write/writer.test.ts`.
+ * The queue of waiting writes, and the choice of those that the next commit takes. Projects take turns. A
+ * commit of a single project is large, because that is fastest. Commits stay small while projects share the
+ * file, or recently did, so that no project waits long for another. Limits: `commit…` in
+ * `src/contract/limits.ts`.
+ * Proven by `test/store/sqlite/write/commit-queue.test.ts` and `test/store/sqlite/write/writer.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { FairQueue } from '../../../core/fair-queue.ts';
 
 export interface Sized<Item> {
-  /** Whose it is; empty for what belongs to no project, which takes its turn with them. */
+  /** The project; empty for a write of no project, which takes its turn like a project. */
   readonly projectId: string;
-  /** What it will roughly write. */
+  /** About how many bytes the item writes. */
   readonly bytes: number;
   readonly item: Item;
 }
 
 export class CommitQueue<Item> {
   readonly #turns = new FairQueue<Sized<Item>>();
-  /** The project that was queued last. */
+  /** The project of the newest item. */
   #newest = '';
-  /** So many commits stay small. */
+  /** How many further commits stay small. */
   #shared = 0;
   #bytes = 0;
 
@@ -26,12 +28,14 @@ export class CommitQueue<Item> {
     return this.#turns.size;
   }
 
-  /** What all that waits will roughly write. */
+  /** About how many bytes all waiting items write. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Queues it where fewer than `limit` wait; answers what is refused for it, which may be itself. */
+  /**
+   * Queues the item while fewer than `limit` wait. Returns the item that it refuses, which can be this one.
+   */
   add(sized: Sized<Item>, limit: number): Item | undefined {
     const { projectId } = sized;
     if (projectId !== '' && projectId !== this.#newest) {
@@ -43,7 +47,7 @@ export class CommitQueue<Item> {
     return refused?.item;
   }
 
-  /** Takes what the next commit writes: until it is as large as its limit, the last item beyond it. */
+  /** Takes the items of the next commit until their size reaches the limit; the last one may exceed it. */
   next(): Item[] {
     const most = this.#shared > 0 ? limits.commitSharedBytes : limits.commitBytes;
     this.#shared -= 1;
@@ -58,7 +62,7 @@ export class CommitQueue<Item> {
     return items;
   }
 
-  /** Takes all that waits. */
+  /** Takes all waiting items. */
   clear(): Item[] {
     this.#bytes = 0;
     return this.#turns.clear().map(({ item }) => item);

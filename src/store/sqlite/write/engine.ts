@@ -1,6 +1,7 @@
 /**
- * The writing half of a store around the one connection that writes: sequencer, group commit, upkeep of the
- * write-ahead log; and the form in which the rest of the store knows it, wherever it runs.
+ * The writing half of a store: sequencer, group commit and upkeep around the one writing connection. `Engine`
+ * is what the rest of the store uses, whether the engine runs in this thread or in another.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/write/thread.alone.test.ts`.
  */
 import type { GovError } from '../../../contract/problems.ts';
 import type { Connection } from '../../file/connection.ts';
@@ -17,23 +18,29 @@ import { walKeeper } from '../upkeep/wal.ts';
 import { Writer } from './writer.ts';
 import { workOf, type ResultOf, type Verb, type Write, type WriteOf } from './operations.ts';
 
-/** What writes for a store: in this thread, or in one of its own. */
+/** Writes for a store, in this thread or in a separate one. */
 export interface Engine {
-  /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writing. */
+  /**
+   * Resolves with the result once it is durable. Rejects with a refusal, or with the error that stopped
+   * writing.
+   */
   write<Name extends Verb>(write: WriteOf<Name>): Promise<ResultOf<Name>>;
-  /** Why nothing can be written now, if so. */
+  /** Why the engine cannot write now, or null. */
   readonly trouble: GovError | null;
-  /** Writes that wait. */
+  /** How many writes wait. */
   readonly queued: number;
-  /** A storage error that was met elsewhere, with the same consequences; answers what a caller is told. */
+  /**
+   * Handles a storage error that another part met, like one of its own. Returns the problem for the caller.
+   */
   report(error: unknown): GovError;
-  /** Space has returned to a full disk. */
+  /** Called when a full disk has space again. */
   heal(): void;
-  /** Does what is queued, and refuses everything after it. */
+  /** Finishes the queued writes and refuses all later ones. */
   drain(): Promise<void>;
   /**
-   * Drains, copies the log into the database, which is written anew where something was removed; closes the connection.
-   * Waits for readers, a few seconds; what they kept from being removed stays due, and is told.
+   * Drains, copies the write-ahead log into the database and closes the connection. Rewrites the database if
+   * values were removed. Waits a few seconds for readers; if they prevent the removal, it stays due and
+   * `warn` reports it.
    */
   close(): Promise<void>;
 }
@@ -43,16 +50,16 @@ export interface EngineOptions {
   readonly clock: { now(): number };
   readonly randomBytes: (size: number) => Buffer;
   readonly faults?: Faults | undefined;
-  /** Once, when writing stopped for good. */
+  /** Called once, when writing has stopped permanently. */
   readonly stopped: (error: GovError) => void;
-  /** When the disk turned out to be full. */
+  /** Called when the disk is full. */
   readonly filled: (error: GovError) => void;
-  /** What an operator should know. */
+  /** Receives problems that an operator should know about. */
   readonly warn: (text: string) => void;
 }
 
 export interface LocalEngine extends Engine {
-  /** As `write`, without a promise, for whoever answers in another way. */
+  /** Like `write`, with callbacks instead of a promise. */
   take(write: Write, settle: Settle): void;
 }
 
@@ -61,7 +68,7 @@ export interface Settle {
   reject(error: unknown): void;
 }
 
-/** The engine in this thread. */
+/** Opens the engine in this thread. */
 export function openEngine(options: EngineOptions): LocalEngine {
   const { db, clock, randomBytes, faults, stopped, filled, warn } = options;
   const prepare = preparer(db, faults);
@@ -81,7 +88,7 @@ export function openEngine(options: EngineOptions): LocalEngine {
   const due = dueRewrite(db.name);
   const upkeep = upkeepOf({ db, writer, wal, sequencer, due, warn });
   if (due.removed !== null) wal.erases();
-  upkeep.run(); // what a process before left
+  upkeep.run(); // finishes upkeep that an earlier process left
   const take = (write: Write, settle: Settle): void => {
     const removes = removedBy(write);
     if (removes === null) return writer.take(workOf(write, statements), settle);

@@ -1,4 +1,7 @@
-/** Reads what the writer knows of a project (`src/store/append/ledger.ts`) from the tables. */
+/**
+ * Reads the writer's state of a project (`src/store/append/ledger.ts`) from the tables.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { GovError } from '../../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
 import { TileEdge } from '../../../core/merkle/tile.ts';
@@ -60,7 +63,7 @@ interface OpenTree {
   readonly lastMs: number;
 }
 
-/** Reads a project's state. NOT_FOUND without such a project; STORAGE_FAULT where head and tiles disagree. */
+/** Reads a project's state. NOT_FOUND for an unknown project; STORAGE_FAULT if head and tiles disagree. */
 export type LedgerReader = (projectId: string) => Ledger;
 
 export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
@@ -121,26 +124,29 @@ function treeOpener(db: Connection, prepare: Prepare): (project: number, tree: T
   return (project, tree) => {
     const head = heads.get(project, treeNumber(tree));
     if (head === undefined)
-      throw new GovError('STORAGE_FAULT', `project ${project} has no ${tree} head; run fsck`);
+      throw new GovError(
+        'STORAGE_FAULT',
+        `expected a ${tree} head of project ${project}, got no row; run fsck`,
+      );
     const edge = TileEdge.from(head.size, (level, index) => read(project, tree, { level, index }));
     if (!edge.root().equals(head.root)) {
       throw new GovError(
         'STORAGE_FAULT',
-        `the ${tree} tiles do not lead to the head at size ${head.size}; run fsck`,
+        `expected the root of the ${tree} head at size ${head.size}, got another root from the tiles; run fsck`,
       );
     }
     return { edge, lastMs: head.last_ms };
   };
 }
 
-/** Totals after the newest of `size` metering leaves. */
+/** Returns the totals of the newest of `size` metering leaves. */
 export function totalsReader(db: Connection): (project: number, size: number) => Totals {
   const select = db.prepare<Value[], { record: string }>('SELECT record FROM meter WHERE position = ?');
   return (project, size) => {
     if (size === 0) return zeroTotals;
     const row = select.get(positionOf(project, size - 1));
     if (row === undefined) {
-      throw new GovError('STORAGE_FAULT', `metering leaf ${size - 1} is missing; run fsck`);
+      throw new GovError('STORAGE_FAULT', `expected metering leaf ${size - 1}, got no row; run fsck`);
     }
     return (JSON.parse(row.record) as { totals: Totals }).totals;
   };

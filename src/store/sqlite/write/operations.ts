@@ -1,6 +1,7 @@
 /**
- * The writes of a store as plain data, since they may cross to the thread that does them, and what each does in
- * its transaction. Proven by the store suite.
+ * The writes of a store as plain data, so that they can cross to the writing thread. Says what each does in
+ * its transaction. A crash before COMMIT leaves nothing of a write; a crash after COMMIT leaves all of it.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
  */
 import type { LeafDraft } from '../../../core/event/record.ts';
 import type {
@@ -28,7 +29,7 @@ interface Lease {
   readonly untilMs: number;
 }
 
-/** A project by its number as well, which is not to be looked up in a transaction. */
+/** A project with its number, so that the transaction does not look it up. */
 export interface OfProject {
   readonly projectId: string;
   readonly project: number;
@@ -88,7 +89,7 @@ export interface WriteStatements {
   readonly tenants: TenantTasks;
 }
 
-/** The write as the writer takes it; its result is `ResultOf` its verb. */
+/** Returns the write in the form that `Writer` takes; its result is `ResultOf` its verb. */
 export const workOf = (write: Write, statements: WriteStatements): Work<unknown> => ({
   projectId: projectOf(write),
   bytes: bytesOf(write),
@@ -147,7 +148,7 @@ const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendReque
   meter: { op: 'none', units: 0 },
 });
 
-/** The log of the home comes last, since only the effects say which it is. */
+/** Appends to the home's log last: only the effects decide which project is the home. */
 function append(request: AppendRequest, { sequencer, tenants }: WriteStatements): AppendOutcome {
   const outcome = sequencer.append(request);
   const { projectId, toHome } = request;
@@ -160,18 +161,20 @@ function append(request: AppendRequest, { sequencer, tenants }: WriteStatements)
   return home === null ? outcome : { ...outcome, home };
 }
 
-/** Rethrows as `Torn` what is not the storage's doing. */
+/** Rethrows as `Torn` any error that does not come from storage. */
 function unlessTorn<Value>(write: () => Value): Value {
   try {
     return write();
   } catch (error) {
-    throw troubleOf(error) === 'bug' ? new Torn('half a request was written', { cause: error }) : error;
+    throw troubleOf(error) === 'bug'
+      ? new Torn('the request failed after it wrote rows', { cause: error })
+      : error;
   }
 }
 
 /**
- * Not isolated, since the logs of several projects could not be taken back alone: whatever refuses a tenant does so
- * before anything of it is written, and what fails after that fails the transaction.
+ * Creates a tenant. It has no savepoint, because logs of several projects cannot be undone alone. A refusal
+ * comes before the first row is written; a later failure fails the whole transaction.
  */
 function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
   const repeated = repeatedTenant(tenant, statements);
@@ -181,7 +184,7 @@ function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
   return home === null ? { outcome: 'stored' } : { outcome: 'stored', home };
 }
 
-/** The answer may be kept in a project that is about to be made: then nothing is kept yet. */
+/** The stored response may belong to a project that this write creates; then it cannot exist yet. */
 function repeatedTenant(
   { idempotency, projects }: NewTenant,
   { sequencer }: WriteStatements,
@@ -191,7 +194,7 @@ function repeatedTenant(
   return own ? null : sequencer.repeated(idempotency);
 }
 
-/** Answers the home that was told. */
+/** Returns the home whose log received leaves, or null. */
 function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): string | null {
   const { idempotency, projects, toHome } = tenant;
   tenants.create(tenant);
@@ -204,17 +207,17 @@ function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements)
   return home;
 }
 
-/** A request of one event can be refused only before it wrote anything. */
+/** A request of one event can only be refused before it writes. */
 const isIsolated = ({ effects, idempotency, whole, leaves }: AppendRequest): boolean =>
   effects !== undefined || idempotency !== undefined || (whole === true && leaves.length > 1);
 
-/** Whose a write is; empty where it is of no project, or of several. */
+/** The project of a write; empty if the write has none, or several. */
 export function projectOf(write: Write): string {
   if (write.verb === 'append') return write.request.projectId;
   return 'projectId' in write ? write.projectId : '';
 }
 
-/** What a write takes in a commit: UTF-16 units, near enough to bytes. */
+/** The size of a write in a commit, in UTF-16 units, which is close to bytes. */
 export function bytesOf(write: Write): number {
   switch (write.verb) {
     case 'append':

@@ -1,4 +1,7 @@
-/** Rows that make a repeat the same as the first time: kept answers, and clients' own event ids. */
+/**
+ * Rows that give a repeated request its first response: stored responses and clients' own event ids.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { GovError } from '../../../contract/problems.ts';
 import type { ClientEvents, Kept, KeptAnswers } from '../../append/repeats.ts';
 import type { StoredResponse } from '../../port/store.ts';
@@ -27,7 +30,7 @@ const keptOf = (row: KeptRow | undefined): Kept | null =>
         },
       };
 
-/** Reads kept answers. */
+/** Reads stored responses. */
 export function keptReader(db: Connection): (project: number, key: string) => Kept | null {
   const select = db.prepare<Value[], KeptRow>(selectKept);
   return (project, key) => keptOf(select.get(project, key));
@@ -50,7 +53,7 @@ export function keptAnswers(prepare: Prepare): KeptAnswers {
 }
 
 export function clientEvents(prepare: Prepare): ClientEvents {
-  // One statement both looks and takes: it changes nothing where the id is known.
+  // The INSERT both checks and claims: it changes nothing if the id is known.
   const take = prepare(
     'claim client event',
     `INSERT INTO client_event (project, client_event_id, idx, fingerprint) VALUES (?, ?, ?, ?)
@@ -72,7 +75,8 @@ export function clientEvents(prepare: Prepare): ClientEvents {
     has: (project, clientEventId) => find.get(project, clientEventId) !== undefined,
     eventId: (project, index) => {
       const row = record.get(positionOf(project, index));
-      if (row === undefined) throw new GovError('STORAGE_FAULT', `leaf ${index} is missing; run fsck`);
+      if (row === undefined)
+        throw new GovError('STORAGE_FAULT', `expected leaf ${index}, got no row; run fsck`);
       return (JSON.parse(row.record) as { eventId: string }).eventId;
     },
   };

@@ -1,6 +1,8 @@
 /**
- * The rows of one commit: collected while requests are planned, written in one go before COMMIT. Nothing here
- * reads what it wrote, but the summaries of a run's full blocks.
+ * The rows of one commit: collected while the sequencer plans requests, written together before COMMIT. Only
+ * the summaries of a run's full blocks read rows that this commit wrote. A crash before COMMIT leaves none of
+ * these rows; a crash after it leaves all.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
@@ -122,7 +124,7 @@ export class CommitRows {
     this.periods.add([project, period.month, baseText(period)]);
   }
 
-  /** Writes everything of the commit but COMMIT itself. */
+  /** Writes all rows of the commit; the caller runs COMMIT. */
   flush(projects: Iterable<Pending>): void {
     this.leaves.flush();
     this.bodies.flush();
@@ -139,7 +141,7 @@ export class CommitRows {
     }
   }
 
-  /** The transaction failed. */
+  /** Drops all rows after the transaction failed. */
   clear(): void {
     const { leaves, bodies, runEvents, meters, decided, subjects, periods } = this;
     for (const rows of [leaves, bodies, runEvents, meters, decided, subjects, periods]) rows.clear();
@@ -154,7 +156,7 @@ export class CommitRows {
     }
   }
 
-  /** After the rows of their events. */
+  /** Runs after the rows of the events are written. */
   private flushBlocks(pending: Pending): void {
     for (const { runNo, from, to } of filledBy(pending)) {
       const range = [pending.ledger.no, runNo, from, to];
@@ -178,7 +180,7 @@ export class CommitRows {
     );
   }
 
-  /** Extends a tree and moves its head, by compare-and-swap. */
+  /** Extends a tree and moves its head by compare-and-swap. */
   private flushTree(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): void {
     if (hashes.length === 0) return;
     const edge = tree === 'audit' ? ledger.audit : ledger.metering;
@@ -189,7 +191,7 @@ export class CommitRows {
     if (moved.changes !== 1) {
       throw new GovError(
         'STORAGE_FAULT',
-        `the ${tree} head is no longer at ${storedSize}: another writer is at work`,
+        `expected the ${tree} head at size ${storedSize}, got another size: another process writes to this database`,
       );
     }
   }

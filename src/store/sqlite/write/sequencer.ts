@@ -1,6 +1,8 @@
 /**
- * The sequencer over one connection: looks up while it plans, inside the transaction of a commit, and writes
- * the rows of all requests together before COMMIT. Proven by the store suite and `test/store/sqlite/crash.test.ts`.
+ * The sequencer over one connection. It looks rows up while it plans, inside the transaction of a commit. It
+ * writes the rows of all requests together before COMMIT. `src/store/append/sequencer.ts` says what a crash
+ * leaves.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
  */
 import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
@@ -25,9 +27,9 @@ export interface SequencerOptions {
 }
 
 export interface CommitSequencer extends Participant {
-  /** Plans one request. Whatever it throws, nothing of the request is kept in memory. */
+  /** Plans one request. If it throws, memory keeps nothing of the request. */
   append(request: AppendRequest): AppendOutcome;
-  /** What became of the request that the key was used with, or null where it is new. */
+  /** Returns the outcome of the earlier request with this key, or null for a new key. */
   repeated(idempotency: NonNullable<NewTenant['idempotency']>): Repeated | null;
   /** Destroys the keys of subjects whose erasure is durable: `SubjectKeys.destroy`. */
   destroyKeys(): boolean;
@@ -46,7 +48,7 @@ export function openSequencer({ db, prepare, clock, random, faults }: SequencerO
         });
   const rows = new CommitRows(prepare, { seal, keys });
   const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
-  // of all projects, so that numbers are the order in which runs of the store were first seen
+  // over all projects, so that run numbers follow the order in which the store first saw the runs
   let runNo = next('SELECT max(run_no) + 1 FROM run');
   let typeNo = next('SELECT max(type_no) + 1 FROM event_type');
   const sequencer = new Sequencer({

@@ -1,12 +1,13 @@
 /**
- * The engine in a thread of its own, so that parsing, drafting and answering go on while rows are written and
- * synced. Writes cross in batches: what comes while one is being committed is gathered here, and is sent as soon as
- * that one is answered, before its promises are kept; or ahead of that, as soon as there are a few of them. The thread
- * commits together what it was sent meanwhile. So commits are large, and neither thread stands still while the other one
- * works.
+ * The engine in a separate thread: this thread parses and answers while the other one writes and syncs.
+ * Writes cross in batches. While the thread commits one batch, this side collects the next. It sends that
+ * batch when the thread answers, before it settles the promises, or earlier once a few writes wait. The
+ * thread commits together all writes that arrived meanwhile. Commits are therefore large, and neither thread
+ * idles.
  *
- * Fails closed: a thread that ends by itself is a storage fault, and what it had not answered is refused. As with
- * a crash, such a write may have been stored. Proven by `test/store/sqlite/write/thread.alone.test.ts`.
+ * The engine fails closed: a thread that ends unexpectedly is a storage fault, and its unanswered writes are
+ * rejected. As after a crash, such a write may have been stored. Source: Node.js `worker_threads`.
+ * Proven by `test/store/sqlite/write/thread.alone.test.ts`.
  */
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -22,7 +23,7 @@ import { SentWrites } from './unanswered.ts';
 import { refusalOf } from './writer.ts';
 import { bytesOf, projectOf, type ResultOf, type Verb, type Write, type WriteOf } from './operations.ts';
 
-/** What waits in the thread lives for one commit, mostly. */
+/** Heap for young objects: most objects in the thread live for one commit. */
 const youngMiB = 16;
 
 const entry = new URL('./thread.ts', import.meta.url);
@@ -42,7 +43,7 @@ interface Waiting extends Settle {
 
 export class ThreadEngine implements Engine {
   private readonly options: ThreadEngineOptions;
-  /** Started by the first write, so that a plane listens before. */
+  /** The first write starts the thread, so that a plane listens earlier. */
   private thread: Worker | null = null;
   private gone: Promise<void> = Promise.resolve();
   private readonly waiting = new CommitQueue<Waiting>();
@@ -109,7 +110,7 @@ export class ThreadEngine implements Engine {
     await this.drain();
     if (!this.ending) {
       this.ending = true;
-      this.post({ kind: 'close' }); // the last connection to close removes the log
+      this.post({ kind: 'close' }); // the connection that closes last removes the write-ahead log
       this.thread?.ref();
     }
     const { fault } = this;
@@ -117,7 +118,7 @@ export class ThreadEngine implements Engine {
     if (this.fault !== null && this.fault !== fault) throw this.fault;
   }
 
-  /** Gathers what one turn of the event loop brings. */
+  /** Collects the writes of one turn of the event loop. */
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -127,13 +128,16 @@ export class ThreadEngine implements Engine {
     });
   }
 
-  /** Whatever waits, where the thread would stand still. */
+  /** Sends all waiting writes if the thread would otherwise idle. */
   private sendNext(): void {
     this.sendAhead();
     while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
   }
 
-  /** Where the thread has little to go on with, and enough waits that is small: nobody else's turn comes before it is done. */
+  /**
+   * Sends small writes early, while the thread has little left to do. No other project's turn is delayed by
+   * it.
+   */
   private sendAhead(): void {
     const { commitAheadRequests, commitAheadMost, commitSharedBytes } = limits;
     while (
@@ -151,7 +155,7 @@ export class ThreadEngine implements Engine {
       const writes = taken.map(({ write }) => write);
       this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
     } catch (error) {
-      // something in it was no plain data: a bug, and nothing of it was sent
+      // one of the writes was not plain data: a bug, and `postMessage` sent none of them
       if (taken.length > 1) for (const item of taken) this.send([item]);
       else taken[0]?.reject(problemOf('bug', error));
       this.settleDrain();
@@ -176,7 +180,8 @@ export class ThreadEngine implements Engine {
     thread.unref();
     this.gone = new Promise((resolve) => {
       thread.once('exit', () => {
-        if (!this.ending) this.lost(new Error('the thread that writes ended'));
+        if (!this.ending)
+          this.lost(new Error('expected the writing thread to run until close(), got its exit'));
         resolve();
       });
     });
@@ -203,7 +208,7 @@ export class ThreadEngine implements Engine {
     this.settleDrain();
   }
 
-  /** From here on everything is refused: with `full` until it heals, with `fault` for good. */
+  /** Refuses all writes from now on: with `full` until space returns, with `fault` permanently. */
   private enter(trouble: 'full' | 'fault', problem: GovError): void {
     if (this.fault !== null || (trouble === 'full' && this.full !== null)) return;
     if (trouble === 'fault') this.fault = problem;
@@ -214,7 +219,10 @@ export class ThreadEngine implements Engine {
     this.settleDrain();
   }
 
-  /** The thread is gone, or cannot be understood, which ends it: nobody knows what became of what it had not answered. */
+  /**
+   * The thread ended or sent an unreadable message, which ends it. Nobody knows which unanswered writes are
+   * stored.
+   */
   private lost(error: Error): void {
     this.ending = true;
     void this.thread?.terminate();

@@ -1,4 +1,7 @@
-/** What passes between a store and the thread that writes for it, by structured clone. */
+/**
+ * The messages between a store and its writing thread, sent by structured clone.
+ * Proven by `test/store/sqlite/write/thread.alone.test.ts`.
+ */
 import type { Failure } from '../../../contract/failure.ts';
 import type { Write } from './operations.ts';
 
@@ -8,14 +11,14 @@ export interface ThreadStart {
 }
 
 export type ToThread =
-  /** Writes in order; the first has number `first`, the others follow. `nowMs` is the store's clock. */
+  /** Writes in order: the first has number `first`, the others count up. `nowMs` is the store's clock. */
   | {
       readonly kind: 'write';
       readonly first: number;
       readonly nowMs: number;
       readonly writes: readonly Write[];
     }
-  /** A storage error that was met outside: what SQLite said, and its code where it has one. */
+  /** A storage error from outside the thread: SQLite's message and code. */
   | { readonly kind: 'report'; readonly message: string; readonly code: string }
   | { readonly kind: 'heal' }
   | { readonly kind: 'close' };

@@ -1,7 +1,8 @@
 /**
- * The thread that writes: opens the one connection that writes, with its settings read back, and does what it is
- * sent. Whatever ends it unasked ends writing: `thread-engine.ts` takes its death for a storage fault.
- * A crash leaves what a crash of the process leaves. Proven by `test/store/sqlite/write/thread.alone.test.ts`.
+ * The writing thread: opens the writing connection, reads its settings back, and performs the writes it
+ * receives. If it ends unexpectedly, writing ends: `thread-engine.ts` treats its exit as a storage fault. A
+ * crash of the thread leaves the same state as a crash of the process.
+ * Proven by `test/store/sqlite/write/thread.alone.test.ts`.
  */
 import Database from 'better-sqlite3';
 import { randomBytes } from 'node:crypto';
@@ -33,18 +34,21 @@ const engine = openEngine({
   db,
   clock: { now: () => nowMs },
   randomBytes,
-  stopped: (error) => tell('fault', error),
-  filled: (error) => tell('full', error),
+  stopped: (error) => sendTrouble('fault', error),
+  filled: (error) => sendTrouble('full', error),
   warn: (text) => send({ kind: 'warning', text }),
 });
 
-/** Before what it refused: whoever is answered finds the store in trouble. */
-function tell(trouble: 'full' | 'fault', error: GovError): void {
+/**
+ * Sends the trouble before the rejections that it caused, so that a rejected caller finds the store in
+ * trouble.
+ */
+function sendTrouble(trouble: 'full' | 'fault', error: GovError): void {
   send({ kind: 'trouble', trouble, failure: failureOf(error) });
   answer();
 }
 
-/** What one commit settled is answered together: its promises are kept within one turn of the event loop. */
+/** Answers all writes of one commit together, so that their promises settle in one turn of the event loop. */
 function settle(outcome: Settled): void {
   if (outcomes.length === 0) queueMicrotask(answer);
   outcomes.push(outcome);

@@ -1,24 +1,25 @@
 /**
- * What a thread was sent and has not answered, by number. In groups, as it was sent, not in a map: one that is added to and
- * deleted from all the time leaves its outgrown tables behind, each of which leads to the next, so that once one is old all
- * that was ever sent lives until the old generation is collected. Of single events that was 2 KB each, and a tenth of what
- * they cost. Proven by `test/store/sqlite/write/unanswered.test.ts`.
+ * The writes that the thread received and has not answered, by number. The writes stay in groups, as they
+ * were sent, not in a `Map`. A `Map` with steady inserts and deletes outgrows its tables, and each old table
+ * refers to the next. Once one is old, all writes stay in memory until the old generation is collected. For
+ * single events that cost 2 KB each, and a tenth of the time of an event.
+ * Proven by `test/store/sqlite/write/unanswered.test.ts`.
  */
 interface Group<Item> {
   readonly first: number;
-  /** Undefined where it is answered. */
+  /** An item is undefined once it is answered. */
   readonly items: (Item | undefined)[];
   waiting: number;
 }
 
 export class SentWrites<Item extends { readonly bytes: number }> {
-  /** Few: answers come group by group. */
+  /** Few groups: answers arrive group by group. */
   #groups: Group<Item>[] = [];
   #count = 0;
   #size = 0;
   #bytes = 0;
 
-  /** How many are not answered, and what they will roughly write. */
+  /** How many writes are unanswered; `bytes` is about how much they write. */
   get size(): number {
     return this.#size;
   }
@@ -27,7 +28,7 @@ export class SentWrites<Item extends { readonly bytes: number }> {
     return this.#bytes;
   }
 
-  /** The number that the first of the next group gets; the others follow. */
+  /** The number of the first item of the next group; the others count up. */
   get next(): number {
     return this.#count;
   }
@@ -40,7 +41,7 @@ export class SentWrites<Item extends { readonly bytes: number }> {
     for (const { bytes } of items) this.#bytes += bytes;
   }
 
-  /** The item of this number, which is answered now; undefined where it was before, or never was sent. */
+  /** Removes and returns the item with this number; undefined if it was answered before or never sent. */
   take(no: number): Item | undefined {
     const group = this.#groups.find(({ first, items }) => no >= first && no < first + items.length);
     const item = group?.items[no - group.first];
@@ -53,7 +54,7 @@ export class SentWrites<Item extends { readonly bytes: number }> {
     return item;
   }
 
-  /** Takes all. */
+  /** Takes all items. */
   clear(): Item[] {
     const items = this.#groups.flatMap((group) => group.items.filter((item) => item !== undefined));
     this.#groups = [];

@@ -1,9 +1,12 @@
-/** Logs that nobody signed, by a walk over the heads in steps, between which the event loop turns. */
+/**
+ * Finds logs with unsigned leaves. Walks over the heads in steps and yields to the event loop between them.
+ * Proven by `test/store/sqlite/suite.alone.test.ts`.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 
-/** Projects looked at between two turns: 5 ms. */
+/** Projects per step: 5 ms. */
 const projectStep = 1000;
 
 export function unsignedFinder(db: Connection): Store['unsigned'] {

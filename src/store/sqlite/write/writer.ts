@@ -1,10 +1,12 @@
 /**
- * Group commit without a timer: each commit takes what queued while the one before was being synced, of all projects
- * in turn. Promises are settled after COMMIT returned, which at synchronous=FULL is after fsync.
+ * Group commit without a timer: each commit takes the writes that queued while the previous one was synced.
+ * Projects take turns. Promises settle after COMMIT returns, which at `synchronous=FULL` is after fsync. A
+ * crash before that leaves nothing of the commit.
  *
- * Errors are told apart: a request that is refused is refused alone; a full disk fails the commit, and writing
- * goes on once space returns; any other storage error stops the writer for good, because after a failed fsync
- * nobody knows what the disk holds, and SQLite itself would go on as if nothing had happened.
+ * Three kinds of error differ. A refused request is refused alone. A full disk fails the commit, and writing
+ * continues once space returns. Any other storage error stops the writer permanently: after a failed fsync
+ * nobody knows what the disk holds, and SQLite would continue as if nothing had happened. Source: SQLite's
+ * documentation of `PRAGMA synchronous`, SAVEPOINT and its result codes.
  * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -15,19 +17,19 @@ import type { Connection } from '../../file/connection.ts';
 import { problemOf, troubleOf, type Faults } from '../../file/faults.ts';
 import { preparer, type Statement } from '../../file/statement.ts';
 
-/** One thing to do in a transaction. */
+/** One piece of work in a transaction. */
 export interface Work<Result> {
-  /** Whose it is; empty for what belongs to no project. */
+  /** The project; empty for work of no project. */
   readonly projectId: string;
-  /** What it will roughly write, for the size of a commit. */
+  /** About how many bytes it writes, which limits the size of a commit. */
   readonly bytes: number;
-  /** Whether it can be refused after it wrote; it then gets a savepoint. */
+  /** Whether it can be refused after it wrote rows; it then gets a savepoint. */
   readonly isolated: boolean;
-  /** Runs at most once per transaction, again where another request failed the transaction. */
+  /** Runs at most once per transaction. Runs again if another request failed the transaction. */
   run(): Result;
 }
 
-/** What shares the writer's transactions: told when rows must be written, are durable, or are lost. */
+/** Shares the writer's transactions: writes its rows, learns that they are durable, or that they are lost. */
 export interface Participant {
   flush(): void;
   settle(): void;
@@ -37,11 +39,11 @@ export interface Participant {
 export interface WriterOptions {
   readonly db: Connection;
   readonly participant: Participant;
-  /** After each commit. */
+  /** Called after each commit. */
   readonly committed: () => void;
-  /** Once, when the writer stops for good. */
+  /** Called once, when the writer stops permanently. */
   readonly stopped: (error: GovError) => void;
-  /** When the disk turned out to be full. */
+  /** Called when the disk is full. */
   readonly filled: (error: GovError) => void;
   readonly faults?: Faults | undefined;
 }
@@ -57,7 +59,7 @@ type Outcome = { readonly item: Queued } & (
   | { readonly done: false; readonly error: unknown }
 );
 
-/** What a request left behind cannot be taken back alone: the others start again in a new transaction. */
+/** The rows of a failed request cannot be undone alone: the other requests restart in a new transaction. */
 export class Torn extends Error {}
 
 export class Writer {
@@ -82,7 +84,7 @@ export class Writer {
     };
   }
 
-  /** Why nothing can be written now, if so. */
+  /** Why the writer cannot write now, or null. */
   get trouble(): GovError | null {
     return this.fault ?? this.full;
   }
@@ -91,7 +93,10 @@ export class Writer {
     return this.queue.size;
   }
 
-  /** Resolves with the result once it is durable; rejects when refused, or with what stopped the writer. */
+  /**
+   * Resolves with the result once it is durable. Rejects with a refusal, or with the error that stopped the
+   * writer.
+   */
   take(work: Work<unknown>, { resolve, reject }: Pick<Queued, 'resolve' | 'reject'>): void {
     const refusal = refusalOf(this);
     if (refusal !== null) {
@@ -104,17 +109,17 @@ export class Writer {
     this.schedule();
   }
 
-  /** Space has returned. */
+  /** Called when a full disk has space again. */
   heal(): void {
     this.full = null;
   }
 
-  /** A storage error outside of a commit, with the same consequences; answers what a caller is told. */
+  /** Handles a storage error from outside a commit like one inside. Returns the problem for the caller. */
   report(error: unknown): GovError {
     return this.fail([], error);
   }
 
-  /** Commits what is queued, and refuses everything after it. */
+  /** Commits the queued work and refuses all later work. */
   async drain(): Promise<void> {
     this.closed = true;
     if (this.queue.size === 0) return;
@@ -163,7 +168,7 @@ export class Writer {
     this.options.committed();
   }
 
-  /** Runs one piece of work; throws only where the transaction is lost. */
+  /** Runs one piece of work; throws only if the transaction is lost. */
   private attempt(item: Queued): Outcome {
     const { work } = item;
     if (work.isolated) this.statements.savepoint.run();
@@ -189,7 +194,7 @@ export class Writer {
   }
 
   private fail(items: readonly Queued[], error: unknown): GovError {
-    // What is no storage error came from `flush`, where nothing may fail: it stops the writer as well.
+    // Any other error came from `flush`, where nothing may fail: it stops the writer as well.
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
     const problem = problemOf(trouble, error);
@@ -208,24 +213,28 @@ export class Writer {
     const { db, participant } = this.options;
     participant.forget();
     try {
-      if (db.inTransaction) db.exec('ROLLBACK'); // frees the lock; touches no file
+      if (db.inTransaction) db.exec('ROLLBACK'); // releases the lock; writes to no file
     } catch (error) {
       this.fault ??= problemOf('fault', error);
     }
   }
 }
 
-/** A bug may have left half a request behind, unless it has a savepoint. */
+/** A bug may leave half a request in the transaction, unless the request has a savepoint. */
 const isTorn = (error: unknown, { isolated }: Work<unknown>): boolean =>
   error instanceof Torn || (!isolated && !(error instanceof GovError));
 
 const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
 
-/** Why a write is refused whatever waits, or null. */
+/** Why a write is refused before it is queued, or null. */
 export function refusalOf(state: {
   readonly closed: boolean;
   readonly trouble: GovError | null;
 }): GovError | null {
-  if (state.closed) return new GovError('SHUTTING_DOWN', 'the store is closing; nothing was stored');
+  if (state.closed)
+    return new GovError(
+      'SHUTTING_DOWN',
+      'expected an open store, got one that is closing; nothing was stored',
+    );
   return state.trouble;
 }

@@ -84,7 +84,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     const unreachable = migrate({ url: 'postgres://owner:hush@127.0.0.1:1/gov', role: 'gov_test_serving' });
     await expect(unreachable).rejects.toMatchObject({
       code: 'STORAGE_FAULT',
-      message: expect.stringMatching(/expected to be connected, got: .*ECONNREFUSED/),
+      message: expect.stringMatching(/expected a connection, got: .*ECONNREFUSED/),
     });
     const database = await server.database();
     const bare = new URL(database.owner);

@@ -117,7 +117,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     await expect(world.start(old)).rejects.toMatchObject({
       code: 'STORAGE_FAULT',
       message: expect.stringMatching(
-        /^log test\/a\/audit: expected a log of at least 3 leaves, as it was signed, got 2 leaves; .* restore the newest one, or, .* start once with gov service serve --rebuild-heads$/,
+        /^log test\/a\/audit: expected a log of at least 3 leaves, as the signed head says, got 2 leaves; .* restore the newest copy, or, .* start once with gov service serve --rebuild-heads$/,
       ),
     });
     const rebuilt = openSignedHeads(world.dataDir, { rebuild: true });
@@ -134,12 +134,12 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     ended.push(() => other.close());
     await appended(other, request([event({ actor: 'another' }), event()]));
     await expect(world.start(old)).rejects.toThrow(
-      /expected root [0-9a-f]{64} at size 2, as it was signed, got root/,
+      /expected root [0-9a-f]{64} at size 2, as the signed head says, got root/,
     );
     await store.createProject(projectOf('c'), genesis('c'));
     await sign(store, 'c');
     await expect(world.start(old)).rejects.toThrow(
-      'log test/c/audit: expected a log of at least 1 leaves, as it was signed, got no such log',
+      'log test/c/audit: expected a log of at least 1 leaves, as the signed head says, got no such log',
     );
   });
 
@@ -164,7 +164,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     }
     expect(behind.condition()).toMatchObject({
       writable: true,
-      reasons: [expect.stringMatching(/^database_behind: the database lacks what was signed of a log;/)],
+      reasons: [expect.stringMatching(/^database_behind: the database lacks signed leaves of a log;/)],
     });
     expect(behind.warnings).toEqual([expect.stringMatching(/^database_behind: log test\/a\/metering\/0: /)]);
     await add(behind, 'b');

@@ -27,15 +27,20 @@ describe('an approval', () => {
       'decided twice',
       decideApproval('done', 'denied'),
       'CONFLICT',
-      `it was approved by key_2 at ${decidedAt}`,
+      `apr_done, approved by key_2 at ${decidedAt}`,
     ],
     [
       'decided once it expired',
       decideApproval('1', 'approved', { atMs: expiresMs }),
       'CONFLICT',
-      'apr_1 expired at 2026-01-02T00:00:00.000Z; evaluate again to ask anew',
+      'apr_1, expired at 2026-01-02T00:00:00.000Z; evaluate again to open another one',
     ],
-    ['decided though unknown', decideApproval('none', 'approved'), 'NOT_FOUND', 'no approval apr_none'],
+    [
+      'decided though unknown',
+      decideApproval('none', 'approved'),
+      'NOT_FOUND',
+      'expected an approval of this project, got apr_none',
+    ],
     [
       'opened for longer than the limit',
       openApproval('2', { expiresMs: startMs + limits.approvalHours * hourMs + 1 }),

@@ -88,19 +88,29 @@ describe('a policy', () => {
     await drop();
   });
 
-  const stale = 'expected revision 1 of policy pol_1, found revision 2: it was changed meanwhile';
+  const stale = 'expected revision 1 of policy pol_1, got revision 2: somebody changed it meanwhile';
   it.each<[string, AppendRequest, string, string]>([
-    ['made twice', createPolicy('1'), 'CONFLICT', 'expected a new policy id, but policy pol_1 exists'],
+    ['made twice', createPolicy('1'), 'CONFLICT', 'expected a new policy id, got pol_1, which exists'],
     ['given a version on an old revision', addVersion('1', 3, 1), 'CONFLICT', stale],
     ['moved on an old revision', movePolicy('1', 'active', { revision: 1 }), 'CONFLICT', stale],
     [
       'moved on a revision to come',
       movePolicy('1', 'active', { revision: 3 }),
       'CONFLICT',
-      'expected revision 3 of policy pol_1, found revision 2',
+      'expected revision 3 of policy pol_1, got revision 2',
     ],
-    ['given a version though unknown', addVersion('9', 2, 1), 'NOT_FOUND', 'no policy pol_9'],
-    ['moved though unknown', movePolicy('9', 'active', { revision: 1 }), 'NOT_FOUND', 'no policy pol_9'],
+    [
+      'given a version though unknown',
+      addVersion('9', 2, 1),
+      'NOT_FOUND',
+      'expected a policy of this project, got pol_9',
+    ],
+    [
+      'moved though unknown',
+      movePolicy('9', 'active', { revision: 1 }),
+      'NOT_FOUND',
+      'expected a policy of this project, got pol_9',
+    ],
     ['given a version with a gap', addVersion('1', 4, 2), 'INTERNAL', 'could not be stored'],
     [
       'moved to a version it has not',

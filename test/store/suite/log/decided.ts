@@ -129,7 +129,7 @@ describe('a snapshot of a run', () => {
     const again = await reopen();
     await expect(again.append(take('r1'))).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: 'expected a run without a snapshot, but run r1 has one; the first one stays',
+      message: 'expected a run without a snapshot, got run r1, which has one; the first one stays',
     });
     expect(await indexes(again, { type: 'gov.snapshot/1' })).toEqual([1, 2]);
     await stored(again, { ...take('r1'), projectId: 'prj_b' });

@@ -68,7 +68,7 @@ describe('data planes', () => {
       const told = async (project: string): Promise<string> =>
         keep(store, [second(taken)], project).then(String, ({ message }: Error) => message);
       expect(await codeOf(keep(store, [second(taken)], 'prj_b'))).toBe('CONFLICT');
-      expect(await told('prj_b')).toContain('a data plane of another project has');
+      expect(await told('prj_b')).toContain('of a data plane of another project:');
       expect(await told('prj_b')).not.toContain('dpl_1');
       expect(await codeOf(keep(store, [second(taken)]))).toBe('CONFLICT');
       expect(await told('prj_a')).toContain('gov planes token dpl_1');
