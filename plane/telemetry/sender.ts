@@ -125,7 +125,7 @@ export class Sender {
       }
       this.#putOff.delete('newest');
     } catch (error) {
-      log.error({ err: error }, 'what the service holds cannot be held against the log now');
+      log.error({ err: error }, 'the reports at the service could not be compared with the log');
     }
     const { heldReason } = maker.outbox.held.known();
     if (heldReason !== null) log.error({ reason: heldReason }, 'usage is not reported; recording goes on');
@@ -149,7 +149,7 @@ export class Sender {
 
   async #remake({ epoch, sequence }: StoredReport): Promise<boolean> {
     const { maker, log } = this.#options;
-    log.warn({ epoch, sequence }, 'reports that were made while the clock was ahead are made anew');
+    log.warn({ epoch, sequence }, 'the plane makes again the reports that it made while its clock was ahead');
     const reason = 'replaced: it was made while the clock was ahead, and the service did not take it';
     maker.outbox.held.remake(this.#planeId, epoch, sequence, reason);
     try {
@@ -247,7 +247,7 @@ export class Sender {
   }
 
   #unreached(error: unknown): false {
-    if (this.#isStopped) return false; // whoever stops it closes the link
+    if (this.#isStopped) return false; // stopping closes the link
     this.#failed({ kind: 'unsettled', failure: `unreachable: ${messageOf(error)}`, retryAfterSeconds: 0 });
     return false;
   }

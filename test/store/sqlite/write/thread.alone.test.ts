@@ -189,7 +189,7 @@ describe('a store that writes in a thread', () => {
     await expect(store.createProject(projectOf('a'), genesis('a'))).rejects.toMatchObject({
       name: 'GovError',
       code: 'CONFLICT',
-      message: expect.stringContaining('prj_a exists') as string,
+      message: expect.stringContaining('prj_a, which exists') as string,
     });
     await store.close();
   });
