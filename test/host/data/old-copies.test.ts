@@ -72,7 +72,7 @@ describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL da
         /^log gov\.local\/prj_\w+\/(audit|metering\/0): expected a log of at least \d+ leaves/,
       ),
       advice: expect.stringContaining(
-        'restore the newest one, or, after an investigation, start once with gov service serve --rebuild-heads',
+        'restore the newest copy, or, after an investigation, start once with gov service serve --rebuild-heads',
       ),
     });
     const options = { dataDir, env: {}, log: silentLog } as const;
