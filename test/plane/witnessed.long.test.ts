@@ -329,7 +329,7 @@ describe('an older copy of a plane', { timeout: 120_000 }, () => {
     expect((await older.call('POST', '/proofs', { runId: 'forked-1' })).status).toBe(503);
     expect((await older.call('GET', '/health/ready')).status).toBe(200);
     await older.close();
-    await expect(planeOf(copy, flag)).rejects.toThrow(/another history.*gov log recover/);
+    await expect(planeOf(copy, flag)).rejects.toThrow(/differs from the signed history.*gov log recover/);
   });
 
   it('that outgrew what was witnessed is signed no more either, once it is told', async () => {
@@ -356,6 +356,6 @@ describe('an older copy of a plane', { timeout: 120_000 }, () => {
     await record(older, 'forked');
     await until(async () => (await reasons(older)).includes('signing_refused'));
     await older.close();
-    await expect(planeOf(copy, flag)).rejects.toThrow(/another history.*gov log recover/);
+    await expect(planeOf(copy, flag)).rejects.toThrow(/differs from the signed history.*gov log recover/);
   });
 });
