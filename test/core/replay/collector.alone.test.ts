@@ -1,4 +1,6 @@
 /** What is kept of a replay, and its bounds. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { driftSeverities } from '../../../src/contract/replay-words.ts';
@@ -13,6 +15,12 @@ const source = (at: number) => ({
   action: `a${at}`,
   timestamp: '2026-01-01T00:00:00Z',
 });
+/** Bytes of the heap that are in use after a full garbage collection. */
+const heapInUse = (): number => {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+};
 const hash = (digit: number): string => `sha256:${String(digit).repeat(64)}`;
 
 describe('a collector', () => {
@@ -129,12 +137,14 @@ describe('a collector', () => {
     const differences = new Differences({ differs: 'medium', absent: 'low' });
     for (let at = 0; at < 60; at++) differences.add(`/metadata/${at}`, 'x'.repeat(60), 'y'.repeat(60));
     const collector = new ReplayCollector();
-    const before = process.memoryUsage().heapUsed;
+    const before = heapInUse();
     for (let at = 0; at < limits.replaySteps; at++) {
       collector.add(source(at), { status: 'mismatch', differences });
     }
+    const used = heapInUse() - before;
     expect(collector.finish().mismatches.n).toBe(limits.replaySteps);
-    // a detail of 512 characters, a source of 4 short texts: below 2 KB a step
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(2048 * limits.replaySteps);
+    // A detail of 512 characters and a source of 4 short texts: below 2 KB a step.
+    expect(used).toBeLessThan(2048 * limits.replaySteps);
+    expect(used).toBeGreaterThan(64 * limits.replaySteps);
   });
 });

@@ -174,7 +174,9 @@ describe('plane serve', () => {
       await expect(serve(dataDir), name).rejects.toMatchObject({
         code: 'STORAGE_FAULT',
         message: expect.stringMatching(
-          new RegExp(`first leaf.*\\(keys/${name}\\) is missing and .*\\(keys/${name}\\) is here instead.*backup`),
+          new RegExp(
+            `first leaf.*\\(keys/${name}\\) is missing and .*\\(keys/${name}\\) is here instead.*backup`,
+          ),
         ),
       });
       rmSync(path);
