@@ -3,15 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { equalHash, hashText, labelled, parseHash, sha256, sha256Text } from '../../src/core/hash.ts';
-
-const known = [
-  ['', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
-  ['abc', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
-  [
-    'abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq',
-    '248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1',
-  ],
-] as const;
+import { sha256Hashes as known } from '../vectors/fips180.ts';
 
 describe('sha256', () => {
   test.each(known)('of %j is the known answer', (message, hex) => {

@@ -8,10 +8,11 @@ import {
   parseTilePath,
   tilePath,
 } from '../../../src/core/merkle/tile.ts';
+import { tiles } from '../../vectors/c2sp.ts';
 
 describe('tile paths', () => {
   it('spells indexes in groups of three digits', () => {
-    expect(tilePath({ level: 0, index: 1_234_067, width: 256 })).toBe('tile/0/x001/x234/067');
+    expect(tilePath({ level: 0, index: tiles.index, width: 256 })).toBe(`tile/0/${tiles.indexPath}`);
     expect(tilePath({ level: 3, index: 0, width: 5 })).toBe('tile/3/000.p/5');
     expect(entriesPath(999)).toBe('tile/entries/999');
     expect(entriesPath(1000, 255)).toBe('tile/entries/x001/000.p/255');

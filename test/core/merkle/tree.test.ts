@@ -13,11 +13,13 @@ import {
   verifySubtreeInclusion,
 } from '../../../src/core/merkle/tree.ts';
 import { hasVectors, vectors } from '../../paths.ts';
-import { knownHashes } from '../../vectors/rfc-6962.ts';
+import { consistencyProofs, inclusionProofs, leafHashes, leafInputs, roots } from '../../vectors/rfc6962.ts';
 import { naiveConsistency, naiveLeaf, naivePath, naiveRoot, naiveSubtreeProof } from './naive.ts';
 
 const leavesOf = (count: number): Buffer[] =>
   Array.from({ length: count }, (_, index) => naiveLeaf(Buffer.from(`leaf ${index}`)));
+
+const bytes = (value: unknown): Buffer => Buffer.from((value ?? '') as string, 'base64');
 
 const flipped = (bytes: Uint8Array, bit: number): Buffer => {
   const copy = Buffer.from(bytes);
@@ -29,12 +31,8 @@ const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257,
 const anySize = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.constantFrom(...sizes));
 
 describe('hashes', () => {
-  it('gives the known hashes of RFC 6962 test data', () => {
-    expect(emptyRoot.toString('hex')).toBe(knownHashes.emptyRoot);
-    expect(leafHash('').toString('hex')).toBe(knownHashes.emptyLeaf);
-    expect(leafHash('L123456').toString('hex')).toBe(knownHashes.leafL123456);
-    const [left, right] = [leafHash(''), leafHash(Buffer.from([0]))];
-    expect(nodeHash(left, right).toString('hex')).toBe(knownHashes.nodeOfFirstTwo);
+  it.each(leafHashes)('the hash of the leaf %j is the known answer of RFC 6962 test data', (input, hex) => {
+    expect(leafHash(input).toString('hex')).toBe(hex);
   });
 
   it('hashes a string as its UTF-8 bytes, whatever its length', () => {
@@ -51,6 +49,44 @@ describe('hashes', () => {
   it('refuses children that are not 32 bytes', () => {
     expect(() => nodeHash(emptyRoot, emptyRoot.subarray(1))).toThrow(RangeError);
     expect(() => nodeHash(Buffer.alloc(33), emptyRoot)).toThrow(RangeError);
+  });
+});
+
+describe('the reference tree of RFC 6962', () => {
+  const known = leafInputs.map((input) => leafHash(Buffer.from(input, 'hex')));
+
+  it.each([...roots.entries()])('the tree of its first %i leaves has the known root', (size, root) => {
+    const frontier = new Frontier();
+    for (const leaf of known.slice(0, size)) frontier.append(leaf);
+    expect(frontier.root().toString('hex')).toBe(root);
+    expect(merkleRoot(known.slice(0, size)).toString('hex')).toBe(root);
+  });
+
+  it('the hash of its first two leaves as a node is the root of the tree of two leaves', () => {
+    expect(nodeHash(known[0]!, known[1]!).toString('hex')).toBe(roots[2]);
+  });
+
+  it.each(inclusionProofs)('the inclusion proof of leaf $index in $size leaves verifies', (each) => {
+    expect(bytes(each.leaf)).toEqual(known[each.index]);
+    expect(bytes(each.root).toString('hex')).toBe(roots[each.size]);
+    const claim = { ...each, leaf: bytes(each.leaf), root: bytes(each.root), path: each.path.map(bytes) };
+    expect(verifyInclusion(claim)).toBe(true);
+    expect(verifyInclusion({ ...claim, root: flipped(claim.root, 0) })).toBe(false);
+    expect(naivePath(each.index, known.slice(0, each.size))).toEqual(claim.path);
+  });
+
+  it.each(consistencyProofs)('the consistency proof from $first to $second leaves verifies', (each) => {
+    expect(bytes(each.firstRoot).toString('hex')).toBe(roots[each.first]);
+    expect(bytes(each.secondRoot).toString('hex')).toBe(roots[each.second]);
+    const claim = {
+      ...each,
+      firstRoot: bytes(each.firstRoot),
+      secondRoot: bytes(each.secondRoot),
+      path: each.path.map(bytes),
+    };
+    expect(verifyConsistency(claim)).toBe(true);
+    expect(verifyConsistency({ ...claim, firstRoot: flipped(claim.firstRoot, 0) })).toBe(false);
+    expect(naiveConsistency(each.first, known.slice(0, each.second))).toEqual(claim.path);
   });
 });
 
@@ -242,8 +278,6 @@ function readVectors(name: string): VectorCase[] {
   return JSON.parse(readFileSync(vectors(`rfc6962/${name}.json`), 'utf8'), exact as never) as VectorCase[];
 }
 
-const bytes = (value: unknown): Buffer => Buffer.from((value ?? '') as string, 'base64');
-
 const verifiers: Record<string, (each: VectorCase, path: Buffer[]) => boolean> = {
   inclusion: (each, path) =>
     verifyInclusion({
@@ -294,16 +328,5 @@ describe.skipIf(!hasVectors)('transparency-dev/merkle vectors (skipped where GOV
     }
     expect(wrong).toEqual([]);
     expect(count).toBe(518);
-  });
-
-  it('gives the roots of the reference tree', () => {
-    const tree = JSON.parse(readFileSync(vectors('rfc6962/reference-tree.json'), 'utf8')) as {
-      leafInputsHex: string[];
-      rootHashesHexBySize: string[];
-    };
-    const leaves = tree.leafInputsHex.map((input) => leafHash(Buffer.from(input, 'hex')));
-    for (const [size, root] of tree.rootHashesHexBySize.entries()) {
-      expect(merkleRoot(leaves.slice(0, size)).toString('hex')).toBe(root);
-    }
   });
 });

@@ -25,6 +25,7 @@ import {
   signatureLine,
   splitNote,
 } from '../../../src/core/note/signed.ts';
+import { checkpoint as example } from '../../vectors/c2sp.ts';
 
 const origin = 'example.com/log42';
 const time = { timestampSeconds: 1_679_315_147 };
@@ -38,12 +39,11 @@ const keyOf = (signer: NoteSigner): ReturnType<typeof parseVerifierKey> =>
 const trust: Trust = { origin, keys: [keyOf(log)], witnesses: [keyOf(witness), keyOf(other)], quorum: 1 };
 
 describe('checkpoint text', () => {
-  it('is origin, size and root, one line each', () => {
-    const root = Buffer.from('CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=', 'base64');
-    const example = 'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n';
-    const read = { origin: 'example.com/behind-the-sofa', size: 20_852_163, root, extensions: [] };
-    expect(parseCheckpoint(example)).toEqual(read);
-    expect(formatCheckpoint(read)).toBe(example);
+  it('the checkpoint text of the C2SP example is read, and written back to the byte', () => {
+    const root = Buffer.from(example.root, 'base64');
+    const read = { origin: example.origin, size: example.size, root, extensions: [] };
+    expect(parseCheckpoint(example.text)).toEqual(read);
+    expect(formatCheckpoint(read)).toBe(example.text);
   });
 
   it('reads back what it writes', () => {

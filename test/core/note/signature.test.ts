@@ -15,7 +15,7 @@ import {
   verifyBytes,
 } from '../../../src/core/note/signature.ts';
 import { hasVectors, vectors } from '../../paths.ts';
-import { ed25519Tests } from '../../vectors/rfc-8032.ts';
+import { signatures } from '../../vectors/rfc8032.ts';
 
 const oracles = {
   ed25519: (signature: Uint8Array, message: Uint8Array, key: Uint8Array) =>
@@ -70,6 +70,20 @@ describe.each(algorithms)('%s', (algorithm) => {
 
   it('does not take a key of another algorithm for its own', () => {
     expect(rawPublicKey(algorithm, generateKeyPairSync('x25519').publicKey)).toBeNull();
+  });
+});
+
+describe('RFC 8032 by its text', () => {
+  it.each(signatures)('the signature of $name of RFC 8032 §7.1 verifies, and with no bit flipped', (each) => {
+    const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
+    const message = Buffer.from(each.message, 'hex');
+    const signature = Buffer.from(each.signature, 'hex');
+    expect(verifyBytes(key, message, signature)).toBe(true);
+    for (let bit = 0; bit < signature.length * 8; bit++) {
+      const changed = Buffer.from(signature);
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      expect(verifyBytes(key, message, changed), `bit ${bit}`).toBe(false);
+    }
   });
 });
 

@@ -41,12 +41,11 @@ function faultOf(action: () => unknown): NoteFault | undefined {
 }
 
 describe('signed note', () => {
-  it('opens the example of the C2SP specification', () => {
-    const opened = openNote(signedNote.note, [parseVerifierKey(signedNote.verifierKey)]);
-    expect(opened.text).toBe('This is an example message.\n');
-    expect(opened.verified).toMatchObject([
-      { name: 'example.com/foo', keyId: 0x530d903a, timestampSeconds: null },
-    ]);
+  it('openNote opens the example of C2SP signed-note', () => {
+    const { name, keyId, verifierKey, text, note } = signedNote;
+    const opened = openNote(note, [parseVerifierKey(verifierKey)]);
+    expect(opened.text).toBe(text);
+    expect(opened.verified).toMatchObject([{ name, keyId, timestampSeconds: null }]);
     expect(opened.unverified).toEqual([]);
   });
 
