@@ -19,6 +19,7 @@ import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { openTls } from '../../src/host/process/tls.ts';
 import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
 import { createLog } from '../../src/host/process/log.ts';
+import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
@@ -62,6 +63,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const env = options.env ?? process.env;
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
   const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
+  const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false, env });
@@ -109,7 +111,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
-    http: httpOf(config, options),
+    http: { ...httpOf(config, options), connections },
     basePath: basePaths[config.environment],
     runFile: join(config.dataDir, 'run.json'),
     projectId,

@@ -49,6 +49,8 @@ export interface ServerOptions {
   /** The origin at which people reach the service; default: the listener's own. */
   readonly publicOrigin?: string;
   /** Open sockets of one address, except trusted proxies; default: the limit of the contract. */
+  /** The most connections at a time. */
+  readonly connections?: number;
   readonly socketsPerAddress?: number;
   /** Plain HTTP where absent. */
   readonly tls?: { readonly context: SecureContextOptions; readonly isMutual: boolean };
@@ -201,7 +203,7 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),
   });
   app.server.maxHeadersCount = 0; // `checkEnvelope` rejects a long list; Node would cut it silently
-  app.server.maxConnections = limits.connections;
+  app.server.maxConnections = options.connections ?? limits.connections;
   app.removeAllContentTypeParsers();
   // Fastify caches the parser of a listed media type and searches again for any other
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>

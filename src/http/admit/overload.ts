@@ -29,7 +29,11 @@ export class Overload {
     const now = performance.now();
     this.#delayMs = Math.max(0, now - this.#dueAt);
     this.#dueAt = now + everyMs;
-    this.#rssBytes = process.memoryUsage.rss();
+    try {
+      this.#rssBytes = process.memoryUsage.rss();
+    } catch {
+      // it reads a file, and no descriptor is free; the last figure stands until the next look
+    }
   }
 
   /** The limit that is exceeded now, or null. Costs nothing. */
