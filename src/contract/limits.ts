@@ -37,6 +37,7 @@ export const limits = {
   batchEvents: 500,
   futureSkewSeconds: 24 * 3600,
   recordedSkewSeconds: 300,
+  clockJumpSeconds: 60,
   batchReasonChars: 500,
 
   pageDefault: 50,

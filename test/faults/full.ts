@@ -181,7 +181,7 @@ export async function fillDisk(
 }
 
 /** Takes the space that is left, but for some pages: so a small write may fit and the next one not. */
-function takeRest(path: string): void {
+export function takeRest(path: string): void {
   try {
     writeFileSync(path, Buffer.alloc(200 * MiB));
   } catch (error) {

@@ -17,8 +17,11 @@ export interface Serving {
 }
 
 /** Starts the plane in a directory that `plane init` made; rejects with its log where it does not come up. */
-export async function serve(dataDir: string): Promise<Serving> {
-  const child = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function serve(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const child = spawn(process.execPath, [script, dataDir], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const ended = new Promise<number | string | null>((resolve) =>

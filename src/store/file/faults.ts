@@ -3,7 +3,8 @@
  * write.
  * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
@@ -85,14 +86,30 @@ export function problemOf(trouble: Trouble, cause: unknown): GovError {
   }
 }
 
-/** Opens something at `path`. An error of SQLite becomes a STORAGE_FAULT that names the file. */
+/** Opens something at `path`. An error of SQLite becomes a STORAGE_FULL or STORAGE_FAULT that names the file. */
 export function opening<Result>(path: string, open: () => Result): Result {
   try {
     return open();
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
+    if (isFull(error, path)) {
+      const detail = `could not open ${path}: the disk is full; free space, then start again`;
+      throw new GovError('STORAGE_FULL', detail, { cause: error });
+    }
     throw new GovError('STORAGE_FAULT', `could not open ${path}: ${error.message} (${error.code})`, {
       cause: error,
     });
   }
+}
+
+/** Opening needs room for the file's memory of locks, and where there is none, SQLite speaks of an I/O error. */
+const isFull = (error: InstanceType<typeof Database.SqliteError>, path: string): boolean =>
+  troubleOf(error) === 'full' ||
+  (/^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code) &&
+    freeBytes(dirname(path)) === 0);
+
+/** Bytes that this user may still write. */
+export function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }

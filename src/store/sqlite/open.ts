@@ -12,6 +12,7 @@ import { judgeFilesystem } from '../file/filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
 import { refusePlane } from '../file/hosted.ts';
 import { takeLock } from '../file/lock.ts';
+import { refuseOtherMasterKeyOf } from '../file/master-key.ts';
 import { migrate } from '../file/migrate.ts';
 import { connectReader } from '../file/reader.ts';
 import { mainApplicationId, mainMigrations } from '../file/schema/tables.ts';
@@ -55,7 +56,8 @@ export function openParts(options: OpenOptions): Parts {
   };
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    refuseReadOnly(dataDir);
+    refuseReadOnly(dataDir); // a reader of the store also writes files beside it
+    refuseOtherMasterKeyOf(dataDir, options.masterKey);
     const warning = judgeFilesystem(dataDir);
     if (warning !== null) options.onWarning?.(warning);
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);

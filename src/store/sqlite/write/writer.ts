@@ -39,6 +39,8 @@ export interface Participant {
 export interface WriterOptions {
   readonly db: Connection;
   readonly participant: Participant;
+  /** Called after each commit, before anybody hears of it. Throws where the disk has died meanwhile. */
+  readonly confirm: () => void;
   /** Called after each commit. */
   readonly committed: () => void;
   /** Called once, when the writer stops permanently. */
@@ -156,6 +158,7 @@ export class Writer {
       }
       this.options.participant.flush();
       this.statements.commit.run();
+      this.options.confirm();
     } catch (error) {
       this.fail(items, error);
       return;
