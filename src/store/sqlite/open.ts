@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { sealWith } from '../file/body-seal.ts';
 import { connect, type Connection } from '../file/connection.ts';
 import { opening, type Faults } from '../file/faults.ts';
-import { makePrivate, refuseReadOnly, storeFiles } from '../file/paths.ts';
+import { makePrivate, refuseOpenToAll, refuseReadOnly, storeFiles } from '../file/paths.ts';
 import { judgeFilesystem } from '../file/filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
 import { refusePlane } from '../file/hosted.ts';
@@ -56,6 +56,7 @@ export function openParts(options: OpenOptions): Parts {
   };
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    refuseOpenToAll(dataDir);
     refuseReadOnly(dataDir); // a reader of the store also writes files beside it
     refuseOtherMasterKeyOf(dataDir, options.masterKey);
     const warning = judgeFilesystem(dataDir);

@@ -109,8 +109,8 @@ function assemble(
     options.onWarning?.('the disk has too little space left to keep a reserve');
   }
   const notices = new Notices((text) => options.onWarning?.(text));
-  const { main, heads, subjects } = storeFiles(options.dataDir);
-  const watched = [main, heads, ...(parts.subjects === null ? [] : [subjects])];
+  const { main, heads, subjects, lock } = storeFiles(options.dataDir);
+  const watched = [main, heads, lock, ...(parts.subjects === null ? [] : [subjects])];
   const unwatch = watchFiles(watched, (path) => {
     const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
     notices.add(replaced);

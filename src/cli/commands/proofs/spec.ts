@@ -36,6 +36,7 @@ export const proofsGet = command({
   flags: {
     bundle: { type: 'boolean', description: 'The whole bundle (*.govproof.json), for offline verification' },
     out: { type: 'string', value: 'FILE', description: 'Write the bundle to this file' },
+    force: { type: 'boolean', description: 'Replace the file of --out' },
     format: {
       type: 'string',
       choices: ['govproof', 'tlog-proof', 'dsse'],

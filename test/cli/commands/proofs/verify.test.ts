@@ -265,6 +265,21 @@ describe('by the service', () => {
     expect(existsSync(`${out}.part`)).toBe(false);
   });
 
+  it('replaces no file without --force, and asks nothing of the service then', async () => {
+    const out = join(folder, 'held.json');
+    writeFileSync(out, 'evidence');
+    const before = server.seen.length;
+    const argv = ['proofs', 'get', proof.proofId, '--bundle', '--out', out];
+    expect(await govHere(argv, { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${out} exists already`),
+    });
+    expect(server.seen.length).toBe(before);
+    expect(readFileSync(out, 'utf8')).toBe('evidence');
+    expect((await govHere([...argv, '--force'], { env })).code).toBe(0);
+    expect(readFileSync(out, 'utf8')).toBe(text);
+  });
+
   it('gives the tlog-proof and the DSSE envelope in it', async () => {
     const tlog = await govHere(['proofs', 'get', proof.proofId, '--format', 'tlog-proof'], { env });
     expect(tlog.stdout).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex [0-9]+\n/);
