@@ -17,7 +17,7 @@ import {
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { nodeIdPattern } from '../event/links.ts';
 import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
-import { type Json, type JsonBounds, type JsonObject, parseSpelledJson } from '../json/parse.ts';
+import { type Json, type JsonBounds, type JsonObject, parseJson } from '../json/parse.ts';
 
 const bounds: JsonBounds = {
   depth: limits.jsonDepth,
@@ -73,7 +73,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
     );
   }
   const root: Location = null;
-  const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
+  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
   const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
   if (events === undefined && eventsInclusion !== undefined) {
