@@ -2,12 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  canonicalize,
-  largeBounds,
-  parseJson,
-  readJson,
-} from '../../../src/core/json/parse.ts';
+import { canonicalize, largeBounds, parseJson, readJson } from '../../../src/core/json/parse.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 import { hasVectors, vectors } from '../../paths.ts';
