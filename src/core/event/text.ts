@@ -10,7 +10,7 @@ import { hashText } from '../hash.ts';
 import type { Json } from '../json/parse.ts';
 
 /** A member's name and its value as JSON texts. */
-export type Member = readonly [name: string, value: string];
+type Member = readonly [name: string, value: string];
 
 /** Each member of an event as a JSON text; an object that was committed member by member as its members. */
 export interface EventText {
