@@ -47,6 +47,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
         'commander',
         'ajv',
         'csv-parse',
+        'get-east-asian-width',
         'oauth4webapi',
         'node:',
       ],

@@ -75,8 +75,6 @@ export interface HttpServer {
   useCertificate(context: SecureContextOptions): void;
 }
 
-const prepareAfterMs = 200;
-
 /** Creates the server. VALIDATION_ERROR where `cors` contains no origin or `trustedProxies` no address. */
 export function createServer(options: ServerOptions): HttpServer {
   let listening = 'http://localhost';
@@ -123,7 +121,7 @@ export function createServer(options: ServerOptions): HttpServer {
       listening = await app.listen({ host, port });
       // loads the schema compiler after startup; where that fails, the first request that needs it reports
       // the error
-      setTimeout(() => void prepareChecks().catch(() => {}), prepareAfterMs).unref();
+      void prepareChecks().catch(() => {});
       return listening;
     },
     async close(drainSeconds = limits.drainSeconds) {

@@ -17,7 +17,8 @@ import {
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { nodeIdPattern } from '../event/links.ts';
 import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
-import { type Json, type JsonBounds, type JsonObject, parseSpelledJson } from '../json/parse.ts';
+import { type Json, type JsonBounds, type JsonObject, parseJson } from '../json/parse.ts';
+import { isCount } from '../count.ts';
 
 const bounds: JsonBounds = {
   depth: limits.jsonDepth,
@@ -73,7 +74,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
     );
   }
   const root: Location = null;
-  const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
+  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
   const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
   if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
   if (events === undefined && eventsInclusion !== undefined) {
@@ -282,9 +283,6 @@ function count(parent: JsonObject, name: string, up: Location): number {
   if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
   return value;
 }
-
-const isCount = (value: Json | undefined): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
 function hash(value: Json, at: Location): string {
   if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);

@@ -5,7 +5,8 @@
  */
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { artifactBytes, bytesText } from '../exports/artifact-bytes.ts';
+import { bytesText } from '../../core/byte-size.ts';
+import { artifactBytes } from '../exports/artifact-bytes.ts';
 
 const lastsMs = 1000;
 /** How long a database may take. */

@@ -1,6 +1,7 @@
 /**
  * Sheds load (contract D10): 503 OVERLOADED while the event loop lags more than a second, the write queue is
- * full, or memory is over its limit. Health operations still answer. Proven by
+ * full, or memory is over its limit. Health operations still answer. `@fastify/under-pressure` measures the same way,
+ * and would need as much code around it for the write queue, health operations and our errors. Proven by
  * `test/http/admit/overload.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';

@@ -19,7 +19,7 @@ import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from '../call/pages.ts';
 import type { Uncounted } from '../access/quota.ts';
-import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
+import { batchTemplate, createdTemplate, recordedAnswer } from './recorded.ts';
 import { redactionOf } from './redaction.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
@@ -31,42 +31,42 @@ export const events: Pick<
   'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
 > = {
   async createEvent({ body, caller, basePath, idempotency }, services) {
+    const response = createdTemplate(body.runId, basePath);
     const judge = (by: Caller) => {
       const judged = judgeEvent(body, services, recordingOf(by, services));
       if ('fault' in judged) throw fieldError(judged.fault);
       const accepted = { ...acceptedOf([judged]), whole: true };
-      if (idempotency === null) return accepted;
-      const kept = { ...idempotency, response: createdTemplate(body.runId, basePath) };
-      return { ...accepted, idempotency: kept };
+      return idempotency === null ? accepted : { ...accepted, idempotency: { ...idempotency, response } };
     };
     const first = judge(caller);
     if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
     const stored = await appendJudged(services, asEvents(caller), (by) =>
       by === caller ? first : judge(by),
     );
-    return 'replayed' in stored ? stored : createdAnswer(stored.assigned[0], body.runId, basePath);
+    return 'replayed' in stored ? stored : recordedAnswer(response, stored.assigned);
   },
 
   async createEvents({ body, caller, idempotency }, services) {
-    let results = await judgeAll(body.events, services, caller);
+    const results = await judgeAll(body.events, services, caller);
+    let response = batchTemplate(results);
     const accepted = acceptedOf(results);
     const { leaves } = accepted;
-    if (leaves.length === 0 && idempotency === null) return batchAnswer(results, []);
+    if (leaves.length === 0 && idempotency === null) return recordedAnswer(response, []);
     if (services.runs.holding) {
       await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
     }
-    const kept = () =>
-      idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } };
+    const kept = () => (idempotency === null ? {} : { idempotency: { ...idempotency, response } });
     const { projectId } = caller.project;
     const stored =
       leaves.length === 0
         ? await append(services, { projectId, leaves, meter: unmetered, ...kept() })
         : await appendJudged(services, asEvents(caller), async (by) => {
             if (by === caller) return { ...accepted, ...kept() };
-            results = await judgeAll(body.events, services, by);
-            return { ...acceptedOf(results), ...kept() };
+            const again = await judgeAll(body.events, services, by);
+            response = batchTemplate(again);
+            return { ...acceptedOf(again), ...kept() };
           });
-    return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
+    return 'replayed' in stored ? stored : recordedAnswer(response, stored.assigned);
   },
 
   async listEvents({ query, caller }, services) {

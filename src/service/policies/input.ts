@@ -7,6 +7,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { fieldError } from '../call/schema.ts';
+import { pointerToken } from '../../core/json/pointer.ts';
 
 /**
  * VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for an invalid checkpoint. An attacker controls the value.
@@ -27,11 +28,7 @@ function spelledOut(sent: JsonObject, pointer: string): PolicyInput {
   for (const name of Object.keys(sent)) {
     if (name === 'context' || name === 'step') continue;
     const detail = 'expected only step and context here; put what policies should see into context';
-    refuse(
-      name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, limits.echoChars),
-      'UNKNOWN_FIELD',
-      detail,
-    );
+    refuse(pointerToken(name).slice(0, limits.echoChars), 'UNKNOWN_FIELD', detail);
   }
   const { context, step } = sent;
   if (typeof context !== 'object' || context === null || Array.isArray(context)) {

@@ -3,7 +3,8 @@
  * The lock is an open write transaction on a tiny database. It is a lock of the operating system, so it ends
  * with the process, and a leftover file has no effect. While it is held, our code must not open and close
  * that file in another way: POSIX drops a process's locks on a file when the process closes any descriptor of
- * it.
+ * it. The package `proper-lockfile` renews the time of a folder instead: after a crash it blocks the next start
+ * for seconds, and after a long pause it lets two processes in.
  * Proven by `test/store/file/lock.test.ts`.
  */
 import Database from 'better-sqlite3';

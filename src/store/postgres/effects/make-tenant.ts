@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
 import type { LeafDraft } from '../../../core/event/record.ts';
-import { answerOf } from '../../append/answer.ts';
+import { answerOf } from '../../port/store.ts';
 import type { Created, NewProject, NewTenant, Store, StoredResponse } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
