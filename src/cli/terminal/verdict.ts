@@ -151,11 +151,11 @@ const compliantText = ({ compliant = 'not_checked' }: ShownVerdict): string => c
 function brokenFacts({ violation, brokenBy, runId }: ShownVerdict): [string, string | null][] {
   if (!violation) return [];
   const { check, index } = violation;
-  const tool = brokenBy?.tool == null ? '' : ` (tool ${brokenBy.tool})`;
-  const what = brokenBy == null ? `leaf ${index}` : `event ${brokenBy.eventId}, leaf ${index}${tool}`;
+  const tool = !brokenBy?.tool ? '' : ` (tool ${brokenBy.tool})`;
+  const what = !brokenBy ? `leaf ${index}` : `event ${brokenBy.eventId}, leaf ${index}${tool}`;
   return [
     ['broken by', `${what}: ${violationTexts[check] ?? check}`],
-    ['policy', runId == null ? null : `gov policy evaluations --run ${runId}`],
+    ['policy', !runId ? null : `gov policy evaluations --run ${runId}`],
   ];
 }
 
