@@ -141,10 +141,11 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     erasure: ['port'],
     rules: ['port', 'append'],
     append: ['port', 'erasure', 'rules'],
+    read: ['port', 'append', 'rules'],
     file: ['port', 'append', 'erasure'],
     fsck: ['port', 'append', 'erasure', 'rules', 'file'],
-    sqlite: ['port', 'append', 'erasure', 'rules', 'file'],
-    postgres: ['port', 'append', 'erasure', 'rules', 'file', 'fsck'],
+    sqlite: ['port', 'append', 'erasure', 'rules', 'read', 'file'],
+    postgres: ['port', 'append', 'erasure', 'rules', 'read', 'file', 'fsck'],
   },
 };
 

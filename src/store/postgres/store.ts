@@ -32,10 +32,12 @@ import { newestVersion } from './schema/tables.ts';
 import { claimMasterKey, tasks } from './effects/tasks.ts';
 import { WriteQueue } from './write/queue.ts';
 import { watch } from './connection/watch.ts';
-import { sql, step } from './connection/wire.ts';
-import { telemetryReads } from './read/planes.ts';
-import { tenantReads } from './read/tenants.ts';
-import { workReads } from './read/work.ts';
+import { sql, step } from '../read/queries.ts';
+import { telemetryReads } from '../read/planes.ts';
+import { tenantReads } from '../read/tenants.ts';
+import { queriesOf } from './read/queries.ts';
+import { usageReads } from './read/usage.ts';
+import { workReads } from '../read/work.ts';
 
 export type { Faults } from './connection/faults.ts';
 export type { DatabaseOptions } from './connection/database.ts';
@@ -174,20 +176,24 @@ function assemble(
 
 type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
 
-const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
-  ...leafReads(database, numberOf),
-  ...meterReads(database, numberOf),
-  ...eventReads(database, numberOf),
-  ...runReads(database, numberOf),
-  ...workReads(database, numberOf),
-  ...decidedReads(database, numberOf),
-  ...policyReads(database, numberOf),
-  ...approvalReads(database, numberOf),
-  ...jobReads(database, numberOf),
-  ...tenantReads(database, numberOf),
-  ...telemetryReads(database, numberOf),
-  ...exportReads(database, numberOf),
-});
+function reads(database: Database, numberOf: ProjectNumber): StoreReader {
+  const queries = queriesOf(database, numberOf);
+  return {
+    ...leafReads(database, numberOf),
+    ...meterReads(database, numberOf),
+    ...eventReads(database, numberOf),
+    ...runReads(database, numberOf),
+    ...workReads(queries),
+    ...decidedReads(database, numberOf),
+    ...policyReads(database, numberOf),
+    ...approvalReads(database, numberOf),
+    ...jobReads(database, numberOf),
+    ...tenantReads(queries),
+    ...usageReads(database, numberOf),
+    ...telemetryReads(queries),
+    ...exportReads(database, numberOf),
+  };
+}
 
 /** The same verbs; errors become problems, and `condition` records them. */
 function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter: () => void): Verbs {

@@ -9,7 +9,7 @@ import { endOfTime } from '../../port/bounds.ts';
 import type { Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { read, readOrNull } from './texts.ts';
-import { sql, step, type Param, type Sql } from '../connection/wire.ts';
+import { sql, step, type Param, type Sql } from '../../read/queries.ts';
 
 const openMs = limits.approvalHours * 3_600_000;
 

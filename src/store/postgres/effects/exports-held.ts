@@ -4,7 +4,7 @@
  */
 import { exportTables, heldColumns } from '../../rules/export-row.ts';
 import type { ExportHolding } from '../../port/store.ts';
-import { sql } from '../connection/wire.ts';
+import { sql } from '../../read/queries.ts';
 
 export const heldExports = sql<ExportHolding>(
   `SELECT ${heldColumns}::int8 AS "keptBytes" FROM ${exportTables} WHERE e.project = $1 AND e.removed = 0`,

@@ -26,9 +26,9 @@ import type { Database } from '../connection/database.ts';
 import type { Writing } from './writing.ts';
 import { heldExports } from './exports-held.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from '../../read/work.ts';
 import { readOrNull } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const one = sql<ExportRow>(
   `SELECT ${exportColumns} FROM ${exportTables} WHERE e.project = $1 AND e.export_id = $2`,

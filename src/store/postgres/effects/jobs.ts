@@ -14,7 +14,7 @@ import type { Database } from '../connection/database.ts';
 import { keptRequestSql } from './rows.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { kept, readOrNull } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const listed = `${jobColumns}, ${keptRequestSql} AS request`;
 

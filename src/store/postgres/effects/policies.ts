@@ -8,7 +8,7 @@ import { endOfTime } from '../../port/bounds.ts';
 import type { Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { read, readOrNull } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const policyColumns = `policy_id AS "policyId", name, description, status, active_version AS "activeVersion",
   last_active_version AS "lastActiveVersion", latest_version AS "latestVersion", revision,

@@ -12,7 +12,7 @@ import { versionKey } from '../write/facts.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
 import { tenantRows } from './tenants.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 import { withdrawer } from './withdrawn.ts';
 import type { Writing } from './writing.ts';
 

@@ -19,7 +19,7 @@ import { endOfTime } from '../../port/bounds.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Current } from './current.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from '../../read/work.ts';
 import type { Prepare } from '../../file/statement.ts';
 
 export function exportReads(db: Connection, numberOf: ProjectNumber): ExportReader {

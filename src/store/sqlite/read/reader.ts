@@ -18,26 +18,30 @@ import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
-import { telemetryReads } from './planes.ts';
-import { tenantReads } from './tenants.ts';
-import { workReads } from './work.ts';
+import { telemetryReads } from '../../read/planes.ts';
+import { tenantReads } from '../../read/tenants.ts';
+import { workReads } from '../../read/work.ts';
+import { queriesOf } from './queries.ts';
+import { usageReads } from './usage.ts';
 import { connectReader } from '../../file/reader.ts';
 import { readSubjects } from '../../file/subjects.ts';
 
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
+  const queries = queriesOf(db, numberOf);
   return {
     ...leafReads(db, numberOf),
     ...meterReads(db, numberOf),
     ...eventReads(db, numberOf),
     ...runReads(db, numberOf),
-    ...workReads(db, numberOf),
+    ...workReads(queries),
     ...decidedReads(db, numberOf),
     ...policyReads(db, numberOf),
     ...approvalReads(db, numberOf),
     ...jobReads(db, numberOf),
-    ...tenantReads(db, numberOf),
-    ...telemetryReads(db, numberOf),
+    ...tenantReads(queries),
+    ...usageReads(db, numberOf),
+    ...telemetryReads(queries),
     ...exportReads(db, numberOf),
   };
 }
