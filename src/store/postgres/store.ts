@@ -10,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
 import { RandomPool } from '../append/random.ts';
 import type { SignedHeads } from '../file/signed-heads.ts';
-import { approvalReads } from './effects/approvals.ts';
+import { approvalReads } from '../read/approvals.ts';
 import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
 import { Committer } from './write/commit.ts';
 import { Condition } from './connection/condition.ts';
@@ -18,10 +18,12 @@ import { tryConnection } from './connection/session.ts';
 import { Database, type DatabaseOptions } from './connection/database.ts';
 import { problemOf, type Faults } from './connection/faults.ts';
 import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
-import { exportMoves, exportReads } from './effects/exports.ts';
-import { jobMoves, jobReads } from './effects/jobs.ts';
+import { exportMoves } from './effects/exports.ts';
+import { exportReads } from '../read/exports.ts';
+import { jobMoves } from './effects/jobs.ts';
+import { jobReads } from '../read/jobs.ts';
 import { meterReads } from './read/meter.ts';
-import { policyReads } from './effects/policies.ts';
+import { policyReads } from '../read/policies.ts';
 import { decidedReads } from './read/decided.ts';
 import { eventReads } from './read/events.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './read/leaves.ts';
@@ -185,13 +187,13 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...runReads(database, numberOf),
     ...workReads(queries),
     ...decidedReads(database, numberOf),
-    ...policyReads(database, numberOf),
-    ...approvalReads(database, numberOf),
-    ...jobReads(database, numberOf),
+    ...policyReads(queries),
+    ...approvalReads(queries),
+    ...jobReads(queries),
     ...tenantReads(queries),
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),
-    ...exportReads(database, numberOf),
+    ...exportReads(queries),
   };
 }
 

@@ -64,16 +64,17 @@ const planeReads = (queries: Queries): Of<'plane' | 'planes'> => ({
 
 /** Finds a plane by the value of one of these columns: the policy shows that row alone, then its project. */
 function ofCredential(columns: readonly string[]) {
-  const planes = columns
-    .map((column) => `SELECT * FROM telemetry_plane WHERE ${column}_digest = $1`)
-    .join(' UNION ALL ');
+  const planesWith = (wanted: string): string =>
+    columns
+      .map((column) => `SELECT ${wanted} FROM telemetry_plane WHERE ${column}_digest = $1`)
+      .join(' UNION ALL ');
   return {
     enter: enter(
-      `SELECT set_config('gov.project', coalesce((SELECT project::text FROM (${planes}) t), ''), true)`,
+      `SELECT set_config('gov.project', coalesce((SELECT project::text FROM (${planesWith('project')}) t), ''), true)`,
     ),
-    plane: both<PlaneRow>(`SELECT ${planeSql}, project_id FROM (${planes}) t JOIN project USING (project)`),
+    plane: both<Omit<PlaneRow, 'project_id'>>(planesWith(planeColumns.join(', '))),
     project: both<ProjectRow & ProfileRow>(
-      `SELECT ${projectSql}, ${profileSql} FROM (${planes}) t JOIN project p USING (project)
+      `SELECT ${projectSql}, ${profileSql} FROM (${planesWith('project')}) t JOIN project p USING (project)
        JOIN project_profile f USING (project)`,
     ),
   };
@@ -91,7 +92,11 @@ function credentialReads(queries: Queries): Of<'planeOfKey' | 'planeOfToken'> {
     ]);
     const [found, its] = [planes.rows[0], projects.rows[0]];
     if (found === undefined || its === undefined) return null;
-    return { plane: readPlane(queries, found), project: projectOf(its), stored: readProject(queries, its) };
+    return {
+      plane: readPlane(queries, { ...found, project_id: its.project_id }),
+      project: projectOf(its),
+      stored: readProject(queries, its),
+    };
   };
   return {
     planeOfKey: (digest) => find(byKey, digest),

@@ -6,7 +6,8 @@
 import type { AppendRequest, ExportHolding, StoredPolicy } from '../../port/store.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { textArray } from '../connection/arrays.ts';
-import { heldExports } from '../effects/exports-held.ts';
+import { heldExports } from '../../read/exports.ts';
+import { nothingHeld } from '../../rules/export-row.ts';
 import { named } from './named.ts';
 import { bodyLookups } from '../effects/bodies.ts';
 import { located } from '../read/leaves.ts';
@@ -25,7 +26,7 @@ export const noFacts = (): Facts => ({
   snapshots: new Set(),
   leases: new Map(),
   unfinished: new Set(),
-  heldExports: { open: 0, kept: 0, keptBytes: 0 },
+  heldExports: nothingHeld,
   policies: new Map(),
   versions: new Map(),
   active: 0,

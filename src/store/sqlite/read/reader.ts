@@ -5,15 +5,15 @@
 import { dirname } from 'node:path';
 import type { GovError } from '../../../contract/problems.ts';
 import type { StoreReader } from '../../port/store.ts';
-import { approvalReads } from '../effects/approvals.ts';
+import { approvalReads } from '../../read/approvals.ts';
 import { sealWith } from '../../file/body-seal.ts';
 import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
 import { troubleOf } from '../../file/faults.ts';
-import { exportReads } from '../effects/exports.ts';
+import { exportReads } from '../../read/exports.ts';
 import { storeFiles } from '../../file/paths.ts';
-import { jobReads } from '../effects/jobs.ts';
-import { policyReads } from '../effects/policies.ts';
+import { jobReads } from '../../read/jobs.ts';
+import { policyReads } from '../../read/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
@@ -36,13 +36,13 @@ export function storeReader(db: Connection): StoreReader {
     ...runReads(db, numberOf),
     ...workReads(queries),
     ...decidedReads(db, numberOf),
-    ...policyReads(db, numberOf),
-    ...approvalReads(db, numberOf),
-    ...jobReads(db, numberOf),
+    ...policyReads(queries),
+    ...approvalReads(queries),
+    ...jobReads(queries),
     ...tenantReads(queries),
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),
-    ...exportReads(db, numberOf),
+    ...exportReads(queries),
   };
 }
 
