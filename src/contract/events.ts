@@ -181,6 +181,7 @@ export const events = {
     meters: 'audit_event',
     summary: 'Record up to 500 audit events, each accepted or rejected by itself',
     body: exact({ events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: limits.batchEvents }) }),
+    items: 'events',
     bodyBytes: limits.batchBodyBytes,
     success: { 201: Type.Object({ results: Type.Array(BatchResult) }) },
     statuses: [400, 401, 429, 500],
