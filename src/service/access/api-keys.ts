@@ -1,13 +1,14 @@
 /**
  * Handlers of a project's API keys (contract B3-B8, M1-M8): create, list, change, rotate, revoke. The store
- * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks.
+ * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks, nor a longer
+ * life than its own.
  * Each change is in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
  */
 import type { ApiKeyRecord } from '../../contract/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { systemRun } from '../../core/event/record.ts';
-import { isRevoked, requireScopes } from '../../core/credential.ts';
+import { holds, isRevoked, requireScopes } from '../../core/credential.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
@@ -17,6 +18,7 @@ import { notFound } from '../call/answer.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
+import { requireEnd } from './bounds.ts';
 import { createKey } from './token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
@@ -35,9 +37,10 @@ export const apiKeys: Pick<
   async createApiKey({ body, caller, idempotency }, services) {
     const { now, randomBytes } = services;
     const nowMs = now();
-    const { name, description = null, scopes = caller.scopes, expiresAt = null } = body;
+    const { name, description = null, scopes = caller.scopes, expiresAt } = body;
     requireScopes(caller.scopes, scopes);
-    const expiresMs = checkedExpiry(expiresAt, nowMs);
+    const expiresMs = expiresAt === undefined ? caller.expiresMs : checkedExpiry(expiresAt, nowMs);
+    requireEnd(caller, expiresMs);
     const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
     const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
     const answer = createdAnswer(token, row, { caller, nowMs });
@@ -75,6 +78,8 @@ export const apiKeys: Pick<
       const end = expiresAt === undefined ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) };
       const after: ApiKeyRow = { ...before, ...set, ...end, updatedMs: nowMs };
       requireScopes(caller.scopes, after.scopes);
+      if (after.expiresMs !== before.expiresMs || !isNarrower(after, before))
+        requireEnd(caller, after.expiresMs);
       const changes = changesOf(recorded(before), recorded(after));
       const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
       if (Object.keys(changes).length === 0) {
@@ -114,6 +119,7 @@ export const apiKeys: Pick<
       const old = await livingKey(services, caller, { keyId: params.keyId, nowMs });
       requireScopes(caller.scopes, old.scopes);
       refuseExpired(old, nowMs);
+      requireEnd(caller, old.expiresMs);
       const { token, row } = successor(old, { caller, nowMs, services });
       const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);
       // revokes the old key first, so that a project at its limit of keys can rotate one
@@ -157,6 +163,10 @@ async function livingKey(
   if (key === null || isRevoked(key, nowMs)) throw notFound('API key');
   return key;
 }
+
+/** Whether a key after a change has only scopes that it had before. */
+const isNarrower = (after: ApiKeyRow, before: ApiKeyRow): boolean =>
+  after.scopes.every((scope) => holds(before.scopes, scope));
 
 /** NOT_FOUND where another process revoked the key at the same time, as for any later call. */
 function asNotFound(error: unknown): never {

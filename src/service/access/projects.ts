@@ -10,6 +10,7 @@ import { believed, requiredOf } from '../events/asking.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
+import { actsIn, requireEnvironment } from './bounds.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { changesOf, settingsChange, settingsOf } from '../call/settings.ts';
@@ -22,6 +23,7 @@ export const projects: Pick<
   'createProject' | 'listProjects' | 'getProject' | 'updateProject' | 'deleteProject'
 > = {
   async createProject({ body, caller, basePath, idempotency }, services) {
+    requireEnvironment(caller, body.environment);
     const { organizationId, projectId: calledFrom } = caller.project;
     const { project, genesis } = hostingOf(services).makeProject(organizationId, body.environment);
     const nowMs = services.now();
@@ -61,7 +63,8 @@ export const projects: Pick<
 
   async listProjects({ caller }, { store }) {
     const found = await store.projects(caller.project.organizationId);
-    return { status: 200, body: { data: found.map(listedBody) } };
+    const own = found.filter(({ project }) => actsIn(caller, project.environment));
+    return { status: 200, body: { data: own.map(listedBody) } };
   },
 
   async getProject({ params, caller }, services) {
