@@ -258,6 +258,6 @@ export const streams = {
       ),
     }),
     success: { 101: AuditEvent },
-    statuses: [400, 401, 503],
+    statuses: [400, 401, 426, 503],
   }),
 } as const;

@@ -297,7 +297,7 @@ describe('an upgrade that is not to a stream', () => {
   it('ignores an upgrade that asks for no stream, and answers the request', async () => {
     const h2c = ['Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'];
     expect(await get('/api/v1/health', h2c)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(await get('/api/v1/events/stream', h2c)).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await get('/api/v1/events/stream', h2c)).toMatch(/^HTTP\/1\.1 426 /);
     const websocket = ['Connection: Upgrade, close', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
     expect(await get('/api/v1/runs', websocket)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await get('/nope', websocket)).toMatch(/^HTTP\/1\.1 404 /);

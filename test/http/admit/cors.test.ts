@@ -48,7 +48,7 @@ describe('a page of the list', () => {
     expect(corsOf(answer)).toMatchObject({
       vary: 'Origin',
       'access-control-allow-origin': friend,
-      'access-control-allow-methods': 'GET, PUT, DELETE',
+      'access-control-allow-methods': 'GET, HEAD, PUT, DELETE',
       'access-control-allow-headers': expect.stringMatching(/authorization.*gov-project.*idempotency-key/),
       'access-control-max-age': '600',
     });
