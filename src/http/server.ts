@@ -92,6 +92,7 @@ export function createServer(options: ServerOptions): HttpServer {
     gate,
     unsent,
     log: services.log,
+    operations,
     methodsOf: methodsOf(operations),
   };
   const app = createApp(options, context);
@@ -246,6 +247,7 @@ interface Context {
   readonly gate: Gate | null;
   readonly unsent: Unsent;
   readonly log: Log;
+  readonly operations: readonly OperationId[];
   /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */
   readonly methodsOf: (path: string) => readonly string[];
 }
@@ -322,7 +324,7 @@ async function answerPage(on: On, context: Context): Promise<void> {
   try {
     context.unsent.check(request);
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
-    const page = await renderPage((on.request.params as { slug?: string }).slug);
+    const page = await renderPage((on.request.params as { slug?: string }).slug, context.operations);
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
     writeAnswer(reply, page);
     if (reply.raw.writableLength > limits.unsentCountedBytes) {

@@ -1,6 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { streams } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { table } from '../../src/contract/table.ts';
 import { event, send, startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
@@ -207,6 +210,25 @@ describe('what is decided before a handler runs', () => {
       `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
     ];
     for (const traceparent of bad) expect(await traced(traceparent), traceparent).toBeUndefined();
+  });
+
+  it('publishes the operations that it answers, and no others', async () => {
+    const { paths } = (await send('GET', `${plane.origin}/openapi.json`, {})).body;
+    const listed = new Set(
+      Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      ),
+    );
+    for (const row of Object.values<Operation>({ ...table, ...streams })) {
+      const path = row.path.replace(/\*$/, '{path}');
+      const { body } = await send(row.method, plane.baseUrl + path.replace(/\{\w+\}/g, 'x'), {
+        key: plane.key,
+      });
+      const isRouted = body?.code !== 'METHOD_NOT_ALLOWED' && body?.detail !== 'no operation has this path';
+      expect([path, listed.delete(`${row.method} ${path}`)]).toEqual([path, isRouted]);
+    }
+    // the headers of a download
+    expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
   });
 
   const bare = (text: string): Promise<string> =>
