@@ -32,7 +32,7 @@ export const planes: Pick<
   | 'revokeDataPlane'
   | 'listUsageReports'
 > = {
-  async createDataPlane({ body, caller, idempotency }, services) {
+  async createDataPlane({ body, caller, basePath, idempotency }, services) {
     const { now, randomBytes, salt } = services;
     const nowMs = now();
     const { token, kept } = freshToken(services, caller, nowMs);
@@ -48,7 +48,9 @@ export const planes: Pick<
       revokedMs: null,
       revision: 1,
     };
-    const answer = await tokenAnswer(services, caller, plane, token);
+    const { headers, ...given } = await tokenAnswer(services, caller, plane, token);
+    const location = `${basePath}/telemetry/planes/${plane.planeId}`;
+    const answer = { ...given, headers: { ...headers, location } } as const;
     const stored = await appendFor(
       services,
       { caller, scopes },
