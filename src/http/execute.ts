@@ -13,6 +13,7 @@ import type { Conditions } from '../service/call/handler.ts';
 import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
 import { Denied } from '../service/access/shown.ts';
+import { compress, isCompressible } from './answer/compress.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer/write.ts';
 import { readmit } from './admit/request.ts';
 import { asRouteError } from './errors.ts';
@@ -42,7 +43,8 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
       answered(route, request, { status: answer.status, started });
       return;
     }
-    send(route, { request, reply }, answer);
+    const written = isCompressible(answer) ? await compress(answer, request.headers) : answer;
+    send(route, { request, reply }, written);
     answered(route, request, { status: answer.status, started });
   } catch (error) {
     fail(route, error, { request, reply, started });

@@ -17,6 +17,7 @@ import { prepareChecks } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';
 import { hostFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
+import { compress, isCompressible } from './answer/compress.ts';
 import { endWithProblem } from './answer/raw.ts';
 import { isClosing, writeAnswer } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
@@ -326,9 +327,10 @@ async function answerPage(on: On, context: Context): Promise<void> {
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
     const page = await renderPage((on.request.params as { slug?: string }).slug, context.operations);
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
-    writeAnswer(reply, page);
+    const written = isCompressible(page) ? await compress(page, request.headers) : page;
+    writeAnswer(reply, written);
     if (reply.raw.writableLength > limits.unsentCountedBytes) {
-      context.unsent.hold(request, reply.raw, page.body);
+      context.unsent.hold(request, reply.raw, written.body);
     }
   } catch (error) {
     refuse(error, on, context);

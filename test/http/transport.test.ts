@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streams } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
@@ -229,6 +230,37 @@ describe('what is decided before a handler runs', () => {
     }
     // the headers of a download
     expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
+  });
+
+  it('compresses a large answer for a client that accepts gzip, and no other one', async () => {
+    const metadata = { note: 'x'.repeat(1000) };
+    const events = Array.from({ length: 40 }, () => event({ runId: 'large', metadata }));
+    await plane.call('POST', '/events/batch', { body: { events } });
+    const url = `${plane.baseUrl}/events?runId=large`;
+    const get = (at: string, accepted?: string) =>
+      send('GET', at, {
+        key: plane.key,
+        headers: accepted === undefined ? {} : { 'accept-encoding': accepted },
+      });
+    const whole = await get(url);
+    expect([whole.headers['content-encoding'], whole.headers['vary']]).toEqual([
+      undefined,
+      'Accept-Encoding',
+    ]);
+    for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*']) {
+      const { headers, bytes } = await get(url, accepted);
+      expect([headers['content-encoding'], headers['vary']], accepted).toEqual(['gzip', 'Accept-Encoding']);
+      expect(Number(headers['content-length'])).toBe(bytes.length);
+      expect(bytes.length).toBeLessThan(whole.bytes.length / 4);
+      expect(gunzipSync(bytes).toString()).toBe(whole.text);
+    }
+    for (const refused of ['', 'br', 'gzip;q=0', 'gzip;q=0, *', 'identity']) {
+      expect((await get(url, refused)).text, refused).toBe(whole.text);
+    }
+    const small = await get(`${plane.baseUrl}/events/count?runId=large`, 'gzip');
+    expect([small.headers['content-encoding'], small.headers['vary']]).toEqual([undefined, undefined]);
+    const document = await get(`${plane.origin}/openapi.json`, 'gzip');
+    expect(JSON.parse(gunzipSync(document.bytes).toString()).openapi).toBe('3.1.0');
   });
 
   const bare = (text: string): Promise<string> =>
