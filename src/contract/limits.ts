@@ -231,6 +231,8 @@ export const limits = {
   overloadDelayMs: 1000,
   overloadRetrySeconds: 5,
   memoryBytes: 2048 * MiB,
+  /** Answers from this size on are compressed for clients that accept gzip. */
+  gzipBytes: 16 * KiB,
   unsentCountedBytes: 16 * KiB,
   unsentBytesPerCaller: 64 * MiB,
   unsentBytesPerOrganization: 256 * MiB,

@@ -47,7 +47,7 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds)
     malformed(0, 'a JSON value', 'a byte order mark');
   }
   const names = scan(bytes, bounds);
-  const text = decode(bytes);
+  const text = decodeJson(bytes);
   const value = names.escaped === 0 ? (JSON.parse(text) as Json) : buildJson(bytes);
   if (countNames(value) !== names.all) refuseRepeatedName(bytes, bounds);
   return value;
@@ -69,7 +69,8 @@ const storedBounds: JsonBounds = {
   stringBytes: Infinity,
 };
 
-function decode(bytes: Uint8Array): string {
+/** Decodes UTF-8. INVALID_JSON for other bytes. */
+export function decodeJson(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {

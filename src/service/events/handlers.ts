@@ -6,6 +6,7 @@ import type { AuditEvent, EventInput, Run } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { eventIndex } from '../../core/id.ts';
+import { isRefused } from '../../core/json/items.ts';
 import { openEvent, systemRun, type EventDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
@@ -15,7 +16,7 @@ import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Erasures, lostFields } from '../erasure/erased.ts';
-import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
+import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from '../call/pages.ts';
 import type { Uncounted } from '../access/quota.ts';
@@ -163,6 +164,10 @@ async function judgeAll(inputs: readonly unknown[], services: Services, caller: 
   await slice.next();
   for (const input of inputs) {
     if (slice.isOver()) await slice.next();
+    if (isRefused(input)) {
+      results.push(refusedItem(input));
+      continue;
+    }
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
     results.push(fault === undefined ? judgeEvent(input as EventInput, services, recording) : { fault });

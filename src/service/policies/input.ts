@@ -35,8 +35,8 @@ function spelledOut(sent: JsonObject, pointer: string): PolicyInput {
     return refuse('context', 'WRONG_TYPE', `expected an object, got ${kindOf(context)}`);
   }
   if (!Object.hasOwn(sent, 'step')) return { context };
-  if (typeof step !== 'number' || !Number.isInteger(step) || step < 0) {
-    return refuse('step', 'WRONG_TYPE', `expected an integer ≥ 0, got ${kindOf(step)}`);
+  if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) {
+    return refuse('step', 'WRONG_TYPE', `expected an integer of 0 to 2^53-1, got ${kindOf(step)}`);
   }
   return { step, context };
 }

@@ -33,7 +33,7 @@ const page = policyPage('');
 const pageOfStatus = policyPage('AND status = $5');
 
 const oneVersion = both<VersionRow>(
-  `SELECT ${versionColumns} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version = $3`,
+  `SELECT ${versionColumns} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version = $3::int8`,
 );
 const versionPage = both<VersionRow>(
   `SELECT ${versionColumns} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version < $3::int8

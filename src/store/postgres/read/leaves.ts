@@ -242,7 +242,7 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
     },
     leaf: async (projectId, index) => {
       const project = await numberOf(projectId);
-      if (index < 0) return null;
+      if (index < 0 || index >= 2 ** positionBits) return null;
       const [heads, { rows }] = await database.read({ project }, [
         step(selectHead, project, 0),
         step(one, project, index),
