@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { syncBuiltinESMExports } from 'node:module';
+import os, { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../plane/data/init.ts';
@@ -12,6 +13,11 @@ const undo: (() => unknown)[] = [];
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
+
+// here a jump is a jump: in test/support/setup.ts it looks as if the machine had slept
+const { now: rightNow } = Date;
+os.uptime = () => rightNow() / 1000;
+syncBuiltinESMExports();
 
 const dayMs = 86_400_000;
 function setClock(aheadMs: number): void {
