@@ -3,6 +3,7 @@
  */
 import type { Log } from '../../service/call/log.ts';
 import { openStore } from '../../store/sqlite/store.ts';
+import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
@@ -14,7 +15,7 @@ import { createProbe, watchDisk } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
 import { background, ThreadWork } from './thread-work.ts';
 
-/** Throws as `openStore` and `readMasterKey` do. */
+/** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf` do. */
 export function sqliteEngine(
   dataDir: string,
   {
@@ -43,6 +44,7 @@ export function sqliteEngine(
     thread: true,
     clock: { now },
     randomBytes,
+    beforeOpen: () => refuseOtherMasterKeyOf(dataDir, masterKey),
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });

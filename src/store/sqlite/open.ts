@@ -12,7 +12,6 @@ import { judgeFilesystem } from '../file/filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
 import { refusePlane } from '../file/hosted.ts';
 import { takeLock } from '../file/lock.ts';
-import { refuseOtherMasterKeyOf } from '../file/master-key.ts';
 import { migrate } from '../file/migrate.ts';
 import { connectReader } from '../file/reader.ts';
 import { mainApplicationId, mainMigrations } from '../file/schema/tables.ts';
@@ -28,6 +27,8 @@ export interface OpenOptions {
   readonly faults?: Faults | undefined;
   /** The key that seals bodies at rest, 32 bytes. Absent: bodies are stored in clear text. */
   readonly masterKey?: Uint8Array | undefined;
+  /** Judges the files as they are, once they are known to be writable; what it throws ends the opening. */
+  readonly beforeOpen?: () => void;
   /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
 }
@@ -57,8 +58,8 @@ export function openParts(options: OpenOptions): Parts {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     refuseOpenToAll(dataDir);
-    refuseReadOnly(dataDir); // a reader of the store also writes files beside it
-    refuseOtherMasterKeyOf(dataDir, options.masterKey);
+    refuseReadOnly(dataDir);
+    options.beforeOpen?.();
     const warning = judgeFilesystem(dataDir);
     if (warning !== null) options.onWarning?.(warning);
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);
