@@ -1,6 +1,6 @@
 /**
  * Every limit of the interface, once, with its unit in the name (contract A7, D2, D6, E1-E10, F1-F16, H1-H5).
- * Proven by `test/contract/limits.test.ts`, which tests each limit at n and at n + 1.
+ * `test/contract/limits.test.ts` tests the limits of requests at n and at n + 1.
  */
 const KiB = 1024;
 const MiB = 1024 * KiB;
