@@ -51,9 +51,9 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[];
   /** The origin at which people reach the service; default: the listener's own. */
   readonly publicOrigin?: string;
-  /** Open sockets of one address, except trusted proxies; default: the limit of the contract. */
-  /** The most connections at a time. */
+  /** Open connections; default: the limit of the contract. */
   readonly connections?: number;
+  /** Open sockets of one address, except trusted proxies; default: the limit of the contract. */
   readonly socketsPerAddress?: number;
   /** Plain HTTP where absent. */
   readonly tls?: { readonly context: SecureContextOptions; readonly isMutual: boolean };

@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { planeInit } from '../../plane/data/init.ts';
 import { fsck } from '../../src/host/data/fsck.ts';
-import { ask, eventsOf, serve, type Serving } from './serving.ts';
+import { ask, batchOf, eventsOf, serve, type Serving } from './serving.ts';
 
 const MiB = 1024 * 1024;
 const writers = 8;
@@ -69,20 +69,12 @@ export function loopDisk(): LoopDisk | null {
 
 /** Writes until the first answer that is no 201. Acknowledged event ids by run. */
 async function write(plane: Serving, runId: string, acknowledged: string[]): Promise<void> {
-  const of = (text: string) => ({
-    runId,
-    eventType: 'tool.call',
-    actor: { name: 'writer' },
-    action: 'write',
-    timestamp: '2026-03-01T09:30:00Z',
-    metadata: { text },
-  });
   for (let step = 0; ; step += 1) {
-    const events = Array.from({ length: step % 3 === 2 ? 40 : 1 }, (_, at) =>
-      of('x'.repeat((at * 97 + step) % 2000)),
+    const texts = Array.from({ length: step % 3 === 2 ? 40 : 1 }, (_, at) =>
+      'x'.repeat((at * 97 + step) % 2000),
     );
     try {
-      const { status, body } = await ask(plane, '/events/batch', { body: { events } });
+      const { status, body } = await ask(plane, '/events/batch', { body: batchOf(runId, texts) });
       if (status !== 201) return;
       for (const { eventId } of body.results as { eventId: string }[]) acknowledged.push(eventId);
     } catch {

@@ -41,6 +41,18 @@ export interface Answer {
   readonly body: any;
 }
 
+/** A body of `POST /events/batch`: an event for each text. */
+export const batchOf = (runId: string, texts: readonly string[]) => ({
+  events: texts.map((text) => ({
+    runId,
+    eventType: 'tool.call',
+    actor: { name: 'writer' },
+    action: 'write',
+    timestamp: '2026-03-01T09:30:00Z',
+    metadata: { text },
+  })),
+});
+
 /** One request; rejects where the connection ends before the answer does. */
 export async function ask(
   { baseUrl, key }: Serving,

@@ -36,13 +36,13 @@ it.skipIf(!mayMount)(
   },
 );
 
-it.skipIf(!mayMount).each(['SIGTERM', 'SIGKILL'] as const)(
+it.skipIf(!mayMount).for(['SIGTERM', 'SIGKILL'] as const)(
   'a plane that ended by %s starts on a full disk, serves reads, and writes again once there is space (skipped where not root on Linux)',
-  async (signal) => {
+  async (signal, test) => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-full-'));
     undo.push(() => rmSync(folder, { recursive: true, force: true }));
     const unmount = mountSmall(folder, 200);
-    if (unmount === null) return;
+    if (unmount === null) return test.skip('root may not mount here');
     undo.push(unmount);
     const dataDir = join(folder, 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
@@ -68,11 +68,11 @@ it.skipIf(!mayMount).each(['SIGTERM', 'SIGKILL'] as const)(
 
 it.skipIf(!mayMount)(
   'a full disk without a reserve refuses the start, and no lock is blamed (skipped where not root on Linux)',
-  async () => {
+  async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-full-'));
     undo.push(() => rmSync(folder, { recursive: true, force: true }));
     const unmount = mountSmall(folder, 200);
-    if (unmount === null) return;
+    if (unmount === null) return test.skip('root may not mount here');
     undo.push(unmount);
     const dataDir = join(folder, 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
@@ -82,16 +82,16 @@ it.skipIf(!mayMount)(
   },
 );
 
-it.skipIf(!mayMount).each([
+it.skipIf(!mayMount).for([
   ['under load', 900],
   ['idle', 0],
-])(
+] as const)(
   'a plane whose file system dies %s ends with 74, and has all that it acknowledged (skipped where not root on Linux)',
-  async (_, loadMs) => {
+  { timeout: 120_000 },
+  async ([, loadMs], test) => {
     const disk = loopDisk();
-    if (disk === null) return;
+    if (disk === null) return test.skip('root may not mount here');
     undo.push(() => disk.remove());
     expect(await killDisk(disk, loadMs)).toMatchObject({ exit: 74, lost: 0, fsckProblems: 0 });
   },
-  120_000,
 );

@@ -200,7 +200,7 @@ export function send(method: string, url: string, options: CallOptions): Promise
       response.on('end', () => {
         const bytes = Buffer.concat(chunks);
         const text = bytes.toString('utf8');
-        // a part of JSON is none, nor is what is compressed
+        // neither a part of a JSON text nor compressed bytes can be parsed
         const isJson =
           text !== '' &&
           response.statusCode !== 206 &&

@@ -1,6 +1,6 @@
 /**
- * Tells of a system clock that jumped, and of a log whose newest time is ahead of the clock: as a reason of `/health`, as a
- * line of the log, and on a plane as an event of run `gov.system`. Proven by `test/plane/clock.test.ts`.
+ * Reports a system clock that jumped, and a log whose newest time is ahead of the clock: in `/health`, in the process's log,
+ * and, for a jump on a plane, as an event of run `gov.system`. Proven by `test/plane/clock.test.ts`.
  */
 import { parseTimestamp } from '../../core/time.ts';
 import { clockChanged } from '../../service/system.ts';

@@ -51,8 +51,16 @@ function remembered(
 }
 
 const lookEveryMs = 15_000;
-/** These pass, or an operator ends them while reads go on. */
-const bearable: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM']);
+/** Errors that say nothing about the disk: there is no room, no free descriptor, or no permission for the probe. */
+const notTheDisk: ReadonlySet<unknown> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EACCES',
+  'EPERM',
+]);
 
 /**
  * Writes the probe every 15 seconds, since a plane that records nothing does not notice that its disk died. Calls `died`
@@ -60,15 +68,23 @@ const bearable: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'E
  */
 export function watchDisk(dataDir: string, died: (reason: string) => void): () => void {
   let failures = 0;
+  let timer: NodeJS.Timeout;
+  let isStopped = false;
+  const wait = (): void => {
+    timer = setTimeout(() => void look(), lookEveryMs).unref();
+  };
   const look = async (): Promise<void> => {
     const code = await write(dataDir);
-    failures = code === null || bearable.has(code) ? 0 : failures + 1;
-    if (failures < 2) return;
-    clearInterval(timer);
-    died(`the disk of ${dataDir} takes no writes (${code})`);
+    if (isStopped) return;
+    failures = code === null || notTheDisk.has(code) ? 0 : failures + 1;
+    if (failures < 2) wait();
+    else died(`the disk of ${dataDir} takes no writes (${code})`);
   };
-  const timer = setInterval(() => void look(), lookEveryMs).unref();
-  return () => clearInterval(timer);
+  wait();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
 }
 
 async function probe(dataDir: string): Promise<readonly string[]> {

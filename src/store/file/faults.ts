@@ -102,7 +102,7 @@ export function opening<Result>(path: string, open: () => Result): Result {
   }
 }
 
-/** Opening needs room for the file's memory of locks, and where there is none, SQLite speaks of an I/O error. */
+/** Opening in WAL mode writes the -shm file. Without room for it SQLite reports an I/O error, not SQLITE_FULL. */
 const isFull = (error: InstanceType<typeof Database.SqliteError>, path: string): boolean =>
   troubleOf(error) === 'full' ||
   (/^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code) &&
