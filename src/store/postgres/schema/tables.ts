@@ -10,8 +10,11 @@ import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
+import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
-import { security } from './security.ts';
+import { timeCountRules } from './rules.ts';
+import { countsByTime } from './counts.ts';
+import { rulesOf, security } from './security.ts';
 
 export interface Migration {
   readonly version: number;
@@ -161,7 +164,8 @@ export const migrations: readonly Migration[] = [
       exportTables +
       security,
   },
+  { version: 2, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 1;
+export const newestVersion = 2;
