@@ -1,8 +1,9 @@
 /**
  * Benchmark of a neighbour beside two writers of 16 MB batches: `GET /health/live` and `POST /events`, p50 and p99.
  * The floor is the neighbour alone. Also the CPU of single turns of the plane's event loop, which other load on the
- * machine does not change. Shapes: long texts, many small values, and texts with an `Idempotency-Key`.
- * `node bench/large-bodies.ts [seconds]`
+ * machine does not change. Shapes: long texts, many small values, and texts with an `Idempotency-Key`, replays of
+ * graphs of 20,000 nodes.
+ * `node bench/large-bodies.ts [seconds] [shapes]`
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -12,6 +13,7 @@ import { spawn } from 'node:child_process';
 import { discard, percentile, report, scratch, startPlane } from './support/harness.ts';
 
 const seconds = Number(process.argv[2] ?? 6);
+const shapes = ['none', ...(process.argv[3]?.split(',') ?? ['texts', 'values', 'keyed', 'graphs'])];
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const turnsFile = join(scratch(), 'turns.json');
 process.env['GOV_BENCH_TURNS'] = turnsFile;
@@ -87,7 +89,7 @@ async function turns(): Promise<string> {
 const calls = { health: caller('GET', '/health/live'), post: caller('POST', '/events', event) };
 const rows: { ratio: string; figure: string; what: string }[] = [];
 const alone = new Map<string, number>();
-for (const shape of ['none', 'texts', 'values', 'keyed']) {
+for (const shape of shapes) {
   await turns();
   const busy = shape === 'none' ? null : writers(shape);
   if (busy !== null) await new Promise((resolve) => setTimeout(resolve, 2000));

@@ -1,6 +1,6 @@
 /**
  * Two clients that send batches of 16 MB until stdin ends, in a process of their own. `texts`: 500 events of one
- * text; `values`: of 380 small values each; `keyed`: texts, each batch with an `Idempotency-Key`.
+ * text; `values`: of 190 small values each; `keyed`: texts, each batch with an `Idempotency-Key`; `graphs`: replays of 20,000 nodes.
  * `node bench/support/large-writer.ts URL KEY SHAPE`
  */
 import { randomUUID } from 'node:crypto';
@@ -9,19 +9,26 @@ import { Agent, request } from 'node:http';
 const [, , baseUrl = '', apiKey = '', shape = ''] = process.argv;
 const timestamp = new Date().toISOString();
 const text = 'The quick brown fox jumps over the lazy dog. '.repeat(740);
-const small = Array.from({ length: 380 }, (_, at) => ({ [`n${at}`]: `${'x'.repeat(70)}${at}` }));
+const small = Array.from({ length: 190 }, (_, at) => `${'x'.repeat(70)}${at}`);
 const events = Array.from({ length: 500 }, (_, at) => ({
   runId: `large-${at % 20}`,
   eventType: 'tool.call',
   actor: { name: 'agent', role: 'agent' },
   action: 'do',
   timestamp,
-  metadata:
-    shape === 'values'
-      ? { list: small.slice(0, 190).map((each) => Object.values(each)[0]), at }
-      : { text, at },
+  metadata: shape === 'values' ? { list: small, at } : { text, at },
 }));
-const body = Buffer.from(JSON.stringify({ events }));
+const nodes = Array.from({ length: 20_000 }, (_, at) => ({
+  id: `n${at}`,
+  type: 'step',
+  data: { text: text.slice(0, 80) },
+}));
+const edges = nodes.slice(1).map(({ id }, at) => ({ source: `n${at}`, target: id, type: 'caused' }));
+const [path, sent] =
+  shape === 'graphs'
+    ? ['/replay/causal-graph', { runId: 'large', nodes, edges }]
+    : ['/events/batch', { events }];
+const body = Buffer.from(JSON.stringify(sent));
 const still = { isWriting: true };
 const counts = { stored: 0, refused: 0 };
 
@@ -35,14 +42,14 @@ async function write(): Promise<void> {
       ...(shape === 'keyed' ? { 'idempotency-key': randomUUID() } : {}),
     };
     const status = await new Promise<number>((resolve, reject) => {
-      const made = request(`${baseUrl}/events/batch`, { method: 'POST', agent, headers }, (response) => {
+      const made = request(`${baseUrl}${path}`, { method: 'POST', agent, headers }, (response) => {
         response.resume();
         response.once('end', () => resolve(response.statusCode ?? 0));
       });
       made.once('error', reject);
       made.end(body);
     });
-    if (status === 201) counts.stored += 1;
+    if (status === 201 || status === 202) counts.stored += 1;
     else counts.refused += 1;
   }
 }
@@ -50,6 +57,6 @@ async function write(): Promise<void> {
 process.stdin.once('end', () => (still.isWriting = false)).resume();
 await Promise.all([write(), write()]);
 console.log(
-  `${counts.stored} batches of ${(body.length / 1e6).toFixed(1)} MB stored, ${counts.refused} refused`,
+  `${counts.stored} requests of ${(body.length / 1e6).toFixed(1)} MB stored, ${counts.refused} refused`,
 );
 process.exit(0);

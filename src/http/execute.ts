@@ -84,11 +84,14 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
   const read = readBody(route, request);
   const body = read instanceof Promise ? await read : read;
+  const breath = isLarge(request) ? slicesOf(route, request) : null;
+  await breath?.next();
   const canonical = canonicalOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
+    await breath?.next();
   }
   const { caller, presented } = request;
   const { basePath } = route;
@@ -156,7 +159,10 @@ function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {
   return isWritten && contentType !== jsonMediaType ? body : JSON.stringify(body);
 }
 
-/** From this size on, a list is read in slices: what is smaller takes 2 ms. */
+/**
+ * From this size on, a list is read in slices, and each step of another body has a turn of its own: what is smaller takes
+ * 2 ms.
+ */
 const slicedBytes = 256 * 1024;
 
 const slicesOf = ({ services }: Route, { caller }: FastifyRequest): Slice =>
@@ -164,9 +170,10 @@ const slicesOf = ({ services }: Route, { caller }: FastifyRequest): Slice =>
 
 /** Slices for a body that is a long list, or null. */
 const paceOf = (route: Route, request: FastifyRequest): Slice | null =>
-  route.row.items !== undefined && ((request.body as Buffer | undefined)?.length ?? 0) > slicedBytes
-    ? slicesOf(route, request)
-    : null;
+  route.row.items !== undefined && isLarge(request) ? slicesOf(route, request) : null;
+
+const isLarge = ({ body }: FastifyRequest): boolean =>
+  ((body as Buffer | undefined)?.length ?? 0) > slicedBytes;
 
 /**
  * The parsed body. Undefined where the row takes no body and the request has none or an empty object. A promise only
