@@ -14,12 +14,13 @@ import { discard, percentile, report, scratch, startPlane } from './support/harn
 
 const seconds = Number(process.argv[2] ?? 6);
 const shapes = ['none', ...(process.argv[3]?.split(',') ?? ['texts', 'values', 'keyed', 'graphs'])];
-const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const turnsFile = join(scratch(), 'turns.json');
 process.env['GOV_BENCH_TURNS'] = turnsFile;
-const plane = await startPlane({ node: ['--import', file('./support/loop-turns.ts')] });
+const plane = await startPlane({
+  node: ['--import', fileURLToPath(new URL('./support/loop-turns.ts', import.meta.url))],
+});
 const authorization = `Bearer ${plane.apiKey}`;
-const writer = file('./support/large-writer.ts');
+const writer = fileURLToPath(new URL('./support/large-writer.ts', import.meta.url));
 
 const event = JSON.stringify({
   runId: 'neighbour',
