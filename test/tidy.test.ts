@@ -134,6 +134,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     proof: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'risk'],
     export: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
+    intake: ['json'],
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

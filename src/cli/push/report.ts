@@ -4,7 +4,7 @@
  * If the reader closes the output, the push continues. Tested by `test/cli/push/run.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { changeLabels, type Change } from '../import/fit.ts';
+import { changeLabels, type Change } from '../../core/intake/fit.ts';
 import { OutputClosed } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';

@@ -10,8 +10,8 @@ import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
-import type { ImportOptions } from '../import/registry.ts';
-import type { ImportedRun } from '../import/run.ts';
+import type { ImportOptions } from '../../core/intake/registry.ts';
+import type { ImportedRun } from '../../core/intake/run.ts';
 import { elements, lines, type Chunks } from './pieces.ts';
 import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
 
@@ -158,8 +158,8 @@ export async function* readImport(
   chunks: Chunks,
   { options, importedAt, told }: ImportReading,
 ): AsyncGenerator<InputRecord> {
-  const { importRuns } = await import('../import/registry.ts');
-  const { documents } = await import('../import/source.ts');
+  const { importRuns } = await import('../../core/intake/registry.ts');
+  const { documents } = await import('../../core/intake/source.ts');
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {

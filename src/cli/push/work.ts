@@ -1,6 +1,6 @@
 /** The options, streams and reading plan of a push. Tested by `test/cli/push/run.test.ts`. */
 import type { Readable } from 'node:stream';
-import type { ImportFormat } from '../import/run.ts';
+import type { ImportFormat } from '../../core/intake/run.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from './deliver.ts';

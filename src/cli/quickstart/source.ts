@@ -6,9 +6,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { EventInput } from '../../contract/events.ts';
 import { unreadable } from '../program/flags.ts';
-import { importRuns, isOwnEvents } from '../import/registry.ts';
-import type { ImportFormat } from '../import/run.ts';
-import { documents } from '../import/source.ts';
+import { importRuns, isOwnEvents } from '../../core/intake/registry.ts';
+import type { ImportFormat } from '../../core/intake/run.ts';
+import { documents } from '../../core/intake/source.ts';
 import recording from './recording.json' with { type: 'json' };
 
 export interface SourceRun {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { data, hasData } from '../../paths.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
-import { documents } from '../../../src/cli/import/source.ts';
-import type { Loose } from '../import/fits.ts';
+import { documents } from '../../../src/core/intake/source.ts';
+import type { Loose } from '../../core/intake/fits.ts';
 import { cleanEnv, emptyDirectory, ended, gov, govHere, runner, shell } from '../support/tool.ts';
 import { event, ndjson, numbers } from './service.ts';
 

@@ -1,8 +1,8 @@
 /**
- * The tree of observations in a Langfuse trace. Tested by `test/cli/import/langfuse.test.ts`.
+ * The tree of observations in a Langfuse trace. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { askedIds, kindOf, parsed, type Observation } from './observation.ts';
-import { isSource, textOf, type Source } from './run.ts';
+import { askedIds, kindOf, parsed, type Observation } from './langfuse-observation.ts';
+import { isSource, textOf, type Source } from '../run.ts';
 
 /** Returns observations with their parents. The first of repeated ids wins. A parent is never below its child. */
 export function buildTree(sources: readonly Source[]): Observation[] {

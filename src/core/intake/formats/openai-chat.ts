@@ -9,9 +9,9 @@
  * | assistant | model.invoked, then one tool.call per call, or output.delivered for its text |
  * | tool, function | tool.result |
  *
- * Each run begins with run.started and ends with run.ended. Tested by `test/cli/import/chat.test.ts`.
+ * Each run begins with run.started and ends with run.ended. Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
-import { isMessage, messageTime, MessageWriter } from './message.ts';
+import { isMessage, messageTime, MessageWriter } from './chat-messages.ts';
 import {
   isSource,
   RunBuilder,
@@ -21,7 +21,7 @@ import {
   type ImportedRun,
   type Party,
   type Source,
-} from './run.ts';
+} from '../run.ts';
 
 const format = 'openai-chat';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTime } from '../../../src/cli/import/time.ts';
+import { readTime } from '../../../src/core/intake/time.ts';
 
 describe('times of other programs', () => {
   it.each([

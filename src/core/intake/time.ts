@@ -1,8 +1,8 @@
 /**
  * Converts times of other programs to RFC 3339 in the profile of contract A3.
- * Tested by `test/cli/import/time.test.ts`.
+ * Tested by `test/core/intake/time.test.ts`.
  */
-import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
+import { formatTimestamp, parseTimestamp } from '../time.ts';
 
 export interface SourceTime {
   readonly timestamp: string;

@@ -1,16 +1,16 @@
 /**
  * The importers by name, and the detection of a document's format. At most one importer accepts a document. The order
  * below matters only for lists of chat messages, which mini-swe-agent marks.
- * Tested by `test/cli/import/registry.test.ts`.
+ * Tested by `test/core/intake/registry.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { detectChat, importChat } from './chat.ts';
-import { detectLangfuse, importLangfuse } from './langfuse.ts';
-import { isMessage } from './message.ts';
-import { detectOpenHands, importOpenHands, isOpenHandsEvent } from './openhands.ts';
+import { detectChat, importChat } from './formats/openai-chat.ts';
+import { detectLangfuse, importLangfuse } from './formats/langfuse.ts';
+import { isMessage } from './formats/chat-messages.ts';
+import { detectOpenHands, importOpenHands, isOpenHandsEvent } from './formats/openhands.ts';
 import { importFormats, isSource, type ImportContext, type ImportedRun, type ImportFormat } from './run.ts';
 import type { SourceDocument } from './source.ts';
-import { acceptsSweAgent, detectSweAgent, importSweAgent } from './swe-agent.ts';
+import { acceptsSweAgent, detectSweAgent, importSweAgent } from './formats/swe-agent.ts';
 
 interface Importer {
   /** Recognises the format without a flag. */

@@ -1,11 +1,11 @@
 /**
  * Chat messages in OpenAI's form, as events. The header of `chat.ts` has the table.
- * Tested by `test/cli/import/chat.test.ts`.
+ * Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
-import { CallIds } from './call-ids.ts';
-import { isSource, textOf, type Party, type RunBuilder, type Source } from './run.ts';
-import { parseLoose } from './source.ts';
-import { readTime, type SourceTime } from './time.ts';
+import { CallIds } from '../call-ids.ts';
+import { isSource, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
+import { parseLoose } from '../source.ts';
+import { readTime, type SourceTime } from '../time.ts';
 
 export const isMessage = (value: unknown): value is Source =>
   isSource(value) &&

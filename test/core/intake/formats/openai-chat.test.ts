@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasData } from '../../paths.ts';
+import { hasData } from '../../../paths.ts';
 import {
   expectToFit,
   importFolder,
@@ -10,7 +10,7 @@ import {
   readData,
   total,
   type Loose,
-} from './fits.ts';
+} from '../fits.ts';
 
 describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs)', () => {
   const files = importFolder('tau-bench', /json/);

@@ -1,8 +1,8 @@
 /**
  * The kind, tool and call ids of a Langfuse observation. Its own type decides. For spans that frameworks leave untyped,
- * the OpenTelemetry attributes decide, then the name. Tested by `test/cli/import/langfuse.test.ts`.
+ * the OpenTelemetry attributes decide, then the name. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { isSource, textOf, type Source } from './run.ts';
+import { isSource, textOf, type Source } from '../run.ts';
 
 export type Kind = 'model' | 'embedding' | 'tool' | 'agent' | 'retrieval' | 'guardrail' | 'workflow' | 'step';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documents, parseLoose } from '../../../src/cli/import/source.ts';
+import { documents, parseLoose } from '../../../src/core/intake/source.ts';
 
 const values = (text: string): unknown[] => [...documents(text, 'f.json')].map((document) => document.value);
 

@@ -1,12 +1,12 @@
 /**
  * One imported run: a list of events as `POST /events` accepts them. Importing the same source twice gives the same events
  * with the same clientEventIds, and each event fits the contract.
- * Tested by `test/cli/import/fit.test.ts` and the tests of each importer beside it.
+ * Tested by `test/core/intake/fit.test.ts` and the tests of each importer beside it.
  */
 import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { formatTimestamp } from '../../core/time.ts';
+import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
 import type { SourceTime } from './time.ts';
 

@@ -1,11 +1,11 @@
 /**
  * Fits recordings of other programs to the contract (A6, A7, E3 to E5). Content over a limit becomes
  * `{sha256, size, truncated: true, head}`; text that JSON cannot carry is repaired. Each change is counted, so that an
- * import can report it. Tested by `test/cli/import/fit.test.ts`.
+ * import can report it. Tested by `test/core/intake/fit.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
-import { canonicalize, type Json, type JsonObject } from '../../core/json/canonical.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/canonical.ts';
 
 /** Changes to source content. People see these names. */
 export const changeLabels = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Changes, digest, fitMetadata, line, repair } from '../../../src/cli/import/fit.ts';
+import { Changes, digest, fitMetadata, line, repair } from '../../../src/core/intake/fit.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, parseJson, type Json } from '../../../src/core/json/parse.ts';
 

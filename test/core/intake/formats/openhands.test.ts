@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportedRun } from '../../../src/cli/import/run.ts';
-import { documents } from '../../../src/cli/import/source.ts';
-import { hasData } from '../../paths.ts';
+import type { ImportedRun } from '../../../../src/core/intake/run.ts';
+import { documents } from '../../../../src/core/intake/source.ts';
+import { hasData } from '../../../paths.ts';
 import {
   expectToFit,
   importFolder,
@@ -12,7 +12,7 @@ import {
   readData,
   total,
   type Loose,
-} from './fits.ts';
+} from '../fits.ts';
 
 type Event = Record<string, Loose>;
 

@@ -1,8 +1,8 @@
 /**
  * Matches the messages of a SWE-agent history to the steps of its trajectory. Both have the same order, and either may
- * lack parts of the other. Tested by `test/cli/import/swe-agent.test.ts`.
+ * lack parts of the other. Tested by `test/core/intake/formats/swe-agent.test.ts`.
  */
-import type { Source } from './run.ts';
+import type { Source } from '../run.ts';
 
 export interface Aligned {
   /** Messages before the first step: system prompt, demonstration, task. */

@@ -1,7 +1,7 @@
 /**
  * Tool call ids within one run. Sources repeat ids for different calls (49 of the 200 τ-bench runs do) or have none. The
  * graph joins calls and results by id, so each call of a run gets its own id here.
- * Tested by `test/cli/import/chat.test.ts`.
+ * Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
 import type { Changes } from './fit.ts';
 

@@ -2,7 +2,7 @@
  * Importer `langfuse`: exported traces, `{trace, observations}` or a trace that contains its observations. Each trace is
  * one run with the trace's id. Each observation gives one event at its start, and a tool gives a second one at its end.
  * Ids come from the source alone, so the same trace in two files is the same run. Events are ordered by time, parents
- * first. Tested by `test/cli/import/langfuse.test.ts`.
+ * first. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
 import {
   callIdOf,
@@ -13,8 +13,8 @@ import {
   readIds,
   type Kind,
   type Observation,
-} from './observation.ts';
-import { ancestors, buildTree, innermostCalls } from './trace-tree.ts';
+} from './langfuse-observation.ts';
+import { ancestors, buildTree, innermostCalls } from './langfuse-tree.ts';
 import {
   isSource,
   RunBuilder,
@@ -24,8 +24,8 @@ import {
   type ImportedRun,
   type Party,
   type Source,
-} from './run.ts';
-import { readTime } from './time.ts';
+} from '../run.ts';
+import { readTime } from '../time.ts';
 
 const format = 'langfuse';
 

@@ -2,7 +2,7 @@
  * Importer `openhands`: event streams of OpenHands. It reads saved trajectories (a list of events), records of its
  * benchmarks and resolver (`{history, …}`), old histories without ids and times, and lists of [action, observation]
  * pairs. A `cause` of the source becomes `causedBy`, and nothing else does, so the graph's `causes` edges are the source's
- * own. Tested by `test/cli/import/openhands.test.ts`.
+ * own. Tested by `test/core/intake/formats/openhands.test.ts`.
  */
 import {
   isSource,
@@ -14,8 +14,8 @@ import {
   type ImportedRun,
   type Party,
   type Source,
-} from './run.ts';
-import { readTime } from './time.ts';
+} from '../run.ts';
+import { readTime } from '../time.ts';
 
 const format = 'openhands';
 

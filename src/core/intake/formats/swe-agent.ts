@@ -1,17 +1,17 @@
 /**
  * Importer `swe-agent`: `.traj` files of SWE-agent (`{trajectory, history, info}`, or a history alone) and `.traj.json`
  * files of mini-swe-agent (a list of messages, or `{messages, info}`). Each step gives model.invoked, tool.call with the
- * command, and tool.result with the observation. Tested by `test/cli/import/swe-agent.test.ts`.
+ * command, and tool.result with the observation. Tested by `test/core/intake/formats/swe-agent.test.ts`.
  *
  * Trajectory and history describe the same run, with differences: histories lack steps, and texts were edited. The events
  * of a step name their history messages (`historyIndex`) and keep texts that differ. Each message without a step gives an
  * event of its own.
  */
 import { alignHistory, type Aligned } from './swe-align.ts';
-import { readCalls } from './message.ts';
-import { CallIds } from './call-ids.ts';
-import { digest } from './fit.ts';
-import type { Json } from '../../core/json/canonical.ts';
+import { readCalls } from './chat-messages.ts';
+import { CallIds } from '../call-ids.ts';
+import { digest } from '../fit.ts';
+import type { Json } from '../../json/canonical.ts';
 import {
   isSource,
   RunBuilder,
@@ -21,7 +21,7 @@ import {
   type ImportedRun,
   type Party,
   type Source,
-} from './run.ts';
+} from '../run.ts';
 
 const format = 'swe-agent';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportedRun } from '../../../src/cli/import/run.ts';
-import { hasData } from '../../paths.ts';
-import { expectToFit, importFolder, importValue, meta, ofType, readData, total, type Loose } from './fits.ts';
+import type { ImportedRun } from '../../../../src/core/intake/run.ts';
+import { hasData } from '../../../paths.ts';
+import { expectToFit, importFolder, importValue, meta, ofType, readData, total, type Loose } from '../fits.ts';
 
 type Source = Record<string, Loose>;
 

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { expect } from 'vitest';
-import { importRuns, type ImportOptions } from '../../../src/cli/import/registry.ts';
-import type { ImportedRun } from '../../../src/cli/import/run.ts';
-import { documents } from '../../../src/cli/import/source.ts';
+import { importRuns, type ImportOptions } from '../../../src/core/intake/registry.ts';
+import type { ImportedRun } from '../../../src/core/intake/run.ts';
+import { documents } from '../../../src/core/intake/source.ts';
 import { EventInput } from '../../../src/contract/events.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, parseJson, type Json } from '../../../src/core/json/parse.ts';

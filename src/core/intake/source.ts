@@ -1,10 +1,10 @@
 /**
  * The JSON documents of an imported file: one JSON value, or one per line. Other programs do not always write strict JSON:
  * Python writes NaN and Infinity, and numbers beyond 2^53 lose digits as doubles. This reader keeps both as text.
- * Tested by `test/cli/import/source.test.ts`.
+ * Tested by `test/core/intake/source.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { parseJson } from '../../core/json/parse.ts';
+import { parseJson } from '../json/parse.ts';
 
 export interface SourceDocument {
   readonly value: unknown;

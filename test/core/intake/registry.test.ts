@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { detectFormat } from '../../../src/cli/import/registry.ts';
-import { runIdFrom } from '../../../src/cli/import/run.ts';
-import { documents } from '../../../src/cli/import/source.ts';
+import { detectFormat } from '../../../src/core/intake/registry.ts';
+import { runIdFrom } from '../../../src/core/intake/run.ts';
+import { documents } from '../../../src/core/intake/source.ts';
 import { hasData } from '../../paths.ts';
 import { importFolder, importText, importValue, readData } from './fits.ts';
 
