@@ -3,6 +3,8 @@
  * Tested by `test/cli/push/run.test.ts`.
  */
 import type { Client } from '../../client/create.ts';
+import type { AuditEvent } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
 import type { Sink } from './deliver.ts';
 
 export const clientSink = (client: Client): Sink => ({
@@ -13,5 +15,16 @@ export const clientSink = (client: Client): Sink => ({
       signal,
     });
     return { results: body.results, replayed: headers['idempotent-replayed'] === 'true' };
+  },
+  async stored(runId, signal) {
+    const found: AuditEvent[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = { runId, limit: limits.eventPageMax, cursor };
+      const { body } = await client.listEvents({ query, signal });
+      found.push(...body.events);
+      cursor = body.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return found;
   },
 });

@@ -8,6 +8,7 @@ import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import type { BatchResult } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
+import type { StoredEvent } from '../../core/intake/reconcile.ts';
 import type { Batch } from './batch.ts';
 
 /** The destination of batches. It retries temporary failures, and throws GovApiError or GovNetworkError for others. */
@@ -16,6 +17,8 @@ export interface Sink {
     batch: { readonly key: string; readonly events: readonly Json[] },
     signal: AbortSignal,
   ): Promise<Receipt>;
+  /** Returns the events of a run. Absent: this destination cannot be read. */
+  readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
 }
 export interface Receipt {
   /** In the order of the events. */

@@ -8,15 +8,8 @@ import { Batcher, laneOf, type Batch, type BatcherOptions } from './batch.ts';
 import type { Progress } from './progress.ts';
 import type { BatchQueue } from './queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
-import {
-  isPipe,
-  readChunks,
-  readImport,
-  readRecords,
-  type ImportReading,
-  type InputFormat,
-  type InputSource,
-} from './source.ts';
+import { readImport, type ImportReading } from './imports.ts';
+import { isPipe, readChunks, readRecords, type InputFormat, type InputSource } from './source.ts';
 import type { Position } from './spool.ts';
 
 export interface ReadPlan {
@@ -29,6 +22,8 @@ export interface ReadPlan {
   readonly stdin: Readable;
   readonly progress: Pick<Progress, 'bytes' | 'read'>;
   readonly refused: (source: string, record: RefusedRecord) => Promise<void>;
+  /** Called for an event that the service has from before. */
+  readonly known: () => void;
 }
 
 interface Reading {
@@ -90,6 +85,10 @@ async function fill(
     if ('reason' in record) {
       plan.progress.read(1);
       if (queued === undefined || position > Math.min(...queued)) await plan.refused(source.name, record);
+      continue;
+    }
+    if ('known' in record) {
+      plan.known();
       continue;
     }
     if (queued !== undefined && position <= (queued[laneOf(record.event, queued.length)] ?? -1)) continue;

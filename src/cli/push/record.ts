@@ -21,7 +21,12 @@ export interface RefusedRecord {
   /** A reason in the form of the service (contract E10). */
   readonly reason: string;
 }
-export type InputRecord = SendableRecord | RefusedRecord;
+/** An event that the service has from before. It is not sent again. */
+export interface KnownRecord {
+  readonly line: number;
+  readonly known: true;
+}
+export type InputRecord = SendableRecord | RefusedRecord | KnownRecord;
 
 /** The part of the input that contains one record; null if it is too long to send. */
 export interface Piece {

@@ -2,18 +2,13 @@
  * The sources of pushed events: files and standard input, as records. Name and first bytes decide the format unless a flag
  * does. It counts bytes for the progress. Tested by `test/cli/push/records.test.ts`.
  */
-import { isUtf8 } from 'node:buffer';
 import { createReadStream, statSync, type Stats } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { limits } from '../../contract/limits.ts';
-import type { Json } from '../../core/json/parse.ts';
 import { usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
-import type { ImportOptions } from '../../core/intake/registry.ts';
-import type { ImportedRun } from '../../core/intake/run.ts';
 import { elements, lines, type Chunks } from './pieces.ts';
-import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
+import { inputError, readPiece, type InputRecord } from './record.ts';
 
 const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
 export type InputFormat = (typeof inputFormats)[number];
@@ -139,50 +134,5 @@ async function* withoutMark(chunks: Chunks, first: Buffer): AsyncGenerator<Uint8
   for await (const chunk of chunks) {
     yield skip > 0 ? chunk.subarray(skip) : chunk;
     skip = 0;
-  }
-}
-
-export interface ImportReading {
-  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt'>;
-  /** Returns the time for events without one, for these bytes. */
-  readonly importedAt: (bytes: Buffer) => number;
-  readonly told: (note: ImportNote) => void;
-}
-export type ImportNote =
-  | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
-  | { readonly kind: 'not UTF-8'; readonly source: string };
-
-/** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
-export async function* readImport(
-  source: InputSource,
-  chunks: Chunks,
-  { options, importedAt, told }: ImportReading,
-): AsyncGenerator<InputRecord> {
-  const { importRuns } = await import('../../core/intake/registry.ts');
-  const { documents } = await import('../../core/intake/source.ts');
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > limits.importBytes) {
-      throw inputError(
-        source.name,
-        `expected at most ${limits.importBytes} bytes to import, got more; split the file`,
-      );
-    }
-    parts.push(chunk);
-  }
-  const bytes = Buffer.concat(parts, size);
-  if (!isUtf8(bytes)) told({ kind: 'not UTF-8', source: source.name });
-  const sourceName = source.path === null ? '' : basename(source.path);
-  const runs = importRuns(documents(bytes.toString('utf8'), source.name), {
-    ...options,
-    sourceName,
-    importedAt: importedAt(bytes),
-  });
-  for (const run of runs) {
-    told({ kind: 'run', source: source.name, run });
-    // an imported event is JSON: its builder made it from JSON
-    for (const event of run.events) yield sendable(1, event as unknown as Json);
   }
 }

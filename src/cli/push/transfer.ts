@@ -3,6 +3,9 @@
  */
 import { CliError, failureOf } from '../program/exit.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
+import { GovApiError } from '../../client/errors.ts';
+import { isTransient } from '../../client/retry.ts';
+import type { Sink } from './deliver.ts';
 import { pump } from './pump.ts';
 import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
@@ -27,7 +30,11 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   progress.start();
   const read = async (): Promise<void> => {
     try {
-      await readSources(sources, { plan, queue, signal: AbortSignal.any([io.signal, reading.signal]) });
+      await readSources(sources, {
+        plan: withStored(plan, work, { sink, queue }),
+        queue,
+        signal: AbortSignal.any([io.signal, reading.signal]),
+      });
       inputRead?.();
     } finally {
       queue.close();
@@ -61,6 +68,36 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   progress.stop();
   if (readEnd.status === 'rejected' && readEnd.reason !== reading.signal.reason) return readEnd.reason;
   return sendEnd.status === 'rejected' ? sendEnd.reason : undefined;
+}
+
+/**
+ * Lets the reader of recordings ask the service for runs. Where the service cannot be asked, the recording is sent whole:
+ * the service then refuses single events that differ.
+ */
+function withStored(
+  plan: ReadPlan,
+  { io, progress }: PushWork,
+  { sink, queue }: { sink: Sink; queue: BatchQueue },
+): ReadPlan {
+  const { stored } = sink;
+  if (plan.imports === undefined || stored === undefined) return plan;
+  let told = false;
+  const ask = async (runId: string) => {
+    try {
+      return await stored(runId, io.signal);
+    } catch (failure) {
+      const mayNotRead = failure instanceof GovApiError && failure.status === 403;
+      if (!mayNotRead && !(queue.durable && isTransient(failure))) throw failure;
+      progress.clear();
+      if (!told)
+        void io.out.warn(
+          safe`cannot read the runs of the service (${failureOf(failure).message}), so gov cannot know what they hold; the service refuses events that differ`,
+        );
+      told = true;
+      return undefined;
+    }
+  };
+  return { ...plan, imports: { ...plan.imports, stored: ask } };
 }
 
 /** Returns the same failure with advice. */

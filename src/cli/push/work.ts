@@ -1,6 +1,6 @@
 /** The options, streams and reading plan of a push. Tested by `test/cli/push/run.test.ts`. */
 import type { Readable } from 'node:stream';
-import type { ImportFormat } from '../../core/intake/run.ts';
+import type { FormatName } from '../../core/intake/names.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from './deliver.ts';
@@ -16,7 +16,7 @@ export interface PushOptions {
   readonly files: readonly string[];
   readonly format: InputFormat;
   /** Read recordings of this format instead of events. */
-  readonly from: ImportFormat | 'auto' | undefined;
+  readonly from: FormatName | 'auto' | undefined;
   readonly run: string | undefined;
   readonly runPrefix: string | undefined;
   /** Unix milliseconds for events without a time; default: the time of the recording's first import. */
@@ -70,6 +70,7 @@ export const planOf = (
       ? undefined
       : {
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
+          stored: undefined,
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
           told: (note) => void report.imported(note),
         },
@@ -82,6 +83,7 @@ export const planOf = (
   stdin: io.stdin,
   progress,
   refused: (source, record) => report.refused(source, record),
+  known: () => report.recordedBefore(1),
 });
 
 /** Without a stored time, a second import would give different events under the same ids. */

@@ -14,6 +14,13 @@ export const changeLabels = {
   number_as_text: 'numbers that JSON cannot carry exactly, kept as text',
   clipped: 'names or actions over their length, clipped',
   call_id_renamed: 'tool call ids used twice in a run, numbered',
+  call_unknown: 'results of calls that the source does not contain',
+  result_ambiguous: 'results that fit several calls or none, marked ambiguous',
+  unknown_part: 'parts that gov does not understand, recorded as x.unknown',
+  bookkeeping: 'records of the source about itself, not recorded',
+  version_replaced: 'older versions of an observation, replaced by the newest',
+  observation_numbered: 'observations that share an id and differ, numbered',
+  call_merged: 'tool calls reported twice, by a span and a log, recorded once',
   cause_unknown: 'causes that the source does not contain',
   parent_unknown: 'parents that the source does not contain',
   time_unreadable: 'unreadable times',
@@ -24,7 +31,11 @@ export class Changes {
   readonly counts = new Map<Change, number>();
 
   add(change: Change): void {
-    this.counts.set(change, (this.counts.get(change) ?? 0) + 1);
+    this.counts.set(change, this.of(change) + 1);
+  }
+
+  of(change: Change): number {
+    return this.counts.get(change) ?? 0;
   }
 }
 
@@ -33,6 +44,8 @@ const headChars = 1024;
 const deepest = limits.metadataDepth - 1;
 /** Leaves room for the other members of an event within the limit of one body. */
 const mostValues = limits.jsonValues - 200;
+/** Leaves room for the members that each event gets beside those of its source. */
+const mostBytes = limits.metadataBytes - 200;
 
 /** Returns `{sha256, size, truncated, head}` of a text's UTF-8 bytes, or of a value's canonical JSON (contract E5). */
 export function digest(value: Json): JsonObject {
@@ -88,7 +101,7 @@ export function fitMetadata(source: Readonly<Record<string, unknown>>, changes: 
     });
   }
   for (const unit of ['bytes', 'values'] as const) {
-    const limit = unit === 'bytes' ? limits.metadataBytes : mostValues;
+    const limit = unit === 'bytes' ? mostBytes : mostValues;
     while (sum(cost, unit) > limit) keepDearestByHash(metadata, { cost, unit, changes });
   }
   return metadata;
@@ -151,6 +164,7 @@ function fitContainer(container: object, level: number, changes: Changes): Json 
   } else {
     fitted = Object.create(null) as JsonObject; // `__proto__` is an ordinary name here
     for (const [name, member] of Object.entries(container)) {
+      if (member === undefined) continue;
       unfit ||= name.length > limits.memberNameChars;
       let clean = repair(name, changes);
       while (clean in fitted) clean += '\ufffd';

@@ -10,30 +10,41 @@ import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
 import type { SourceTime } from './time.ts';
 
-export const importFormats = ['openai-chat', 'openhands', 'swe-agent', 'langfuse'] as const;
-export type ImportFormat = (typeof importFormats)[number];
-
 /** The input of an importer. The same values for the same source make an import repeatable. */
 export interface ImportContext {
   /** Unix milliseconds for events without a time in the source. */
   readonly importedAt: number;
-  /** File name without folders. It names runs without a name in the source. Empty for a pipe. */
+  /** File name without folders. Empty for a pipe. */
   readonly sourceName: string;
-  /** Number of this document in a file of several, from 1. It ends names that come from the file's name. */
-  readonly document?: number | undefined;
+  /** Put before each run id. */
   readonly runPrefix?: string | undefined;
   /** The run id to use, for a source of one run. */
   readonly runId?: string | undefined;
+  /** The file was not UTF-8 throughout, so a U+FFFD in its text may be a repair. */
+  readonly repaired?: boolean | undefined;
+  /** Counts the run ids that come from names, so that recordings of one file stay apart. */
+  readonly named?: Map<string, number> | undefined;
 }
 
 export interface ImportedRun {
   readonly runId: string;
-  readonly format: ImportFormat;
+  readonly format: string;
   readonly events: readonly EventInput[];
   /** Messages, steps or observations of the run in the source. */
   readonly items: number;
   readonly changes: ReadonlyMap<Change, number>;
+  /** Events that another signal of the same source may have recorded with other words, by clientEventId. */
+  readonly mergeable: ReadonlySet<string>;
 }
+
+/**
+ * How a recording is known: by the id that its source gave it, or by the file's name and the content of its opening,
+ * which stays the same while the recording grows.
+ */
+export type Identity = { readonly id: string } | { readonly opening: unknown; readonly name?: string };
+
+/** What a reader of a proof has to know about an event: contract O2 counts these marks in `event_integrity`. */
+export type Mark = 'unknown' | 'repaired' | 'ambiguous';
 
 export interface Party {
   readonly name: string;
@@ -51,50 +62,57 @@ export interface Draft {
   readonly causedBy?: readonly string[] | undefined;
   /** Null or absent: the source has no time. */
   readonly at?: SourceTime | null | undefined;
-  /** The end of the clientEventId after the run id, if the source has ids of its own. */
-  readonly key?: string;
+  /** The end of the clientEventId after the run id; default: the number of earlier events without a key. */
+  readonly key?: string | undefined;
+  readonly marks?: readonly Mark[];
+  /** Another signal of the source may record the same fact under this key. */
+  readonly mergeable?: boolean;
 }
 
 /** Longest run id that leaves room for `:<n>` in a clientEventId. */
 const runIdChars = limits.identifierChars - 36;
 
 /**
- * Returns a run id from a name of any length and alphabet. Characters that contract A2 rejects become `-`. A name that is
- * too long ends in 8 hex digits of its hash.
+ * Returns a run id from a name of any length and alphabet. Characters that contract A2 rejects become `-`. A name that was
+ * changed or shortened ends in 8 hex digits of its hash, so that different names stay apart.
  */
 export function runIdFrom(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9._:-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '');
-  const tag = hash('sha256', name, 'hex').slice(0, 8);
-  if (clean === '') return `run-${tag}`;
-  return clean.length <= runIdChars ? clean : `${clean.slice(0, runIdChars - 9)}-${tag}`;
+  if (clean === name && name !== '' && name.length <= runIdChars) return name;
+  return `${clean === '' ? 'run' : clean.slice(0, runIdChars - 9)}-${shortHash(name)}`;
 }
 
-/**
- * Returns a name for a run without one: the prefix or the file name without its endings, else a hash of the content. If
- * there are several, the numbers of document and entry follow.
- */
-export function runName(content: unknown, context: ImportContext, entry?: number): string {
-  const fromFile = context.sourceName.replace(/(\.(jsonl?|ndjson|traj|trace))+$/i, '');
-  const base = context.runPrefix ?? (fromFile || `import-${shortHash(content)}`);
-  const numbers = [context.document, entry].filter((number) => number !== undefined);
-  return [base, ...numbers].join('-');
+/** Returns the run id of a recording: `--run`, else the prefix and its identity. */
+export function runIdOf(identity: Identity, context: ImportContext): string {
+  if (context.runId !== undefined) return context.runId;
+  const prefix = context.runPrefix === undefined ? '' : `${context.runPrefix}-`;
+  if ('id' in identity) return runIdFrom(`${prefix}${identity.id}`);
+  const file = context.sourceName.replace(/(\.(jsonl?|ndjson|traj|trace|log|pb|bin))+$/i, '');
+  const base = identity.name ?? (file || 'import');
+  const name = `${prefix}${base}-${shortHash(JSON.stringify(identity.opening ?? null))}`;
+  // two recordings of one file may begin alike
+  const uses = (context.named?.get(name) ?? 0) + 1;
+  context.named?.set(name, uses);
+  return runIdFrom(uses === 1 ? name : `${name}-${uses}`);
 }
 
-const shortHash = (value: unknown): string => hash('sha256', JSON.stringify(value), 'hex').slice(0, 12);
+export const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 8);
 
 export class RunBuilder {
   readonly runId: string;
   readonly changes = new Changes();
-  readonly #format: ImportFormat;
+  readonly #format: string;
   readonly #context: ImportContext;
   readonly #events: EventInput[] = [];
   readonly #idBase: string;
+  readonly #mergeable = new Set<string>();
+  /** Events without a key so far. A run's end has a key, because more may follow it. */
+  #numbered = 0;
 
-  /** `name` is the run's own name. `--run` replaces it; the importer applies `--run-prefix`. */
-  constructor(format: ImportFormat, name: string, context: ImportContext) {
+  constructor(format: string, identity: Identity, context: ImportContext) {
     this.#format = format;
     this.#context = context;
-    this.runId = context.runId ?? runIdFrom(name);
+    this.runId = runIdOf(identity, context);
     this.#idBase =
       this.runId.length <= runIdChars
         ? this.runId
@@ -108,16 +126,13 @@ export class RunBuilder {
     return `${id.slice(0, limits.identifierChars - 9)}-${hash('sha256', key, 'hex').slice(0, 8)}`;
   }
 
-  /** Appends an event; returns its clientEventId. */
+  /** Appends an event; returns its clientEventId. The id depends on what came before alone. */
   add(draft: Draft): string {
     const index = this.#events.length;
-    const clientEventId = this.idOf(draft.key ?? String(index));
+    const clientEventId = this.idOf(draft.key ?? String(this.#numbered++));
     const time = draft.at ?? null;
-    const metadata = {
-      ...draft.metadata,
-      timestampSource: time === null ? 'import' : time.source,
-    };
-    this.#events.push({
+    const repairs = this.changes.of('text_repaired');
+    const event = {
       runId: this.runId,
       eventType: draft.eventType,
       actor: this.#party(draft.actor),
@@ -125,13 +140,29 @@ export class RunBuilder {
       action: line(draft.action, limits.actionChars, { fallback: 'unnamed', changes: this.changes }),
       // an event without a time gets the import's, a millisecond after the event before it
       timestamp: time === null ? formatTimestamp(this.#context.importedAt + index) : time.timestamp,
-      metadata: fitMetadata(metadata, this.changes),
+      metadata: fitMetadata(draft.metadata ?? {}, this.changes),
       ...(draft.causedBy === undefined || draft.causedBy.length === 0
         ? {}
         : { causedBy: [...draft.causedBy] }),
       clientEventId,
+    };
+    const marks = [...(draft.marks ?? [])];
+    if (this.changes.of('text_repaired') > repairs || this.#holdsRepair(event)) marks.push('repaired');
+    this.#events.push({
+      ...event,
+      metadata: {
+        ...event.metadata,
+        timestampSource: time === null ? 'import' : time.source,
+        ...(marks.length === 0 ? {} : { importMarks: marks }),
+      },
     });
+    if (draft.mergeable === true) this.#mergeable.add(clientEventId);
     return clientEventId;
+  }
+
+  /** Whether an event's text has the sign that replaced unreadable bytes of the file. */
+  #holdsRepair(event: object): boolean {
+    return this.#context.repaired === true && JSON.stringify(event).includes('\ufffd');
   }
 
   /** Returns the finished run. `items` is the number of things that the source recorded. */
@@ -142,6 +173,7 @@ export class RunBuilder {
       events: this.#events,
       items,
       changes: this.changes.counts,
+      mergeable: this.#mergeable,
     };
   }
 

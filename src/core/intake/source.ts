@@ -12,6 +12,13 @@ export interface SourceDocument {
   readonly line: number;
 }
 
+/** A document that is refused alone. */
+export interface BadDocument {
+  readonly line: number;
+  /** A reason in the form of contract E10. */
+  readonly reason: string;
+}
+
 const token = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 /** Numbers that a double may not carry: 16 or more digits, or an exponent of 3 digits. */
 const risky = /\d{16}|[eE][+]?\d{3}/;
@@ -45,45 +52,95 @@ function keepDigits(_name: string, value: unknown, context?: { source?: string }
 }
 
 /**
- * Yields the documents of a file's text, in order. If the first line is a JSON value and more lines follow, each line is a
- * document. Errors: GovError INVALID_JSON with file and line.
+ * Yields the documents of a file's text, in order: one JSON value, one a line, or one after each record separator (RFC
+ * 7464). A line that cannot be read is refused alone. Errors: GovError INVALID_JSON with file and line, if the text as a
+ * whole is no JSON and no line of it is.
  */
-export function* documents(text: string, sourceName: string): Generator<SourceDocument> {
+export function* documents(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text;
-  if (!isJsonLines(body)) {
-    yield { value: parseAt(body, sourceName, 1), line: 1 };
-    return;
-  }
-  let lineNumber = 0;
-  for (let from = 0; from < body.length;) {
-    const newline = body.indexOf('\n', from);
-    const to = newline === -1 ? body.length : newline;
-    const line = body.slice(from, to);
-    lineNumber += 1;
-    from = to + 1;
-    if (line.trim() !== '') yield { value: parseAt(line, sourceName, lineNumber), line: lineNumber };
-  }
+  if (body.trimStart().startsWith('\x1e')) yield* separated(body);
+  else if (isJsonLines(body)) yield* lineByLine(body);
+  else yield* whole(body, sourceName);
 }
 
-function isJsonLines(text: string): boolean {
-  const start = text.search(/\S/);
-  const newline = text.indexOf('\n', start);
-  if (start === -1 || newline === -1 || text.slice(newline).trim() === '') return false;
+/** A text that is no JSON value may still have lines that are, between other text. */
+function* whole(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
+  let value: unknown;
   try {
-    parseLoose(text.slice(start, newline));
+    value = parseLoose(text);
+  } catch (cause) {
+    if (/^\s*[[{].*[\]}]\s*$/m.test(text) && text.split('\n').some(isObjectLine)) {
+      yield* lineByLine(text);
+      return;
+    }
+    const { offset, detail } = faultIn(text);
+    const line = text.slice(0, offset).split('\n').length;
+    throw new GovError('INVALID_JSON', `${sourceName || 'input'}:${line}: ${detail}`, { cause });
+  }
+  yield { value, line: 1 };
+}
+
+function isObjectLine(line: string): boolean {
+  if (!/^\s*\{.*\}\s*$/.test(line)) return false;
+  try {
+    parseLoose(line);
     return true;
   } catch {
     return false;
   }
 }
 
-function parseAt(text: string, sourceName: string, line: number): unknown {
+function* lineByLine(text: string): Generator<SourceDocument | BadDocument> {
+  let number = 0;
+  for (let from = 0; from < text.length;) {
+    const newline = text.indexOf('\n', from);
+    const to = newline === -1 ? text.length : newline;
+    number += 1;
+    const line = text.slice(from, to);
+    from = to + 1;
+    if (line.trim() !== '') yield parsedLine(line, number);
+  }
+}
+
+function* separated(text: string): Generator<SourceDocument | BadDocument> {
+  let line = 1;
+  for (const part of text.split('\x1e')) {
+    const before = part.length - part.trimStart().length;
+    const at = line + part.slice(0, before).split('\n').length - 1;
+    line += part.split('\n').length - 1;
+    if (part.trim() !== '') yield parsedLine(part, at);
+  }
+}
+
+/** Captures of MCP mark each line with its sender: `C {…}` and `S {…}`. */
+const sent = /^([CS]) (\{.*\})\s*$/;
+
+function parsedLine(text: string, line: number): SourceDocument | BadDocument {
+  const [, dir, msg] = sent.exec(text) ?? [];
   try {
-    return parseLoose(text);
-  } catch (cause) {
-    const { offset, detail } = faultIn(text);
-    const at = line + text.slice(0, offset).split('\n').length - 1;
-    throw new GovError('INVALID_JSON', `${sourceName || 'input'}:${at}: ${detail}`, { cause });
+    return { value: msg === undefined ? parseLoose(text) : { dir, msg: parseLoose(msg) }, line };
+  } catch {
+    return { line, reason: `invalid_json: ${faultIn(text).detail}` };
+  }
+}
+
+function isJsonLines(text: string): boolean {
+  const start = text.search(/\S/);
+  const newline = text.indexOf('\n', start);
+  if (start === -1 || newline === -1 || text.slice(newline).trim() === '') return sent.test(text.trim());
+  const first = text.slice(start, newline);
+  return sent.test(first) || !('reason' in parsedLine(first, 1));
+}
+
+/** Returns the text of a file: UTF-8, or UTF-16 if it begins with a mark. `repaired`: some bytes were unreadable. */
+export function decodeText(bytes: Uint8Array): { readonly text: string; readonly repaired: boolean } {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  try {
+    return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), repaired: false };
+  } catch {
+    return { text: new TextDecoder(encoding).decode(bytes), repaired: true };
   }
 }
 

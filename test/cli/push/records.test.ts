@@ -30,7 +30,7 @@ const read = async (
   name = 'in',
 ): Promise<InputRecord[]> => all(readRecords({ name, path: null, size: null }, chunked(text), format));
 const values = (records: readonly InputRecord[]) =>
-  records.map((record) => ('reason' in record ? record.reason : record.event));
+  records.map((record) => ('reason' in record ? record.reason : 'event' in record ? record.event : record));
 
 describe('lines', () => {
   it('are numbered, and blank ones are left out', async () => {

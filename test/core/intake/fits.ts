@@ -1,10 +1,12 @@
 /** What every imported run must be, whichever format it came from: exactly what `POST /events` takes. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect } from 'vitest';
 import { importRuns, type ImportOptions } from '../../../src/core/intake/registry.ts';
 import type { ImportedRun } from '../../../src/core/intake/run.ts';
-import { documents } from '../../../src/core/intake/source.ts';
+import { decodeRequest } from '../../../src/core/intake/otlp/protobuf.ts';
+import { decodeText, documents } from '../../../src/core/intake/source.ts';
 import { EventInput } from '../../../src/contract/events.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, parseJson, type Json } from '../../../src/core/json/parse.ts';
@@ -78,3 +80,16 @@ export type Loose = any;
 
 /** Metadata of an event with every member in reach of a test. */
 export const meta = (event: { metadata?: unknown } | undefined): Loose => event?.metadata ?? {};
+
+/** The runs of one file of the data folder, read as `events push` reads it. */
+export function importFile(name: string): ImportedRun[] {
+  const bytes = readFileSync(data(name));
+  const request = decodeRequest(bytes);
+  const sourceName = basename(name);
+  if (request === undefined) return importText(decodeText(bytes).text, { sourceName });
+  return [...importRuns([{ value: request, line: 1 }], { format: 'auto', importedAt, sourceName })];
+}
+
+/** Event types of a run, in order. */
+export const types = (run: ImportedRun | undefined): string[] =>
+  (run?.events ?? []).map(({ eventType }) => eventType);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { detectFormat } from '../../../src/core/intake/registry.ts';
 import { runIdFrom } from '../../../src/core/intake/run.ts';
-import { documents } from '../../../src/core/intake/source.ts';
 import { hasData } from '../../paths.ts';
-import { importFolder, importText, importValue, readData } from './fits.ts';
+import { importFolder, importText, importValue } from './fits.ts';
 
 describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
   it.each([
@@ -23,15 +22,6 @@ describe.skipIf(!hasData)('telling formats apart (skipped without the recorded r
     expect(runs.length).toBe(200 + 19 + 9 + 24 + 20);
     expect(runs.reduce((sum, run) => sum + run.items, 0)).toBe(5308 + 463 + 310 + 267 + 138);
   });
-
-  it('refuses captures of other kinds by name of file and line', () => {
-    const name = 'mcp/stdio-server-memory.jsonl';
-    const [first] = [...documents(readData(name), name)];
-    expect(detectFormat(first?.value)).toBeUndefined();
-    expect(() => importText(readData(name), { sourceName: 'x.jsonl' })).toThrow(
-      /^x\.jsonl:1: expected one of openai-chat/,
-    );
-  });
 });
 
 describe('choosing an importer', () => {
@@ -50,7 +40,7 @@ describe('choosing an importer', () => {
       `${JSON.stringify(event)}\n`.repeat(2),
     ]) {
       expect(() => importText(text, { sourceName: 'run.ndjson' })).toThrow(
-        'run.ndjson:1: expected one of openai-chat, openhands, swe-agent, langfuse, got events: push them without --from',
+        /^run\.ndjson:1: expected one of .*, got events: push them without --from$/,
       );
     }
   });
@@ -58,7 +48,7 @@ describe('choosing an importer', () => {
   it('says what a named format expects and what came', () => {
     const messages = [{ role: 'user', content: 'x' }];
     expect(() => importValue(messages, { format: 'langfuse' })).toThrow(
-      'source.json:1: expected langfuse ({trace, observations}), got openai-chat',
+      'source.json:1: expected langfuse ({trace, observations}), got openai-chat (messages with role and content)',
     );
   });
 });
@@ -66,7 +56,7 @@ describe('choosing an importer', () => {
 describe('run ids', () => {
   it('fit the pattern, and stay apart when they are shortened', () => {
     expect(runIdFrom('tau-airline-0-0')).toBe('tau-airline-0-0');
-    expect(runIdFrom('  a/b c\n')).toBe('a-b-c');
+    expect(runIdFrom('  a/b c\n')).toMatch(/^a-b-c-[0-9a-f]{8}$/);
     expect(runIdFrom('!!!')).toMatch(/^run-[0-9a-f]{8}$/);
     const long = [`${'x'.repeat(200)}1`, `${'x'.repeat(200)}2`].map(runIdFrom);
     expect(new Set(long).size).toBe(2);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { documents, parseLoose } from '../../../src/core/intake/source.ts';
 
-const values = (text: string): unknown[] => [...documents(text, 'f.json')].map((document) => document.value);
+const values = (text: string): unknown[] =>
+  [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
 
 describe('JSON as programs write it', () => {
   it('keeps NaN, infinities and digits that a double would lose, as text', () => {
@@ -37,7 +38,11 @@ describe('documents of a file', () => {
   });
 
   it('name file and line of what cannot be read', () => {
-    expect(() => values('{"a":1}\n{"a":')).toThrow(/^f\.json:2: expected/);
+    expect(values('{"a":1}\n{"a":')).toEqual([
+      { a: 1 },
+      { line: 2, reason: expect.stringMatching(/^invalid_json: expect/) },
+    ]);
+    expect(() => values('{"a":')).toThrow(/^f\.json:1: expected/);
     expect(() => values('{\n"a":1,\n"b":x\n}')).toThrow(/^f\.json:3: expected/);
     expect(() => values('')).toThrow(/^f\.json:1: expected/);
   });

@@ -2,6 +2,7 @@
  * The kind, tool and call ids of a Langfuse observation. Its own type decides. For spans that frameworks leave untyped,
  * the OpenTelemetry attributes decide, then the name. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
+import { kindByAttributes } from '../otlp/dialects.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 
 export type Kind = 'model' | 'embedding' | 'tool' | 'agent' | 'retrieval' | 'guardrail' | 'workflow' | 'step';
@@ -27,51 +28,14 @@ const byType: Readonly<Record<string, Kind>> = {
   CHAIN: 'workflow',
 };
 
-const byAttribute: readonly (readonly [attribute: string, kinds: Readonly<Record<string, Kind>>])[] = [
-  [
-    'gen_ai.operation.name',
-    {
-      chat: 'model',
-      generate_content: 'model',
-      text_completion: 'model',
-      embeddings: 'embedding',
-      execute_tool: 'tool',
-      invoke_agent: 'agent',
-      create_agent: 'agent',
-      retrieval: 'retrieval',
-      invoke_workflow: 'workflow',
-    },
-  ],
-  [
-    'openinference.span.kind',
-    {
-      LLM: 'model',
-      EMBEDDING: 'embedding',
-      TOOL: 'tool',
-      AGENT: 'agent',
-      RETRIEVER: 'retrieval',
-      GUARDRAIL: 'guardrail',
-      CHAIN: 'workflow',
-    },
-  ],
-  ['ai.operationId', { 'ai.toolCall': 'tool' }],
-  ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow' }],
-  ['langsmith.span.kind', { tool: 'tool', llm: 'model', retriever: 'retrieval' }],
-];
-
 const toolName = /^(?:tool\.|execute_tool |running tool: )(.+)$/;
 
 export function kindOf(observation: Observation): Kind {
   const typed = byType[String(observation.source['type'])];
   if (typed !== undefined) return typed;
-  for (const [attribute, kinds] of byAttribute) {
-    const kind = kinds[String(observation.attributes[attribute])];
-    if (kind !== undefined) return kind;
-  }
-  const isTool =
-    observation.attributes['gen_ai.tool.name'] !== undefined ||
-    toolName.test(nameOf(observation)) ||
-    isToolOfLangGraph(observation);
+  const named = kindByAttributes(observation.attributes);
+  if (named !== undefined) return named === 'plan' || named === 'memory' ? 'step' : named;
+  const isTool = toolName.test(nameOf(observation)) || isToolOfLangGraph(observation);
   return isTool ? 'tool' : 'step';
 }
 

@@ -2,9 +2,44 @@
  * The tree of observations in a Langfuse trace. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
 import { askedIds, kindOf, parsed, type Observation } from './langfuse-observation.ts';
+import { readTime } from '../time.ts';
+import type { Changes } from '../fit.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 
-/** Returns observations with their parents. The first of repeated ids wins. A parent is never below its child. */
+/**
+ * Returns each observation once. Of several versions of one observation the newest counts; different observations under one
+ * id are numbered. Both are counted.
+ */
+export function distinct(sources: readonly Source[], changes: Changes): Source[] {
+  const kept = new Map<string, Source>();
+  for (const source of sources) {
+    const id = String(source['id']);
+    let place = id;
+    for (let number = 2; isOther(kept.get(place), source); number++) place = `${id}~${number}`;
+    const before = kept.get(place);
+    if (before !== undefined) changes.add('version_replaced');
+    else if (place !== id) changes.add('observation_numbered');
+    if (before === undefined || !isNewer(before, source)) kept.set(place, { ...source, id: place });
+  }
+  return [...kept.values()];
+}
+
+/** Whether two observations of one id are not versions of each other: what was known at the start differs. */
+const isOther = (before: Source | undefined, after: Source): boolean =>
+  before !== undefined &&
+  ['name', 'type', 'startTime', 'input'].some((member) => {
+    const [a, b] = [before[member] ?? null, after[member] ?? null];
+    return a !== null && b !== null && JSON.stringify(a) !== JSON.stringify(b);
+  });
+
+/** Whether `a` is newer than `b`: by updatedAt, else by having ended. The later of equals counts. */
+function isNewer(a: Source, b: Source): boolean {
+  const [first, second] = [a['updatedAt'], b['updatedAt']].map(readTime);
+  if (first && second && first.unixMs !== second.unixMs) return first.unixMs > second.unixMs;
+  return (a['endTime'] ?? null) !== null && (b['endTime'] ?? null) === null;
+}
+
+/** Returns observations with their parents. A parent is never below its child. */
 export function buildTree(sources: readonly Source[]): Observation[] {
   const byId = new Map(sources.map((source) => [String(source['id']), source]));
   const built = new Map<string, Observation>();

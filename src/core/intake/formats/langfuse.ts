@@ -14,10 +14,12 @@ import {
   type Kind,
   type Observation,
 } from './langfuse-observation.ts';
-import { ancestors, buildTree, innermostCalls } from './langfuse-tree.ts';
+import type { Format } from '../format.ts';
+import { ancestors, buildTree, distinct, innermostCalls } from './langfuse-tree.ts';
 import {
   isSource,
   RunBuilder,
+  shortHash,
   textOf,
   type Draft,
   type ImportContext,
@@ -27,7 +29,7 @@ import {
 } from '../run.ts';
 import { readTime } from '../time.ts';
 
-const format = 'langfuse';
+const name = 'langfuse';
 
 const isObservation = (value: unknown): value is Source =>
   isSource(value) &&
@@ -51,25 +53,30 @@ const isTrace = (value: unknown): value is Source => {
   );
 };
 
-/** Returns whether a document has this format. */
-export const detectLangfuse = (document: unknown): boolean =>
-  isTrace(document) || (Array.isArray(document) && document.length > 0 && document.every(isTrace));
+const detect = (document: unknown): string | undefined =>
+  isTrace(document) || (Array.isArray(document) && document.length > 0 && document.every(isTrace))
+    ? 'a trace with observations'
+    : undefined;
 
-/** Yields the runs of a document that `detectLangfuse` accepts. The source controls all of its content. */
-export function* importLangfuse(document: unknown, context: ImportContext): Generator<ImportedRun> {
+/** Yields the runs of a document that `detect` accepts. The source controls all of its content. */
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   for (const entry of Array.isArray(document) ? document : [document]) {
     if (isTrace(entry)) yield importTrace(entry, context);
   }
 }
 
+/** Members of a trace that an export computes anew from the observations so far. */
+const derived = new Set(['latency', 'totalCost', 'updatedAt', 'createdAt', 'htmlPath']);
+
 function importTrace(entry: Source, context: ImportContext): ImportedRun {
   const { observations: _inside, ...trace } = isSource(entry['trace']) ? entry['trace'] : entry;
-  const prefix = context.runPrefix === undefined ? '' : `${context.runPrefix}-`;
-  const run = new RunBuilder(format, `${prefix}${String(trace['id'])}`, context);
-  const observations = buildTree(observationsOf(entry).filter(isObservation));
+  const run = new RunBuilder(name, { id: String(trace['id']) }, context);
+  const given = observationsOf(entry).filter(isObservation);
+  const observations = buildTree(distinct(given, run.changes));
   const asked = innermostCalls(observations);
   const { input, output, scores, metadata, timestamp, ...facts } = trace;
-  const agent: Party = { name: textOf(trace['name']) ?? format, role: 'agent' };
+  const members = Object.entries(facts);
+  const agent: Party = { name: textOf(trace['name']) ?? name, role: 'agent' };
   const timed = observations
     .flatMap((observation) => describe(observation, { run, agent, asked }))
     .toSorted((a, b) => byOrder(a.order, b.order) || (a.key < b.key ? -1 : 1));
@@ -78,11 +85,10 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
     actor: agent,
     action: 'start',
     key: 'start',
-    at: timed[0]?.at ?? readTime(timestamp),
+    at: readTime(timestamp) ?? timed[0]?.at ?? null,
     metadata: {
-      importer: format,
-      observations: observations.length,
-      trace: present(facts),
+      importer: name,
+      trace: present(Object.fromEntries(members.filter(([member]) => !derived.has(member)))),
       input,
       attributes: parsed(metadata),
     },
@@ -92,15 +98,26 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
     (late, event) => (event.order[0] > (late?.order[0] ?? 0) ? event : late),
     timed[0],
   );
-  run.add({
-    eventType: 'run.ended',
-    actor: agent,
-    action: 'end',
-    key: 'end',
-    at: last?.at ?? readTime(timestamp),
-    metadata: { output, scores: Array.isArray(scores) && scores.length === 0 ? undefined : scores },
-  });
-  return run.finish(observations.length);
+  const roots = observations.filter(({ parent }) => parent === undefined);
+  const hasEnded = roots.length > 0 && roots.every(({ source }) => readTime(source['endTime']) !== null);
+  if (hasEnded || (output ?? null) !== null) {
+    const ended = {
+      output,
+      scores: Array.isArray(scores) && scores.length === 0 ? undefined : scores,
+      observations: observations.length,
+      trace: present(Object.fromEntries(members.filter(([member]) => derived.has(member)))),
+    };
+    run.add({
+      eventType: 'run.ended',
+      actor: agent,
+      action: 'end',
+      // a trace may go on after an end, and end again
+      key: `end.${shortHash(JSON.stringify(ended))}`,
+      at: last?.at ?? readTime(timestamp),
+      metadata: ended,
+    });
+  }
+  return run.finish(given.length);
 }
 
 interface Surroundings {
@@ -128,7 +145,12 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
   if (start === null) run.changes.add('time_unreadable');
   if (parentId !== undefined && parent === undefined) run.changes.add('parent_unknown');
   const depth = [...ancestors(observation)].length;
-  const toolCallId = kind === 'tool' ? (callIdOf(observation) ?? `import:${observation.id}`) : undefined;
+  const hasOutput = (source['output'] ?? null) !== null;
+  // the id may stand in the output, which may come later
+  const toolCallId =
+    kind === 'tool'
+      ? (callIdOf(observation) ?? (hasOutput ? `import:${observation.id}` : undefined))
+      : undefined;
   const shared = { actor: actorOf(observation, agent), ...callee(observation, kind) };
   const first: Timed = {
     ...shared,
@@ -137,7 +159,7 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
     order: [start?.unixMs ?? 0, rankOf(kind), depth],
     metadata: {
       parentEventId: parent === undefined ? undefined : run.idOf(parent.id),
-      sourceParentId: parent === undefined ? parentId : undefined,
+      sourceParentId: parentId,
       toolCallId,
       toolCallIds: some(asked.get(observation)),
       toolResultIds: kind === 'model' ? some(readIds(observation)) : undefined,
@@ -147,7 +169,7 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
       }),
     },
   };
-  if (kind !== 'tool' || (source['output'] ?? null) === null) return [first];
+  if (kind !== 'tool' || !hasOutput) return [first];
   const failed = source['level'] === 'ERROR';
   const result: Timed = {
     ...shared,
@@ -269,3 +291,34 @@ function callee(observation: Observation, kind: Kind): Pick<Draft, 'eventType' |
       return { eventType: 'agent.step', action: nameOf(observation) };
   }
 }
+
+export const langfuse: Format = {
+  name,
+  about: 'Exported traces of Langfuse, with their observations',
+  expects: '{trace, observations}',
+  maps: [
+    ['trace', 'run.started; run.ended if it has an output or its roots have ended'],
+    ['GENERATION, EMBEDDING', 'model.invoked'],
+    ['TOOL', 'tool.call, and tool.result once it has an output'],
+    ['AGENT, CHAIN', 'agent.invoked, workflow.invoked'],
+    ['RETRIEVER', 'kb.query'],
+    ['GUARDRAIL, EVALUATOR', 'policy.evaluated'],
+    ['SPAN, EVENT', 'by its OpenTelemetry attributes or its name, else agent.step'],
+  ],
+  example: {
+    trace: { id: 'trace-1', name: 'agent', timestamp: '2026-01-05T09:00:00Z', output: 'paid' },
+    observations: [
+      {
+        id: 'o1',
+        type: 'TOOL',
+        name: 'pay',
+        startTime: '2026-01-05T09:00:01Z',
+        endTime: '2026-01-05T09:00:02Z',
+        input: { amount: 5 },
+        output: { receipt: 'r-77' },
+      },
+    ],
+  },
+  detect,
+  runs,
+};

@@ -7,20 +7,21 @@
 import {
   isSource,
   RunBuilder,
-  runName,
   textOf,
   type Draft,
+  type Identity,
   type ImportContext,
   type ImportedRun,
   type Party,
   type Source,
 } from '../run.ts';
+import type { Format } from '../format.ts';
 import { readTime } from '../time.ts';
 
-const format = 'openhands';
+const name = 'openhands';
 
 /** The tool's own events also have an action, and in addition an eventType. */
-export const isOpenHandsEvent = (value: unknown): value is Source =>
+const isEvent = (value: unknown): value is Source =>
   isSource(value) &&
   (typeof value['action'] === 'string' || typeof value['observation'] === 'string') &&
   !('eventType' in value);
@@ -28,52 +29,47 @@ export const isOpenHandsEvent = (value: unknown): value is Source =>
 const isHistory = (value: unknown): value is readonly unknown[] =>
   Array.isArray(value) &&
   value.length > 0 &&
-  value.every((item) => (Array.isArray(item) ? item.every(isOpenHandsEvent) : isOpenHandsEvent(item)));
+  value.every((item) => (Array.isArray(item) ? item.every(isEvent) : isEvent(item)));
 
 const isRecord = (value: unknown): value is Source & { history: readonly unknown[] } =>
   isSource(value) && isHistory(value['history']) && !('trajectory' in value);
 
-/** Returns whether a document has this format. */
-export const detectOpenHands = (document: unknown): boolean =>
-  isHistory(document) ||
-  isRecord(document) ||
-  (Array.isArray(document) && document.length > 0 && document.every(isRecord));
+function detect(document: unknown): string | undefined {
+  if (isHistory(document)) return 'events with action or observation';
+  const records = Array.isArray(document) ? document : [document];
+  return records.length > 0 && records.every(isRecord) ? 'records with a history of events' : undefined;
+}
 
-/** Yields the runs of a document that `detectOpenHands` accepts. The source controls all of its content. */
-export function* importOpenHands(document: unknown, context: ImportContext): Generator<ImportedRun> {
+/** Yields the runs of a document that `detect` accepts. The source controls all of its content. */
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   if (isHistory(document)) {
-    const name = runName(document, context);
-    yield importHistory(
-      document,
-      { name: context.runPrefix === undefined ? `${format}-${name}` : name, record: {} },
-      context,
-    );
+    const file = context.sourceName.replace(/(\.jsonl?)+$/i, '');
+    const identity = { opening: document[0], name: `openhands-${file || 'import'}` };
+    yield importHistory(document, { identity, record: {} }, context);
     return;
   }
-  for (const [index, record] of (Array.isArray(document) ? document : [document]).entries()) {
+  for (const record of Array.isArray(document) ? document : [document]) {
     if (!isRecord(record)) continue;
     const { history, ...rest } = record;
-    const fallback = runName(record, context, Array.isArray(document) ? index + 1 : undefined);
-    yield importHistory(history, { name: recordName(rest, fallback, context), record: rest }, context);
+    yield importHistory(history, { identity: identityOf(rest, history), record: rest }, context);
   }
 }
 
-function recordName(record: Source, fallback: string, context: ImportContext): string {
-  const prefix = context.runPrefix ?? 'openhands';
+function identityOf(record: Source, history: readonly unknown[]): Identity {
   const instance = textOf(record['instance_id']);
-  if (instance !== undefined) return `${prefix}-${instance}`;
+  if (instance !== undefined) return { id: `openhands-${instance}` };
   const issue = record['issue'];
-  if (!isSource(issue)) return fallback;
-  return [prefix, issue['owner'], issue['repo'], issue['number']].map(String).join('-');
+  if (!isSource(issue)) return { opening: history[0] };
+  return { id: ['openhands', issue['owner'], issue['repo'], issue['number']].map(String).join('-') };
 }
 
 function importHistory(
   history: readonly unknown[],
-  { name, record }: { name: string; record: Source },
+  { identity, record }: { identity: Identity; record: Source },
   context: ImportContext,
 ): ImportedRun {
   const events = history.flat() as Source[]; // detectOpenHands has checked it
-  const run = new RunBuilder(format, name, context);
+  const run = new RunBuilder(name, identity, context);
   const agent: Party = { name: agentName(record, events), role: 'agent' };
   const times = events.map((event) => readTime(event['timestamp']));
   const known = times.filter((time) => time !== null);
@@ -85,8 +81,7 @@ function importHistory(
     key: 'start',
     at: known[0] ?? null,
     metadata: {
-      importer: format,
-      events: events.length,
+      importer: name,
       source: Object.keys(facts).length > 0 ? facts : null,
     },
   });
@@ -102,14 +97,18 @@ function importHistory(
     });
     if (event['timestamp'] !== undefined && times[index] === null) run.changes.add('time_unreadable');
   }
-  run.add({
-    eventType: 'run.ended',
-    actor: agent,
-    action: 'end',
-    key: 'end',
-    at: known.at(-1) ?? null,
-    metadata: { testResult, metrics, error, gitPatch, success },
-  });
+  // a record of a benchmark is written after its run; a list of events does not say that no more follow
+  const outcome = { testResult, metrics, error, gitPatch, success };
+  if (Object.values(outcome).some((value) => (value ?? null) !== null)) {
+    run.add({
+      eventType: 'run.ended',
+      actor: agent,
+      action: 'end',
+      key: 'end',
+      at: known.at(-1) ?? null,
+      metadata: { events: events.length, ...outcome },
+    });
+  }
   return run.finish(events.length);
 }
 
@@ -271,3 +270,25 @@ function outcomeOf(event: Source): 'ok' | 'error' {
   if (typeof exitCode === 'number' && exitCode !== 0) return 'error';
   return typeof event['content'] === 'string' && event['content'].startsWith('ERROR') ? 'error' : 'ok';
 }
+
+export const openhands: Format = {
+  name,
+  about: 'Event streams and benchmark records of OpenHands before 1.0',
+  expects: 'a list of events or {history}',
+  maps: [
+    ['message of a user, of the agent', 'prompt.submitted, output.delivered'],
+    ['an action that calls a tool', 'tool.call'],
+    ['its observation', 'tool.result'],
+    ['cause', 'causedBy'],
+    ['error observation', 'run.error'],
+    ['the outcome in a record', 'run.ended'],
+  ],
+  example: [
+    { id: 0, source: 'user', action: 'message', args: { content: 'List the files.' } },
+    { id: 1, source: 'agent', action: 'run', args: { command: 'ls' } },
+    { id: 2, source: 'agent', observation: 'run', content: 'README.md', cause: 1 },
+  ],
+  detect,
+  isLine: isEvent,
+  runs,
+};

@@ -8,22 +8,23 @@
  * event of its own.
  */
 import { alignHistory, type Aligned } from './swe-align.ts';
-import { readCalls } from './chat-messages.ts';
+import { opening, readCalls } from './chat-messages.ts';
 import { CallIds } from '../call-ids.ts';
 import { digest } from '../fit.ts';
+import type { Format } from '../format.ts';
 import type { Json } from '../../json/canonical.ts';
 import {
   isSource,
   RunBuilder,
-  runName,
   textOf,
+  type Identity,
   type ImportContext,
   type ImportedRun,
   type Party,
   type Source,
 } from '../run.ts';
 
-const format = 'swe-agent';
+const name = 'swe-agent';
 
 const hasRoles = (value: unknown): value is readonly Source[] =>
   Array.isArray(value) &&
@@ -41,21 +42,25 @@ const isMini = (value: unknown): boolean => {
   return String(value['trajectory_format']).startsWith('mini-swe-agent') || isMini(value['messages']);
 };
 
-/** Returns whether a document has this format. */
-export const detectSweAgent = (document: unknown): boolean => isTrajectory(document) || isMini(document);
+function detect(document: unknown): string | undefined {
+  if (isSource(document) && Array.isArray(document['trajectory'])) return 'a trajectory of steps';
+  if (isTrajectory(document)) return 'a history of messages with roles';
+  return isMini(document) ? 'messages with commands of mini-swe-agent' : undefined;
+}
 
-/** Returns whether a document can be read as this format; also a list of messages without mini-swe-agent's mark. */
-export const acceptsSweAgent = (document: unknown): boolean =>
-  detectSweAgent(document) || hasRoles(document) || (isSource(document) && hasRoles(document['messages']));
+/** Also a list of messages without mini-swe-agent's mark. */
+const accepts = (document: unknown): boolean =>
+  detect(document) !== undefined ||
+  hasRoles(document) ||
+  (isSource(document) && hasRoles(document['messages']));
 
-/** Yields the one run of a document that `acceptsSweAgent` accepts. The source controls its content. */
-export function* importSweAgent(document: unknown, context: ImportContext): Generator<ImportedRun> {
+/** Yields the one run of a document that `accepts` accepts. The source controls its content. */
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const record: Source = isSource(document) ? document : { messages: document };
   const { trajectory, history, messages, info, replay_config: replayConfig, ...rest } = record;
-  const name = runName(document, context);
-  const run = new RunBuilder(format, context.runPrefix === undefined ? `swe-${name}` : name, context);
   const steps = Array.isArray(trajectory) ? trajectory.filter(isSource) : [];
   const told = [history, messages].find(hasRoles) ?? [];
+  const run = new RunBuilder(name, identityOf(rest, { steps, told, context }), context);
   const writer = new StepWriter(run, told);
   const facts = isSource(info) ? info : {};
   run.add({
@@ -64,9 +69,7 @@ export function* importSweAgent(document: unknown, context: ImportContext): Gene
     action: 'start',
     key: 'start',
     metadata: {
-      importer: format,
-      steps: steps.length,
-      messages: told.length,
+      importer: name,
       replayConfig,
       source: Object.keys(rest).length === 0 ? undefined : rest,
     },
@@ -74,19 +77,36 @@ export function* importSweAgent(document: unknown, context: ImportContext): Gene
   if (steps.length > 0) writer.writeSteps(steps);
   else writer.writeMessages();
   const { exit_status: exitStatus, submission, model_stats: modelStats, ...others } = facts;
-  run.add({
-    eventType: 'run.ended',
-    actor: writer.agent,
-    action: 'end',
-    key: 'end',
-    metadata: {
-      exitStatus,
-      submission,
-      modelStats,
-      info: Object.keys(others).length === 0 ? undefined : others,
-    },
-  });
+  // a trajectory is written after each step; only the last one says how the run ended
+  if ((exitStatus ?? null) !== null) {
+    run.add({
+      eventType: 'run.ended',
+      actor: writer.agent,
+      action: 'end',
+      key: 'end',
+      metadata: {
+        steps: steps.length,
+        messages: told.length,
+        exitStatus,
+        submission,
+        modelStats,
+        info: Object.keys(others).length === 0 ? undefined : others,
+      },
+    });
+  }
   yield run.finish(steps.length > 0 ? steps.length : told.length);
+}
+
+/** A trajectory names its instance, or is known by its file and its opening. */
+function identityOf(
+  rest: Source,
+  { steps, told, context }: { steps: readonly Source[]; told: readonly Source[]; context: ImportContext },
+): Identity {
+  const instance = textOf(rest['instance_id']);
+  if (instance !== undefined) return { id: `swe-${instance}` };
+  const file = context.sourceName.replace(/(\.(traj|json))+$/i, '');
+  const first = told.length > 0 ? opening(told) : [steps[0]?.['response'], steps[0]?.['action']];
+  return { opening: first, name: `swe-${file || 'import'}` };
 }
 
 /** Returns the only command in a message's fenced blocks with this label; undefined for none or several. */
@@ -120,6 +140,8 @@ class StepWriter {
   readonly #history: readonly Source[];
   readonly #callIds: CallIds;
   #unread: string[] = [];
+  /** The step or message that is being written: ids of events come from the source's order. */
+  #key = '';
   /** The command of the last assistant message, until a message answers it. */
   #asked: { id: string; tool: Party } | undefined;
 
@@ -128,7 +150,7 @@ class StepWriter {
     this.#history = history;
     this.#callIds = new CallIds(run.changes);
     const named = history.map((message) => textOf(message['agent'])).find((name) => name !== undefined);
-    this.agent = { name: named ?? format, role: 'agent' };
+    this.agent = { name: named ?? name, role: 'agent' };
   }
 
   writeSteps(steps: readonly Source[]): void {
@@ -150,6 +172,7 @@ class StepWriter {
     const command = textOf(action);
     const calls = this.#calls(said, command);
     const given = (messages ?? query) as Json | undefined;
+    this.#key = `step${index}`;
     this.#modelInvoked(calls, {
       stepIndex: index,
       historyIndex: saidAt,
@@ -160,7 +183,8 @@ class StepWriter {
       historyContent: said === undefined || said['content'] === text ? undefined : said['content'],
       state: rest['state'],
     });
-    for (const call of calls) this.#toolCall(call, { stepIndex: index, command });
+    for (const [at, call] of calls.entries())
+      this.#toolCall(call, { at, metadata: { stepIndex: index, command } });
     const { state: _state, execution_time: executionSeconds, ...others } = rest;
     const shownAt = aligned.shown[index] ?? [];
     const shown = shownAt.map((at) => this.#history[at]?.['content']);
@@ -177,6 +201,7 @@ class StepWriter {
   /** Writes a message of the history without a step, or any message if there are no steps. */
   #writeMessage(index: number): void {
     const message = this.#history[index] ?? {};
+    this.#key = `message${index}`;
     if (message['role'] !== 'assistant') {
       this.#writeContext(index);
       return;
@@ -191,20 +216,26 @@ class StepWriter {
       thought: message['thought'] === content ? undefined : message['thought'],
       extra: aside(message, ['role', 'content', 'thought', 'action', 'tool_calls', 'agent']),
     });
-    for (const call of calls) this.#toolCall(call, { historyIndex: index, command });
+    for (const [at, call] of calls.entries())
+      this.#toolCall(call, { at, metadata: { historyIndex: index, command } });
     this.#asked = calls[0];
   }
 
   /** Writes a message to the model: the system's, a demonstration, the task, or the output of a command. */
   #writeContext(index: number): void {
     const message = this.#history[index] ?? {};
+    this.#key = `message${index}`;
     const ids = Array.isArray(message['tool_call_ids'])
       ? message['tool_call_ids']
       : [message['tool_call_id']];
     const known = ['role', 'content', 'agent', 'tool_call_ids', 'tool_call_id'];
     const metadata = { historyIndex: index, content: message['content'], extra: aside(message, known) };
     if (message['role'] === 'tool' || this.#asked !== undefined) {
-      const answered = this.#callIds.answered(textOf(ids[0]) ?? this.#asked?.id);
+      const sourceId = textOf(ids[0]);
+      const answered =
+        sourceId === undefined && this.#asked !== undefined
+          ? this.#asked.id
+          : this.#callIds.answered({ sourceId, name: textOf(message['name']) }).id;
       const tool: Party = { name: this.#callIds.nameOf(answered) ?? 'unknown', type: 'tool' };
       this.#observation(answered === undefined ? undefined : { id: answered, tool }, metadata);
       this.#asked = undefined;
@@ -212,6 +243,7 @@ class StepWriter {
     }
     const captured = message['role'] === 'system' || message['is_demo'] === true;
     this.#run.add({
+      key: this.#key,
       eventType: captured ? 'snapshot.captured' : 'prompt.submitted',
       actor: captured ? this.agent : { name: 'user', role: 'user' },
       action: captured ? 'capture' : 'submit',
@@ -222,6 +254,7 @@ class StepWriter {
 
   #calls(message: Source | undefined, command: string | undefined): WrittenCall[] {
     const named = message === undefined ? [] : readCalls(message);
+    this.#callIds.message();
     const calls =
       named.length > 0 || command === undefined
         ? named
@@ -236,6 +269,7 @@ class StepWriter {
 
   #modelInvoked(calls: readonly WrittenCall[], metadata: Source): void {
     this.#run.add({
+      key: `${this.#key}.model`,
       eventType: 'model.invoked',
       actor: this.agent,
       action: 'inference',
@@ -248,8 +282,9 @@ class StepWriter {
     this.#unread = [];
   }
 
-  #toolCall(call: WrittenCall, metadata: Source): void {
+  #toolCall(call: WrittenCall, { at, metadata }: { at: number; metadata: Source }): void {
     this.#run.add({
+      key: `${this.#key}.call${at === 0 ? '' : at + 1}`,
       eventType: 'tool.call',
       actor: this.agent,
       action: 'execute',
@@ -268,6 +303,7 @@ class StepWriter {
   #observation(call: { id: string; tool: Party } | undefined, metadata: Source): void {
     if (call !== undefined) this.#unread.push(call.id);
     this.#run.add({
+      key: `${this.#key}.result`,
       eventType: call === undefined ? 'agent.step' : 'tool.result',
       actor: this.agent,
       action: call === undefined ? 'observe' : 'return',
@@ -288,3 +324,25 @@ interface WrittenCall {
   readonly tool: Party;
   readonly arguments: unknown;
 }
+
+export const sweAgent: Format = {
+  name,
+  about: 'Trajectories of SWE-agent (.traj) and mini-swe-agent (.traj.json)',
+  expects: '{trajectory, history, info}, {history} or a list of messages',
+  maps: [
+    ['system message, demonstration', 'snapshot.captured'],
+    ['task', 'prompt.submitted'],
+    ['step', 'model.invoked, tool.call with the command, tool.result with the observation'],
+    ['info.exit_status', 'run.ended'],
+  ],
+  example: {
+    trajectory: [
+      { action: 'ls', observation: 'README.md', response: 'Let me look.', thought: 'Let me look.' },
+    ],
+    history: [{ role: 'user', content: 'Fix the bug.' }],
+    info: { exit_status: 'submitted' },
+  },
+  detect,
+  accepts,
+  runs,
+};

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { hasData } from '../../../paths.ts';
-import { expectToFit, importFolder, importValue, meta, ofType, readData, total, type Loose } from '../fits.ts';
+import {
+  expectToFit,
+  importFolder,
+  importValue,
+  meta,
+  ofType,
+  readData,
+  total,
+  type Loose,
+} from '../fits.ts';
 
 type Source = Record<string, Loose>;
 

@@ -131,13 +131,13 @@ describe('importing chat messages', () => {
 
   it('reads a list of messages, an object with messages, lines of either, and lines of single messages', () => {
     const one = importValue(messages, { sourceName: 'talk.json' });
-    expect(one.map((run) => run.runId)).toEqual(['talk']);
+    expect(one[0]?.runId).toMatch(/^talk-[0-9a-f]{8}$/);
     const wrapped = importValue({ messages, model: 'm-1' }, { sourceName: 'talk.json' });
     expect(meta(wrapped[0]?.events[0])['source']).toEqual({ model: 'm-1' });
     expect(ofType(wrapped, 'model.invoked')[0]?.resource).toEqual({ name: 'm-1', type: 'model' });
     const line = JSON.stringify(messages);
     const several = importText(`${line}\n\n${line}\n`, { sourceName: 'talk.jsonl' });
-    expect(several.map((run) => run.runId)).toEqual(['talk-1', 'talk-2']);
+    expect(several.map((run) => run.runId)).toEqual([one[0]?.runId, `${one[0]?.runId}-2`]);
     const single = messages.map((message) => JSON.stringify(message)).join('\n');
     expect(importText(single, { sourceName: 'talk.jsonl' })[0]?.items).toBe(messages.length);
     expectToFit([...one, ...wrapped, ...several]);
@@ -159,7 +159,8 @@ describe('importing chat messages', () => {
 
   it('loses no message of an unknown role and no member it has no place for', () => {
     const [run] = importValue(messages);
-    expect(ofType([run!], 'agent.step').map((event) => meta(event)['content'])).toEqual(['fine']);
+    expect(ofType([run!], 'x.unknown').map((event) => meta(event)['text'])).toEqual(['fine']);
+    expect(run?.changes.get('unknown_part')).toBe(1);
     expect(meta(ofType([run!], 'model.invoked')[1])['extra']).toEqual({ annotations: ['x'] });
   });
 
@@ -185,7 +186,7 @@ describe('importing chat messages', () => {
 
   it('takes the run id from --run for one run and the prefix for all', () => {
     expect(importValue(messages, { runId: 'my-run' })[0]?.events[0]?.clientEventId).toBe('my-run:0');
-    expect(importValue(messages, { runPrefix: 'team-a' })[0]?.runId).toBe('team-a');
+    expect(importValue(messages, { runPrefix: 'team-a' })[0]?.runId).toMatch(/^team-a-source-[0-9a-f]{8}$/);
     const long = importValue(messages, { runId: 'r'.repeat(128) });
     expectToFit(long);
     expect(() => importValue([{ messages }, { messages }], { runId: 'x' })).toThrow(/one run for --run/);

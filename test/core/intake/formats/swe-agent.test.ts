@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { ImportedRun } from '../../../../src/core/intake/run.ts';
 import { hasData } from '../../../paths.ts';
-import { expectToFit, importFolder, importValue, meta, ofType, readData, total, type Loose } from '../fits.ts';
+import {
+  expectToFit,
+  importFolder,
+  importValue,
+  meta,
+  ofType,
+  readData,
+  total,
+  type Loose,
+} from '../fits.ts';
 
 type Source = Record<string, Loose>;
 
@@ -118,7 +127,6 @@ describe('importing mini-swe-agent', () => {
       'run.started',
       'model.invoked',
       'agent.step',
-      'run.ended',
     ]);
   });
 });
