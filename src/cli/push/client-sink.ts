@@ -4,6 +4,7 @@
  */
 import type { Client } from '../../client/create.ts';
 import type { AuditEvent } from '../../contract/events.ts';
+import { GovApiError } from '../../client/errors.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Sink } from './deliver.ts';
 
@@ -15,6 +16,15 @@ export const clientSink = (client: Client): Sink => ({
       signal,
     });
     return { results: body.results, replayed: headers['idempotent-replayed'] === 'true' };
+  },
+  async has(eventId, signal) {
+    try {
+      await client.getEvent({ params: { eventId }, signal });
+      return true;
+    } catch (failure) {
+      if (!(failure instanceof GovApiError)) return undefined;
+      return failure.status === 404 ? false : undefined;
+    }
   },
   async stored(runId, signal) {
     const found: AuditEvent[] = [];

@@ -17,7 +17,8 @@ export interface Sink {
     batch: { readonly key: string; readonly events: readonly Json[] },
     signal: AbortSignal,
   ): Promise<Receipt>;
-  /** Returns the events of a run. Absent: this destination cannot be read. */
+  /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
+  readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
 }
 export interface Receipt {

@@ -31,9 +31,10 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   const read = async (): Promise<void> => {
     try {
       await readSources(sources, {
-        plan: withStored(plan, work, { sink, queue }),
+        plan: { ...withStored(plan, work, { sink, queue }), sink },
         queue,
-        signal: AbortSignal.any([io.signal, reading.signal]),
+        signal: io.signal,
+        givenUp: reading.signal,
       });
       inputRead?.();
     } finally {
@@ -50,7 +51,10 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
         retries: options.retries,
         signal: io.signal,
         inputEnded: inputEnded.signal,
-        delivered: (batch, delivered) => report.judged(batch, delivered),
+        delivered: (batch, delivered) => {
+          if (!queue.durable) work.pushed?.judged(batch, delivered);
+          return report.judged(batch, delivered);
+        },
         waiting: (failure) => {
           if (waits) return;
           waits = true;
@@ -60,14 +64,29 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
       });
     } catch (failure) {
       // events on disk are safe, so reading continues; in memory they would only pile up
-      if (!queue.durable) reading.abort(failure);
+      if (!queue.durable) {
+        reading.abort(failure);
+        if (sources.some(({ path }) => path === null) && !io.signal.aborted) await plan.refusedInput(failure);
+      }
       throw failure;
     }
   };
   const [readEnd, sendEnd] = await Promise.allSettled([read(), send()]);
   progress.stop();
+  remember(work);
   if (readEnd.status === 'rejected' && readEnd.reason !== reading.signal.reason) return readEnd.reason;
   return sendEnd.status === 'rejected' ? sendEnd.reason : undefined;
+}
+
+/** Without the note, a grown file is sent from its beginning, so a full disk is worth a warning. */
+function remember({ pushed, io }: PushWork): void {
+  try {
+    pushed?.save();
+  } catch (cause) {
+    void io.out.warn(
+      safe`cannot keep what was recorded of each file (${failureOf(cause).message}); after it has grown, a push sends it from its beginning`,
+    );
+  }
 }
 
 /**

@@ -1,12 +1,14 @@
 /** The options, streams and reading plan of a push. Tested by `test/cli/push/run.test.ts`. */
 import type { Readable } from 'node:stream';
 import type { FormatName } from '../../core/intake/names.ts';
+import { failureOf } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from './deliver.ts';
 import { importTime } from './import-time.ts';
 import type { Progress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
+import type { PushedFiles } from './pushed.ts';
 import type { Report } from './report.ts';
 import type { InputFormat, InputSource } from './source.ts';
 import type { Position } from './spool.ts';
@@ -57,11 +59,13 @@ export interface PushWork {
   readonly sources: readonly InputSource[];
   readonly progress: Progress;
   readonly report: Report;
+  /** Absent for a dry run, and for recordings, which the service is asked about. */
+  readonly pushed: PushedFiles | undefined;
 }
 
 /** `position`: end of the input that an earlier session has queued. */
 export const planOf = (
-  { options, io, progress, report }: PushWork,
+  { options, io, progress, report, pushed }: PushWork,
   position: Position | undefined,
 ): ReadPlan => ({
   format: options.format,
@@ -83,6 +87,13 @@ export const planOf = (
   stdin: io.stdin,
   progress,
   refused: (source, record) => report.refused(source, record),
+  pushed,
+  refusedInput: async (failure) => {
+    progress.clear();
+    await io.tell(
+      safe`${failureOf(failure).message}; gov reads standard input to its end and keeps nothing of it`,
+    );
+  },
   known: () => report.recordedBefore(1),
 });
 

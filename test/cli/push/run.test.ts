@@ -98,6 +98,7 @@ describe('the output', () => {
       accepted: 2,
       rejected: 1,
       duplicates: 0,
+      known: 0,
       runs: 2,
       results: [
         {
@@ -117,6 +118,7 @@ describe('the output', () => {
       accepted: limits.pushListedResults + 1,
       rejected: 0,
       duplicates: 0,
+      known: 0,
       runs: 3,
     });
     folder.write('none.ndjson', '');
@@ -125,6 +127,7 @@ describe('the output', () => {
       accepted: 0,
       rejected: 0,
       duplicates: 0,
+      known: 0,
       runs: 0,
       results: [],
     });
@@ -162,24 +165,25 @@ describe('the output', () => {
 });
 
 describe('input that cannot be read', () => {
-  it('in a file: full batches before it are recorded, and after mending nothing twice', async () => {
+  it('in a file: all others are recorded, and after mending nothing twice', async () => {
     const path = folder.write('in.ndjson', `${events(15)}{"broken\n`);
     const outcome = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
     expect(outcome).toMatchObject({
-      code: 2,
-      failure: expect.stringMatching(
-        /^in\.ndjson:16: expected[^]*correct the input and run the command again/,
-      ),
+      code: 9,
+      stderr: expect.stringMatching(/^in\.ndjson:16: rejected: invalid_json: expected/),
     });
-    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 10 });
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 15, rejected: 1 });
     folder.write('in.ndjson', `${events(15)}${ndjson([event(15)])}`);
     expect((await push({ files: [path] }, { folder, service })).code).toBe(0);
     expect(sequence()).toEqual(numbers(16));
   });
 
-  it('in a pipe: all that came before it is recorded, as it cannot come again', async () => {
+  it('in a pipe: all others are recorded, as they cannot come again', async () => {
     const outcome = await push({ files: ['-'] }, { folder, service, stdin: `${events(15)}{"broken\n` });
-    expect(outcome).toMatchObject({ code: 2, failure: expect.stringMatching(/^stdin:16: expected/) });
+    expect(outcome).toMatchObject({
+      code: 9,
+      stderr: expect.stringMatching(/^stdin:16: rejected: invalid_json/),
+    });
     expect(sequence()).toEqual(numbers(15));
   });
 });
@@ -247,7 +251,7 @@ describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs
     );
     expect(outcome.failure).toBe('');
     expect(JSON.parse(outcome.stdout)).toMatchObject({
-      accepted: 8162 + 625 + 830 + 195,
+      accepted: 8162 + 606 + 827 + 195,
       rejected: 0,
       runs: 262,
     });
