@@ -4,6 +4,7 @@
  */
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import type { EventInput } from '../../contract/events.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
@@ -20,6 +21,8 @@ export interface ImportReading {
   /** Returns the events that the service has of a run; undefined if it cannot be asked. */
   readonly stored: ((runId: string) => Promise<readonly StoredEvent[] | undefined>) | undefined;
   readonly told: (note: ImportNote) => void;
+  /** Whether other files are pushed too: then a file that cannot be read is refused alone. */
+  readonly hasOthers: boolean;
 }
 export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
@@ -38,15 +41,30 @@ export async function* readImport(
   const bad: InputRecord[] = [];
   const runs = await runsOf(source, { bytes, bad, reading });
   let count = 0;
-  for await (const { run, stored } of withStored(runs, reading.stored)) {
-    count += 1;
-    yield* bad.splice(0);
-    reading.told({ kind: 'run', source: source.name, run });
-    yield* recordsOf(run, { stored, reading });
+  try {
+    for await (const { run, stored } of withStored(runs, reading.stored)) {
+      count += 1;
+      yield* bad.splice(0);
+      reading.told({ kind: 'run', source: source.name, run });
+      yield* recordsOf(run, { stored, reading });
+    }
+  } catch (failure) {
+    if (!reading.hasOthers || !(failure instanceof GovError)) throw failure;
+    bad.push(refusalOf(failure, source.name));
   }
   yield* bad;
   if (count === 0 && bad.length === 0)
     reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
+}
+
+/** The message of an error names file and line, which the report does too. */
+function refusalOf(failure: GovError, sourceName: string): InputRecord {
+  const place = failure.message.startsWith(`${sourceName}:`)
+    ? failure.message.slice(sourceName.length + 1)
+    : '';
+  const line = /^(\d+): /.exec(place);
+  const detail = line === null ? failure.message : place.slice(line[0].length);
+  return { line: Number(line?.[1] ?? 1), reason: `${failure.code.toLowerCase()}: ${detail}` };
 }
 
 async function readWhole(source: InputSource, chunks: Chunks): Promise<Buffer> {

@@ -108,6 +108,8 @@ async function fill(
     }
     const standing = await sorter.sort(record, position);
     if ('reason' in record) {
+      // the signal, not the writer, cut the last record of a pipe
+      if (signal.aborted) continue;
       plan.progress.read(1);
       file?.mark(position, { accepted: false, eventId: null });
       if (queued === undefined || position > Math.min(...queued)) await plan.refused(source.name, record);

@@ -65,7 +65,7 @@ export interface PushWork {
 
 /** `position`: end of the input that an earlier session has queued. */
 export const planOf = (
-  { options, io, progress, report, pushed }: PushWork,
+  { options, io, sources, progress, report, pushed }: PushWork,
   position: Position | undefined,
 ): ReadPlan => ({
   format: options.format,
@@ -75,6 +75,7 @@ export const planOf = (
       : {
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
           stored: undefined,
+          hasOthers: sources.length > 1,
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
           told: (note) => void report.imported(note),
         },

@@ -43,7 +43,7 @@ export interface ImportedRun {
  */
 export type Identity = { readonly id: string } | { readonly opening: unknown; readonly name?: string };
 
-/** What a reader of a proof has to know about an event: contract O2 counts these marks in `event_integrity`. */
+/** What a reader of an event has to know: the claims of `event_integrity` count unknown ones by their type. */
 export type Mark = 'unknown' | 'repaired' | 'ambiguous';
 
 export interface Party {

@@ -94,6 +94,19 @@ describe('importing a recording again', () => {
     expect(stderr).toContain('chat.jsonl:2: rejected: invalid_json: expected');
   });
 
+  it('refuses a file alone that is no recording, if there are others', async () => {
+    folder.write('chat.json', chat('a'));
+    folder.write('cut.json', '[{"role":');
+    folder.write('other.json', '{"a":1}');
+    const files = ['cut.json', 'other.json', 'chat.json'];
+    const { code, stderr } = await push({ files, from: 'auto' }, { folder, service });
+    expect([code, texts()]).toEqual([9, ['a']]);
+    expect(stderr).toMatch(
+      /cut\.json:1: rejected: invalid_json: .*\n.*other\.json:1: rejected: validation_error: /s,
+    );
+    expect((await importing('cut.json')).code).toBe(2);
+  });
+
   it('marks events with text that was repaired', async () => {
     const text = chat('caf\xe9', 'b', 'nul \\u0000').replaceAll('\\\\u', '\\u');
     folder.write('chat.json', Buffer.from(text, 'latin1'));

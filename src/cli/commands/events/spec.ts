@@ -83,6 +83,18 @@ export const eventsPush = command({
   ],
 });
 
+export const eventsFormats = command({
+  name: 'events formats',
+  summary: 'List the recordings that events push --from reads, with an example each',
+  details: ['With a FORMAT: what becomes of each part of a recording, and a small example to push.'],
+  args: [{ name: 'format', description: 'One format in full', optional: true }],
+  examples: [
+    'gov events formats',
+    'gov events formats claude-code',
+    'gov events formats mcp -o json | jq .example',
+  ],
+});
+
 export const eventsTail = command({
   name: 'events tail',
   summary: 'Follow events as they are recorded',
