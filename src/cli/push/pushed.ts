@@ -63,7 +63,7 @@ export class PushedFiles {
       `${hash('sha256', `${target}\n${source.path}`, 'hex')}.json`,
     );
     let note = readNote(path);
-    if (note?.eventId != null && (await sink.has?.(note.eventId, signal)) === false) {
+    if (typeof note?.eventId === 'string' && (await sink.has?.(note.eventId, signal)) === false) {
       this.#options.unsure(source.name, 'the service does not have the events of its last push');
       note = undefined;
     }

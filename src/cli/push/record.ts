@@ -22,7 +22,7 @@ export interface RefusedRecord {
   readonly reason: string;
 }
 /** An event that the service has from before. It is not sent again. */
-export interface KnownRecord {
+interface KnownRecord {
   readonly line: number;
   readonly known: true;
 }

@@ -83,7 +83,7 @@ export function runIdFrom(name: string): string {
 }
 
 /** Returns the run id of a recording: `--run`, else the prefix and its identity. */
-export function runIdOf(identity: Identity, context: ImportContext): string {
+function runIdOf(identity: Identity, context: ImportContext): string {
   if (context.runId !== undefined) return context.runId;
   const prefix = context.runPrefix === undefined ? '' : `${context.runPrefix}-`;
   if ('id' in identity) return runIdFrom(`${prefix}${identity.id}`);

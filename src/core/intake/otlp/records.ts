@@ -110,7 +110,7 @@ const idOf = (value: unknown): string | undefined => {
   return id === undefined || /^0*$/.test(id) ? undefined : id;
 };
 
-export function attributesOf(attributes: unknown): Source {
+function attributesOf(attributes: unknown): Source {
   return Object.fromEntries(
     list(attributes)
       .filter((each) => typeof each['key'] === 'string')
