@@ -21,6 +21,8 @@ export interface ImportReading {
   /** Returns the events that the service has of a run; undefined if it cannot be asked. */
   readonly stored: ((runId: string) => Promise<readonly StoredEvent[] | undefined>) | undefined;
   readonly told: (note: ImportNote) => void;
+  /** What the files of one push share. */
+  readonly known: KnownRuns;
   /** Whether other files are pushed too: then a file that cannot be read is refused alone. */
   readonly hasOthers: boolean;
 }
@@ -30,6 +32,12 @@ export type ImportNote =
   | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
   | { readonly kind: 'reconciled'; readonly completed: number; readonly merged: number }
   | { readonly kind: 'not UTF-8'; readonly source: string };
+
+/** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
+export interface KnownRuns {
+  readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
+  readonly sent: Map<string, readonly StoredEvent[]>;
+}
 
 /** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
 export async function* readImport(
@@ -42,7 +50,7 @@ export async function* readImport(
   const runs = await runsOf(source, { bytes, bad, reading });
   let count = 0;
   try {
-    for await (const { run, stored } of withStored(runs, reading.stored)) {
+    for await (const { run, stored } of withStored(runs, reading)) {
       count += 1;
       yield* bad.splice(0);
       reading.told({ kind: 'run', source: source.name, run });
@@ -118,12 +126,10 @@ const ahead = 8;
 /** Yields runs with the events that the service and this push have of them. */
 async function* withStored(
   runs: Iterable<ImportedRun>,
-  stored: ImportReading['stored'],
+  { stored, known: { asked, sent } }: ImportReading,
 ): AsyncGenerator<Placed> {
   const iterator = runs[Symbol.iterator]();
-  const asked = new Map<string, Promise<readonly StoredEvent[] | undefined>>();
   const waiting: { run: ImportedRun; known: Promise<readonly StoredEvent[] | undefined> }[] = [];
-  const earlier = new Map<string, readonly StoredEvent[]>();
   for (;;) {
     while (waiting.length < ahead) {
       const next = iterator.next();
@@ -138,9 +144,8 @@ async function* withStored(
     if (first === undefined) return;
     const { runId } = first.run;
     const known = await first.known;
-    const own = earlier.get(runId) ?? [];
+    const own = sent.get(runId) ?? [];
     yield { run: first.run, stored: known === undefined ? undefined : [...known, ...own] };
-    if (known !== undefined) earlier.set(runId, [...own, ...first.run.events.map(asStored)]);
   }
 }
 
@@ -168,6 +173,11 @@ function* recordsOf(
     return;
   }
   const { completed, merged } = found;
+  if (stored !== undefined) {
+    const fresh = found.events.filter((event) => event !== null);
+    const { sent } = reading.known;
+    sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
+  }
   if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged });
   for (const event of found.events) {
     // an imported event is JSON: its builder made it from JSON

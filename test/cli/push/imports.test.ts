@@ -84,6 +84,20 @@ describe('importing a recording again', () => {
     expect(texts()).toContain('e');
   });
 
+  it('compares files of one push, also while the events of the first are under way', async () => {
+    folder.write('one.json', chat('a', 'b'));
+    folder.write('two.json', chat('a', 'x'));
+    folder.write('three.json', chat('a', 'b', 'c'));
+    const files = ['one.json', 'two.json', 'three.json'];
+    service.before = () => new Promise((resolve) => setImmediate(resolve));
+    const { code, stderr } = await push(
+      { files: [...files, 'one.json'], from: 'auto', run: 'r', batchSize: 1 },
+      { folder, service },
+    );
+    expect([code, texts('r')]).toEqual([9, ['a', 'b', 'c']]);
+    expect(stderr).toContain('run_exists: the run r exists with other content');
+  });
+
   it('refuses lines alone that are no JSON, and imports the others', async () => {
     folder.write(
       'chat.jsonl',
