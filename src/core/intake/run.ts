@@ -121,7 +121,8 @@ export class RunBuilder {
 
   /** Returns the clientEventId of a draft with this key. */
   idOf(key: string): string {
-    const id = `${this.#idBase}:${key.replace(/[^A-Za-z0-9._:-]+/g, '-')}`;
+    const clean = key.replace(/[^A-Za-z0-9._:-]+/g, '-');
+    const id = `${this.#idBase}:${clean === key ? key : `${clean}-${shortHash(key)}`}`;
     if (id.length <= limits.identifierChars) return id;
     return `${id.slice(0, limits.identifierChars - 9)}-${hash('sha256', key, 'hex').slice(0, 8)}`;
   }

@@ -1,8 +1,9 @@
+import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { detectFormat } from '../../../src/core/intake/registry.ts';
 import { runIdFrom } from '../../../src/core/intake/run.ts';
 import { hasData } from '../../paths.ts';
-import { importFolder, importText, importValue } from './fits.ts';
+import { importFolder, importText, importValue, readData } from './fits.ts';
 
 describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
   it.each([
@@ -21,6 +22,36 @@ describe.skipIf(!hasData)('telling formats apart (skipped without the recorded r
     const runs = folders.flatMap((folder) => [...importFolder(folder, /(json|jsonl|traj)$/).values()].flat());
     expect(runs.length).toBe(200 + 19 + 9 + 24 + 20);
     expect(runs.reduce((sum, run) => sum + run.items, 0)).toBe(5308 + 463 + 310 + 267 + 138);
+  });
+});
+
+describe.skipIf(!hasData)('a recording that grows (skipped without the recorded runs)', () => {
+  it.each([
+    'agents/transcript-a48c2586-1147-4b76-9f7a-4637e11f95e6.jsonl',
+    'agents/transcript-rollout-2026-11-25T04-12-39-01a210e7-d996-7a00-b02a-f68b288485e0.jsonl',
+    'agents/mcp_cc1.log',
+    'mcp/mcp-2026-07-28-stdio.jsonl',
+    'mcp/stdio-server-memory.jsonl',
+    '../cases/16-newer-formats/oh-events.jsonl',
+  ])('of %s keeps every event and its id, wherever it was cut', (name) => {
+    const lines = readData(name).trimEnd().split('\n');
+    const read = (count: number) =>
+      importText(lines.slice(0, count).join('\n'), { sourceName: basename(name) })[0]?.events ?? [];
+    const whole = new Map(read(lines.length).map((event) => [event.clientEventId, event]));
+    for (let count = 3; count < lines.length; count++) {
+      for (const event of read(count)) expect(whole.get(event.clientEventId)).toEqual(event);
+    }
+  });
+
+  it('of chat messages does so too', () => {
+    const [result] = JSON.parse(readData('tau-bench/gpt-4o-airline.json'));
+    const read = (count: number) =>
+      importValue(result.traj.slice(0, count), { sourceName: 'chat.json' })[0]?.events ?? [];
+    const whole = read(result.traj.length);
+    for (let count = 2; count < result.traj.length; count++) {
+      const events = read(count);
+      expect(whole.slice(0, events.length)).toEqual(events);
+    }
   });
 });
 

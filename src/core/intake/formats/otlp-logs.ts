@@ -83,24 +83,8 @@ function describe(name: string, log: LogRecord): Timed[] {
       ];
     case 'api_error':
       return [{ ...shared, eventType: 'run.error', action: 'fail', metadata: facts }];
-    case 'tool_decision': {
-      const allowed = /^(accept|approved|allow)/.test(String(attributes['decision']));
-      return [
-        {
-          ...shared,
-          rank: 0,
-          eventType: allowed ? 'tool.decision' : 'tool.call_blocked',
-          action: 'decide',
-          resource: tool,
-          metadata: {
-            ...facts,
-            toolCallId,
-            decision: attributes['decision'],
-            decidedBy: attributes['source'],
-          },
-        },
-      ];
-    }
+    case 'tool_decision':
+      return [decided({ ...shared, toolCallId, tool, facts, attributes })];
     case 'tool_result':
     case 'tool_call':
       return called({ ...shared, toolCallId, tool, facts, attributes });
@@ -112,19 +96,27 @@ function describe(name: string, log: LogRecord): Timed[] {
   }
 }
 
-/** One record reports a call and its outcome. */
-function called({
-  toolCallId,
-  tool,
-  facts,
-  attributes,
-  ...shared
-}: Pick<Timed, 'at' | 'key' | 'actor' | 'rank'> & {
+interface OfTool extends Pick<Timed, 'at' | 'key' | 'actor' | 'rank'> {
   readonly toolCallId: string | undefined;
   readonly tool: Party;
   readonly facts: Source;
   readonly attributes: Source;
-}): Timed[] {
+}
+
+function decided({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed {
+  const { decision, source: decidedBy } = attributes;
+  return {
+    ...shared,
+    rank: 0,
+    eventType: /^(accept|approved|allow)/.test(String(decision)) ? 'tool.decision' : 'tool.call_blocked',
+    action: 'decide',
+    resource: tool,
+    metadata: { ...facts, toolCallId, decision, decidedBy },
+  };
+}
+
+/** One record reports a call and its outcome. */
+function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
   const id = toolCallId ?? `import:${shared.key}`;
   const failed = /^(false|error)$/.test(String(attributes['success'] ?? attributes['status']));
   const call = { ...shared, mergeable: true, resource: tool };

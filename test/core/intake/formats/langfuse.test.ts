@@ -120,4 +120,52 @@ describe('importing observations', () => {
     const [run] = importValue({ trace: { id: 't' }, observations: [observation('a', { latency: 1.5 })] });
     expect(meta(run?.events[1])).toMatchObject({ durationMs: 1500, endTime: '2026-01-01T00:00:01.500Z' });
   });
+
+  const version = (more: Source) =>
+    observation('o1', {
+      type: 'TOOL',
+      name: 'pay',
+      input: { amount: 5 },
+      endTime: null,
+      output: null,
+      ...more,
+    });
+  const newer = {
+    endTime: '2026-01-01T00:00:03.000Z',
+    output: { receipt: 'r-77' },
+    updatedAt: '2026-01-01T00:00:03Z',
+  };
+
+  it('takes the newest version of an observation, whatever the order, and says so', () => {
+    const older = { updatedAt: '2026-01-01T00:00:01Z' };
+    for (const versions of [
+      [older, newer],
+      [newer, older],
+    ]) {
+      const [run] = importValue({ trace: { id: 't' }, observations: versions.map(version) });
+      expect(ofType([run!], 'tool.call').length).toBe(1);
+      expect(meta(ofType([run!], 'tool.result')[0])['content']).toEqual({ receipt: 'r-77' });
+      expect(run?.changes.get('version_replaced')).toBe(1);
+    }
+  });
+
+  it('numbers different observations under one id, and keeps both', () => {
+    const other = { ...newer, name: 'delete_account', input: { user: 'u1' } };
+    const [run] = importValue({ trace: { id: 't' }, observations: [version({}), version(other)] });
+    expect(
+      ofType([run!], 'tool.call').map(({ clientEventId, resource }) => [clientEventId, resource]),
+    ).toEqual([
+      ['t:o1', { name: 'pay', type: 'tool' }],
+      [expect.stringMatching(/^t:o1-2-[0-9a-f]{8}$/), { name: 'delete_account', type: 'tool' }],
+    ]);
+    expect(run?.changes.get('observation_numbered')).toBe(1);
+  });
+
+  it('ends the run only where its outermost observations have ended or the trace has an output', () => {
+    const ended = (document: Source) =>
+      importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
+    expect(ended({ trace: { id: 't' }, observations: [version({})] })).toBe(false);
+    expect(ended({ trace: { id: 't' }, observations: [version(newer)] })).toBe(true);
+    expect(ended({ trace: { id: 't', output: 'x' }, observations: [version({})] })).toBe(true);
+  });
 });

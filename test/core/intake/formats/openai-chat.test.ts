@@ -191,4 +191,91 @@ describe('importing chat messages', () => {
     expectToFit(long);
     expect(() => importValue([{ messages }, { messages }], { runId: 'x' })).toThrow(/one run for --run/);
   });
+
+  it('gives results of calls that share an id to these calls in order', () => {
+    const call = (name: string) => ({ id: 'call_0', type: 'function', function: { name, arguments: '{}' } });
+    const [run] = importValue([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: null, tool_calls: [call('read'), call('write')] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'one' },
+      { role: 'tool', tool_call_id: 'call_0', content: 'two' },
+      { role: 'assistant', content: 'ok', tool_calls: [call('read')] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'three' },
+    ]);
+    expect(ofType([run!], 'tool.result').map((event) => [event.resource, meta(event)['toolCallId']])).toEqual(
+      [
+        [{ name: 'read', type: 'tool' }, 'call_0'],
+        [{ name: 'write', type: 'tool' }, 'call_0~2'],
+        [{ name: 'read', type: 'tool' }, 'call_0~3'],
+      ],
+    );
+  });
+
+  it('marks a result that fits no call as ambiguous, and does not guess', () => {
+    const [run] = importValue([
+      { role: 'user', content: 'go' },
+      { role: 'tool', content: 'one' },
+    ]);
+    const [result] = ofType([run!], 'tool.result');
+    expect(meta(result)).toMatchObject({ importMarks: ['ambiguous'], content: 'one' });
+    expect(meta(result)).not.toHaveProperty('toolCallId');
+  });
+
+  it.each([
+    { role: 'assistant', content: null, refusal: 'I cannot help with that.' },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'I cannot help with that.' }] },
+  ])('records a refusal as one: %j', (message) => {
+    const [run] = importValue([{ role: 'user', content: 'go' }, message]);
+    const [refused] = ofType([run!], 'output.delivered');
+    expect(refused).toMatchObject({
+      action: 'refuse',
+      metadata: { refusal: 'I cannot help with that.', outcome: 'refused' },
+    });
+    expect(meta(ofType([run!], 'model.invoked')[0])).not.toHaveProperty('toolCallsMissing');
+  });
+
+  it('reads a chat completion, alone or beside its request, under its own id', () => {
+    const completion = {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_763_632_800,
+      model: 'gpt-4o',
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          message: {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 'c1', type: 'custom', custom: { name: 'code', input: 'print(1)' } }],
+          },
+        },
+      ],
+      usage: { total_tokens: 7 },
+    };
+    const [alone] = importValue(completion);
+    expect([alone?.runId, ofType([alone!], 'tool.call').map((event) => meta(event)['arguments'])]).toEqual([
+      'chatcmpl-1',
+      ['print(1)'],
+    ]);
+    expect(meta(ofType([alone!], 'model.invoked')[0])['usage']).toEqual({ total_tokens: 7 });
+    const [both] = importValue({ messages: [{ role: 'user', content: 'go' }], response: completion });
+    expect(both?.events.map(({ eventType }) => eventType)).toEqual([
+      'run.started',
+      'prompt.submitted',
+      'model.invoked',
+      'tool.call',
+    ]);
+    expectToFit([alone!, both!]);
+  });
+
+  it('never takes an unknown part for text', () => {
+    const content = [
+      { type: 'text', text: 'a' },
+      { type: 'hologram', text: 'boo' },
+    ];
+    const [run] = importValue([{ role: 'user', content }]);
+    expect(meta(ofType([run!], 'prompt.submitted')[0])['content']).toEqual([{ type: 'text', text: 'a' }]);
+    expect(meta(ofType([run!], 'x.unknown')[0])).toMatchObject({ text: 'boo', importMarks: ['unknown'] });
+  });
 });
