@@ -34,7 +34,7 @@ export type ImportNote =
   | { readonly kind: 'not UTF-8'; readonly source: string };
 
 /** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
-export interface KnownRuns {
+interface KnownRuns {
   readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
   readonly sent: Map<string, readonly StoredEvent[]>;
 }
