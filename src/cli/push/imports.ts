@@ -2,6 +2,7 @@
  * Recordings of other programs, as records: read whole, converted to runs, and compared with what the service has of these
  * runs. A run that exists with other content is refused as a whole. Tested by `test/cli/push/imports.test.ts`.
  */
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -23,8 +24,8 @@ export interface ImportReading {
   readonly told: (note: ImportNote) => void;
   /** What the files of one push share. */
   readonly known: KnownRuns;
-  /** Whether other files are pushed too: then a file that cannot be read is refused alone. */
-  readonly hasOthers: boolean;
+  /** Files of this push. If there are several, one that cannot be read is refused alone. */
+  readonly paths: readonly string[];
 }
 export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
@@ -37,6 +38,8 @@ export type ImportNote =
 interface KnownRuns {
   readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
   readonly sent: Map<string, readonly StoredEvent[]>;
+  /** Runs by trace id, once a file of OTLP needed them. */
+  traces?: ReadonlyMap<string, string>;
 }
 
 /** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
@@ -57,7 +60,7 @@ export async function* readImport(
       yield* recordsOf(run, { stored, reading });
     }
   } catch (failure) {
-    if (!reading.hasOthers || !(failure instanceof GovError)) throw failure;
+    if (reading.paths.length < 2 || !(failure instanceof GovError)) throw failure;
     bad.push(refusalOf(failure, source.name));
   }
   yield* bad;
@@ -101,18 +104,40 @@ async function runsOf(
   const { told, options } = reading;
   const sourceName = source.path === null ? '' : basename(source.path);
   const request = decodeRequest(bytes);
+  const mayBeOtlp = request !== undefined || bytes.includes('"resourceSpans"');
+  const traces = mayBeOtlp && reading.paths.length > 1 ? await tracesOf(reading) : undefined;
   const { text, repaired } = request === undefined ? decodeText(bytes) : { text: '', repaired: false };
   if (repaired) told({ kind: 'not UTF-8', source: source.name });
   return importRuns(request === undefined ? documents(text, source.name) : [{ value: request, line: 1 }], {
     ...options,
     sourceName,
     repaired,
+    traces,
     importedAt: reading.importedAt(bytes),
     refused: (refused) => bad.push(refused),
     saw: (format, why) => {
       if (options.format === 'auto') told({ kind: 'format', source: source.name, format, why });
     },
   });
+}
+
+/** An exporter spreads a trace over several requests, and often only the last one names the run. */
+async function tracesOf({ paths, known }: ImportReading): Promise<ReadonlyMap<string, string>> {
+  if (known.traces !== undefined) return known.traces;
+  const { tracesIn } = await import('../../core/intake/formats/otlp.ts');
+  const { decodeText, documents } = await import('../../core/intake/source.ts');
+  const { decodeRequest } = await import('../../core/intake/otlp/protobuf.ts');
+  const traces = new Map<string, string>();
+  for (const path of paths) {
+    const bytes = readFileSync(path);
+    const request = decodeRequest(bytes);
+    if (request === undefined && !bytes.includes('"resourceSpans"')) continue;
+    const read = request === undefined ? [...documents(decodeText(bytes).text, path)] : [{ value: request }];
+    const values = read.map((each) => ('value' in each ? each.value : undefined));
+    for (const [trace, run] of tracesIn(values)) traces.set(trace, run);
+  }
+  known.traces = traces;
+  return traces;
 }
 
 interface Placed {

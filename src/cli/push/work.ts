@@ -76,7 +76,7 @@ export const planOf = (
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
           stored: undefined,
           known: { asked: new Map(), sent: new Map() },
-          hasOthers: sources.length > 1,
+          paths: sources.flatMap(({ path, size }) => (path === null || size === null ? [] : [path])),
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
           told: (note) => void report.imported(note),
         },

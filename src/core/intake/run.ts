@@ -22,6 +22,8 @@ export interface ImportContext {
   readonly runId?: string | undefined;
   /** The file was not UTF-8 throughout, so a U+FFFD in its text may be a repair. */
   readonly repaired?: boolean | undefined;
+  /** Runs by trace id, of traces that other files of the same push name. */
+  readonly traces?: ReadonlyMap<string, string> | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
 }

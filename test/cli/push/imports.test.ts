@@ -108,6 +108,23 @@ describe('importing a recording again', () => {
     expect(stderr).toContain('chat.jsonl:2: rejected: invalid_json: expected');
   });
 
+  it('finds the run of a trace that is spread over the files of one push', async () => {
+    const span = (spanId: string, key: string, value: string) => ({
+      traceId: 'a'.repeat(32),
+      spanId: spanId.repeat(16),
+      name: 'x',
+      startTimeUnixNano: '1767603600000000000',
+      attributes: [{ key, value: { stringValue: value } }],
+    });
+    const traces = (one: object) => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [one] }] }] });
+    folder.write('1.json', traces(span('b', 'gen_ai.tool.name', 'pay')));
+    folder.write('2.json', traces(span('c', 'session.id', 'my-session')));
+    await push({ files: ['1.json', '2.json'], from: 'otlp' }, { folder, service });
+    expect(service.recorded.map(({ runId, eventType }) => [runId, eventType])).toEqual([
+      ['my-session', 'tool.call'],
+    ]);
+  });
+
   it('refuses a file alone that is no recording, if there are others', async () => {
     folder.write('chat.json', chat('a'));
     folder.write('cut.json', '[{"role":');

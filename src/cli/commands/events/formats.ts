@@ -24,7 +24,7 @@ export const run: Run<typeof spec> = async ({ args, out }) => {
     const pages = async function* () {
       yield { items: sorted.map(described), nextCursor: null };
     };
-    await out.list(pages(), plainView(['format', 'about']), 'formats');
+    await out.list(pages(), plainView(['format', 'about', 'example']), 'formats');
     return;
   }
   const format = sorted.find(({ name }) => name === args.format);

@@ -12,15 +12,13 @@ import { otherAttributes, type Timed } from './otlp-timed.ts';
 export class SpanTree {
   readonly spans: readonly SpanRecord[];
   readonly #byId: ReadonlyMap<string, SpanRecord>;
-  readonly #runs = new Map<string, string>();
+  readonly #runs: ReadonlyMap<string, string>;
 
-  constructor(spans: readonly SpanRecord[]) {
+  /** `elsewhere`: runs by trace id that other requests name. */
+  constructor(spans: readonly SpanRecord[], elsewhere: ReadonlyMap<string, string> = new Map()) {
     this.spans = spans;
     this.#byId = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
-    for (const { traceId, attributes } of spans) {
-      const run = textAttribute(attributes, 'run');
-      if (run !== undefined && !this.#runs.has(traceId)) this.#runs.set(traceId, run);
-    }
+    this.#runs = new Map([...elsewhere, ...namedTraces(spans)]);
   }
 
   /** Yields the containers of a span, from the inside out; survives a circle. */
@@ -52,6 +50,16 @@ export class SpanTree {
   runOfTrace(traceId: string): string {
     return this.#runs.get(traceId) ?? `trace:${traceId}`;
   }
+}
+
+/** Returns the run that the first span of each trace names. */
+export function namedTraces(spans: readonly SpanRecord[]): Map<string, string> {
+  const runs = new Map<string, string>();
+  for (const { traceId, attributes } of spans) {
+    const run = textAttribute(attributes, 'run');
+    if (run !== undefined && !runs.has(traceId)) runs.set(traceId, run);
+  }
+  return runs;
 }
 
 const keyOf = ({ traceId, spanId }: SpanRecord): string => `span.${traceId}.${spanId}`;

@@ -8,17 +8,21 @@ import { textAttribute } from '../otlp/dialects.ts';
 import { isRequest, logsOf, signals, spansOf, type LogRecord, type SpanRecord } from '../otlp/records.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from './otlp-logs.ts';
-import { describeSpan, SpanTree } from './otlp-spans.ts';
+import { describeSpan, namedTraces, SpanTree } from './otlp-spans.ts';
 import type { Timed } from './otlp-timed.ts';
 
 const name = 'otlp';
+
+/** Returns the runs that documents name for traces, for files that hold other parts of them. */
+export const tracesIn = (documents: readonly unknown[]): Map<string, string> =>
+  namedTraces(spansOf(documents.filter(isRequest)));
 
 const isRequests = (value: unknown): value is readonly Source[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRequest);
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const requests = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
-  const tree = new SpanTree(spansOf(requests));
+  const tree = new SpanTree(spansOf(requests), context.traces);
   const byRun = new Map<string, { spans: SpanRecord[]; logs: LogRecord[] }>();
   const of = (id: string) => {
     const found = byRun.get(id) ?? { spans: [], logs: [] };
