@@ -1,6 +1,6 @@
 /** Runs the tool: as a child process, or in this one with streams of its own (quicker, and may be a terminal). */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,17 +23,8 @@ export interface ToolOptions {
 /** What `bin/gov` starts: the bundle, which is published, and was built when this run of tests began. */
 export const runner = join(projectRoot, 'dist/gov.cjs');
 
-const directories: string[] = [];
-process.once('exit', () => {
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-});
-
-/** An empty directory, removed when this process of tests ends. */
-export function emptyDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'gov-cli-'));
-  directories.push(directory);
-  return directory;
-}
+/** An empty directory, removed with all temporary files when the run of tests ends. */
+export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-'));
 
 /** Root could make a home that is not there, so each run of tests has an empty one. */
 const home = emptyDirectory();
