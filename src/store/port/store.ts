@@ -17,6 +17,7 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { ExportReader, ExportStore } from './exports.ts';
+import type { IndexMapReader, IndexMapStore } from './index-map.ts';
 import type { MeterReader } from './metering.ts';
 import type { AppendOutcome, AppendRequest } from './request.ts';
 import type { StoredResponse } from './repeats.ts';
@@ -49,6 +50,7 @@ export type * from './tenancy.ts';
 export type * from './planes.ts';
 export type * from './metering.ts';
 export type * from './exports.ts';
+export type * from './index-map.ts';
 
 export interface RunSummary {
   /** Number of the run in order of first appearance in the store; its position in the list of runs. */
@@ -74,7 +76,7 @@ export interface EventFilter {
   readonly endMs?: number;
 }
 
-export interface StoreReader extends TenantReader, MeterReader, ExportReader {
+export interface StoreReader extends TenantReader, MeterReader, ExportReader, IndexMapReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
@@ -213,7 +215,7 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
 }
 
-export interface Store extends StoreReader, TenantStore, ExportStore {
+export interface Store extends StoreReader, TenantStore, ExportStore, IndexMapStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
   /**

@@ -19,6 +19,7 @@ import { Database, type DatabaseOptions } from './connection/database.ts';
 import { problemOf, type Faults } from './connection/faults.ts';
 import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
 import { exportMoves, exportReads } from './effects/exports.ts';
+import { indexMapReads, indexMapWrites } from './effects/index-map.ts';
 import { jobMoves, jobReads } from './effects/jobs.ts';
 import { meterReads } from './read/meter.ts';
 import { policyReads } from './effects/policies.ts';
@@ -141,6 +142,7 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     ...exportMoves(database, numberOf),
+    ...indexMapWrites(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     saveCosignatures: cosignatureSaver(database, numbers),
     ...watch(database),
@@ -187,6 +189,7 @@ const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
   ...tenantReads(database, numberOf),
   ...telemetryReads(database, numberOf),
   ...exportReads(database, numberOf),
+  ...indexMapReads(database, numberOf),
 });
 
 /** The same verbs; errors become problems, and `condition` records them. */

@@ -13,6 +13,7 @@ import { prunableSql } from '../../../core/decided/prune.ts';
 import { positionBits } from '../position.ts';
 import { governance, governanceAppendOnly } from './governance.ts';
 import { exported } from './exports.ts';
+import { indexMap } from './index-map.ts';
 import { telemetry } from './planes.ts';
 import { tenants, tenantsAppendOnly } from './tenants.ts';
 
@@ -328,6 +329,7 @@ ${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOn
 
 export const mainMigrations: readonly Migration[] = [
   { version: 1, sql: project + tenants + log + runs + governance + work + telemetry + exported },
+  { version: 2, sql: indexMap },
 ];
 
 export const headDelete =

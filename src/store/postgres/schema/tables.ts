@@ -10,7 +10,8 @@ import { exportTables } from './exports.ts';
 import { governanceTables } from './governance.ts';
 import { telemetryTables } from './planes.ts';
 import { peopleTables, projectTables } from './tenants.ts';
-import { security } from './security.ts';
+import { indexMapRules, indexMapTables } from './index-map.ts';
+import { rulesOf, security } from './security.ts';
 
 export interface Migration {
   readonly version: number;
@@ -289,7 +290,8 @@ export const migrations: readonly Migration[] = [
       exportTables +
       security,
   },
+  { version: 2, sql: indexMapTables + rulesOf(indexMapRules) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 1;
+export const newestVersion = 2;

@@ -16,6 +16,7 @@ import { jobReads } from '../effects/jobs.ts';
 import { policyReads } from '../effects/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
+import { indexMapReads } from './index-map.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
 import { telemetryReads } from './planes.ts';
@@ -39,6 +40,7 @@ export function storeReader(db: Connection): StoreReader {
     ...tenantReads(db, numberOf),
     ...telemetryReads(db, numberOf),
     ...exportReads(db, numberOf),
+    ...indexMapReads(db, numberOf),
   };
 }
 
