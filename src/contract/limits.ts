@@ -206,6 +206,12 @@ export const limits = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+  /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
+  indexLeaves: 4096,
+  /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
+  indexSaveLeaves: 16_384,
+  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
+  indexBehind: 262_144,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 

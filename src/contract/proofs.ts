@@ -180,6 +180,12 @@ export const proofs = {
             'Events in the bundle: none, records (hashes only, the default up to 10,000 events) or disclosed',
         }),
       ),
+      completeness: Type.Optional(
+        Type.Boolean({
+          description:
+            'false: leave out what shows that no event is missing, for a verifier of bundles of version 1; default true',
+        }),
+      ),
       attestation: Type.Optional(
         Type.Boolean({
           description: 'true: add a DSSE envelope signed by the attestation key; default false',

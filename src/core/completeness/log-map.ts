@@ -72,6 +72,11 @@ export class LogMap {
     if (!this.#lists.has(text) && !into.has(text)) into.set(text, keyHash(key));
   }
 
+  /** Whether the list of a key, by its text, is in memory. */
+  holds(text: string): boolean {
+    return this.#lists.has(text);
+  }
+
   closedAt(hash: Uint8Array): Part | null {
     return this.#tree.closedAt(hash);
   }
@@ -161,7 +166,8 @@ export class LogMap {
   }
 }
 
-const textOf = (key: MapKey): string => key.join('\u0000');
+/** A text for each key. Its names have no control characters. */
+export const textOf = (key: MapKey): string => key.join('\u0000');
 
 function itemHash(item: Item['item'], leaf: string, { index, ms }: { index: number; ms: number }): string {
   return item === 'leaf' ? leaf : placeItem(index, ms);

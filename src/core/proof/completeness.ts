@@ -55,7 +55,7 @@ function openIndex({ index, record, inclusion }: IncludedRecord, tree: Checkpoin
 }
 
 /** A list as the proof has it: `n` items, and for the run also their root. */
-interface Shown {
+export interface ShownList {
   readonly key: MapKey;
   readonly what: string;
   readonly n: number;
@@ -63,9 +63,9 @@ interface Shown {
 }
 
 /** The lists that the layers of a proof depend on, in the order of the entries of a bundle. */
-export function shownLists(evidence: Evidence, statements: ReadonlyMap<string, Statement>): readonly Shown[] {
+export function shownLists(evidence: Evidence, statements: ReadonlyMap<string, Statement>): readonly ShownList[] {
   const { runId, runEvents: n, runRoot: root } = evidence;
-  const lists: Shown[] = [{ key: ['run', runId], what: 'events', n, root }];
+  const lists: ShownList[] = [{ key: ['run', runId], what: 'events', n, root }];
   const counted = (layer: string, type: string, what: string): void => {
     const statement = statements.get(layer);
     if (statement === undefined) return;
@@ -150,7 +150,7 @@ function judge(entries: readonly MapEntry[], judged: Judged): readonly { readonl
 }
 
 function compare(
-  { what, n, root }: Shown,
+  { what, n, root }: ShownList,
   value: ListValue | 'absent',
   growth: Growth | undefined,
   { index, evidence, proved }: Judged,

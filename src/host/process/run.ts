@@ -211,6 +211,7 @@ async function stop(
   const backgroundStopped = running.background?.stop();
   const jobsStopped = jobs.stop();
   await server.close();
+  services.indexer.stop();
   await engine.work.close();
   await engine.exports.work.close();
   await jobsStopped;

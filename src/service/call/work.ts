@@ -13,7 +13,9 @@ import type { GraphFacts } from '../../core/graph/rows.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { Example, HistoryImpact } from '../../core/policy/impact/history.ts';
 import type { Evidence } from '../../core/proof/statement.ts';
-import type { GraphPart, StoreReader } from '../../store/port/store.ts';
+import type { ShownList } from '../../core/proof/completeness.ts';
+import type { MapEntry } from '../../core/completeness/entry.ts';
+import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
 
 /** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
 export interface TaskHost {
@@ -28,6 +30,42 @@ export interface TaskHost {
    * the bytes are written.
    */
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
+  /** Appends the index leaf of a map, and returns its index. */
+  appendIndex(map: MapHead): Promise<number>;
+  saveMap(saving: MapSaving): Promise<void>;
+}
+
+/** What an index leaf says of a map. */
+export interface MapHead {
+  readonly size: number;
+  /** 32 bytes. */
+  readonly root: Uint8Array;
+  readonly keys: number;
+  readonly ms: number;
+}
+
+export type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
+
+export interface IndexInput {
+  readonly projectId: string;
+  /**
+   * `check`: compares lists with the map at S or later. `leaf`: also finds or appends an index leaf that covers S.
+   * `due`: appends one where the newest covers too little. `build`: appends one that covers the log, and saves the map.
+   */
+  readonly mode: 'check' | 'leaf' | 'due' | 'build';
+  /** A signed head of at least S leaves. */
+  readonly signed: { readonly size: number; readonly root: Uint8Array };
+  /** S; 0 without lists. */
+  readonly treeSize: number;
+  /** The lists of a proof at S. */
+  readonly lists: readonly ShownList[];
+}
+
+export interface Indexed {
+  /** The index leaf that covers the map; null where `check` found none. */
+  readonly leafIndex: number | null;
+  /** For each list, what the map says of it. The inclusion of an item after it in the log is missing. */
+  readonly entries: readonly MapEntry[];
 }
 
 export interface RunOf {
@@ -202,6 +240,8 @@ export interface Tasks {
       readonly projectId: string;
       readonly proofId: string;
       readonly events: EnclosedEvents;
+      /** The index leaf and the entries that show that nothing is missing, where the bundle includes them. */
+      readonly completeness: { readonly leafIndex: number; readonly entries: readonly MapEntry[] } | null;
       /** The attestation of this proof, where the bundle includes one. */
       readonly dsse: DsseEnvelope | null;
     };
@@ -209,6 +249,8 @@ export interface Tasks {
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
+  /** Extends the map of the log. Null where the map is far behind, or its leaves were pruned before it was saved. */
+  index: { input: IndexInput; output: Indexed | null };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */

@@ -81,7 +81,12 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
   totals(projectId: string): Promise<Totals>;
-  leaves(projectId: string, tree: TreeName, range: { from: number; to: number }): Promise<Leaf[]>;
+  /** Reads bodies unless `bodies` is false. */
+  leaves(
+    projectId: string,
+    tree: TreeName,
+    range: { readonly from: number; readonly to: number; readonly bodies?: false },
+  ): Promise<Leaf[]>;
   /** NOT_FOUND if the leaf is pruned, as in every read of a pruned leaf. */
   leaf(projectId: string, index: number): Promise<Leaf | null>;
   /** The index below which events are pruned; 0 if none are. */

@@ -114,6 +114,9 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
        LEFT JOIN body USING (position)
        WHERE position >= ? AND position < ? ORDER BY position`,
     ),
+    records: db.prepare<Value[], LeafRow>(
+      `SELECT idx, record, NULL AS disclosures FROM leaf WHERE position >= ? AND position < ? ORDER BY position`,
+    ),
     metering: db.prepare<Value[], LeafRow>(
       `SELECT idx, record, NULL AS disclosures FROM ${recordTable('metering')}
        WHERE position >= ? AND position < ? ORDER BY position`,
@@ -133,13 +136,14 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
       throw new GovError('INTERNAL', `expected a ${tree} head of project ${project}, got no row; run fsck`);
     return head;
   };
-  const range = (project: number, tree: TreeName, from: number, to: number): Leaf[] => {
+  const range = (
+    project: number,
+    tree: TreeName,
+    { from, to, bodies = true }: { from: number; to: number; bodies?: boolean },
+  ): Leaf[] => {
     const end = Math.min(to, headOf(project, tree).size);
-    const leaves = check(
-      project,
-      tree,
-      selectRange[tree].all(positionOf(project, from), positionOf(project, end)),
-    );
+    const select = selectRange[tree === 'audit' && !bodies ? 'records' : tree];
+    const leaves = check(project, tree, select.all(positionOf(project, from), positionOf(project, end)));
     const gap = leaves.findIndex(({ index }, at) => index !== from + at);
     if (gap !== -1) throw missingLeaf(tree, from + gap, floorOf(project));
     if (leaves.length < end - from) throw missingLeaf(tree, from + leaves.length, floorOf(project));
@@ -155,7 +159,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
       const project = numberOf(projectId);
       return totalsAt(project, headOf(project, 'metering').size);
     },
-    leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
+    leaves: async (projectId, tree, wanted) => range(numberOf(projectId), tree, wanted),
     leaf: async (projectId, index) => {
       const project = numberOf(projectId);
       const row = index < 0 ? undefined : selectOne.get(positionOf(project, index));
