@@ -99,6 +99,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
   return [
     safe`${bold(head)}  ${shown.proofId ?? ''}`,
     ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
+    ...shown.checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
     ...(shown.layers.length === 0
       ? []
       : [bold('Layers'), ...shown.layers.map((layer) => layerLine(layer, width, styles))]),
@@ -109,6 +110,17 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
     ...shown.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
     ...(shown.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
   ];
+}
+
+/** Whether the bundle proves that nothing of the run is missing: no output says so unless it does. */
+function completenessLine(
+  { result, code, detail = '' }: CheckResult,
+  { bold, green, red, yellow }: Styles,
+): Safe {
+  const why = detail === '' ? '' : ` (${detail})`;
+  if (result === 'passed') return safe`  none missing: ${bold(green('proven'))}${why}`;
+  if (result === 'failed') return safe`  none missing: ${bold(red(code ?? 'no'))}${why}`;
+  return safe`  none missing: ${yellow('not checked')}${why}`;
 }
 
 const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: Styles): Safe =>

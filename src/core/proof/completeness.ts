@@ -63,7 +63,10 @@ export interface ShownList {
 }
 
 /** The lists that the layers of a proof depend on, in the order of the entries of a bundle. */
-export function shownLists(evidence: Evidence, statements: ReadonlyMap<string, Statement>): readonly ShownList[] {
+export function shownLists(
+  evidence: Evidence,
+  statements: ReadonlyMap<string, Statement>,
+): readonly ShownList[] {
   const { runId, runEvents: n, runRoot: root } = evidence;
   const lists: ShownList[] = [{ key: ['run', runId], what: 'events', n, root }];
   const counted = (layer: string, type: string, what: string): void => {

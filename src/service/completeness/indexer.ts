@@ -1,7 +1,7 @@
 /**
  * Keeps the index of each log: has a worker thread extend the map, and appends its index leaves. An index leaf is appended
  * when a bundle needs one, and after every `limits.indexLeaves` leaves; a crash before its append leaves nothing. Two
- * processes may append one each: both are true. Proven by `test/service/completeness/attack.engines.test.ts`.
+ * processes may append one each: both are true. Proven by `test/service/completeness/attack.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { draftIndex } from '../../core/completeness/index-leaf.ts';
@@ -56,7 +56,8 @@ export class Indexer {
       try {
         await this.index({ projectId, mode: 'due', signed: { size, root }, treeSize: 0, lists: [] });
       } catch (error) {
-        if (!this.#isStopped) this.#options.log.error({ err: error, projectId }, 'the index of a log could not be extended');
+        if (!this.#isStopped)
+          this.#options.log.error({ err: error, projectId }, 'the index of a log could not be extended');
       }
     }
   }

@@ -7,7 +7,7 @@
  * - each index leaf that it passes must have its root.
  *
  * So an altered table stops a proof (STORAGE_FAULT), and never gets into an index leaf.
- * Proven by `test/service/completeness/attack.engines.test.ts`.
+ * Proven by `test/service/completeness/attack.test.ts`.
  */
 import { readIndex } from '../../core/completeness/index-leaf.ts';
 import { LogMap, textOf } from '../../core/completeness/log-map.ts';
@@ -86,10 +86,15 @@ export class KeptMap {
     const passed = await this.#passed(context, to);
     while (map.size < to) {
       const next = passed.find(({ size }) => size > map.size)?.size ?? to;
-      const range = { from: map.size, to: Math.min(to, next, map.size + leavesAtOnce), bodies: false } as const;
+      const range = {
+        from: map.size,
+        to: Math.min(to, next, map.size + leavesAtOnce),
+        bodies: false,
+      } as const;
       await this.#add(context, await context.reader.leaves(this.#projectId, 'audit', range));
       for (const { index, size, root } of passed) {
-        if (size === map.size && !root.equals(map.root())) throw indexMismatch('the map of the leaves', index);
+        if (size === map.size && !root.equals(map.root()))
+          throw indexMismatch('the map of the leaves', index);
       }
       await context.breathe();
     }

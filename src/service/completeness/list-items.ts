@@ -1,6 +1,6 @@
 /**
  * The items of a list whose items are leaves, from the tables: the caller compares their root with the map. Proven by
- * `test/service/completeness/attack.engines.test.ts`.
+ * `test/service/completeness/attack.test.ts`.
  */
 import type { MapKey } from '../../core/completeness/map.ts';
 import type { IndexedLeaf, Leaf } from '../../store/port/store.ts';
@@ -23,7 +23,12 @@ export async function listItems(
   const hashes: Buffer[] = [];
   const indexes: number[] = [];
   for (;;) {
-    const leaves = await pageOf(context, projectId, { key, below, count: indexes.length, after: indexes.at(-1) ?? -1 });
+    const leaves = await pageOf(context, projectId, {
+      key,
+      below,
+      count: indexes.length,
+      after: indexes.at(-1) ?? -1,
+    });
     hashes.push(Buffer.concat(leaves.map(({ hash }) => hash)));
     for (const { index } of leaves) indexes.push(index);
     if (leaves.length < leavesAtOnce) return { hashes: Buffer.concat(hashes), indexes };

@@ -1,7 +1,7 @@
 /**
  * Task: extends the map of a log (`kept-map.ts`), compares a proof's lists with it, and has index leaves appended. The map
  * stays in memory between tasks; one task at a time works on it. Proven by
- * `test/service/completeness/attack.engines.test.ts`.
+ * `test/service/completeness/attack.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { mapEntry, growthOf, type MapEntry } from '../../core/completeness/entry.ts';
@@ -12,10 +12,9 @@ import { hashText } from '../../core/hash.ts';
 import type { ShownList } from '../../core/proof/completeness.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
-import { prunedBelow } from '../events/run-stream.ts';
 import { KeptMap } from './kept-map.ts';
 import { listItems } from './list-items.ts';
-import { indexMismatch } from './mismatch.ts';
+import { indexMismatch, isLeafLost } from './mismatch.ts';
 
 /** The map of one log, and the task that works on it. */
 interface Slot {
@@ -23,6 +22,8 @@ interface Slot {
   working: Promise<unknown>;
   /** A task reads so many leaves that no proof waits for it. */
   isBuilding: boolean;
+  /** A leaf was altered, or pruned before the map was saved: proofs go on, and show no completeness. */
+  isLost: boolean;
 }
 
 /** By reader, because tests run several stores in one thread. */
@@ -31,10 +32,12 @@ const slots = new WeakMap<StoreReader, Map<string, Slot>>();
 /** Lists in memory, over all logs: about 60 MB. */
 const listsOfAll = 100_000;
 
+const newSlot = (): Slot => ({ kept: null, working: Promise.resolve(), isBuilding: false, isLost: false });
+
 function slotOf(reader: StoreReader, projectId: string): Slot {
   let byProject = slots.get(reader);
   if (byProject === undefined) slots.set(reader, (byProject = new Map()));
-  const slot = byProject.get(projectId) ?? { kept: null, working: Promise.resolve(), isBuilding: false };
+  const slot = byProject.get(projectId) ?? newSlot();
   byProject.delete(projectId);
   byProject.set(projectId, slot);
   let lists = 0;
@@ -50,7 +53,7 @@ function slotOf(reader: StoreReader, projectId: string): Slot {
 
 export const index: Task<'index'> = async (context, input) => {
   const slot = slotOf(context.reader, input.projectId);
-  if (slot.isBuilding && input.mode !== 'build') return null;
+  if ((slot.isBuilding || slot.isLost) && input.mode !== 'build') return null;
   const before = slot.working;
   const work = async (): Promise<Indexed | null> => {
     await before.catch(() => {});
@@ -58,8 +61,9 @@ export const index: Task<'index'> = async (context, input) => {
       return await indexed(context, input, slot);
     } catch (error) {
       slot.kept = null;
-      if (prunedBelow(error) !== null) return null; // its map was not saved before its leaves were pruned
-      throw error;
+      if (!isLeafLost(error)) throw error;
+      slot.isLost = true;
+      return null;
     } finally {
       slot.isBuilding = false;
     }
@@ -89,7 +93,11 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
 }
 
 /** Extends the map to the head, with a leaf and a save on the way, so that memory stays bounded. */
-async function build(context: TaskContext, { projectId, signed, mode }: IndexInput, kept: KeptMap): Promise<Indexed> {
+async function build(
+  context: TaskContext,
+  { projectId, signed, mode }: IndexInput,
+  kept: KeptMap,
+): Promise<Indexed> {
   for (;;) {
     await kept.extend(context, signed, Math.min(signed.size, kept.map.size + limits.indexSaveLeaves));
     const leafIndex = await leafFor(context, projectId, kept);

@@ -91,7 +91,9 @@ export const proofs: Pick<
     // S′ may still be unsigned where the process ended right after it stored the proof
     await services.checkpoints.sign(projectId);
     const completeness =
-      query.completeness === false ? null : await completenessOf(services, projectId, { stored, events: size });
+      query.completeness === false
+        ? null
+        : await completenessOf(services, projectId, { stored, events: size });
     // separate, because other tools check its signature: a verifier of bundles does not know its key
     const attested = query.attestation === true;
     const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
@@ -109,7 +111,13 @@ async function completenessOf(
   const { checkpoints, witnesses, indexer, log } = services;
   const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
   const { treeSize, statements } = stored;
-  const input = { projectId, mode: 'leaf', signed: { size, root }, treeSize, lists: listsOf(statements) } as const;
+  const input = {
+    projectId,
+    mode: 'leaf',
+    signed: { size, root },
+    treeSize,
+    lists: listsOf(statements),
+  } as const;
   const indexed = await indexer.index(input, events).catch((error: unknown) => {
     if (!(error instanceof GovError) || error.code !== 'STORAGE_FULL') throw error;
     log.warn({ err: error, projectId }, 'a bundle could not get an index leaf');

@@ -48,7 +48,14 @@ export const proofsGet = command({
       value: 'WHICH',
       description: 'Events to enclose: none, records (hashes only) or disclosed (with their content)',
     },
+    v1: {
+      type: 'boolean',
+      description: 'A bundle of version 1, which does not show that nothing is missing',
+    },
   },
+  details: [
+    'A bundle shows that no event of the run is missing, for which the log may get an index leaf. Programs from before read only bundles of version 1, without it: use --v1.',
+  ],
   examples: [
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --bundle --out run.govproof.json',
@@ -61,6 +68,7 @@ export const proofsVerify = command({
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
     'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
+    '"none missing: proven" means: the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. A bundle of version 1 does not show it: "not checked".',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
   args: [{ name: 'proof', description: 'Proof id, file of a bundle or an export, or - for standard input' }],

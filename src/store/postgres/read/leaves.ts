@@ -232,7 +232,12 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
       const [heads, floor, { rows }] = await database.read({ project }, [
         step(selectHead, project, treeNumber(tree)),
         step(prunedBelow, project),
-        step(ranges[tree === 'audit' && !bodies ? 'records' : tree], project, from, Math.max(from, Math.min(to, 2 ** positionBits))),
+        step(
+          ranges[tree === 'audit' && !bodies ? 'records' : tree],
+          project,
+          from,
+          Math.max(from, Math.min(to, 2 ** positionBits)),
+        ),
       ]);
       // The head was read first, so the second statement saw every leaf that the head covers.
       const end = Math.min(to, headOf(heads.rows, projectId, tree).size);
