@@ -6,7 +6,7 @@
  */
 import { KeyList, type StoredList } from './key-list.ts';
 import { keyHash, valueHash, type ListValue, type MapKey, type MapPath, type PathEnd } from './map.ts';
-import { itemsOf, nameItem, placeItem, type Item, type MappedRecord } from './map-function.ts';
+import { keyOfText, keyText, nameItem, placeItem, type MappedRecord } from './map-function.ts';
 import { PrefixTree, type Part } from './prefix-tree.ts';
 
 interface HeldList {
@@ -18,9 +18,6 @@ interface HeldList {
 export interface ChangedList extends PathEnd {
   readonly list: StoredList;
 }
-
-const runs: MapKey = ['runs'];
-const types: MapKey = ['types'];
 
 export class LogMap {
   #tree: PrefixTree;
@@ -61,15 +58,14 @@ export class LogMap {
 
   /** The keys of a record that are not in memory, with their hashes. Empty for a caller that drops nothing. */
   missing(record: MappedRecord, into: Map<string, Buffer>): void {
-    for (const { key } of itemsOf(record)) this.#miss(key, into);
+    for (const { text } of record.items) this.#miss(text, into);
     if (record.event === null) return;
-    this.#miss(runs, into);
-    this.#miss(types, into);
+    this.#miss('runs', into);
+    this.#miss('types', into);
   }
 
-  #miss(key: MapKey, into: Map<string, Buffer>): void {
-    const text = textOf(key);
-    if (!this.#lists.has(text) && !into.has(text)) into.set(text, keyHash(key));
+  #miss(text: string, into: Map<string, Buffer>): void {
+    if (!this.#lists.has(text) && !into.has(text)) into.set(text, keyHash(keyOfText(text)));
   }
 
   /** Whether the list of a key, by its text, is in memory. */
@@ -109,24 +105,26 @@ export class LogMap {
     const ms = Math.max(this.#ms, record.ms ?? 0);
     this.#ms = ms;
     this.#size = index + 1;
-    const { event } = record;
+    const { event, items } = record;
     let inOrder = true;
-    for (const { key, item } of itemsOf(record)) {
-      const held = this.#take(key);
-      held.list.add(itemHash(item, leaf, { index, ms }), index, ms);
+    for (const { text, item } of items) {
+      const held = this.#take(text);
+      held.list.add(item === 'leaf' ? leaf : placeItem(index, ms), index, ms);
       if (event === null) continue;
       if (item === 'leaf' && event.runSeq !== held.list.n - 1) inOrder = false;
       if (held.list.n > 1) continue;
-      if (item === 'leaf') this.#take(runs).list.add(placeItem(index, ms), index, ms);
-      else this.#take(types).list.add(nameItem(event.eventType), index, ms);
+      if (item === 'leaf') this.#take('runs').list.add(placeItem(index, ms), index, ms);
+      else this.#take('types').list.add(nameItem(event.eventType), index, ms);
     }
     return inOrder;
   }
 
-  #take(key: MapKey): HeldList {
-    const text = textOf(key);
+  #take(text: string): HeldList {
     let held = this.#lists.get(text);
-    if (held === undefined) this.#lists.set(text, (held = { hash: keyHash(key), list: new KeyList() }));
+    if (held === undefined) {
+      held = { hash: keyHash(keyOfText(text)), list: new KeyList() };
+      this.#lists.set(text, held);
+    }
     this.#stale.add(held);
     this.#unsaved.add(held);
     return held;
@@ -142,7 +140,7 @@ export class LogMap {
   /** The path of a key whose place is open, and its value if its list is in memory. Call `root` first. */
   path(key: MapKey): { readonly path: MapPath; readonly value: ListValue | null } {
     if (this.#stale.size > 0) throw new Error('expected the root before a path of the map');
-    const held = this.#lists.get(textOf(key));
+    const held = this.#lists.get(keyText(key));
     return { path: this.#tree.path(held?.hash ?? keyHash(key)), value: held?.list.value() ?? null };
   }
 
@@ -164,11 +162,4 @@ export class LogMap {
     this.#lists.clear();
     this.#tree = PrefixTree.closed(this.#tree.parts()) ?? this.#tree;
   }
-}
-
-/** A text for each key. Its names have no control characters. */
-export const textOf = (key: MapKey): string => key.join('\u0000');
-
-function itemHash(item: Item['item'], leaf: string, { index, ms }: { index: number; ms: number }): string {
-  return item === 'leaf' ? leaf : placeItem(index, ms);
 }

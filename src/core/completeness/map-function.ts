@@ -27,16 +27,29 @@ export const placeItem = (index: number, ms: number): string => hash('sha256', `
 /** The leaf hash of the name of a type. */
 export const nameItem = (name: string): string => hash('sha256', `\0${name}`, 'binary');
 
+/** The item of a leaf in one list: its own leaf hash, or its place. */
+export interface Item {
+  /** The key as `keyText` spells it. */
+  readonly text: string;
+  readonly item: 'leaf' | 'place';
+}
+
 /** What a record says of its keys. */
 export interface MappedRecord {
   /** The server time of the record; null for a record without one. */
   readonly ms: number | null;
-  readonly event: { readonly runId: string; readonly runSeq: number; readonly eventType: string } | null;
-  /** Of a record that is not an event; null for a text that is not a record. */
-  readonly other: { readonly type: string; readonly runId: string | null } | null;
+  /** Its number in its run, and its type; null for a record that is not an event. */
+  readonly event: { readonly runSeq: number; readonly eventType: string } | null;
+  /** The lists that the record is added to. The first event of a run or type is added to one more each. */
+  readonly items: readonly Item[];
 }
 
-const nothing: MappedRecord = { ms: null, event: null, other: null };
+/** One text for each key. The names in a key have no control characters. */
+export const keyText = (key: MapKey): string => key.join(separator);
+export const keyOfText = (text: string): MapKey => text.split(separator);
+const separator = '\u0000';
+
+const nothing: MappedRecord = { ms: null, event: null, items: [] };
 
 let newest = { text: '', ms: 0 };
 
@@ -56,7 +69,11 @@ export function readMapped(record: string): MappedRecord {
     const clear = readRecord(record);
     if (clear === null) return nothing;
     const { runId, runSeq, eventType, serverTimestamp } = clear;
-    return { ms: timeOf(serverTimestamp), event: { runId, runSeq, eventType }, other: null };
+    const items: Item[] = [
+      { text: `run${separator}${runId}`, item: 'leaf' },
+      { text: `type${separator}${eventType}`, item: 'place' },
+    ];
+    return { ms: timeOf(serverTimestamp), event: { runSeq, eventType }, items };
   }
   let value: JsonObject;
   try {
@@ -67,27 +84,7 @@ export function readMapped(record: string): MappedRecord {
   const { type, runId, at } = value ?? {};
   if (typeof type !== 'string' || type === 'gov.event/1') return nothing;
   const ms = type === 'gov.index/1' && typeof at === 'string' ? timeOf(at) : null;
-  return { ms, event: null, other: { type, runId: typeof runId === 'string' ? runId : null } };
-}
-
-/** The item of a leaf in one list: its own leaf hash, its place, or the name of its type. */
-export interface Item {
-  readonly key: MapKey;
-  readonly item: 'leaf' | 'place' | 'name';
-}
-
-/** The lists that a record is added to, always. The first event of a run or type is added to one more each. */
-export function itemsOf({ event, other }: MappedRecord): readonly Item[] {
-  if (event !== null) {
-    return [
-      { key: ['run', event.runId], item: 'leaf' },
-      { key: ['type', event.eventType], item: 'place' },
-    ];
-  }
-  if (other === null) return [];
-  const { type, runId } = other;
-  return [
-    { key: ['leaf', type], item: 'place' },
-    ...(runId === null ? [] : [{ key: ['of', type, runId], item: 'leaf' } as const]),
-  ];
+  const items: Item[] = [{ text: keyText(['leaf', type]), item: 'place' }];
+  if (typeof runId === 'string') items.push({ text: keyText(['of', type, runId]), item: 'leaf' });
+  return { ms, event: null, items };
 }

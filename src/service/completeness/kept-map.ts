@@ -10,9 +10,9 @@
  * Proven by `test/service/completeness/attack.test.ts`.
  */
 import { readIndex } from '../../core/completeness/index-leaf.ts';
-import { LogMap, textOf } from '../../core/completeness/log-map.ts';
+import { LogMap } from '../../core/completeness/log-map.ts';
 import { keyHash, type ListValue, type MapKey, type MapPath } from '../../core/completeness/map.ts';
-import { readMapped, type MappedRecord } from '../../core/completeness/map-function.ts';
+import { keyText, readMapped, type MappedRecord } from '../../core/completeness/map-function.ts';
 import { PrefixTree } from '../../core/completeness/prefix-tree.ts';
 import { Frontier, verifyConsistency, verifyInclusion } from '../../core/merkle/tree.ts';
 import type { Leaf, SavedMap } from '../../store/port/store.ts';
@@ -156,7 +156,7 @@ export class KeptMap {
   /** The path and the value of a key; the value is null for a key that the map lacks. */
   async path(context: TaskContext, key: MapKey): Promise<{ path: MapPath; value: ListValue | null }> {
     this.map.root();
-    const text = textOf(key);
+    const text = keyText(key);
     if (!this.map.holds(text)) await this.#load(context, new Map([[text, keyHash(key)]]));
     return this.map.path(key);
   }

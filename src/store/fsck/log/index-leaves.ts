@@ -13,6 +13,8 @@ import { positionSql } from '../../file/position.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import type { Check, CheckedProject } from '../check.ts';
 
+const indexEnding = '"type":"gov.index/1"}';
+
 /** Null for a log without index leaves. `decided` names them, and `decidedCheck` compares it with the leaves. */
 export function indexCheck(
   { db, problem }: Check,
@@ -41,7 +43,7 @@ export function indexCheck(
       note();
       const mapped = readMapped(record);
       const position = `${projectId}/audit/${idx}`;
-      const isIndex = mapped.other?.type === 'gov.index/1';
+      const isIndex = record.endsWith(indexEnding);
       // other checks compare the times of events with each other
       const least = isIndex ? map.ms : newestMs;
       if (mapped.ms !== null && mapped.ms < least) {
