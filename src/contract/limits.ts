@@ -193,6 +193,7 @@ export const limits = {
   bundleValues: 4_000_000,
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
+  answerBytes: 1 * MiB,
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,

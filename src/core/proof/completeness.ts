@@ -21,7 +21,7 @@ import type { Evidence, Statement } from './statement.ts';
 import type { CheckList, VerdictCode } from './verdict.ts';
 
 /** Why something is not shown. */
-class Fault {
+export class Fault {
   readonly code: VerdictCode;
   readonly detail: string;
 
@@ -32,12 +32,12 @@ class Fault {
 }
 
 /** An index leaf in a trusted tree. */
-interface OpenIndex extends IndexRecord {
+export interface OpenIndex extends IndexRecord {
   readonly index: number;
 }
 
 /** Step 1: reads an index leaf in the tree of a checkpoint. Never throws. */
-function openIndex({ index, record, inclusion }: IncludedRecord, tree: Checkpoint): OpenIndex | Fault {
+export function openIndex({ index, record, inclusion }: IncludedRecord, tree: Checkpoint): OpenIndex | Fault {
   const read = readIndex(record);
   if (read === null) return new Fault('INDEX_INVALID', `leaf ${index}: expected a gov.index/1 leaf`);
   const { size, root } = tree;

@@ -155,7 +155,7 @@ function readStatements(value: Json | undefined, at: Location): Record<string, s
   return texts;
 }
 
-function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
+export function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
   const leaf = object(value, at, includedShape);
   return {
     index: count(leaf, 'index', at),

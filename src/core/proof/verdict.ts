@@ -30,6 +30,8 @@ export const verdictCodes = {
   RUN_INCOMPLETE: 'The log has more events or decisions of the run than the proof shows',
   RUN_SHORTER_THAN_SHOWN: 'The log has fewer events or decisions of the run than the proof shows',
   RUN_DIFFERS: 'The events of the proof are not those that the log has of the run',
+  ANSWER_INVALID: 'What the answer shows does not answer its question',
+  PERIOD_NOT_COVERED: 'The index of the log does not cover the whole period',
   SUBJECT_MISMATCH: 'The attestation in the bundle is about another proof',
   MALFORMED_EXPORT: 'The file is not an export in the exact form that the service writes',
   EXPORT_WITHOUT_PROOF: 'The export has no proof, so it cannot be verified',

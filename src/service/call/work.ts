@@ -13,6 +13,7 @@ import type { GraphFacts } from '../../core/graph/rows.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { Example, HistoryImpact } from '../../core/policy/impact/history.ts';
 import type { Evidence } from '../../core/proof/statement.ts';
+import type { AnswerRange } from '../../core/proof/answer.ts';
 import type { ShownList } from '../../core/proof/completeness.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
 import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
@@ -30,7 +31,7 @@ export interface TaskHost {
    * the bytes are written.
    */
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
-  /** Appends the index leaf of a map, and returns its index. */
+  /** Appends the index leaf of a map, and returns its index; −1 where it is `isExact` and the log has grown. */
   appendIndex(map: MapHead): Promise<number>;
   saveMap(saving: MapSaving): Promise<void>;
 }
@@ -42,6 +43,15 @@ export interface MapHead {
   readonly root: Uint8Array;
   readonly keys: number;
   readonly ms: number;
+  /** The leaf must follow the leaves of the map directly, so that its own time is the end of what it covers. */
+  readonly isExact: boolean;
+}
+
+/** A question about one key; Unix milliseconds of server time. */
+export interface Asked {
+  readonly key: readonly string[];
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
 }
 
 export type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
@@ -59,11 +69,14 @@ export interface IndexInput {
   readonly treeSize: number;
   /** The lists of a proof at S. */
   readonly lists: readonly ShownList[];
+  /** With `leaf`: a question that the map answers. */
+  readonly ask?: Asked;
 }
 
 export interface Indexed {
-  /** The index leaf that covers the map; null where `check` found none. */
+  /** The index leaf that covers the map; null for `check`, and where the log grew while it was asked. */
   readonly leafIndex: number | null;
+  readonly answer?: { readonly entry: MapEntry; readonly range?: AnswerRange };
   /** For each list, what the map says of it. The inclusion of an item after it in the log is missing. */
   readonly entries: readonly MapEntry[];
 }

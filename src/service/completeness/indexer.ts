@@ -67,7 +67,9 @@ export class Indexer {
     return {
       appendIndex: async (map) => {
         const meter: AppendRequest['meter'] = { op: 'none', units: 0 };
-        const result = await store.append({ projectId, leaves: [draftIndex(map)], meter });
+        const exact = map.isExact ? { auditSize: map.size } : {};
+        const result = await store.append({ projectId, leaves: [draftIndex(map)], meter, ...exact });
+        if (result.outcome === 'outdated') return -1;
         const [assigned] = result.outcome === 'stored' ? result.assigned : [];
         if (assigned?.outcome !== 'appended') throw new Error('expected an index leaf to be stored');
         grew(projectId);

@@ -11,7 +11,10 @@ import type { ListValue } from '../../core/completeness/map.ts';
 import { hashText } from '../../core/hash.ts';
 import type { ShownList } from '../../core/proof/completeness.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
+import { coveredUntil } from '../../core/proof/answer.ts';
+import type { OpenIndex } from '../../core/proof/completeness.ts';
+import { answerOf } from './answer.ts';
+import type { Asked, Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
 import { KeptMap } from './kept-map.ts';
 import { listItems } from './list-items.ts';
 import { indexMismatch, isLeafLost } from './mismatch.ts';
@@ -83,14 +86,27 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
     slot.isBuilding = signed.size - kept.map.size > limits.indexBehind;
     return build(context, input, kept);
   }
-  const isCovered = newest !== null && newest.size >= treeSize && newest.size >= kept.map.size;
-  const to = Math.max(treeSize, kept.map.size, isCovered && mode === 'leaf' ? newest.size : 0);
+  const { ask } = input;
+  const isNewer = newest !== null && newest.size >= kept.map.size;
+  const isCovered = isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask));
+  const least = ask === undefined || isCovered ? treeSize : signed.size;
+  const to = Math.max(least, kept.map.size, isCovered && mode === 'leaf' ? newest.size : 0);
   if (to - kept.map.size > limits.indexBehind) return null;
   await kept.extend(context, signed, to);
   const entries: MapEntry[] = [];
   for (const list of input.lists) entries.push(await entryOf(context, input, { kept, list }));
-  return { leafIndex: mode === 'check' ? null : await leafFor(context, projectId, kept), entries };
+  if (mode === 'check') return { leafIndex: null, entries };
+  const { map } = kept;
+  const isExact = ask !== undefined && !isCovered && (ask.untilMs ?? 0) > map.ms;
+  const leafIndex = await leafFor(context, projectId, kept, isExact);
+  if (leafIndex < 0) return { leafIndex: null, entries };
+  if (ask === undefined) return { leafIndex, entries };
+  return { leafIndex, entries, answer: await answerOf(context, { projectId, kept, ask }) };
 }
+
+/** Whether an index leaf covers the period of a question. Without an end it is about the log as it is now. */
+const answers = (leaf: NewestLeaf, { untilMs }: Asked): boolean =>
+  untilMs !== null && untilMs <= coveredUntil(leaf);
 
 /** Extends the map to the head, with a leaf and a save on the way, so that memory stays bounded. */
 async function build(
@@ -107,11 +123,10 @@ async function build(
   }
 }
 
+type NewestLeaf = OpenIndex;
+
 /** The newest index leaf; null in a log without one. */
-async function newestLeaf(
-  { reader }: TaskContext,
-  projectId: string,
-): Promise<{ index: number; size: number; root: Buffer } | null> {
+async function newestLeaf({ reader }: TaskContext, projectId: string): Promise<NewestLeaf | null> {
   const page = { limit: 1, order: 'desc' } as const;
   const [leaf] = await reader.leavesOf(projectId, { type: 'gov.index/1' }, page);
   const read = leaf === undefined ? null : readIndex(leaf.record);
@@ -119,14 +134,20 @@ async function newestLeaf(
 }
 
 /** The index leaf of the map, appended if the log has none; saves the map where that is due. */
-async function leafFor(context: TaskContext, projectId: string, kept: KeptMap): Promise<number> {
+async function leafFor(
+  context: TaskContext,
+  projectId: string,
+  kept: KeptMap,
+  isExact = false,
+): Promise<number> {
   const { map } = kept;
   const root = map.root();
   const newest = await newestLeaf(context, projectId);
-  const isOurs = newest !== null && newest.size === map.size;
+  const isOurs = newest !== null && newest.size === map.size && (!isExact || newest.index === map.size);
   if (isOurs && !newest.root.equals(root)) throw indexMismatch('the map of the leaves', newest.index);
   const { size, keys, ms } = map;
-  const leafIndex = isOurs ? newest.index : await context.host.appendIndex({ size, root, keys, ms });
+  const leafIndex = isOurs ? newest.index : await context.host.appendIndex({ size, root, keys, ms, isExact });
+  if (leafIndex < 0) return leafIndex;
   if (size - kept.savedSize >= limits.indexSaveLeaves) await kept.save(context, leafIndex);
   return leafIndex;
 }

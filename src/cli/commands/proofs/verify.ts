@@ -5,6 +5,7 @@
  */
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
+import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
 import { explain } from '../../../core/proof/bundle.ts';
 import type { Explanation } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
@@ -17,6 +18,7 @@ import { unreadable } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
+import { printAnswer } from '../../terminal/answer-verdict.ts';
 import { printVerdict } from '../../terminal/verdict.ts';
 import type { ShownVerdict } from '../../terminal/verdict.ts';
 
@@ -36,6 +38,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const given = await openGiven(invocation);
   if (given.isExport) return verifyExportHere(invocation, given.chunks);
   const bytes = await read(invocation, given.chunks);
+  if (isAnswer(bytes)) return verifyAnswerHere(invocation, bytes);
   const artifact = flags.offline ? null : artifactIn(bytes);
   return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
 };
@@ -117,6 +120,27 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   });
 }
 
+/** Recognises an answer of `gov proofs ask`, as any tool may format it. */
+function isAnswer(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.length > limits.answerBytes || !text.includes(answerMediaType)) return false;
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    return (value as { mediaType?: unknown } | null)?.mediaType === answerMediaType;
+  } catch {
+    return false;
+  }
+}
+
+async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
+  const { out, session, flags } = invocation;
+  const source = trustFrom(flags, session);
+  const verdict = verifyAnswer(bytes, source?.trust ?? null);
+  out.verdict = exitOf(verdict);
+  await printAnswer(out, { verdict, source });
+  return out.verdict;
+}
+
 interface Artifact {
   readonly proofId: string;
 }
@@ -177,7 +201,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   return out.verdict;
 }
 
-function exitOf({ verified, code }: ProofVerdict): number {
+function exitOf({ verified, code }: Pick<ProofVerdict, 'verified' | 'code'>): number {
   if (verified) return exit.ok;
   return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
 }
