@@ -4,7 +4,7 @@
 import type { AnswerVerdict } from '../../core/proof/answer.ts';
 import type { TrustSource } from '../context/trust.ts';
 import type { Out } from './out.ts';
-import { Safe, safe } from './safe.ts';
+import { safe, type Safe } from './safe.ts';
 import { meaningOf } from './verdict.ts';
 import { plainView } from './view.ts';
 

@@ -28,7 +28,7 @@ export const placeItem = (index: number, ms: number): string => hash('sha256', `
 export const nameItem = (name: string): string => hash('sha256', `\0${name}`, 'binary');
 
 /** The item of a leaf in one list: its own leaf hash, or its place. */
-export interface Item {
+interface Item {
   /** The key as `keyText` spells it. */
   readonly text: string;
   readonly item: 'leaf' | 'place';

@@ -48,7 +48,7 @@ export interface AnswerRange {
   readonly items: readonly ShownItem[];
 }
 
-export interface Question {
+interface Question {
   readonly key: readonly string[];
   readonly since: string | null;
   readonly until: string | null;
@@ -207,7 +207,7 @@ const bounds = {
 };
 
 /** Reads an answer; throws VALIDATION_ERROR with the pointer of the wrong member. */
-export function readAnswer(bytes: Uint8Array): Answer {
+function readAnswer(bytes: Uint8Array): Answer {
   if (bytes.length > limits.answerBytes) {
     const detail = `expected an answer of at most ${limits.answerBytes} bytes, got ${bytes.length}`;
     throw new GovError('PAYLOAD_TOO_LARGE', detail);

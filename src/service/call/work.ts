@@ -37,7 +37,7 @@ export interface TaskHost {
 }
 
 /** What an index leaf says of a map. */
-export interface MapHead {
+interface MapHead {
   readonly size: number;
   /** 32 bytes. */
   readonly root: Uint8Array;
@@ -54,7 +54,7 @@ export interface Asked {
   readonly untilMs: number | null;
 }
 
-export type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
+type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
 
 export interface IndexInput {
   readonly projectId: string;

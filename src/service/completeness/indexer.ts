@@ -24,7 +24,7 @@ export class Indexer {
   readonly #covered = new Map<string, number>();
   /** Projects that wait for the background, and the newest signed head of each. */
   readonly #waiting = new Map<string, SignedCheckpoint>();
-  #running: Promise<void> | undefined;
+  #isRunning = false;
   #isStopped = false;
 
   constructor(options: Options) {
@@ -41,13 +41,18 @@ export class Indexer {
     const { size } = signed.checkpoint;
     if (size - (this.#covered.get(projectId) ?? 0) < limits.indexLeaves || this.#isStopped) return;
     this.#waiting.set(projectId, signed);
-    this.#running ??= this.#work().finally(() => (this.#running = undefined));
+    if (!this.#isRunning) void this.#work();
   }
 
+  /** Works off the waiting logs, one after the other; never rejects. */
   async #work(): Promise<void> {
+    this.#isRunning = true;
     for (;;) {
       const [next] = this.#waiting;
-      if (next === undefined || this.#isStopped) return;
+      if (next === undefined || this.#isStopped) {
+        this.#isRunning = false;
+        return;
+      }
       const [projectId, { checkpoint }] = next;
       this.#waiting.delete(projectId);
       const { size, root } = checkpoint;

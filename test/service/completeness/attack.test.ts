@@ -259,7 +259,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     const world = await start();
     await world.below.sql('DELETE FROM index_map');
     await world.below.sql('DELETE FROM index_list');
-    const [last] = (await world.below.records()).filter(({ record }) => record.includes('"runSeq":4'));
+    const last = (await world.below.records()).find(({ record }) => record.includes('"runSeq":4'));
     const forged = last!.record.replace('"runId":"r1"', '"runId":"r9"').replace('"runSeq":4', '"runSeq":0');
     await replaceLeaf(world, engine, { index: last!.index, record: forged });
     const { size } = await world.store.head(projectId, 'audit');

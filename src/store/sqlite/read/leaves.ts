@@ -100,15 +100,9 @@ type LeafReads = Pick<
   'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'prunedBelow' | 'tiles'
 >;
 
-export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
-  const selectProject = db.prepare<Value[], ProjectRow>(
-    `SELECT project_id, organization_id, environment, audit_origin, metering_origin
-     FROM project WHERE project_id = ?`,
-  );
-  const selectHead = db.prepare<Value[], TreeHead>(
-    'SELECT size, root FROM head WHERE project = ? AND tree = ?',
-  );
-  const selectRange = {
+/** Ranges of leaves: of the audit log with and without bodies, and of the metering log. */
+function rangeStatements(db: Connection) {
+  return {
     audit: db.prepare<Value[], LeafRow>(
       `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
        LEFT JOIN body USING (position)
@@ -122,6 +116,17 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
        WHERE position >= ? AND position < ? ORDER BY position`,
     ),
   };
+}
+
+export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
+  const selectProject = db.prepare<Value[], ProjectRow>(
+    `SELECT project_id, organization_id, environment, audit_origin, metering_origin
+     FROM project WHERE project_id = ?`,
+  );
+  const selectHead = db.prepare<Value[], TreeHead>(
+    'SELECT size, root FROM head WHERE project = ? AND tree = ?',
+  );
+  const selectRange = rangeStatements(db);
   const selectOne = db.prepare<Value[], LeafRow>(
     `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
      LEFT JOIN body USING (position) WHERE position = ?`,
