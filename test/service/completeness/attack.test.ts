@@ -8,6 +8,7 @@ import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import { keyHash, valueHash } from '../../../src/core/completeness/map.ts';
 import { readMapped } from '../../../src/core/completeness/map-function.ts';
 import { readIndex } from '../../../src/core/completeness/index-leaf.ts';
+import { draftLeaf } from '../../../src/core/event/record.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
@@ -207,6 +208,25 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     );
     expect(await refusal(index(world, 'check', await shown(world, 'r1')))).toContain('index_mismatch');
     await expect(prove(world, 'r2')).resolves.not.toBeNull();
+  });
+
+  it('in the table of decisions do not pass, where an evaluation of the run is hidden', async () => {
+    const world = await start();
+    const meter = { op: 'none', units: 0 } as const;
+    const leaves = [draftLeaf('gov.evaluation/1', { id: 'pev_1' }, { runId: 'r1', id: 'pev_1' })];
+    await appended(world.store, { projectId, leaves, meter });
+    const key = ['of', 'gov.evaluation/1', 'r1'];
+    const evaluations = async (): Promise<IndexInput['lists']> => {
+      const page = { limit: 10, order: 'asc' } as const;
+      const found = await world.store.leavesOf(projectId, { type: 'gov.evaluation/1', runId: 'r1' }, page);
+      return [{ key, what: 'evaluations', n: found.length, root: null }];
+    };
+    expect((await index(world, 'check', await evaluations()))!.entries[0]).toMatchObject({ key });
+    await world.below.sql("DELETE FROM decided WHERE run_id = 'r1'");
+    await world.restart();
+    expect(await refusal(index(world, 'check', await evaluations()))).toMatch(
+      /index_mismatch: the list of the evaluations of r1: it has 0 .* and the log 1/,
+    );
   });
 
   it('in the list of the map as well do not pass', async () => {
