@@ -6,16 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '../src/client/create.ts';
-import {
-  alternate,
-  discard,
-  entry,
-  milliseconds,
-  nodeFlags,
-  report,
-  scratch,
-  startPlane,
-} from './support/harness.ts';
+import { alternate, discard, entry, milliseconds, report, scratch, startPlane } from './support/harness.ts';
 import { recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 31);
@@ -55,9 +46,8 @@ const run = (args: readonly string[]) => () =>
     const done = spawnSync(process.execPath, args, { env, stdio: 'ignore' });
     if (done.status !== 0) throw new Error(`expected exit code 0, got ${done.status}`);
   });
-/** Runs Node as bin/gov does. */
 const verify = (file: string) =>
-  run([...nodeFlags, entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
+  run([entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
 const variants = {
   floor: run(['-e', '0']),
   none: verify(files.none),

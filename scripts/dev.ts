@@ -36,11 +36,12 @@ async function start(): Promise<ChildProcess[]> {
   return nouns.map((noun) => run(gov, noun, 'serve', '--data', servers[noun].data, ...servers[noun].flags));
 }
 
-async function stop(running: readonly ChildProcess[]): Promise<void> {
+/** `signal`: absent where the terminal sent it to the servers already; a second one ends them without a clean stop. */
+async function stop(running: readonly ChildProcess[], signal?: 'SIGTERM'): Promise<void> {
   const alive = running.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
   await Promise.all(
     alive.map((server) => {
-      server.kill('SIGTERM');
+      if (signal !== undefined) server.kill(signal);
       return once(server, 'exit');
     }),
   );
@@ -51,7 +52,7 @@ let running: ChildProcess[] = [];
 /** Keeps the servers of the last successful build while a build fails. */
 async function restart(): Promise<void> {
   if (!(await succeeds(join(project, 'scripts/build.ts')))) return;
-  await stop(running);
+  await stop(running, 'SIGTERM');
   running = await start();
 }
 
@@ -68,7 +69,7 @@ for (const folder of ['src', 'plane']) {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
-    await stop(running);
+    await stop(running, signal === 'SIGTERM' ? signal : undefined);
     process.exit();
   });
 }

@@ -37,7 +37,7 @@ function onTerminal(command: string): string {
 
 async function record(): Promise<string[]> {
   copyFileSync(join(project, 'examples/first-run.ndjson'), join(folder, 'first-run.ndjson'));
-  const data = ['--data', './plane'];
+  const data = ['--data', './my-plane'];
   execFileSync('gov', ['plane', 'init', ...data, '--listen', '127.0.0.1:7490'], options);
   const plane = spawn('gov', ['plane', 'serve', ...data, '--metrics-listen', 'off'], options);
   try {

@@ -17,9 +17,8 @@ const flagsIn = (line: RegExp): string[] => {
   if (flags === undefined) throw new Error(`expected ${line} in bin/gov`);
   return flags.split(' ');
 };
-/** The Node flags of bin/gov, and those of a serving process. */
-export const nodeFlags = flagsIn(/^exec "\$found" (.+) "\$@"/m);
-export const servingFlags = [...nodeFlags, ...flagsIn(/ serve'\) set -- (.+) "\$@"/)];
+/** The Node flags that bin/gov gives a server. */
+export const servingFlags = flagsIn(/ set -- (--.+) "\$root/);
 export const dataRoot = process.env['GOV_DATA'] ?? join(projectRoot, '../shared/data');
 
 export function median(values: readonly number[]): number {

@@ -11,6 +11,7 @@ import { hashOfText } from '../../src/core/plane/config.ts';
 import { parseJson, type JsonBounds } from '../../src/core/json/parse.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
+import { isOutOfFiles, problemOf } from '../../src/store/file/faults.ts';
 import { replacePrivate, syncDirectory } from '../../src/host/data/files.ts';
 
 const bounds: JsonBounds = {
@@ -42,6 +43,7 @@ export class ConfigCopy {
     try {
       replacePrivate(this.#coming, Buffer.from(text).toString());
     } catch (cause) {
+      if (isOutOfFiles(cause)) throw problemOf('files', cause);
       const isFull = (cause as { code?: unknown }).code === 'ENOSPC';
       const detail =
         'expected to write a copy into the data directory, which is not writable; the configuration in force stays';

@@ -19,6 +19,7 @@ import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { openTls } from '../../src/host/process/tls.ts';
 import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
 import { createLog } from '../../src/host/process/log.ts';
+import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
@@ -30,8 +31,8 @@ import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
-import { lateTelemetry } from './late-telemetry.ts';
-import { lateConfigSync, together } from './late-config.ts';
+import { lazyBackground, together, type Reporting } from './background.ts';
+import type { SyncOptions } from '../config/sync.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
@@ -62,6 +63,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const env = options.env ?? process.env;
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
   const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
+  const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false, env });
@@ -69,14 +71,12 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     await engine.store.close();
     throw error;
   });
-  const telemetry = lateTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
+  const telemetry = lazyTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
   const own = ownLog(config, keys);
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
   const held = heldConfig(config, () => assembled.services);
-  const sync = lateConfigSync(
-    { dataDir: config.dataDir, held, sync: config.config ?? {}, env, now, log },
-    log,
-  );
+  const { dataDir, config: configured = {} } = config;
+  const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
   const assembled = assemble({
     engine,
     keys,
@@ -109,7 +109,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
-    http: httpOf(config, options),
+    http: { ...httpOf(config, options), connections },
     basePath: basePaths[config.environment],
     runFile: join(config.dataDir, 'run.json'),
     projectId,
@@ -145,6 +145,26 @@ async function holdToTelemetry(dataDir: string): Promise<void> {
   const { holdToReported } = await import('../telemetry/reported.ts');
   await holdToReported(dataDir, { remember: true });
 }
+
+/** Loads telemetry 100 ms after startup. Calls `options` then. */
+const lazyTelemetry = (options: () => TelemetryOptions, log: Log): Reporting =>
+  lazyBackground(
+    async () => {
+      const { Telemetry } = await import('../telemetry/schedule.ts');
+      return () => new Telemetry(options());
+    },
+    { afterMs: 100, log, failure: 'telemetry could not start' },
+  );
+
+/** Loads the client that fetches configurations once the plane listens: a plane that enrols meanwhile needs it at once. */
+const lazySync = (options: SyncOptions): Reporting =>
+  lazyBackground(
+    async () => {
+      const { ConfigSync } = await import('../config/sync.ts');
+      return () => new ConfigSync(options);
+    },
+    { afterMs: 0, log: options.log, failure: 'could not start to fetch configurations' },
+  );
 
 function telemetryOf(
   config: PlaneConfig,

@@ -181,6 +181,7 @@ export const events = {
     meters: 'audit_event',
     summary: 'Record up to 500 audit events, each accepted or rejected by itself',
     body: exact({ events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: limits.batchEvents }) }),
+    items: 'events',
     bodyBytes: limits.batchBodyBytes,
     success: { 201: Type.Object({ results: Type.Array(BatchResult) }) },
     statuses: [400, 401, 429, 500],
@@ -257,6 +258,6 @@ export const streams = {
       ),
     }),
     success: { 101: AuditEvent },
-    statuses: [400, 401, 503],
+    statuses: [400, 401, 426, 503],
   }),
 } as const;

@@ -31,7 +31,7 @@ const extension = { ...beta, origin: 'extension' } as const;
 
 /** A policy input, `checkpoint` on the wire: `{step?, context}`. */
 const Checkpoint = exact({
-  step: Type.Optional(Type.Integer({ minimum: 0 })),
+  step: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   context: freeObject,
 });
 const AnyCheckpoint = Type.Record(Type.String(), Type.Unknown(), {

@@ -4,7 +4,17 @@ import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
 import { operation, scopes } from './operation.ts';
-import { cursorQuery, exact, limitQuery, nullable, oneOf, page, serviceId, timestamp } from './shapes.ts';
+import {
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  readOnly,
+  serviceId,
+  timestamp,
+} from './shapes.ts';
 
 const keyStatuses = ['active', 'revoked', 'expired'] as const;
 
@@ -92,6 +102,17 @@ export const keys = {
         description: Type.Optional(nullable(description)),
         scopes: Type.Optional(keyScopes),
         expiresAt: Type.Optional(expiresAt),
+        keyId: readOnly,
+        prefix: readOnly,
+        last4: readOnly,
+        environment: readOnly,
+        status: readOnly,
+        createdAt: readOnly,
+        createdBy: readOnly,
+        updatedAt: readOnly,
+        lastUsedAt: readOnly,
+        revokedAt: readOnly,
+        rotatedFromKeyId: readOnly,
       },
       { additionalProperties: false, minProperties: 1 },
     ),

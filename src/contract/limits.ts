@@ -1,6 +1,6 @@
 /**
  * Every limit of the interface, once, with its unit in the name (contract A7, D2, D6, E1-E10, F1-F16, H1-H5).
- * Proven by `test/contract/limits.test.ts`, which tests each limit at n and at n + 1.
+ * `test/contract/limits.test.ts` tests the limits of requests at n and at n + 1.
  */
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -37,6 +37,7 @@ export const limits = {
   batchEvents: 500,
   futureSkewSeconds: 24 * 3600,
   recordedSkewSeconds: 300,
+  clockJumpSeconds: 60,
   batchReasonChars: 500,
 
   pageDefault: 50,
@@ -226,6 +227,9 @@ export const limits = {
   drainSeconds: 30,
   requestsPerSocket: 1000,
   connections: 10_000,
+  ownOpenFiles: 128,
+  fewestConnections: 32,
+  metricsConnections: 16,
   connectionsPerAddress: 1000,
   keyPrefixChars: 13,
   credentialCacheSeconds: 5,
@@ -234,6 +238,8 @@ export const limits = {
   overloadDelayMs: 1000,
   overloadRetrySeconds: 5,
   memoryBytes: 2048 * MiB,
+  /** Answers from this size on are compressed for clients that accept gzip. */
+  gzipBytes: 16 * KiB,
   unsentCountedBytes: 16 * KiB,
   unsentBytesPerCaller: 64 * MiB,
   unsentBytesPerOrganization: 256 * MiB,

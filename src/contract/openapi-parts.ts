@@ -43,6 +43,7 @@ const statusText: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The media type is not supported',
   422: 'The attestation does not verify',
+  426: 'A WebSocket is required; see the Upgrade header',
   429: 'Quota or rate exceeded; see Retry-After',
   431: 'The headers are too large',
   500: 'Internal error',
@@ -56,6 +57,7 @@ const statusHeaders: Readonly<Record<number, readonly string[]>> = {
   405: ['Allow'],
   416: ['Content-Range'],
   409: ['Retry-After'],
+  426: ['Upgrade'],
   429: [
     'RateLimit-Policy',
     'RateLimit',
@@ -132,6 +134,7 @@ export const headerComponents: JsonRecord = {
   'Retry-After': header('Seconds to wait before the request is repeated', 'integer'),
   'WWW-Authenticate': header('The missing or invalid credential (RFC 6750)'),
   Allow: header('Allowed methods of the path'),
+  Upgrade: header('websocket'),
   ETag: header('Identifies these exact bytes, for If-Range, If-Match and If-None-Match'),
   'Accept-Ranges': header('bytes: the service accepts range requests'),
   'Content-Range': header('The range and the size of the file; `bytes */size` for a range after the end'),

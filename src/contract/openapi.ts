@@ -22,7 +22,7 @@ import {
   type JsonValue,
 } from './openapi-parts.ts';
 import { accessOf, type Operation } from './operation.ts';
-import { table } from './table.ts';
+import { table, type OperationId } from './table.ts';
 
 /** Schemas with a name, by their JSON text: the build stores the table as plain JSON, so identity is lost. */
 const named = new Map<string, { name: string; schema: unknown }>(
@@ -193,10 +193,18 @@ function headObject(id: string, row: Operation): JsonRecord {
   };
 }
 
-/** The whole document, without references to anything outside it. */
-export function openapiDocument(): JsonRecord {
+/**
+ * The document of these operations and of the streams, without references to anything outside it. A data plane answers a
+ * part of the table.
+ */
+export function openapiDocument(
+  operations: readonly OperationId[] = Object.keys(table) as OperationId[],
+): JsonRecord {
   const paths: Record<string, JsonRecord> = {};
-  const rows = Object.entries<Operation>({ ...table, ...streams });
+  const answered: ReadonlySet<string> = new Set(operations);
+  const rows = Object.entries<Operation>({ ...table, ...streams }).filter(
+    ([id]) => answered.has(id) || Object.hasOwn(streams, id),
+  );
   for (const [id, row] of rows) {
     const path = row.path.replace(/\*$/, '{path}');
     const methods = (paths[path] ??= {});

@@ -130,6 +130,8 @@ export interface Operation {
    * Whether the response supports range and conditional requests: 206, 304, 412 and 416 (RFC 9110 §13, §14).
    */
   readonly ranged?: true;
+  /** The member of the body whose items are judged alone: one outside the JSON profile refuses no other one. */
+  readonly items?: string;
   /** Largest accepted body in bytes; default `limits.bodyBytes`. */
   readonly bodyBytes?: number;
   readonly success: Readonly<Record<number, TSchema | TextBody | NoBody>>;

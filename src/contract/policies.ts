@@ -26,7 +26,7 @@ const extension = { ...beta, origin: 'extension' } as const;
 export const action = oneOf(policyActions);
 export const severity = oneOf(policySeverities);
 const status = oneOf(policyStatuses);
-export const version = Type.Integer({ minimum: 1 });
+export const version = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const policyId = clientId('Policy');
 const condition = Type.Record(Type.String(), Type.Unknown(), {
   description: 'gov.cond/1: JsonLogic profile, match object, triple, or all/any/none; {} always matches',

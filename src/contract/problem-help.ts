@@ -56,6 +56,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   ATTESTATION_FAILED:
     'Examine the data plane. `reason` names the check that its answer failed. The challenge accepts no second answer.',
   CHALLENGE_EXPIRED: 'Wait for the next challenge.',
+  UPGRADE_REQUIRED: 'Open the stream with a WebSocket client (RFC 6455), or read pages with `GET /events`.',
   QUOTA_EXCEEDED: 'Wait for the next period, or raise the quota.',
   EXPORT_LIMIT:
     'Delete exports that you do not need, wait until some expire, or ask the operator to raise the limit.',

@@ -57,6 +57,7 @@ export const problems = {
   UNSUPPORTED_MEDIA_TYPE: problem(415, 'The media type is not supported'),
   ATTESTATION_FAILED: problem(422, 'The attestation does not verify'),
   CHALLENGE_EXPIRED: problem(422, 'The challenge has expired'),
+  UPGRADE_REQUIRED: problem(426, 'The operation needs a WebSocket'),
   QUOTA_EXCEEDED: problem(429, 'The quota is used up'),
   EXPORT_LIMIT: problem(429, 'The project has reached its limit of exports'),
   RATE_LIMITED: problem(429, 'Too many requests', true),

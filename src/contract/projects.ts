@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { exact, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+import { exact, nullable, oneOf, readOnly, serviceId, timestamp } from './shapes.ts';
 
 const auditFailureModes = ['strict', 'best_effort'] as const;
 const quotaModes = ['block', 'overage'] as const;
@@ -82,8 +82,6 @@ const ProjectDetail = Type.Object({ ...ListedProject.properties, settings: Proje
 export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
-/** A member that a body may repeat but not set (contract A4). */
-const readOnly = Type.Optional(Type.Unknown({ description: 'As the service returned it; it cannot be set' }));
 const params = exact({ projectId: serviceId('prj') });
 const specified = {
   tag: 'Projects',

@@ -91,6 +91,13 @@ const VerifyRequest = exact({
 const VerifyResult = Type.Object({
   proofId: Type.String(),
   verified: Type.Boolean(),
+  authentic: Type.Boolean({
+    description: 'Whether the proof is the one that the log signed, and the log of the run is whole',
+  }),
+  compliant: Type.Union(
+    [Type.Literal('yes'), Type.Literal('no'), Type.Literal('not_governed'), Type.Literal('not_checked')],
+    { description: 'Whether the run obeyed the policies in force: the layer policy_compliance' },
+  ),
   code: Type.Optional(
     Type.String({
       description: 'The reason if verified is false, such as HASH_MISMATCH or LAYER_NOT_SATISFIED',

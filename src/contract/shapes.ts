@@ -44,6 +44,11 @@ export const freeObject = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Free-form JSON object',
 });
 
+/** A member that a body may repeat but not set (contract A4). */
+export const readOnly = Type.Optional(
+  Type.Unknown({ description: 'As the service returned it; it cannot be set' }),
+);
+
 /** The page size of a list, as a query parameter. */
 export const limitQuery = (fallback: number, max: number) =>
   Type.Optional(

@@ -9,7 +9,7 @@
  */
 import { canonicalize, type Json } from './json/parse.ts';
 
-export const lineEnd = '\r\n';
+const lineEnd = '\r\n';
 /** Formula characters: ASCII, full-width and small forms, which some programs treat as equal. */
 const triggers = '=+-@\0＝＋－＠﹦﹢﹣﹫';
 const special = /[",\r\n]/;
@@ -68,7 +68,7 @@ function markedWithin(text: string): string {
 }
 
 /** Returns a cell: empty for null, JCS for an array or object; a plain number only in a numeric column. */
-export function csvCell(value: Json, isNumeric = false): string {
+function csvCell(value: Json, isNumeric = false): string {
   if (value === null) return '';
   if (isNumeric && typeof value === 'number') return String(value); // as JCS spells it
   const text = typeof value === 'string' ? value : canonicalize(value);

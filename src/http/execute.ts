@@ -4,14 +4,16 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
-import type { GovError } from '../contract/problems.ts';
-import { defaultBounds, largeBounds, parseJson } from '../core/json/parse.ts';
+import { GovError } from '../contract/problems.ts';
+import { parseItems } from '../core/json/items.ts';
+import { defaultBounds, largeBounds, parseJson, type Json } from '../core/json/parse.ts';
 import { notFound } from '../service/call/answer.ts';
 import type { Caller } from '../service/call/caller.ts';
 import type { Conditions } from '../service/call/handler.ts';
 import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
 import { Denied } from '../service/access/shown.ts';
+import { compress, isCompressible } from './answer/compress.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer/write.ts';
 import { readmit } from './admit/request.ts';
 import { asRouteError } from './errors.ts';
@@ -41,7 +43,8 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
       answered(route, request, { status: answer.status, started });
       return;
     }
-    send(route, { request, reply }, answer);
+    const written = isCompressible(answer) ? await compress(answer, request.headers) : answer;
+    send(route, { request, reply }, written);
     answered(route, request, { status: answer.status, started });
   } catch (error) {
     fail(route, error, { request, reply, started });
@@ -78,7 +81,8 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
-  const body = readBody(route, request.body as Buffer | undefined);
+  const read = readBody(route, request);
+  const body = read instanceof Promise ? await read : read;
   const canonical = canonicalOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
@@ -147,19 +151,28 @@ function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {
   return isWritten && contentType !== jsonMediaType ? body : JSON.stringify(body);
 }
 
-/** The parsed body. Undefined where the row takes no body and the request has none or an empty object. */
-function readBody({ row }: Route, bytes: Buffer | undefined): unknown {
-  if (row.body !== undefined) {
-    const large = (row.bodyBytes ?? 0) > limits.bodyBytes;
-    return parseJson(bytes ?? Buffer.alloc(0), large ? largeBounds : defaultBounds);
+/**
+ * The parsed body. Undefined where the row takes no body and the request has none or an empty object. A promise only
+ * where the items of a list are judged alone, since one of them may be at fault: this costs twice as much.
+ */
+function readBody({ row, services }: Route, request: FastifyRequest): unknown {
+  const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+  if (row.body === undefined) return bytes.length === 0 ? undefined : requireEmpty(parseJson(bytes));
+  const bounds = (row.bodyBytes ?? 0) > limits.bodyBytes ? largeBounds : defaultBounds;
+  try {
+    return parseJson(bytes, bounds);
+  } catch (error) {
+    if (row.items === undefined || !(error instanceof GovError)) throw error;
+    const pace = services.slices.of(request.caller?.project.projectId ?? '');
+    return parseItems(bytes, { bounds, member: row.items, pace });
   }
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  const body = parseJson(bytes);
+}
+
+function requireEmpty(body: Json): undefined {
   if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0) {
     return undefined;
   }
-  const detail = 'expected no body';
-  throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail });
+  throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail: 'expected no body' });
 }
 
 export function fail(route: Route, error: unknown, on: On & { readonly started?: number }): void {

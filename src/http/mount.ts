@@ -8,7 +8,7 @@ import { admit } from './admit/request.ts';
 import { jsonMediaType } from './answer/write.ts';
 import { InFlight } from './in-flight.ts';
 import { rateOf, type HeaderLines } from './admit/rates.ts';
-import { basePaths, isHeavy, type AnyHandler, type MountOptions, type Route } from './route.ts';
+import { basePaths, isHeavy, methodsAt, type AnyHandler, type MountOptions, type Route } from './route.ts';
 import { fail, serve } from './execute.ts';
 import { OperationStats } from './answer/stats.ts';
 
@@ -50,7 +50,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
 function addRoute(app: FastifyInstance, route: Route): void {
   const { row, id, basePath } = route;
   app.route({
-    method: row.ranged === true ? [row.method, 'HEAD'] : row.method,
+    method: methodsAt(row),
     url: basePath + row.path.replace(/\{([^}]+)\}/g, ':$1'),
     bodyLimit: row.bodyBytes ?? limits.bodyBytes,
     // recording has no timer: the write queue is bounded, and a timer costs 5 % of a request

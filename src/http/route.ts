@@ -60,6 +60,9 @@ export interface Route extends MountOptions {
   check: BodyCheck | null;
 }
 
+/** The methods that a row answers: GET also as HEAD, with the same headers and no body (RFC 9110 section 9.3.2). */
+export const methodsAt = ({ method }: Operation): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
+
 /** Whether an operation reads whole runs and so gets more time. A seal of a million events takes a minute. */
 export const isHeavy = ({ tag }: Operation): boolean =>
   tag === 'Compliance Proofs' || tag === 'Causal Graphs';

@@ -3,7 +3,7 @@
  * schema. Only this folder imports Fastify. Proven by `test/http/transport.test.ts`,
  * `test/http/answer/slow.test.ts` and `test/http/hostile.test.ts`.
  */
-import { STATUS_CODES, type ServerOptions as ListenerOptions } from 'node:http';
+import type { ServerOptions as ListenerOptions } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -15,21 +15,24 @@ import type { Handlers } from '../service/call/handler.ts';
 import type { Log } from '../service/call/log.ts';
 import { prepareChecks } from '../service/call/schema.ts';
 import type { Services } from '../service/dependencies.ts';
+import { hostFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
-import { apiVersion, isClosing, writeAnswer } from './answer/write.ts';
+import { compress, isCompressible } from './answer/compress.ts';
+import { endWithProblem } from './answer/raw.ts';
+import { isClosing, writeAnswer } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
 import { spendOfAddress, type Gate } from './admit/gate.ts';
 import { mount } from './mount.ts';
 import { Origins } from './admit/origins.ts';
 import { Overload } from './admit/overload.ts';
 import { renderPage } from './answer/pages.ts';
-import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { renderProblem } from './answer/problem.ts';
 import { Rates, type RateOptions } from './admit/rates.ts';
-import { requestId } from './admit/request-id.ts';
-import { basePaths } from './route.ts';
+import { newRequestId, requestId } from './admit/request-id.ts';
+import { basePaths, methodsAt } from './route.ts';
 import { asGovError } from './errors.ts';
 import type { OperationStats } from './answer/stats.ts';
-import { asksForStream, Streams } from './stream.ts';
+import { asksForStream, streamPaths, Streams } from './stream.ts';
 import { Unsent, unsentBounds } from './answer/unsent.ts';
 
 export interface ServerOptions {
@@ -48,6 +51,8 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[];
   /** The origin at which people reach the service; default: the listener's own. */
   readonly publicOrigin?: string;
+  /** Open connections; default: the limit of the contract. */
+  readonly connections?: number;
   /** Open sockets of one address, except trusted proxies; default: the limit of the contract. */
   readonly socketsPerAddress?: number;
   /** Plain HTTP where absent. */
@@ -73,8 +78,6 @@ export interface HttpServer {
   useCertificate(context: SecureContextOptions): void;
 }
 
-const prepareAfterMs = 200;
-
 /** Creates the server. VALIDATION_ERROR where `cors` contains no origin or `trustedProxies` no address. */
 export function createServer(options: ServerOptions): HttpServer {
   let listening = 'http://localhost';
@@ -90,6 +93,7 @@ export function createServer(options: ServerOptions): HttpServer {
     gate,
     unsent,
     log: services.log,
+    operations,
     methodsOf: methodsOf(operations),
   };
   const app = createApp(options, context);
@@ -121,7 +125,7 @@ export function createServer(options: ServerOptions): HttpServer {
       listening = await app.listen({ host, port });
       // loads the schema compiler after startup; where that fails, the first request that needs it reports
       // the error
-      setTimeout(() => void prepareChecks().catch(() => {}), prepareAfterMs).unref();
+      void prepareChecks().catch(() => {});
       return listening;
     },
     async close(drainSeconds = limits.drainSeconds) {
@@ -161,7 +165,8 @@ function listenerOf({ tls }: ServerOptions, headersSeconds: number): { http: Lis
     connectionsCheckingInterval: Math.min(1000, headersSeconds * 250),
     maxHeaderSize: limits.headerBytes,
     insecureHTTPParser: false,
-    requireHostHeader: true,
+    // `hostFault` does, and answers a problem
+    requireHostHeader: false,
     shouldUpgradeCallback: asksForStream,
   };
   if (tls === undefined) return { http };
@@ -201,7 +206,9 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),
   });
   app.server.maxHeadersCount = 0; // `checkEnvelope` rejects a long list; Node would cut it silently
-  app.server.maxConnections = limits.connections;
+  app.server.maxConnections = options.connections ?? limits.connections;
+  // RFC 9110 section 10.1.1 allows to ignore an expectation that is not 100-continue
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.removeAllContentTypeParsers();
   // Fastify caches the parser of a listed media type and searches again for any other
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
@@ -218,8 +225,9 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     });
   }
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) refuse(noRoute(request, context), { request, reply }, context);
-    else done();
+    const fault = hostFault(request.raw) ?? (request.is404 ? noRoute(request, context) : null);
+    if (fault === null) done();
+    else refuse(fault, { request, reply }, context);
   });
   app.setNotFoundHandler((request, reply) => refuse(noRoute(request, context), { request, reply }, context));
   app.setErrorHandler((error, request, reply) => refuse(error, { request, reply }, context));
@@ -240,6 +248,7 @@ interface Context {
   readonly gate: Gate | null;
   readonly unsent: Unsent;
   readonly log: Log;
+  readonly operations: readonly OperationId[];
   /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */
   readonly methodsOf: (path: string) => readonly string[];
 }
@@ -261,13 +270,11 @@ function noRoute({ method, url }: FastifyRequest, context: Context): GovError {
 const pathOf = (url: string): string => url.split('?', 1)[0] ?? url;
 
 function methodsOf(operations: readonly OperationId[]): Context['methodsOf'] {
-  const rows = operations.map((id) => ({ method: table[id].method, path: template(table[id].path) }));
-  return (path) => {
-    const base = Object.values(basePaths).find((each) => path.startsWith(`${each}/`));
-    if (base === undefined) return [];
-    const relative = path.slice(base.length);
-    return rows.filter((row) => row.path.test(relative)).map(({ method }) => method);
-  };
+  const rows: { methods: readonly string[]; path: RegExp }[] = [
+    ...operations.map((id) => ({ methods: methodsAt(table[id]), path: template(`{base}${table[id].path}`) })),
+    ...pages.map((path) => ({ methods: pageMethods, path: template(path.replace(/:\w+/g, '{any}')) })),
+  ];
+  return (path) => [...new Set(rows.flatMap((row) => (row.path.test(path) ? row.methods : [])))];
 }
 
 /** A path template as a pattern. Literals contain no special characters except dots. */
@@ -275,9 +282,13 @@ const template = (path: string): RegExp =>
   new RegExp(
     `^${path
       .replaceAll('.', '\\.')
+      .replace('{base}', `(?:${Object.values(basePaths).join('|')})`)
       .replace(/\{[^}]+\}/g, '[^/]+')
       .replace(/\*$/, '.+')}$`,
   );
+
+const pages = ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json'] as const;
+const pageMethods = ['GET', 'HEAD'];
 
 /** Answers a CORS preflight (Fetch standard) where the origin is on the list and the path exists. */
 function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: Context): boolean {
@@ -290,23 +301,36 @@ function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: C
 }
 
 function addPages(app: FastifyInstance, context: Context): void {
-  for (const url of ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json']) {
-    app.get(url, (request, reply) => {
+  for (const url of pages) {
+    const handler = (request: FastifyRequest, reply: FastifyReply): void =>
       void answerPage({ request, reply }, context);
-    });
+    app.route({ method: pageMethods, url, handler });
+  }
+  for (const url of streamPaths) {
+    const handler = (request: FastifyRequest, reply: FastifyReply): void =>
+      refuse(noUpgrade(), { request, reply }, context);
+    app.route({ method: pageMethods, url, handler });
   }
 }
+
+/** UPGRADE_REQUIRED (RFC 9110 section 15.5.22) for a request of a stream that asks for no WebSocket. */
+const noUpgrade = (): GovError =>
+  new GovError(
+    'UPGRADE_REQUIRED',
+    'expected Connection: Upgrade and Upgrade: websocket (RFC 6455), got neither',
+  );
 
 async function answerPage(on: On, context: Context): Promise<void> {
   const { request, reply } = on;
   try {
     context.unsent.check(request);
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
-    const page = await renderPage((on.request.params as { slug?: string }).slug);
+    const page = await renderPage((on.request.params as { slug?: string }).slug, context.operations);
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
-    writeAnswer(reply, page);
+    const written = isCompressible(page) ? await compress(page, request.headers) : page;
+    writeAnswer(reply, written);
     if (reply.raw.writableLength > limits.unsentCountedBytes) {
-      context.unsent.hold(request, reply.raw, page.body);
+      context.unsent.hold(request, reply.raw, written.body);
     }
   } catch (error) {
     refuse(error, on, context);
@@ -321,19 +345,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, base: strin
     return;
   }
   const problem = rawProblem(error.code ?? '');
-  const rendered = renderProblem(problem, { requestId: 'none', base });
-  socket.end(
-    [
-      `HTTP/1.1 ${rendered.status} ${STATUS_CODES[rendered.status]}`,
-      `content-type: ${problemMediaType}`,
-      `content-length: ${Buffer.byteLength(rendered.body)}`,
-      `gov-api-version: ${apiVersion}`,
-      'connection: close',
-      '',
-      rendered.body,
-    ].join('\r\n'),
-    () => socket.destroy(),
-  );
+  endWithProblem(socket, problem, { requestId: newRequestId(), base, written: () => socket.destroy() });
 }
 
 function rawProblem(code: string): GovError {

@@ -5,7 +5,7 @@
  * resumes by `after`. Each page passes the same admission as a request. Proven by
  * `test/http/stream.engines.test.ts` and `test/http/admit/revoked.test.ts`.
  */
-import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { streams } from '../contract/events.ts';
@@ -16,11 +16,10 @@ import type { JsonSchema } from '../service/call/explain.ts';
 import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
 import type { Services } from '../service/dependencies.ts';
 import { Denied, type OperationPlace } from '../service/access/shown.ts';
-import { apiVersion } from './answer/write.ts';
 import { requireScope } from './admit/request.ts';
 import { authenticate, spend, type Gate } from './admit/gate.ts';
-import { checkEnvelope } from './admit/negotiate.ts';
-import { problemMediaType, renderProblem } from './answer/problem.ts';
+import { checkEnvelope, hostFault } from './admit/negotiate.ts';
+import { endWithProblem } from './answer/raw.ts';
 import { requestId } from './admit/request-id.ts';
 import { basePaths } from './route.ts';
 import { asGovError } from './errors.ts';
@@ -31,7 +30,8 @@ const streamQuery = streams.streamEvents.query as unknown as JsonSchema;
 
 const environments = ['production', 'sandbox'] as const;
 const streamPath = (environment: OperationPlace['environment']): string =>
-  `${basePaths[environment]}/events/stream`;
+  `${basePaths[environment]}${streams.streamEvents.path}`;
+export const streamPaths = environments.map(streamPath);
 
 /** Whether a request asks for a stream. The server ignores every other upgrade (RFC 9110 section 7.8). */
 export function asksForStream({ method, url = '', headers }: IncomingMessage): boolean {
@@ -102,6 +102,8 @@ export class Streams {
     const { services, gate } = this.#options;
     const { credentials } = services;
     checkEnvelope(request);
+    const fault = hostFault(request);
+    if (fault !== null) throw fault;
     const [path = '', query = ''] = splitUrl(request.url ?? '');
     const environment = environments.find((name) => path === streamPath(name));
     if (environment === undefined) throw new GovError('NOT_FOUND', 'no stream has this path');
@@ -145,25 +147,7 @@ export class Streams {
     if (known instanceof Denied) {
       services.denied?.(known.caller, { operation: 'streamEvents', code: known.code });
     }
-    const { status, body, headers } = renderProblem(known, {
-      requestId: requestId(request),
-      base: this.#options.problemBase(),
-    });
-    const lines = Object.entries({
-      ...headers,
-      'content-type': problemMediaType,
-      'gov-api-version': apiVersion,
-    });
-    socket.end(
-      [
-        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-        ...lines.map(([name, value]) => `${name}: ${value}`),
-        `content-length: ${Buffer.byteLength(body)}`,
-        'connection: close',
-        '',
-        body,
-      ].join('\r\n'),
-    );
+    endWithProblem(socket, known, { requestId: requestId(request), base: this.#options.problemBase() });
   }
 }
 

@@ -177,3 +177,22 @@ export const logPruned = (
     },
     context,
   );
+
+/** The system's clock jumped, or is right again. `aheadMs` is negative for a clock that is behind. */
+export const clockChanged = (
+  {
+    eventType,
+    aheadMs,
+  }: { readonly eventType: 'clock.jumped' | 'clock.corrected'; readonly aheadMs: number },
+  context: { nowMs: number; salt: () => string },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType,
+      action: 'observe',
+      actor: { id: 'gov', type: 'service' },
+      resource: { id: 'system', type: 'clock' },
+      metadata: { aheadMs },
+    },
+    context,
+  );

@@ -4,7 +4,7 @@ import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
 import { exportTask } from './exports/task.ts';
-import { declaration, graphBody, lineageBody } from './graphs/view.ts';
+import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.ts';
 import { policyHistory } from './policies/history.ts';
 import { replay } from './replay/task.ts';
 import type { Task, TaskName } from './call/work.ts';
@@ -15,6 +15,7 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   graphBody,
   lineageBody,
   declaration,
+  knownEdges,
   bundle,
   policyHistory,
   replay,

@@ -18,7 +18,7 @@ describe('the error register', () => {
       expect(code).toMatch(/^[A-Z][A-Z_]{2,62}$/);
       expect(problems[code].title).toMatch(/^[A-Z].*[^.]$/);
       expect([
-        400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 412, 413, 415, 416, 422, 429, 431, 500, 503,
+        400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 412, 413, 415, 416, 422, 426, 429, 431, 500, 503,
       ]).toContain(problems[code].status);
     }
     expect(new Set(codes.map(problemSlug)).size).toBe(codes.length);

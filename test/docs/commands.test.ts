@@ -146,7 +146,7 @@ describe('README, five minutes', () => {
 
   it('goes on in docs/how-to/verify-a-proof.md, "Verify offline"', { timeout: 300_000 }, async () => {
     const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
-    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'plane/trust'), 'utf8'))?.[1] ?? '';
+    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'my-plane/trust'), 'utf8'))?.[1] ?? '';
     reader.fill.set('gov.local/…+…+…', vkey);
     const results = await reader.follow(block);
     expect(results.length).toBe(4);
@@ -218,7 +218,7 @@ describe.each([
 
   it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
     reader.write(of);
-    await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+    await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
     for (const block of blocks(of, 'sh')) await reader.follow(block);
     for (const program of blocks(of, 'ts')) {
       const done = await reader.program(program);
@@ -234,12 +234,12 @@ describe('docs/how-to/erase-a-person.md', () => {
 
   it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
     reader.write(of);
-    await reader.follow('gov plane init --data ./plane');
-    const file = join(reader.folder, 'plane/plane.json');
+    await reader.follow('gov plane init --data ./my-plane');
+    const file = join(reader.folder, 'my-plane/plane.json');
     const [subjects = ''] = blocks(of, 'json');
     const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
     writeFileSync(file, JSON.stringify(set));
-    await reader.follow('gov plane serve --data ./plane');
+    await reader.follow('gov plane serve --data ./my-plane');
     const [erasing = ''] = blocks(of, 'sh', 'Erase');
     const results = await reader.follow(erasing);
     const said = results.map(({ stdout }) => stdout);
@@ -263,7 +263,7 @@ describe('docs/how-to/export-data.md', () => {
     async () => {
       reader.write(of);
       copyFileSync(join(projectRoot, 'docs/how-to/check-export.py'), join(reader.folder, 'check-export.py'));
-      await reader.follow('gov plane init --data ./plane\ngov plane serve --data ./plane');
+      await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
       const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
       const asked = await reader.follow(asking);
       expect(asked[5]?.stdout.trim()).toBe('2');
@@ -274,7 +274,7 @@ describe('docs/how-to/export-data.md', () => {
       const [checked] = await reader.follow(byProgram);
       expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
       for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
-        const refused = await shell(`python3 check-export.py ${name} plane/trust`, { cwd: reader.folder });
+        const refused = await shell(`python3 check-export.py ${name} my-plane/trust`, { cwd: reader.folder });
         expect([name, refused.code]).toEqual([name, 1]);
       }
     },

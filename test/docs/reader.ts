@@ -73,7 +73,7 @@ export class Reader {
 
   /** Writes a program that talks to the plane of this reader; its path. */
   writeProgram(program: string): string {
-    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'plane/run.json'), 'utf8')) as {
+    const { baseUrl } = JSON.parse(readFileSync(join(this.folder, 'my-plane/run.json'), 'utf8')) as {
       baseUrl: string;
     };
     const text = program
@@ -87,7 +87,7 @@ export class Reader {
 
   /** Runs a program with the operator's key. */
   program(program: string): Promise<Result> {
-    const apiKey = readFileSync(join(this.folder, 'plane/local.key'), 'utf8').trim();
+    const apiKey = readFileSync(join(this.folder, 'my-plane/local.key'), 'utf8').trim();
     const env = cleanEnv({ GOV_API_KEY: apiKey });
     return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
   }

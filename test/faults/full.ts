@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { planeInit } from '../../plane/data/init.ts';
 import { fsck } from '../../src/host/data/fsck.ts';
-import { ask, eventsOf, serve, type Answer, type Serving } from './serving.ts';
+import { ask, batchOf, eventsOf, serve, type Answer, type Serving } from './serving.ts';
 
 const MiB = 1024 * 1024;
 
@@ -34,16 +34,11 @@ export interface FullReport {
   readonly fsckProblems: number;
 }
 
-const batch = (count: number, text: string, runId = 'full') => ({
-  events: Array.from({ length: count }, () => ({
+const batch = (count: number, text: string, runId = 'full') =>
+  batchOf(
     runId,
-    eventType: 'tool.call',
-    actor: { name: 'writer' },
-    action: 'write',
-    timestamp: '2026-03-01T09:30:00Z',
-    metadata: { text },
-  })),
-});
+    Array.from({ length: count }, () => text),
+  );
 
 /** Mounts a tmpfs; null where this process may not. The answer unmounts it. */
 export function mountSmall(folder: string, MiBs: number): (() => void) | null {
@@ -181,7 +176,7 @@ export async function fillDisk(
 }
 
 /** Takes the space that is left, but for some pages: so a small write may fit and the next one not. */
-function takeRest(path: string): void {
+export function takeRest(path: string): void {
   try {
     writeFileSync(path, Buffer.alloc(200 * MiB));
   } catch (error) {

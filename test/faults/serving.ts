@@ -17,8 +17,11 @@ export interface Serving {
 }
 
 /** Starts the plane in a directory that `plane init` made; rejects with its log where it does not come up. */
-export async function serve(dataDir: string): Promise<Serving> {
-  const child = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function serve(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const child = spawn(process.execPath, [script, dataDir], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const ended = new Promise<number | string | null>((resolve) =>
@@ -37,6 +40,18 @@ export interface Answer {
   // oxlint-disable-next-line typescript/no-explicit-any -- whatever a plane answers
   readonly body: any;
 }
+
+/** A body of `POST /events/batch`: an event for each text. */
+export const batchOf = (runId: string, texts: readonly string[]) => ({
+  events: texts.map((text) => ({
+    runId,
+    eventType: 'tool.call',
+    actor: { name: 'writer' },
+    action: 'write',
+    timestamp: '2026-03-01T09:30:00Z',
+    metadata: { text },
+  })),
+});
 
 /** One request; rejects where the connection ends before the answer does. */
 export async function ask(

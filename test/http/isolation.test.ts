@@ -46,6 +46,8 @@ const comparable = ({ status, text, headers }: Answer): unknown[] => {
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;
+  // where the path of an id ends in the asker's own map depends on the hash of the id
+  if ('siblings' in value && 'end' in value) return ['path', JSON.stringify(value.end).includes('"value"')];
   const members = Object.entries(value).map(([name, each]) => [name, shapeOf(each)] as const);
   return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -126,7 +128,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     for (const id of rows.filter((each) => rowOf(each).method === 'GET')) {
       const { method, path } = rowRequest(id, theirs);
       const { text } = await victim.call(method, path);
-      state.set(id, text.replace(/"(?:lastUsedAt|requestId|instance)":"[^"]*"/g, ''));
+      state.set(id, text.replace(/"(?:lastUsedAt|requestId|instance)":(?:null|"[^"]*")/g, ''));
     }
     return state;
   };
@@ -143,6 +145,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
       pairs.set(kind, [await make(`${kind}-a`), await make(`${kind}-b`)]);
     }
     secrets = ['victim', ...Object.values(theirs)];
+    await stateOf(ofTenants); // the first reader of a bundle makes the index of the log
     before = await stateOf(ofTenants);
   }, 120_000);
   afterAll(() => service.end());

@@ -1,5 +1,10 @@
+import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { streams } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { table } from '../../src/contract/table.ts';
 import { event, send, startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
@@ -18,15 +23,19 @@ describe('what is decided before a handler runs', () => {
 
   it('answers 405 with Allow where the path has other methods, whatever the method', async () => {
     const cases: [string, string, string][] = [
-      ['DELETE', '/events', 'POST, GET'],
-      ['PUT', '/events/batch', 'POST, GET'],
-      ['HEAD', '/events', 'POST, GET'],
-      ['OPTIONS', '/proofs', 'POST, GET'],
-      ['TRACE', '/runs', 'GET'],
-      ['PATCH', '/graphs/run-1', 'GET, PUT'],
+      ['DELETE', '/events', 'POST, GET, HEAD'],
+      ['PUT', '/events/batch', 'POST, GET, HEAD'],
+      ['PATCH', '/events/count', 'GET, HEAD'],
+      ['OPTIONS', '/proofs', 'POST, GET, HEAD'],
+      ['TRACE', '/runs', 'GET, HEAD'],
+      ['PATCH', '/graphs/run-1', 'GET, HEAD, PUT'],
+      ['HEAD', '/mcp/tools/evaluate', 'POST'],
+      ['POST', `${plane.origin}/openapi.json`, 'GET, HEAD'],
+      ['DELETE', `${plane.origin}/problems/not-found`, 'GET, HEAD'],
     ];
     for (const [method, path, allow] of cases) {
-      const answer = await send(method, `${plane.baseUrl}${path}`, { key: plane.key });
+      const url = path.startsWith('http') ? path : `${plane.baseUrl}${path}`;
+      const answer = await send(method, url, { key: plane.key });
       expect([answer.status, answer.headers['allow']], `${method} ${path}`).toEqual([405, allow]);
     }
   });
@@ -60,6 +69,14 @@ describe('what is decided before a handler runs', () => {
     expect(await accepting('/runs', 'application/*')).toBe(200);
     expect(await accepting('/runs', 'text/html')).toBe(406);
     expect(await accepting('/runs', 'application/json;q=0')).toBe(406);
+    // the most specific range decides
+    expect(await accepting('/runs', 'application/json;q=0, */*')).toBe(406);
+    expect(await accepting('/runs', '*/*;q=0, application/json')).toBe(200);
+    for (const silent of ['', ' , ', 'application/problem+json', 'application/problem+json, ']) {
+      expect(await accepting('/runs', silent), silent).toBe(200);
+      expect(await accepting('/log/key', silent), silent).toBe(200);
+    }
+    expect(await accepting('/runs', 'application/problem+json, text/html')).toBe(406);
     expect(await accepting('/log/key', 'text/plain')).toBe(200);
     expect(await accepting('/log/key', 'application/json')).toBe(406);
   });
@@ -141,5 +158,147 @@ describe('what is decided before a handler runs', () => {
     expect((await send('GET', `${plane.origin}/problems/nope`, {})).status).toBe(404);
     const document = await send('GET', `${plane.origin}/openapi.json`, {});
     expect(document.body.openapi).toBe('3.1.0');
+  });
+
+  it('answers HEAD wherever it answers GET, with the headers of GET and no body', async () => {
+    await plane.call('POST', '/events', { body: event({ runId: 'headed' }) });
+    const { eventId } = (await plane.call('GET', '/events?runId=headed')).body.events[0];
+    const at = (path: string) => `${plane.baseUrl}${path}`;
+    const urls = [
+      ...['/health', '/health/live', '/health/ready', '/runs', '/events?runId=headed', '/log/key'].map(at),
+      ...[`/events/${eventId}`, '/events/evt_1', '/runs?limit=x', '/graphs/headed'].map(at),
+      ...['/openapi.json', '/problems/not-found', '/problems/nope'].map((path) => plane.origin + path),
+    ];
+    const unlike = new Set(['date', 'x-request-id', 'content-length']);
+    for (const url of urls) {
+      const [get, head] = [
+        await send('GET', url, { key: plane.key }),
+        await send('HEAD', url, { key: plane.key }),
+      ];
+      const same = ({ headers }: typeof get) => Object.entries(headers).filter(([name]) => !unlike.has(name));
+      expect([head.status, head.text, same(head)], url).toEqual([get.status, '', same(get)]);
+      expect(Number(head.headers['content-length']), url).toBeGreaterThan(0);
+    }
+    expect((await send('HEAD', at('/runs'), {})).status).toBe(401);
+  });
+
+  it('answers 426 for a stream that asks for no WebSocket', async () => {
+    for (const headers of [{}, { connection: 'upgrade', upgrade: 'h2c' }]) {
+      const answer = await send('GET', `${plane.baseUrl}/events/stream`, { key: plane.key, headers });
+      expect([answer.status, answer.body.code]).toEqual([426, 'UPGRADE_REQUIRED']);
+      // the client of this test closes its connection, and the server says so, too
+      expect([answer.headers['upgrade'], answer.headers['connection']]).toEqual([
+        'websocket',
+        'Upgrade, close',
+      ]);
+    }
+  });
+
+  it('answers the trace of a request with a span of its own, and no malformed one', async () => {
+    const traced = async (traceparent: string) =>
+      (await plane.call('GET', '/runs', { headers: { traceparent } })).headers['traceparent'];
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const one = await traced(`00-${trace}-00f067aa0ba902b7-01`);
+    const two = await traced(`00-${trace}-00f067aa0ba902b7-01`);
+    expect([one, two]).toEqual(Array(2).fill(expect.stringMatching(`^00-${trace}-[0-9a-f]{16}-01$`)));
+    expect(new Set([one, two, `00-${trace}-00f067aa0ba902b7-01`]).size).toBe(3);
+    const bad = [
+      '',
+      'x',
+      `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+      `00-${trace}-${'0'.repeat(16)}-01`,
+      `ff-${trace}-00f067aa0ba902b7-01`,
+      `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    ];
+    for (const traceparent of bad) expect(await traced(traceparent), traceparent).toBeUndefined();
+  });
+
+  it('publishes the operations that it answers, and no others', async () => {
+    const { paths } = (await send('GET', `${plane.origin}/openapi.json`, {})).body;
+    const listed = new Set(
+      Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      ),
+    );
+    for (const row of Object.values<Operation>({ ...table, ...streams })) {
+      const path = row.path.replace(/\*$/, '{path}');
+      const { body } = await send(row.method, plane.baseUrl + path.replace(/\{\w+\}/g, 'x'), {
+        key: plane.key,
+      });
+      const isRouted = body?.code !== 'METHOD_NOT_ALLOWED' && body?.detail !== 'no operation has this path';
+      expect([path, listed.delete(`${row.method} ${path}`)]).toEqual([path, isRouted]);
+    }
+    // the headers of a download
+    expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
+  });
+
+  it('compresses a large answer for a client that accepts gzip, and no other one', async () => {
+    const metadata = { note: 'x'.repeat(1000) };
+    const events = Array.from({ length: 40 }, () => event({ runId: 'large', metadata }));
+    await plane.call('POST', '/events/batch', { body: { events } });
+    const url = `${plane.baseUrl}/events?runId=large`;
+    const get = (at: string, accepted?: string) =>
+      send('GET', at, {
+        key: plane.key,
+        headers: accepted === undefined ? {} : { 'accept-encoding': accepted },
+      });
+    const whole = await get(url);
+    expect([whole.headers['content-encoding'], whole.headers['vary']]).toEqual([
+      undefined,
+      'Accept-Encoding',
+    ]);
+    for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*']) {
+      const { headers, bytes } = await get(url, accepted);
+      expect([headers['content-encoding'], headers['vary']], accepted).toEqual(['gzip', 'Accept-Encoding']);
+      expect(Number(headers['content-length'])).toBe(bytes.length);
+      expect(bytes.length).toBeLessThan(whole.bytes.length / 4);
+      expect(gunzipSync(bytes).toString()).toBe(whole.text);
+    }
+    for (const refused of ['', 'br', 'gzip;q=0', 'gzip;q=0, *', 'identity']) {
+      expect((await get(url, refused)).text, refused).toBe(whole.text);
+    }
+    const small = await get(`${plane.baseUrl}/events/count?runId=large`, 'gzip');
+    expect([small.headers['content-encoding'], small.headers['vary']]).toEqual([undefined, undefined]);
+    const document = await get(`${plane.origin}/openapi.json`, 'gzip');
+    expect(JSON.parse(gunzipSync(document.bytes).toString()).openapi).toBe('3.1.0');
+  });
+
+  const bare = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let answer = '';
+      const socket = connect(plane.port, '127.0.0.1', () => socket.write(text));
+      socket.on('data', (data) => (answer += data.toString()));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(answer));
+    });
+
+  it.each([
+    ['no HTTP', 'GARBAGE\r\n\r\n'],
+    ['an unknown method', 'BREW /api/v1/runs HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['no host', 'GET /api/v1/runs HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
+    ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['a bad header name', 'GET / HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n'],
+    ['a bad escape in the path', 'GET /api/v1/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    [
+      'bytes of no text in the path',
+      'GET /api/v1/events/%ff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    ],
+    ['a bad absolute URL', 'GET http://[/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+  ])('answers a request with %s with a problem and a request id', async (_what, text) => {
+    const [head = '', body = ''] = (await bare(text)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(head).toContain('content-type: application/problem+json');
+    const id = /^x-request-id: (.+?)\r?$/m.exec(head)?.[1];
+    const { code, requestId, instance } = JSON.parse(body);
+    expect([code, requestId, instance]).toEqual(['VALIDATION_ERROR', id, `urn:gov:req:${id}`]);
+    expect(id).toMatch(/^[A-Za-z0-9._-]{8,64}$/);
+  });
+
+  it('ignores an expectation that it does not know, as HTTP allows', async () => {
+    const answer = await bare(
+      'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 });

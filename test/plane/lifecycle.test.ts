@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../plane/data/init.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { event, send } from '../support/serving.ts';
@@ -25,7 +26,7 @@ interface Serving {
   readonly log: () => string;
 }
 
-async function start(dataDir?: string): Promise<Serving> {
+async function start(dataDir?: string, openFiles?: number): Promise<Serving> {
   let directory = dataDir;
   if (directory === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'gov-life-'));
@@ -33,7 +34,9 @@ async function start(dataDir?: string): Promise<Serving> {
     directory = join(folder, 'plane');
     await planeInit({ dataDir: directory, listen: '127.0.0.1:0', metricsListen: 'off' });
   }
-  const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const bound = openFiles === undefined ? '' : `ulimit -n ${openFiles};`;
+  const command = ['-c', `${bound} exec "$0" "$@"`, process.execPath, script, directory];
+  const child = spawn('sh', command, { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
   const ended = new Promise<number | string | null>((resolve) =>
@@ -68,6 +71,32 @@ describe('a serving plane', () => {
     expect(body.count).toBe(4); // two, and the events of the two local keys
     plane.process.kill('SIGTERM');
     await plane.ended;
+  });
+
+  it('keeps serving beside more idle connections than the process may have files', async () => {
+    const plane = await start(undefined, 256);
+    const { port } = new URL(plane.baseUrl);
+    const idle = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}));
+    const ended = new Promise<void>((resolve) => {
+      let closed = 0;
+      for (const socket of idle)
+        socket.on('close', () => ++closed === 400 - (256 - limits.ownOpenFiles) && resolve());
+    });
+    await ended;
+    const descriptors = readdirSync(`/proc/${plane.process.pid}/fd`).length;
+    expect(descriptors).toBeLessThan(256);
+    for (const socket of idle.slice(0, 200)) socket.destroy();
+    await vi.waitFor(async () => expect((await post(plane, event())).status).toBe(201), 10_000);
+    for (const socket of idle) socket.destroy();
+    plane.process.kill('SIGTERM');
+    expect(await plane.ended).toBe(0);
+    expect(plane.log()).not.toContain('EMFILE');
+  });
+
+  it('does not start where the process may open too few files', async () => {
+    await expect(start(undefined, 64)).rejects.toThrow(
+      `expected a limit of at least ${limits.ownOpenFiles + limits.fewestConnections} open files, got 64`,
+    );
   });
 
   it('finishes what was accepted when it is told to stop, and loses nothing that it acknowledged', async () => {

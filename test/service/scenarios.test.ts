@@ -92,7 +92,9 @@ async function makeHosted({ service, tenant, call }: HostedPlane, made: Made): P
   const signedIn = await service.call('POST', '/auth/session', { body: { idToken } });
   const cli = await service.call('POST', '/auth/tokens', { body: { idToken } });
   const spareKey = await call('POST', '/api-keys', { body: { name: 'Spare' } });
-  const spareProject = await call('POST', '/projects', { body: { name: 'Spare', environment: 'sandbox' } });
+  const spareProject = await call('POST', '/projects', {
+    body: { name: 'Spare', environment: 'production' },
+  });
   const other = await service.signUp('other');
   const runId = 'used-up';
   await tenant.call('POST', '/events', { environment: 'sandbox', body: event({ runId }) });

@@ -7,7 +7,7 @@ import Database, { type Statement } from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import { fsckPostgres } from '../../src/store/postgres/write/fsck.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
-import { namedStatements } from '../../src/store/postgres/connection/wire.ts';
+import { namedStatements } from '../../src/store/read/queries.ts';
 import { fsckStore } from '../../src/store/fsck/run.ts';
 import { openReader, openStore } from '../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
@@ -99,6 +99,10 @@ function allOf<Row>(statement: Statement<Value[], Row>): Row[] {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
+/** The reads of both engines: SQLite prepares each at its first use. */
+const shared = (): string[] =>
+  namedStatements().flatMap(({ sqlite }) => (sqlite ? [oneLine(sqlite.text)] : []));
+
 /** Everything that SQLite is asked to prepare meanwhile. */
 async function prepared(body: () => Promise<void>): Promise<string[]> {
   const spy = vi.spyOn(Database.prototype, 'prepare');
@@ -112,15 +116,16 @@ async function prepared(body: () => Promise<void>): Promise<string[]> {
 
 /** Tables whose row ids are a project, or a position. */
 const byRowId: ReadonlySet<string> = new Set(
-  'leaf body meter project p own project_profile f risk_config'.split(' '),
+  'leaf body meter project p own project_profile f risk_config index_map'.split(' '),
 );
 /** Rows that are reached by a unique id which was found in a row of the tenant. */
 const reached: readonly RegExp[] = [
   /^SEARCH person USING INDEX sqlite_autoindex_person_1 \(user_id=\?\)/,
-  /^SEARCH project USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
-  /^SEARCH project USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
+  /^SEARCH (?:project|p) USING (?:COVERING )?INDEX sqlite_autoindex_project_1 \(project_id=\?\)/,
+  /^SEARCH (?:project|p) USING INDEX sqlite_autoindex_project_1 \(project_id<\?\)/, // the operator's list of all
   /^SEARCH r USING INDEX telemetry_challenge \(challenge_id=\?\)/, // 256 random bits
   /^SCAN json_each VIRTUAL TABLE/, // values of a parameter
+  /^SCAN (?:CONSTANT ROW|sizes)$/, // sizes of one epoch, each found by the index
   /^SCAN first$/, // cosigned checkpoints of one log, counted
 ];
 
@@ -165,12 +170,13 @@ describe('a statement names its tenant, unless it belongs to none', () => {
       reserveBytes: 0,
       masterKey,
     };
-    const serving = await prepared(async () => {
+    const opened = await prepared(async () => {
       const store = openStore(options);
       await store.createProject(projectOf('a'), genesis('a'));
       await store.close();
       openReader(main, masterKey).close();
     });
+    const serving = [...new Set([...opened, ...shared()])];
     const checking = await prepared(async () => void (await fsckStore({ dataDir, deep: true, masterKey })));
     expect(serving.length).toBeGreaterThan(130);
     expect(faults([...new Set([...serving, ...checking])], { ...everywhere, ...sqliteAlone })).toEqual([]);

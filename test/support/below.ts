@@ -4,6 +4,7 @@ import { Client, types } from 'pg';
 import { positionBits as postgresBits } from '../../src/store/postgres/schema/tables.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { positionBits as sqliteBits } from '../../src/store/file/position.ts';
+import { unguarded } from './unguarded.ts';
 
 export interface Below {
   /** Rows of a query; of a change, none. Statements that both engines know. */
@@ -37,11 +38,7 @@ export const sqliteBelow = (dataDir: string, projectId: string): Below => {
     try {
       const prepared = db.prepare(statement);
       if (prepared.reader) return prepared.all();
-      const triggers = db
-        .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .pluck();
-      for (const name of triggers.all()) db.exec(`DROP TRIGGER ${name}`);
-      db.exec(statement);
+      unguarded(db, () => db.exec(statement));
       return [];
     } finally {
       db.close();

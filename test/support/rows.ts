@@ -190,6 +190,7 @@ const ownNames = new Set(['aiSystemId', 'clientEventId']);
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   verifyProof: ['runId'],
   createErasure: ['evaluationId', 'decisionId'],
+  updateApiKey: ['keyId', 'rotatedFromKeyId'],
 };
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;
 

@@ -200,9 +200,12 @@ export function send(method: string, url: string, options: CallOptions): Promise
       response.on('end', () => {
         const bytes = Buffer.concat(chunks);
         const text = bytes.toString('utf8');
-        // a part of JSON is none
+        // neither a part of a JSON text nor compressed bytes can be parsed
         const isJson =
-          text !== '' && response.statusCode !== 206 && /json/.test(String(response.headers['content-type']));
+          text !== '' &&
+          response.statusCode !== 206 &&
+          response.headers['content-encoding'] === undefined &&
+          /json/.test(String(response.headers['content-type']));
         const parsed: unknown = isJson ? JSON.parse(text) : null;
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, body: parsed });
       });

@@ -21,6 +21,7 @@ export const exit = {
   pending: 8,
   partial: 9,
   network: 10,
+  notCompliant: 11,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -30,7 +31,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   0: 'done, and the answer is yes; also if the reader of a pipe closed it',
   1: 'unexpected error, a failed job, or a server error that remained after retries',
   2: 'usage or invalid input: flags, files, values that the service rejected',
-  3: 'the check failed: the request worked, and the answer is no (not verified, not ready)',
+  3: 'the check failed: the request worked, and the answer is no (not authentic, not ready)',
   4: 'not authenticated, or not allowed',
   5: 'not found, or gone',
   6: 'conflict or illegal state',
@@ -38,6 +39,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   8: 'still pending at the end of --timeout',
   9: 'partial: some items were rejected',
   10: 'could not reach the service: network, TLS, proxy or time-out',
+  11: 'the proof is authentic, and shows that the run broke a policy',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',
 };

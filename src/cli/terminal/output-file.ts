@@ -88,6 +88,18 @@ export function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): void 
   }
 }
 
+/** Errors: exit 2 if the output would replace a file without `--force`. Call it before the request. */
+export function refuseExisting(
+  word: string,
+  { force }: { readonly force: boolean },
+  call: Pick<Call, 'io'>,
+): void {
+  if (force || isStream(word, call)) return;
+  const found = statOf(resolve(call.io.cwd, word), lstatSync);
+  if (found === undefined || found.isDirectory()) return;
+  throw usage(`${word} exists already`, 'give another name, or --force');
+}
+
 /** Errors: exit 2 if the output would replace one of the inputs. */
 export function refuseSame(
   [flag, written]: readonly [flag: string, word: string],

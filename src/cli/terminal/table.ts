@@ -1,5 +1,6 @@
 /**
- * Tables that fit the terminal's width, and tab-separated lines with full values for a pipe.
+ * Tables that fit the terminal's width, and tab-separated lines with full values for a pipe. Not a package: those print
+ * a whole table at once. This one prints page after page in the same widths, and chooses by its kind which column gives way.
  * Tested by `test/cli/terminal/table.test.ts`.
  */
 import { marked } from '../../core/csv.ts';

@@ -3,8 +3,10 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import type { Explanation } from '../../core/proof/bundle.ts';
+import { violationTexts } from '../../core/proof/answers.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
-import type { CheckResult, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
+import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
+import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
@@ -19,6 +21,12 @@ interface Layer {
   readonly code?: string | undefined;
 }
 
+/** The event that broke a policy, as far as the bundle shows it. */
+export interface BrokenBy {
+  readonly eventId: string;
+  readonly tool: string | null;
+}
+
 /** A verdict of this machine, or the service's response, which has fewer members. */
 export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'code'>> {
   readonly source: 'offline' | 'service';
@@ -31,6 +39,18 @@ export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'cod
   readonly trustedOrigin?: string | null;
   readonly trustFrom?: string | null;
   readonly explanations?: readonly Explanation[];
+  readonly brokenBy?: BrokenBy | null;
+}
+
+/** What the exit code follows from. */
+export type Judged = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
+
+/** 0 verified; 11 authentic, but a policy was broken, and nothing else is wrong; 3 otherwise. */
+export function exitOfVerdict({ verified, authentic = false, compliant, layers }: Judged): number {
+  if (verified) return exit.ok;
+  const failed = layers.filter(({ passed }) => !passed);
+  const isAlone = failed.length === 1 && failed[0]?.name === 'policy_compliance';
+  return authentic && compliant === 'no' && isAlone ? exit.notCompliant : exit.checkFailed;
 }
 
 export const meaningOf = (code: string | undefined): string =>
@@ -62,6 +82,8 @@ export async function printVerdict(out: Out, shown: ShownVerdict): Promise<void>
 function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
   const cells: (readonly (string | null | undefined)[])[] = [
     ['proof', shown.proofId, shown.verified ? 'verified' : 'not verified', shown.code],
+    ['authentic', shown.authentic ? 'yes' : 'no'],
+    ['compliant', compliantText(shown)],
     ...shown.layers.map(({ name, passed, basis, code }) => [
       'layer',
       name,
@@ -86,11 +108,19 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
     ({ result, detail }) => result !== 'not_checked' || detail !== undefined,
   );
   const { bold, green, red, yellow, dim } = styles;
-  const head = shown.verified ? green('✓ verified') : red('✗ NOT VERIFIED');
+  const head = shown.verified
+    ? green('✓ verified')
+    : exitOfVerdict(shown) === exit.notCompliant
+      ? red('✗ NOT COMPLIANT')
+      : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
-    ['why', shown.verified ? null : meaningOf(shown.code ?? undefined)],
+    ['why', shown.verified || shown.compliant === 'no' ? null : meaningOf(shown.code ?? undefined)],
+    ['authentic', shown.authentic ? 'yes: the log signed it, and the run is whole' : 'no'],
+    ['compliant', compliantText(shown)],
+    ...brokenFacts(shown),
     ['run', shown.runId],
-    ['trust', shown.trustedOrigin ? `${shown.trustedOrigin} (${shown.trustFrom ?? ''})` : null],
+    ['log', shown.trustedOrigin],
+    ['trust', shown.trustFrom],
   ];
   const width = Math.max(
     0,
@@ -98,7 +128,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
   );
   return [
     safe`${bold(head)}  ${shown.proofId ?? ''}`,
-    ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
+    ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
     ...shown.checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
     ...(shown.layers.length === 0
       ? []
@@ -121,6 +151,27 @@ function completenessLine(
   if (result === 'passed') return safe`  none missing: ${bold(green('proven'))}${why}`;
   if (result === 'failed') return safe`  none missing: ${bold(red(code ?? 'no'))}${why}`;
   return safe`  none missing: ${yellow('not checked')}${why}`;
+}
+
+const complianceTexts: Readonly<Record<Compliance, string>> = {
+  yes: 'yes',
+  no: 'no',
+  not_governed: 'not governed',
+  not_checked: 'not checked',
+};
+
+const compliantText = ({ compliant = 'not_checked' }: ShownVerdict): string => complianceTexts[compliant];
+
+/** What broke a policy, and the command that shows the policy and its clause. */
+function brokenFacts({ violation, brokenBy, runId }: ShownVerdict): [string, string | null][] {
+  if (!violation) return [];
+  const { check, index } = violation;
+  const tool = !brokenBy?.tool ? '' : ` (tool ${brokenBy.tool})`;
+  const what = !brokenBy ? `leaf ${index}` : `event ${brokenBy.eventId}, leaf ${index}${tool}`;
+  return [
+    ['broken by', `${what}: ${violationTexts[check] ?? check}`],
+    ['policy', !runId ? null : `gov policy evaluations --run ${runId}`],
+  ];
 }
 
 const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: Styles): Safe =>

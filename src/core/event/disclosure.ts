@@ -46,10 +46,6 @@ function sortDigests(digests: string[]): string[] {
   return digests;
 }
 
-/** Escapes one member name for an RFC 6901 pointer. */
-export const pointerToken = (name: string): string =>
-  name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
-
 /** Encoding buffer: disclosures are short, and a new buffer for each would cost a quarter of its digest. */
 const page = Buffer.allocUnsafe(64 * 1024);
 

@@ -7,7 +7,7 @@
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { Committer, pointerToken, sortedDigests, textDigest, type Disclosure } from './disclosure.ts';
+import { Committer, sortedDigests, textDigest, type Disclosure } from './disclosure.ts';
 import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from '../hash.ts';
 import { eventId } from '../id.ts';
@@ -15,6 +15,7 @@ import { canonicalize, readJson, type Json, type JsonObject } from '../json/pars
 import { leafHash } from '../merkle/tree.ts';
 import { formatTimestamp } from '../time.ts';
 import { isObject } from '../json/object.ts';
+import { memberName, pointerToken } from '../json/pointer.ts';
 
 /** Leaf types other than events. */
 export type LeafType =
@@ -296,8 +297,7 @@ export function rebuild(disclosures: readonly Disclosure[]): Map<string, Json> {
       continue;
     }
     const member = pointer.slice(1, slash);
-    const token = pointer.slice(slash + 1);
-    const name = token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
+    const name = memberName(pointer.slice(slash + 1));
     let object = members.get(member);
     if (!isObject(object)) {
       // Without a prototype, `__proto__` is a name like any other.

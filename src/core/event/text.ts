@@ -1,14 +1,16 @@
 /**
  * An event as JSON, put together from the texts of its record and its disclosures: what was hashed is what is written,
  * and nothing is parsed. The members are those of `openEvent`, in its order. Only for texts in our own spelling; null for
- * any other, and where fields are not kept: `openEvent` reads those. Which it is depends on the texts alone.
+ * any other, and where fields are not kept: `openEvent` reads those. Which it is depends on the texts alone. An export of
+ * 200,000 events takes 3.1 s as JSON with it and 9.7 s without (`bench/exports.ts`).
  * Proven by `test/core/event/text.test.ts` (`openEvent` as oracle).
  */
 import { tupleBounds } from './disclosure.ts';
 import { hashText } from '../hash.ts';
+import type { Json } from '../json/parse.ts';
 
 /** A member's name and its value as JSON texts. */
-export type Member = readonly [name: string, value: string];
+type Member = readonly [name: string, value: string];
 
 /** Each member of an event as a JSON text; an object that was committed member by member as its members. */
 export interface EventText {
@@ -184,26 +186,12 @@ function objectText(value: string | readonly Member[]): string {
   return `{${text}}`;
 }
 
-/** As JCS has them, by insertion: there are few, and names hold no character below the quotation mark that ends them. */
-export function inOrder(members: readonly Member[]): readonly Member[] {
-  const sorted: Member[] = [];
-  for (const member of members) {
-    let at = sorted.length;
-    for (
-      let before = sorted[at - 1];
-      before !== undefined && before[0] > member[0];
-      before = sorted[at - 1]
-    ) {
-      sorted[at] = before;
-      at -= 1;
-    }
-    sorted[at] = member;
-  }
-  return sorted;
-}
+/** In the order of JCS: by UTF-16 code units. Names hold no character below the quotation mark that ends them. */
+const inOrder = (members: readonly Member[]): readonly Member[] =>
+  members.toSorted(([one], [other]) => (one < other ? -1 : 1));
 
 /** The value of a member for a CSV row: an object or list as its JCS, null for what there is none of. */
-export function cellOf(value: string | readonly Member[]): string | number | null {
+function cellOf(value: string | readonly Member[]): string | number | null {
   if (typeof value !== 'string') return objectText(inOrder(value));
   if (value === 'null') return null;
   if (!value.startsWith('"')) return value.startsWith('[') || value.startsWith('{') ? value : Number(value);
@@ -217,3 +205,22 @@ export const eventRow = (event: EventText): string =>
   `"timestamp":${event.timestamp},"serverTimestamp":${event.serverTimestamp},` +
   `"metadata":${objectText(event.metadata)},"causedBy":${event.causedBy},"aiSystemId":${event.aiSystemId},` +
   `"clientEventId":${event.clientEventId},"sequence":${event.sequence},"leafHash":${event.leafHash}}`;
+
+/** The values for `csvRow`, in the order of the members of an event; it has lost no field, so the last cell stays empty. */
+export const eventCells = (event: EventText): Json[] => [
+  cellOf(event.eventId),
+  cellOf(event.runId),
+  cellOf(event.eventType),
+  cellOf(event.actor),
+  cellOf(event.resource),
+  cellOf(event.action),
+  cellOf(event.timestamp),
+  cellOf(event.serverTimestamp),
+  cellOf(event.metadata),
+  cellOf(event.causedBy),
+  cellOf(event.aiSystemId),
+  cellOf(event.clientEventId),
+  cellOf(event.sequence),
+  cellOf(event.leafHash),
+  null,
+];

@@ -16,6 +16,7 @@ import {
 } from './artifact.ts';
 import { rowBounds } from './row.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../json/parse.ts';
+import { isCount } from '../count.ts';
 import { isObject } from '../json/object.ts';
 
 /** Returns the first line, with `filters` as an object; null if it is malformed. Attacker controlled. */
@@ -114,6 +115,3 @@ function parsed(text: string, bounds: typeof tailBounds): JsonObject | null {
     throw error;
   }
 }
-
-const isCount = (value: Json | undefined): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0;

@@ -47,79 +47,19 @@ export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds)
     malformed(0, 'a JSON value', 'a byte order mark');
   }
   const names = scan(bytes, bounds);
-  const text = decode(bytes);
+  const text = decodeJson(bytes);
   const value = names.escaped === 0 ? (JSON.parse(text) as Json) : buildJson(bytes);
   if (countNames(value) !== names.all) refuseRepeatedName(bytes, bounds);
   return value;
 }
 
 /**
- * Returns the same as `parseJson`, in a third of its time for a text in the spelling of `JSON.stringify`. A text that
- * `JSON.stringify` reproduces has no repeated name, no number that a double changes, and no confused name. Useful in a
- * process that reads one text, before the scan is compiled.
- */
-export function parseSpelledJson(bytes: Uint8Array, bounds: JsonBounds): Json {
-  // JSON.parse has no depth limit; this length limit bounds its memory to 50 bytes per byte.
-  if (bytes.length > maxSpelledBytes) return parseJson(bytes, bounds);
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    return parseJson(bytes, bounds);
-  }
-  const value = readSpelled(text);
-  return value !== undefined && new Measure(bounds).fits(value, 0) ? value : parseJson(bytes, bounds);
-}
-
-const maxSpelledBytes = 4 * 1024 * 1024;
-
-/**
  * Parses a JSON text that we wrote and stored ourselves. The profile applies, with limits for an envelope around a body.
- * As fast as `JSON.parse` for a text without backslash, half as fast with one.
+ * As fast as `JSON.parse` for a text without backslash, half as fast with one: only escapes can confuse a name.
  */
 export function readJson(text: string): Json {
   if (!text.includes('\\')) return JSON.parse(text) as Json;
-  return readSpelled(text) ?? parseJson(Buffer.from(text), storedBounds);
-}
-
-/** Returns the value of a text that `JSON.stringify` reproduces; undefined for every other text. */
-function readSpelled(text: string): Json | undefined {
-  // JSON.stringify would reproduce lone surrogates and U+0000; the scan decides about texts that look like them.
-  if (text.includes('\\ud') || text.includes('\\u0000')) return undefined;
-  try {
-    const value = JSON.parse(text) as Json;
-    return JSON.stringify(value) === text ? value : undefined;
-  } catch {
-    return undefined; // malformed or too deep: the scan reports where
-  }
-}
-
-/** Compares a value with limits, conservatively: the scan decides about a value that does not fit. */
-class Measure {
-  private readonly bounds: JsonBounds;
-  private values = 0;
-
-  constructor(bounds: JsonBounds) {
-    this.bounds = bounds;
-  }
-
-  fits(value: Json, depth: number): boolean {
-    this.values++;
-    if (typeof value === 'string') return value.length * 3 <= this.bounds.stringBytes;
-    if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
-    if (typeof value !== 'object' || value === null) return true;
-    if (depth === this.bounds.depth) return false;
-    if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at++) {
-        if (!this.fits(value[at] ?? null, depth + 1)) return false;
-      }
-      return this.values <= this.bounds.values;
-    }
-    for (const name in value) {
-      if (name.length > this.bounds.nameChars || !this.fits(value[name] ?? null, depth + 1)) return false;
-    }
-    return this.values <= this.bounds.values;
-  }
+  return parseJson(Buffer.from(text), storedBounds);
 }
 
 const storedBounds: JsonBounds = {
@@ -129,7 +69,8 @@ const storedBounds: JsonBounds = {
   stringBytes: Infinity,
 };
 
-function decode(bytes: Uint8Array): string {
+/** Decodes UTF-8. INVALID_JSON for other bytes. */
+export function decodeJson(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {

@@ -13,6 +13,7 @@ import {
   plainEnd,
   stringBetween,
   unexpected,
+  type Profile,
 } from './token.ts';
 
 /** Limits of a JSON text besides its bytes; strings are measured decoded, and each scalar counts as a value. */
@@ -21,6 +22,8 @@ export interface JsonBounds {
   readonly values: number;
   readonly nameChars: number;
   readonly stringBytes: number;
+  /** Default `i-json`. */
+  readonly profile?: Profile;
 }
 
 /** Called for each member name: offset of its quote, depth of its object, whether it is the first member. */
@@ -42,8 +45,8 @@ export interface NameCount {
 /** Checks a text and counts its member names. Throws INVALID_JSON or JSON_TOO_COMPLEX. */
 export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): NameCount {
   const names: NameCount = { all: 0, escaped: 0 };
-  const naming = { names, maxChars: bounds.nameChars };
-  const { depth: maxDepth, values: maxValues } = bounds;
+  const { depth: maxDepth, values: maxValues, stringBytes, profile = 'i-json' } = bounds;
+  const naming = { names, maxChars: bounds.nameChars, profile };
   const ends = new Uint8Array(maxDepth + 1); // ends[depth]: the byte that closes the container open there
   let end = 0; // ends[depth]
   let depth = 0;
@@ -59,7 +62,7 @@ export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): 
     if (++values > maxValues) tooComplex(at, maxValues, 'values');
     const start = byteAt(bytes, at);
     if (start === QUOTE) {
-      at = afterString(bytes, at, bounds.stringBytes);
+      at = afterString(bytes, at, stringBytes, profile);
     } else if (start === OBJECT || start === ARRAY) {
       if (depth === maxDepth) tooComplex(at, maxDepth, 'levels');
       end = start + 2; // the codes of { and }, [ and ] differ by two in ASCII
@@ -68,7 +71,7 @@ export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): 
       first = true;
       if (byteAt(bytes, at) !== end) continue;
     } else {
-      at = afterScalar(bytes, at);
+      at = afterScalar(bytes, at, profile);
     }
     // After a value or an empty container: close the containers that end here, up to a comma.
     for (;;) {
@@ -95,14 +98,15 @@ function tooComplex(offset: number, max: number, what: string): never {
 interface Naming {
   readonly names: NameCount;
   readonly maxChars: number;
+  readonly profile: Profile;
 }
 
 /** Skips and counts a member name, its colon and the space after it. */
-function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): number {
+function afterName(bytes: Uint8Array, at: number, { names, maxChars, profile }: Naming): number {
   if (byteAt(bytes, at) !== QUOTE) unexpected(bytes, at, 'a member name');
   let end = plainEnd(bytes, at + 1);
   if (byteAt(bytes, end) !== QUOTE) {
-    end = closingQuote(bytes, end);
+    end = closingQuote(bytes, end, profile);
     names.escaped++;
   }
   names.all++;
@@ -115,8 +119,8 @@ function afterName(bytes: Uint8Array, at: number, { names, maxChars }: Naming): 
 }
 
 /** Skips a string value. */
-function afterString(bytes: Uint8Array, at: number, maxBytes: number): number {
-  const end = closingQuote(bytes, at + 1);
+function afterString(bytes: Uint8Array, at: number, maxBytes: number, profile: Profile): number {
+  const end = closingQuote(bytes, at + 1, profile);
   if (end - at - 1 > maxBytes && Buffer.byteLength(stringBetween(bytes, at, end)) > maxBytes) {
     tooComplex(at, maxBytes, 'bytes in a string');
   }

@@ -4,6 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { isCount } from '../count.ts';
 import type { Json, JsonObject } from './parse.ts';
 
 /** The members of an object; every other member is refused. */
@@ -73,6 +74,7 @@ export interface Form {
 }
 
 export const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: and 64 hex digits' };
+
 export function text(parent: JsonObject, name: string, up: Location, form?: Form): string {
   const value = parent[name];
   if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
@@ -85,9 +87,6 @@ export function count(parent: JsonObject, name: string, up: Location): number {
   if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
   return value;
 }
-
-export const isCount = (value: Json | undefined): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
 export function hash(value: Json, at: Location): string {
   if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);

@@ -8,6 +8,9 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 
+/** `json`: the grammar alone (RFC 8259), for a text whose parts are judged later. */
+export type Profile = 'i-json' | 'json';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
@@ -67,14 +70,14 @@ export function plainEnd(bytes: Uint8Array, from: number): number {
 }
 
 /** Returns the offset of the quote that closes the string whose content begins or continues at `from`. */
-export function closingQuote(bytes: Uint8Array, from: number): number {
+export function closingQuote(bytes: Uint8Array, from: number, profile: Profile = 'i-json'): number {
   let at = from;
   for (;;) {
     at = plainEnd(bytes, at);
     const byte = byteAt(bytes, at);
     if (byte === QUOTE) return at;
     if (byte !== BACKSLASH) unexpected(bytes, at, `'"' or an escape`);
-    at = afterEscape(bytes, at);
+    at = afterEscape(bytes, at, profile);
   }
 }
 
@@ -83,11 +86,12 @@ const isSimpleEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte > 0 && '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-function afterEscape(bytes: Uint8Array, at: number): number {
+function afterEscape(bytes: Uint8Array, at: number, profile: Profile): number {
   const kind = byteAt(bytes, at + 1);
   if (isSimpleEscape[kind] === 1) return at + 2;
   if (kind !== LETTER_U) unexpected(bytes, at + 1, 'one of "\\/bfnrtu');
   const unit = hexUnit(bytes, at + 2);
+  if (profile === 'json') return at + 6;
   if (unit === 0) malformed(at, 'text without U+0000', 'an escaped one');
   if (unit < 0xd800 || unit > 0xdfff) return at + 6;
   const escapeFollows = byteAt(bytes, at + 6) === BACKSLASH && byteAt(bytes, at + 7) === LETTER_U;
@@ -118,12 +122,12 @@ export const stringBetween = (bytes: Uint8Array, start: number, end: number): st
   JSON.parse(textBetween(bytes, start, end + 1)) as string; // the text of one JSON string
 
 /** Returns the end of `true`, `false`, `null` or a number. */
-export function afterScalar(bytes: Uint8Array, at: number): number {
+export function afterScalar(bytes: Uint8Array, at: number, profile: Profile = 'i-json'): number {
   const first = byteAt(bytes, at);
   if (first === 0x74) return afterWord(bytes, at, 'true');
   if (first === 0x66) return afterWord(bytes, at, 'false');
   if (first === 0x6e) return afterWord(bytes, at, 'null');
-  return afterNumber(bytes, at);
+  return afterNumber(bytes, at, profile);
 }
 
 function afterWord(bytes: Uint8Array, start: number, word: string): number {
@@ -136,7 +140,7 @@ function afterWord(bytes: Uint8Array, start: number, word: string): number {
 /** Without an exponent, 15 characters have at most 15 digits, which a double holds unchanged. */
 const safeChars = 15;
 
-function afterNumber(bytes: Uint8Array, start: number): number {
+function afterNumber(bytes: Uint8Array, start: number, profile: Profile): number {
   let at = byteAt(bytes, start) === MINUS ? start + 1 : start;
   const isSigned = at > start;
   if (byteAt(bytes, at) === ZERO) at++;
@@ -147,7 +151,7 @@ function afterNumber(bytes: Uint8Array, start: number): number {
     const sign = byteAt(bytes, at + 1);
     at = afterDigits(bytes, sign === PLUS || sign === MINUS ? at + 2 : at + 1, 'a digit');
   }
-  if (hasExponent || at - start > safeChars) assertExact(bytes, start, at);
+  if (profile === 'i-json' && (hasExponent || at - start > safeChars)) assertExact(bytes, start, at);
   return at;
 }
 

@@ -4,7 +4,7 @@
  * consecutive leaves the proof is hardly longer than a single path. Proven by `test/core/merkle/list-root.test.ts`.
  */
 import { ListRoot, parent } from './list-root.ts';
-import { hashBytes } from './tree.ts';
+import { hashBytes, isHash } from './tree.ts';
 
 /**
  * Returns the shared path of leaves at ascending `indexes` in the tree of `size` leaves. `pathOf` returns the inclusion
@@ -74,8 +74,6 @@ function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to 
 /** Returns a hash in the form that `parent` takes; an empty text for an invalid hash. */
 const byteText = (hash: Uint8Array | undefined): string =>
   isHash(hash) ? Buffer.from(hash.buffer, hash.byteOffset, hashBytes).toString('latin1') : '';
-
-const isHash = (hash: Uint8Array | undefined): hash is Uint8Array => hash?.length === hashBytes;
 
 /** Leaves [start, end) of the tree; their indexes are at positions [from, to) of the index list. */
 interface Range {

@@ -7,6 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import { sha256 } from '../hash.ts';
+import { isCount } from '../count.ts';
 
 export const hashBytes = 32;
 
@@ -267,9 +268,8 @@ function isSubtree(start: unknown, end: unknown): boolean {
 const isOdd = (count: number): boolean => count % 2 === 1;
 const half = (count: number): number => Math.floor(count / 2);
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-
-const isHash = (value: unknown): value is Uint8Array =>
+/** Whether a value is a hash of 32 bytes. */
+export const isHash = (value: unknown): value is Uint8Array =>
   value instanceof Uint8Array && value.length === hashBytes;
 
 const isEqual = (left: unknown, right: unknown): boolean =>

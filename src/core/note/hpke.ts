@@ -2,6 +2,7 @@
  * Hybrid public key encryption with a shared secret that authenticates the sender: HPKE (RFC 9180), mode_psk, one message
  * for each encapsulated key, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM. What is sealed can be opened by the
  * holder of the private key alone, and was sealed by somebody who has the shared secret.
+ * Node has no HPKE. The package `@hpke/core` is asynchronous throughout, which all of enrolment would have to become.
  * Proven by `test/core/note/hpke.test.ts` (RFC 9180 A.1.2).
  */
 import {

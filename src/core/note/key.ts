@@ -4,7 +4,6 @@
  * Proven by `test/core/note/signed.test.ts`.
  */
 import type { KeyObject } from 'node:crypto';
-import { GovError } from '../../contract/problems.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { cosignatureMessage, cosignedMessage, splitTimestamp, withTimestamp } from './cosignature.ts';
 import { sha256 } from '../hash.ts';
@@ -17,6 +16,9 @@ import {
   signBytes,
   verifyBytes,
 } from './signature.ts';
+import { malformedAs } from './malformed.ts';
+
+const malformed = malformedAs('verifier key');
 
 /** `ed25519` signs the text of any note; the others sign checkpoints with a time, for logs and witnesses. */
 export type KeyAlgorithm = 'ed25519' | 'ed25519-cosignature' | 'ml-dsa-44';
@@ -166,11 +168,4 @@ function verifierOf(name: string, algorithm: KeyAlgorithm, key: KeyObject): Veri
 
 function keyIdOf(name: string, key: Uint8Array): number {
   return sha256(Buffer.concat([Buffer.from(`${name}\n`), key])).readUInt32BE();
-}
-
-function malformed(expected: string, got: string): GovError {
-  return new GovError(
-    'VALIDATION_ERROR',
-    `verifier key: expected ${expected}, got ${JSON.stringify(got.slice(0, 64))}`,
-  );
 }

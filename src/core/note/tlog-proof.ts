@@ -3,9 +3,11 @@
  * One text has the index, the inclusion proof and the signed checkpoint. Proven by `test/core/note/tlog-proof.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { hashBytes } from '../merkle/tree.ts';
+import { malformedAs } from './malformed.ts';
+
+const malformed = malformedAs('tlog-proof');
 
 export interface TlogProof {
   readonly index: number;
@@ -63,9 +65,4 @@ function decode(text = ''): Buffer {
   const bytes = decodeBase64(text);
   if (bytes === null) throw malformed('canonical base64', text);
   return bytes;
-}
-
-function malformed(expected: string, got: string): GovError {
-  const shown = JSON.stringify(got.slice(0, limits.echoChars));
-  return new GovError('VALIDATION_ERROR', `tlog-proof: expected ${expected}, got ${shown}`);
 }

@@ -2,9 +2,11 @@
  * The text of a C2SP tlog-checkpoint, which a log signs: origin, size and root on three lines, then opaque
  * extension lines. Proven by `test/core/note/checkpoint.test.ts`.
  */
-import { GovError } from '../../contract/problems.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { emptyRoot, hashBytes } from '../merkle/tree.ts';
+import { malformedAs } from './malformed.ts';
+
+const malformed = malformedAs('checkpoint');
 
 export interface Checkpoint {
   /** Identity of the log, one non-empty line. */
@@ -41,11 +43,4 @@ export function parseCheckpoint(text: string): Checkpoint {
   if (root?.length !== hashBytes) throw malformed('a root of 32 bytes in base64', rootText);
   if (size === 0 && !root.equals(emptyRoot)) throw malformed('the empty root at size 0', rootText);
   return { origin, size, root, extensions };
-}
-
-function malformed(expected: string, got: string): GovError {
-  return new GovError(
-    'VALIDATION_ERROR',
-    `checkpoint: expected ${expected}, got ${JSON.stringify(got.slice(0, 64))}`,
-  );
 }

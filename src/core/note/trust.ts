@@ -5,6 +5,9 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseVerifierKey, type VerifierKey } from './key.ts';
+import { malformedAs } from './malformed.ts';
+
+const malformed = malformedAs('trust');
 
 export interface Trust {
   /** Origin of the log, and the name of its keys. */
@@ -150,11 +153,4 @@ function readQuorum(name: string, draft: Draft): Quorum {
 function checkNewName(name: string, draft: Draft): void {
   if (name === '' || name === 'none') throw malformed('a name other than none', name);
   if (draft.witnesses.has(name) || draft.groups.has(name)) throw malformed('an unused name', name);
-}
-
-function malformed(expected: string, got: string): GovError {
-  return new GovError(
-    'VALIDATION_ERROR',
-    `trust: expected ${expected}, got ${JSON.stringify(got.slice(0, limits.echoChars))}`,
-  );
 }

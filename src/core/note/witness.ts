@@ -10,6 +10,9 @@ import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { type Checkpoint, parseCheckpoint } from './tree-head.ts';
 import { hashBytes, verifyConsistency } from '../merkle/tree.ts';
 import { NoteError, openNote, splitNote, type VerifierKey } from './signed.ts';
+import { malformedAs } from './malformed.ts';
+
+const malformed = malformedAs('add-checkpoint');
 
 /** Media type of a 409 response with the size of the newest cosigned checkpoint. */
 export const sizeType = 'text/x.tlog.size';
@@ -151,9 +154,3 @@ function textOf(body: Uint8Array): string {
     throw malformed('UTF-8', 'other bytes');
   }
 }
-
-const malformed = (expected: string, got: string): GovError =>
-  new GovError(
-    'VALIDATION_ERROR',
-    `add-checkpoint: expected ${expected}, got ${JSON.stringify(got.slice(0, limits.echoChars))}`,
-  );

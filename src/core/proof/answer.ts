@@ -19,7 +19,7 @@ import { GovError } from '../../contract/problems.ts';
 import { isListed, openEntry, readEntry, type MapEntry } from '../completeness/entry.ts';
 import type { ListValue } from '../completeness/map.ts';
 import { keyText, placeItem, readMapped } from '../completeness/map-function.ts';
-import { canonicalText, parseSpelledJson, type Json, type JsonObject } from '../json/parse.ts';
+import { canonicalText, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 import { count, hash, list, object, refuse, text, type Location, type Shape } from '../json/shape.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
@@ -212,7 +212,7 @@ function readAnswer(bytes: Uint8Array): Answer {
     const detail = `expected an answer of at most ${limits.answerBytes} bytes, got ${bytes.length}`;
     throw new GovError('PAYLOAD_TOO_LARGE', detail);
   }
-  const answer = object(parseSpelledJson(bytes, bounds), root, answerShape);
+  const answer = object(parseJson(bytes, bounds), root, answerShape);
   const { mediaType, range } = answer;
   if (mediaType !== answerMediaType) refuse({ up: root, name: 'mediaType' }, answerMediaType, mediaType);
   const at: Location = { up: root, name: 'question' };

@@ -6,6 +6,7 @@
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { answersOf } from './answers.ts';
 import { readProof } from './read-bundle.ts';
 import { canonicalize, canonicalText, type Json } from '../json/parse.ts';
 import { layerOrder } from './layers.ts';
@@ -208,8 +209,10 @@ export function conclude(
   const failed = results.find(({ result }) => result === 'failed');
   const needed = kept ? own : [...own, ...anchors];
   const verified = failed === undefined && needed.every((id) => checks.passed(id));
+  const intact = needed.every((id) => id === 'layers_satisfied' || checks.passed(id));
   return {
     verified,
+    ...answersOf({ checks: results, layers }, { anchored: intact, statements: examined.statements }),
     code: failed?.code ?? null,
     proofId: proof?.proofId ?? null,
     runId: proof?.runId ?? null,

@@ -20,13 +20,12 @@ import { readEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { nodeIdPattern } from '../event/links.ts';
 import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
-import { type Json, type JsonBounds, parseSpelledJson } from '../json/parse.ts';
+import { type Json, type JsonBounds, parseJson } from '../json/parse.ts';
 import {
   anyObject,
   count,
   hash,
   hashForm,
-  isCount,
   list,
   object,
   plainText,
@@ -37,6 +36,7 @@ import {
   type Location,
   type Shape,
 } from '../json/shape.ts';
+import { isCount } from '../count.ts';
 
 const bounds: JsonBounds = {
   depth: limits.jsonDepth,
@@ -87,7 +87,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
     );
   }
   const root: Location = null;
-  const bundle = object(parseSpelledJson(bytes, bounds), root, bundleShape);
+  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
   const { events, eventsInclusion, erasures, graph, completeness, dsse } = bundle;
   const mediaType = completeness === undefined ? bundleMediaType : completeBundleMediaType;
   if (bundle['mediaType'] !== mediaType) {

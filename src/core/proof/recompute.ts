@@ -12,6 +12,7 @@ import { checkDerivation, checkGraph } from './check-graph.ts';
 import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from '../json/parse.ts';
 import { causalConsistency } from './layers.ts';
+import { eventIndex } from '../id.ts';
 import { verifyInclusion } from '../merkle/tree.ts';
 import { readRunEvent, type RunEvent } from '../event/run-entry.ts';
 import { RunIndex } from '../event/run-index.ts';
@@ -98,12 +99,20 @@ function checkEvents(enclosure: Enclosure, events: readonly RunEvent[]): Integri
     if (clear === null || clear.runId !== evidence.runId)
       return fail(`leaf ${index} is not an event of the run`);
     if (index <= before) return fail(`leaf ${index} is out of order`);
+    // without a path, nothing else says which leaf it is
+    if (eventIndex(clear.eventId) !== index) return fail(`leaf ${index} has the id of another leaf's event`);
     before = index;
   }
   const all = events.length > 0 && events.length === evidence.runEvents;
   const facts = all ? integrityOf(events, evidence) : null;
   if (facts !== null && facts.run.runRoot !== evidence.runRoot) {
     return fail('the root of the events differs from the root of the run');
+  }
+  if (
+    facts !== null &&
+    (facts.run.firstIndex !== evidence.firstIndex || facts.run.lastIndex !== evidence.lastIndex)
+  ) {
+    return fail('the first or last leaf of the events differs from that of the run');
   }
   const { unplaced, wrong } = placement(enclosure, events);
   if (wrong !== null || (unplaced !== null && !(all && unplaced.count === events.length))) {

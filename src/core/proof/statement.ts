@@ -11,6 +11,7 @@ import { limits } from '../../contract/limits.ts';
 import { labelled, sha256Text } from '../hash.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import { strictObject } from '../event/run-entry.ts';
+import { isCount } from '../count.ts';
 import { isObject } from '../json/object.ts';
 
 /** The part of the evidence that is about the run. */
@@ -91,9 +92,6 @@ export function readStatement(text: string): Statement | null {
   if (verdict !== (checks.length === 0 ? 'not_run' : verdictOf(checks))) return null;
   return { layer, nonce, evidence, claims, checks, verdict };
 }
-
-const isCount = (value: Json | undefined): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0;
 
 function isEvidence(value: Json | undefined): value is JsonObject & Evidence {
   if (!isObject(value) || Object.keys(value).length !== 8) return false;

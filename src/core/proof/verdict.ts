@@ -106,7 +106,24 @@ export interface DigestCounts {
   readonly missing: number;
 }
 
-export interface ProofVerdict {
+/** `not_governed`: no policy was active. `not_checked`: the proof lacks the layer, or the layer could not be checked. */
+export type Compliance = 'yes' | 'no' | 'not_governed' | 'not_checked';
+
+/** The first place at which the run broke a policy. */
+export interface Violation {
+  /** The check of `policy_compliance` that failed. */
+  readonly check: string;
+  /** The leaf of the event. */
+  readonly index: number;
+}
+
+export interface Answers {
+  readonly authentic: boolean;
+  readonly compliant: Compliance;
+  readonly violation: Violation | null;
+}
+
+export interface ProofVerdict extends Answers {
   /** Nothing failed, every required layer passed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */

@@ -8,6 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import type { DriftSeverity } from '../../contract/replay-words.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { isObject } from '../json/object.ts';
+import { pointerToken } from '../json/pointer.ts';
 
 export interface FieldDifference {
   /** A JSON pointer; empty for the whole value. */
@@ -72,7 +73,7 @@ export class Differences {
     if (isObject(expected) && isObject(actual)) {
       const names = new Set([...Object.keys(expected), ...Object.keys(actual)]);
       for (const name of [...names].sort()) {
-        this.values(`${field}/${token(name)}`, own(expected, name), own(actual, name));
+        this.values(`${field}/${pointerToken(name)}`, own(expected, name), own(actual, name));
       }
     } else if (Array.isArray(expected) && Array.isArray(actual)) {
       const length = Math.max(expected.length, actual.length);
@@ -88,9 +89,6 @@ const own = (object: JsonObject, name: string): Json | undefined =>
 
 /** Spells a value as JSON, so that "1" and 1 differ, and no value is empty. */
 const spelled = (value: Json | undefined): string => (value === undefined ? '' : canonicalize(value));
-
-/** Returns a reference token of RFC 6901. */
-export const token = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** Cuts a text to so many characters; a cut text ends in an ellipsis and is well-formed. */
 export const cut = (text: string, chars: number = limits.echoChars): string =>

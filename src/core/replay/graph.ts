@@ -18,8 +18,9 @@ import type { GraphEdge } from '../../contract/graphs.ts';
 import { edgeKey } from '../graph/declaration.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import type { ReplayCollector } from './collector.ts';
-import { Differences, type Severities, token } from './fields.ts';
+import { Differences, type Severities } from './fields.ts';
 import { match, type StepOutcome, type StepSource } from './steps.ts';
+import { pointerToken } from '../json/pointer.ts';
 
 /** A declared node. Ids and types match the contract; each node and edge occurs once. */
 export interface ExpectedNode {
@@ -121,7 +122,7 @@ export class GraphComparison {
     for (const [name, value] of Object.entries(declared.data ?? {})) {
       const derived: Json | undefined = Object.hasOwn(data, name) ? data[name] : undefined;
       if (derived === undefined) this.notDerivedMembers++;
-      members.values(`/data/${token(name)}`, value, derived);
+      members.values(`/data/${pointerToken(name)}`, value, derived);
     }
     const count = types.count + members.count;
     if (count === 0) return match;

@@ -10,7 +10,8 @@ import type { StepStatus } from '../../contract/replay-words.ts';
 import type { RiskVerdict } from '../risk/router.ts';
 import type { Json } from '../json/parse.ts';
 import { restriction } from '../policy/evaluate/decision.ts';
-import { cut, Differences, token } from './fields.ts';
+import { cut, Differences } from './fields.ts';
+import { pointerToken } from '../json/pointer.ts';
 
 /** The recorded event of a step. */
 export interface StepSource {
@@ -180,7 +181,7 @@ function comparePolicy(
 ): number {
   const was = before?.reference;
   const is = after?.reference;
-  const field = (member: string): string => `/policies/${token(id)}/${member}`;
+  const field = (member: string): string => `/policies/${pointerToken(id)}/${member}`;
   if (was !== undefined && was.version === is?.version && was.policyHash !== is.policyHash) {
     differences.add(field('policyHash'), was.policyHash, is.policyHash);
   }

@@ -9,6 +9,7 @@ import { GovError, type FieldError } from '../../contract/problems.ts';
 import type { RiskAction, RiskMode } from '../../contract/risk-words.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/parse.ts';
+import { pointerToken } from '../json/pointer.ts';
 
 /** Version of the rules in `score.ts` and `router.ts`; a change that scores equal inputs differently needs a new one. */
 export const riskAlgorithm = 'gov.risk/1';
@@ -94,7 +95,7 @@ export const defaultConfigHash = riskRouter(defaultRiskConfig).configHash;
 export function checkRiskConfig({ signals = {} }: RiskSettings): void {
   const errors: FieldError[] = [];
   for (const [name, { min = 0, max = 1 }] of Object.entries(signals)) {
-    const shown = name.slice(0, limits.signalChars).replaceAll('~', '~0').replaceAll('/', '~1');
+    const shown = pointerToken(name.slice(0, limits.signalChars));
     const fault = (code: string, detail: string): void => {
       errors.push({ pointer: `/signals/${shown}`, in: 'body', code, detail });
     };

@@ -9,7 +9,8 @@ import { createServer } from 'node:net';
 import { GovNetworkError } from '../../client/errors.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Address } from '../process/layers.ts';
-import { artifactBytes, bytesText } from '../exports/artifact-bytes.ts';
+import { bytesText } from '../../core/byte-size.ts';
+import { artifactBytes } from '../exports/artifact-bytes.ts';
 import { hasSpace } from '../process/probe.ts';
 
 interface Check {

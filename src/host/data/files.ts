@@ -80,7 +80,10 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
     throw new GovError('CONFLICT', `expected ${path} to be absent or an empty directory, got something else`);
   }
   if (found !== undefined && readdirSync(path).length > 0) {
-    throw new GovError('CONFLICT', `expected ${path} to be absent or empty, but it contains other files`);
+    throw new GovError(
+      'CONFLICT',
+      `expected ${path} to be absent or empty, but it contains other files; choose another folder`,
+    );
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(`${path}.init-`); // mode 0700

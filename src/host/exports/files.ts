@@ -15,6 +15,7 @@ import {
   type ArtifactWriter,
   type ByteRange,
 } from '../../service/exports/artifacts.ts';
+import { isOutOfFiles, problemOf } from '../../store/file/faults.ts';
 import { syncDirectory } from '../data/files.ts';
 
 export function fileArtifacts(directory: string, randomBytes: (size: number) => Uint8Array): Artifacts {
@@ -119,7 +120,7 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Follows no link and does not block on a pipe, because an attacker may write into the folder. */
 const openOwn = (of: ArtifactOf, path: string): Promise<FileHandle> =>
   open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
-    throw artifactLost(of, cause);
+    throw isOutOfFiles(cause) ? problemOf('files', cause) : artifactLost(of, cause);
   });
 
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -130,6 +131,7 @@ async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
     return await work();
   } catch (cause) {
     if (cause instanceof GovError) throw cause;
+    if (isOutOfFiles(cause)) throw problemOf('files', cause);
     const isFull = fullCodes.has((cause as NodeJS.ErrnoException).code);
     const detail = isFull
       ? 'the disk has no room for the artifact; free space, then create the export again'

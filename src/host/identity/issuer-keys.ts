@@ -1,7 +1,8 @@
 /**
  * The signing keys of an identity provider (RFC 7517). They come only from the provider: its discovery document
  * (OpenID Connect Discovery 1.0 §4) names their URL. The service caches the keys, and reads them again after a
- * time and for an unknown key. The provider can therefore change keys while the service runs. Proven by
+ * time and for an unknown key. The provider can therefore change keys while the service runs. Known keys stay
+ * valid for an hour while the provider is down, which `createRemoteJWKSet` of jose does not offer. Proven by
  * `test/host/identity/issuer-keys.test.ts`.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';

@@ -23,7 +23,8 @@ import { Tail } from '../../service/events/tail.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
-import { now, randomBytes } from './clock.ts';
+import { clockJumpMs, now, randomBytes } from './clock.ts';
+import { createClockWatch, type ClockWatch } from './clock-watch.ts';
 import { defaultExportsMost } from '../exports/config.ts';
 import type { HostKeys } from '../data/keys.ts';
 import { limits } from '../../contract/limits.ts';
@@ -39,6 +40,8 @@ export interface Engine {
   readonly probe: () => Promise<readonly string[]>;
   /** Why writing stopped permanently, or null. The process then drains and ends. */
   readonly faulted: () => string | null;
+  /** Finds a dead disk while nothing is written; `faulted` then says so. Returns a function that stops it. */
+  readonly watch?: () => () => void;
 }
 
 export interface Parts {
@@ -67,6 +70,7 @@ export interface Assembled {
   readonly engine: Engine;
   readonly services: Services;
   readonly jobs: JobWorker;
+  readonly clock: ClockWatch;
 }
 
 export function assemble(parts: Parts): Assembled {
@@ -112,7 +116,7 @@ export function assemble(parts: Parts): Assembled {
     ...(witnesses === undefined ? {} : { witnesses }),
     verifierKeys,
     probe,
-    ...(degraded === undefined ? {} : { degraded }),
+    degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
     ...(planeConfig === undefined ? {} : { planeConfig }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),
@@ -126,5 +130,6 @@ export function assemble(parts: Parts): Assembled {
   };
   const jobs = new JobWorker(services);
   const recordRefusal = refusalRecorder(services);
-  return { engine, services, jobs };
+  const clock = createClockWatch(() => services, clockJumpMs);
+  return { engine, services, jobs, clock };
 }

@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cpuUsage } from 'node:process';
+import { limits } from '../../contract/limits.ts';
 import { secondsBuckets, type OperationStats } from '../../http/answer/stats.ts';
 import type { Counts } from '../../service/dependencies.ts';
 import type { Store } from '../../store/port/store.ts';
@@ -39,6 +40,7 @@ export async function serveMetrics(address: Address, source: MetricsSource): Pro
     );
   });
   server.requestTimeout = 5000;
+  server.maxConnections = limits.metricsConnections;
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;

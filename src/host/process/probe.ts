@@ -5,7 +5,8 @@
  */
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { artifactBytes, bytesText } from '../exports/artifact-bytes.ts';
+import { bytesText } from '../../core/byte-size.ts';
+import { artifactBytes } from '../exports/artifact-bytes.ts';
 
 const lastsMs = 1000;
 /** How long a database may take. */
@@ -49,16 +50,57 @@ function remembered(
   };
 }
 
+const lookEveryMs = 15_000;
+/** Errors that say nothing about the disk: there is no room, no free descriptor, or no permission for the probe. */
+const notTheDisk: ReadonlySet<unknown> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EACCES',
+  'EPERM',
+]);
+
+/**
+ * Writes the probe every 15 seconds, since a plane that records nothing does not notice that its disk died. Calls `died`
+ * once, after two failed writes in a row. Returns a function that stops it.
+ */
+export function watchDisk(dataDir: string, died: (reason: string) => void): () => void {
+  let failures = 0;
+  let timer: NodeJS.Timeout;
+  let isStopped = false;
+  const wait = (): void => {
+    timer = setTimeout(() => void look(), lookEveryMs).unref();
+  };
+  const look = async (): Promise<void> => {
+    const code = await write(dataDir);
+    if (isStopped) return;
+    failures = code === null || notTheDisk.has(code) ? 0 : failures + 1;
+    if (failures < 2) wait();
+    else died(`the disk of ${dataDir} takes no writes (${code})`);
+  };
+  wait();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
 async function probe(dataDir: string): Promise<readonly string[]> {
-  const [written, space] = await Promise.all([writes(dataDir), hasSpace(dataDir)]);
-  return [...(written ? [] : ['write_probe_failed']), ...(space ? [] : [lowDisk(artifactBytes(dataDir))])];
+  const [code, space] = await Promise.all([write(dataDir), hasSpace(dataDir)]);
+  return [
+    ...(code === null ? [] : ['write_probe_failed']),
+    ...(space ? [] : [lowDisk(artifactBytes(dataDir))]),
+  ];
 }
 
 /** Names the size of exports, because an operator can create them again. */
 const lowDisk = (bytes: number): string =>
   bytes === 0 ? 'disk_space_low' : `disk_space_low: exports take ${bytesText(bytes)} of it`;
 
-async function writes(dataDir: string): Promise<boolean> {
+/** The system's error code, or null where the probe is durable. */
+async function write(dataDir: string): Promise<string | null> {
   try {
     const file = await open(join(dataDir, 'probe'), 'w', 0o600);
     try {
@@ -67,9 +109,9 @@ async function writes(dataDir: string): Promise<boolean> {
     } finally {
       await file.close();
     }
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
   }
 }
 

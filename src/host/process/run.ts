@@ -71,7 +71,7 @@ export interface Running {
 /** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   boundThreadsAlone();
-  const { services, engine, jobs } = assembled;
+  const { services, engine, jobs, clock } = assembled;
   const { log } = services;
   const tls = options.tls ?? null;
   const server = createServer({
@@ -95,13 +95,8 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
-    const sweepers = [
-      startSweeping(services),
-      startRetention(services, options.projectId),
-      startRemovingExports(services),
-      ...(services.hosting === null ? [] : [startExpiringChallenges(services)]),
-    ];
-    const stopSweeping = (): void => sweepers.forEach((end) => end());
+    await clock.start(options.projectId);
+    const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
@@ -193,7 +188,20 @@ function announce(runFile: string | null, facts: Readonly<Record<string, string 
   replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...facts, startedAt, version })}\n`);
 }
 
-/** Stops in this order, so that all accepted work is finished and stored. */
+/** What goes on by itself while the process serves. Returns a function that stops it. */
+function startSweepers({ services, engine, clock }: Assembled, projectId: string | null): () => void {
+  const ends = [
+    startSweeping(services),
+    startRetention(services, projectId),
+    startRemovingExports(services),
+    ...(services.hosting === null ? [] : [startExpiringChallenges(services)]),
+    ...(engine.watch === undefined ? [] : [engine.watch()]),
+    () => clock.stop(),
+  ];
+  return () => ends.forEach((end) => end());
+}
+
+/** Stops in this order, so that all accepted work is finished and stored. A step that fails does not stop the later ones. */
 async function stop(
   running: Assembled & {
     server: HttpServer;
@@ -206,22 +214,31 @@ async function stop(
   },
 ): Promise<void> {
   const { server, metrics, runFile, services, engine, jobs } = running;
-  if (runFile !== null) rmSync(runFile, { force: true });
+  const failures: unknown[] = [];
+  const step = async (work: () => unknown): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      failures.push(error); // on a dead disk nearly every step fails
+    }
+  };
+  await step(() => runFile !== null && rmSync(runFile, { force: true }));
   running.stopSweeping();
-  const backgroundStopped = running.background?.stop();
-  const jobsStopped = jobs.stop();
-  await server.close();
-  services.indexer.stop();
-  await engine.work.close();
-  await engine.exports.work.close();
+  const backgroundStopped = step(() => running.background?.stop());
+  const jobsStopped = step(() => jobs.stop());
+  await step(() => server.close());
+  await step(() => services.indexer.stop());
+  await step(() => engine.work.close());
+  await step(() => engine.exports.work.close());
   await jobsStopped;
   await backgroundStopped;
-  await services.checkpoints.signGrown();
-  await services.checkpoints.stop();
-  await running.stopReporting?.();
-  await metrics?.close();
-  await engine.store.close();
-  await running.beside?.close();
+  await step(() => services.checkpoints.signGrown());
+  await step(() => services.checkpoints.stop());
+  await step(() => running.stopReporting?.());
+  await step(() => metrics?.close());
+  await step(() => engine.store.close());
+  await step(() => running.beside?.close());
+  if (failures.length > 0) throw failures[0];
   services.log.info({}, 'stopped');
 }
 

@@ -3,16 +3,15 @@
  */
 import type { Log } from '../../service/call/log.ts';
 import { openStore } from '../../store/sqlite/store.ts';
-import { storeFiles } from '../../store/file/paths.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
-import { refuseReadOnly } from '../../store/file/paths.ts';
+import { storeFiles } from '../../store/file/paths.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
 import { artifactFolder } from '../exports/artifact-bytes.ts';
 import { fileArtifacts } from '../exports/files.ts';
 import type { Variables } from './layers.ts';
 import { readMasterKey } from '../data/master-key.ts';
-import { createProbe } from './probe.ts';
+import { createProbe, watchDisk } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
 import { background, ThreadWork } from './thread-work.ts';
 
@@ -34,8 +33,6 @@ export function sqliteEngine(
 ): Engine {
   let fault: string | null = null;
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
-  refuseReadOnly(dataDir); // a reader of the store also writes files beside it
-  refuseOtherMasterKeyOf(dataDir, masterKey);
   if (rebuildHeads) {
     log.warn({}, 'heads.db is rebuilt from the database: this start cannot detect an older copy of both');
   }
@@ -47,6 +44,7 @@ export function sqliteEngine(
     thread: true,
     clock: { now },
     randomBytes,
+    beforeOpen: () => refuseOtherMasterKeyOf(dataDir, masterKey),
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
   });
@@ -58,5 +56,6 @@ export function sqliteEngine(
   const files = fileArtifacts(artifactFolder(dataDir), randomBytes);
   const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
   const exports = { artifacts, work: building };
-  return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault };
+  const watch = () => watchDisk(dataDir, (reason) => (fault ??= reason));
+  return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault, watch };
 }

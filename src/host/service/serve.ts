@@ -4,6 +4,7 @@
  * per project. Proven by `test/host/service/serve.test.ts`.
  */
 import { join, resolve } from 'node:path';
+import { limits } from '../../contract/limits.ts';
 import { table, type OperationId } from '../../contract/table.ts';
 import type { ServerOptions } from '../../http/server.ts';
 import { basePaths } from '../../http/route.ts';
@@ -16,6 +17,7 @@ import { createHosting, refuseOtherKeys } from '../process/hosting.ts';
 import { readKeys } from '../data/keys.ts';
 import { parseAddress, type Variables } from '../process/layers.ts';
 import { createLog } from '../process/log.ts';
+import { connectionsThatFit } from '../process/open-files.ts';
 import { run, type Running, type RunOptions } from '../process/run.ts';
 import { openTls } from '../process/tls.ts';
 import { openWitnesses } from '../witness/config.ts';
@@ -54,6 +56,9 @@ export async function openService(
   const startedAt = performance.now();
   const config = readServiceConfig(resolve(options.dataDir), options, options.env ?? process.env);
   const log = options.log ?? createLog(config.logLevel);
+  const mostOpen = connectionsThatFit(limits.connections, {
+    own: limits.ownOpenFiles + config.connections,
+  });
   const keys = readKeys(config.dataDir);
   const devIssuer = await startDevIssuer(config, options.devIssuer, log);
   const issuer = devIssuer?.issuer ?? config.issuer;
@@ -88,7 +93,14 @@ export async function openService(
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };
-    const serving = { ...servingOf(config, options), ...beside, ...background, tls, env, startedAt };
+    const serving = {
+      ...servingOf(config, { ...options, mostOpen }),
+      ...beside,
+      ...background,
+      tls,
+      env,
+      startedAt,
+    };
     return { assembled, serving };
   } catch (error) {
     await devIssuer?.close();
@@ -113,13 +125,17 @@ async function startDevIssuer(
   return start({ ...at, serviceListen: listen, now, randomBytes, log });
 }
 
-function servingOf(config: ServiceConfig, options: ServiceOptions): Omit<RunOptions, 'startedAt'> {
+function servingOf(
+  config: ServiceConfig,
+  options: ServiceOptions & { readonly mostOpen: number },
+): Omit<RunOptions, 'startedAt'> {
   const { dataDir, listen, metricsListen, problemBase, publicUrl, memoryMiB, database } = config;
   return {
     listen,
     metricsListen,
     http: {
       operations,
+      connections: options.mostOpen,
       ...(problemBase === null ? {} : { problemBase }),
       ...(publicUrl === null ? {} : { publicOrigin: publicUrl }),
       rates: config.rates,

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseWitnessRequest, sizeType } from '../../core/note/witness.ts';
+import { connectionsThatFit } from '../process/open-files.ts';
 import type { Log } from '../../service/call/log.ts';
 import { troubleOf } from '../../store/file/faults.ts';
 import type { Address } from '../process/layers.ts';
@@ -44,7 +45,7 @@ export async function listenAsWitness(address: Address, options: Options): Promi
   server.headersTimeout = limits.headersTimeoutSeconds * 1000;
   server.requestTimeout = limits.requestTimeoutSeconds * 1000;
   server.keepAliveTimeout = limits.keepAliveSeconds * 1000;
-  server.maxConnections = limits.witnessConnections;
+  server.maxConnections = connectionsThatFit(limits.witnessConnections);
   await listen(server, address);
   const { port } = server.address() as AddressInfo; // it listens at a host and port
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { fieldError } from '../../service/call/schema.ts';
+import { problemMediaType } from '../answer/problem.ts';
 
 const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
@@ -34,12 +35,17 @@ export function checkEnvelope(request: IncomingMessage, url = request.url ?? '')
   if (!isPlainlyFramed(request)) {
     throw headerFault('transfer-encoding', 'expected Transfer-Encoding: chunked, or none');
   }
+}
+
+/** VALIDATION_ERROR unless a request names one host (RFC 9112 section 3.2), else null. HTTP/1.0 may name none. */
+export function hostFault({ rawHeaders, httpVersion }: IncomingMessage): GovError | null {
   let hosts = 0;
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at] ?? '';
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts > 1) throw headerFault('host', `expected one Host header, got ${hosts}`);
+  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null;
+  return headerFault('host', `expected one Host header, got ${hosts === 0 ? 'none' : hosts}`);
 }
 
 const headerFault = (name: string, detail: string): GovError =>
@@ -58,14 +64,23 @@ export function checkMediaType({ headers }: IncomingMessage): void {
   throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: application/json (UTF-8)');
 }
 
-/** NOT_ACCEPTABLE where the Accept header excludes the media type of the operation. */
+/**
+ * NOT_ACCEPTABLE where the Accept header excludes the media type of the operation (RFC 9110 section 12.5.1): the most
+ * specific range decides. An empty header, and one that lists only problems, says nothing about other answers.
+ */
 export function checkAccept(accept: string | undefined, mediaType: string): void {
   if (accept === undefined || accept === '*/*' || accept === mediaType) return;
+  const ranges = accept
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
+    .filter(([name]) => name !== '' && name !== problemMediaType);
+  if (ranges.length === 0) return;
   const [type = ''] = mediaType.split('/');
-  const accepted = accept.split(',').some((range) => {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const refused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-    return !refused && (name === '*/*' || name === `${type}/*` || name === mediaType);
-  });
-  if (!accepted) throw new GovError('NOT_ACCEPTABLE', `expected Accept to allow ${mediaType}`);
+  for (const wanted of [mediaType, `${type}/*`, '*/*']) {
+    const [first, ...others] = ranges.filter(([name]) => name === wanted);
+    if (first === undefined) continue;
+    if ([first, ...others].some((range) => !range.some((part) => /^q=0(?:\.0*)?$/.test(part)))) return;
+    break;
+  }
+  throw new GovError('NOT_ACCEPTABLE', `expected Accept to allow ${mediaType}`);
 }

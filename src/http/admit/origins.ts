@@ -37,6 +37,7 @@ const answerHeaders = [
   'repr-digest',
   'retry-after',
   'sunset',
+  'traceparent',
   'www-authenticate',
   'x-request-id',
 ].join(', ');

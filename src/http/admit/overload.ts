@@ -1,6 +1,7 @@
 /**
  * Sheds load (contract D10): 503 OVERLOADED while the event loop lags more than a second, the write queue is
- * full, or memory is over its limit. Health operations still answer. Proven by
+ * full, or memory is over its limit. Health operations still answer. `@fastify/under-pressure` measures the same way,
+ * and would need as much code around it for the write queue, health operations and our errors. Proven by
  * `test/http/admit/overload.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -29,7 +30,11 @@ export class Overload {
     const now = performance.now();
     this.#delayMs = Math.max(0, now - this.#dueAt);
     this.#dueAt = now + everyMs;
-    this.#rssBytes = process.memoryUsage.rss();
+    try {
+      this.#rssBytes = process.memoryUsage.rss();
+    } catch {
+      // it reads a file, and no descriptor is free; the last figure stands until the next look
+    }
   }
 
   /** The limit that is exceeded now, or null. Costs nothing. */

@@ -13,6 +13,11 @@ let count = 0;
 export function requestId(request: IncomingMessage): string {
   const sent = request.headers['x-request-id'];
   if (typeof sent === 'string' && accepted.test(sent)) return sent;
+  return newRequestId();
+}
+
+/** An id of ours. */
+export function newRequestId(): string {
   count += 1;
   return `req-${start}-${count.toString(36)}`;
 }

@@ -4,6 +4,7 @@
  */
 import { problemHelp } from '../../contract/problem-help.ts';
 import { problems, problemSlug, type ProblemCode } from '../../contract/problems.ts';
+import type { OperationId } from '../../contract/table.ts';
 import { jsonMediaType, type Written } from './write.ts';
 
 const pageHeaders = {
@@ -12,18 +13,25 @@ const pageHeaders = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-let openapi: Promise<string> | undefined;
+/** By the operations of a server. */
+const documents = new WeakMap<readonly OperationId[], Promise<string>>();
 
 /**
- * The page of a problem, or the OpenAPI document where `slug` is undefined. Null for an unknown slug. An
+ * The page of a problem, or the OpenAPI document of these operations where `slug` is undefined. Null for an unknown slug. An
  * attacker controls the slug.
  */
-export async function renderPage(slug: string | undefined): Promise<Written | null> {
+export async function renderPage(
+  slug: string | undefined,
+  operations: readonly OperationId[],
+): Promise<Written | null> {
   if (slug === undefined) {
-    openapi ??= import('../../contract/openapi.ts').then(({ openapiDocument }) =>
-      JSON.stringify(openapiDocument()),
-    );
-    return { status: 200, body: await openapi, headers: { 'content-type': jsonMediaType } };
+    const document =
+      documents.get(operations) ??
+      import('../../contract/openapi.ts').then(({ openapiDocument }) =>
+        JSON.stringify(openapiDocument(operations)),
+      );
+    documents.set(operations, document);
+    return { status: 200, body: await document, headers: { 'content-type': jsonMediaType } };
   }
   const code = (Object.keys(problems) as ProblemCode[]).find((known) => problemSlug(known) === slug);
   if (code === undefined) return null;

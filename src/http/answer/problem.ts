@@ -49,6 +49,8 @@ function headersOf(error: GovError): Record<string, string> {
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
   else if (problems[error.code].status === 503) headers['retry-after'] = '5';
   if (error.code === 'METHOD_NOT_ALLOWED') headers['allow'] = String(error.extensions['allow']);
+  if (error.code === 'UPGRADE_REQUIRED')
+    Object.assign(headers, { upgrade: 'websocket', connection: 'Upgrade' });
   if (error.code === 'RANGE_NOT_SATISFIABLE')
     headers['content-range'] = `bytes */${String(error.extensions['size'])}`;
   const challenge = challengeOf(error);

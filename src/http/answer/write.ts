@@ -2,6 +2,7 @@
  * Writes answers to the socket, past Fastify's reply (`hijack`): each body is already text or bytes, and
  * headers are few. Proven by `test/http/transport.test.ts`.
  */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -76,6 +77,8 @@ export function writeHead(
     if (value !== undefined) flat.push(name, value);
   }
   const { req } = response;
+  const trace = traceOf(req.headers['traceparent']);
+  if (trace !== null) flat.push('traceparent', trace);
   // a kept connection would delay the server's shutdown until its next request
   const isEnding = server?.server.listening === false;
   if (isEnding || (!req.complete && isUnreasonable(req)) || !isPlainlyFramed(req)) {
@@ -84,6 +87,18 @@ export function writeHead(
   }
   response.writeHead(status, flat);
   return true;
+}
+
+const traceForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:-.*)?$/;
+const spanStart = randomBytes(4).toString('hex');
+let spans = 0;
+
+/** The caller's trace with a span of ours (W3C Trace Context); null for a request outside a valid trace. */
+function traceOf(sent: string | string[] | undefined): string | null {
+  const [, trace, flags] = typeof sent === 'string' ? (traceForm.exec(sent) ?? []) : [];
+  if (trace === undefined || flags === undefined) return null;
+  spans = (spans % 0xffffffff) + 1; // never the span of zeros, which is invalid
+  return `00-${trace}-${spanStart}${spans.toString(16).padStart(8, '0')}-${flags}`;
 }
 
 /**

@@ -1,13 +1,14 @@
 /**
  * Handlers of a project's API keys (contract B3-B8, M1-M8): create, list, change, rotate, revoke. The store
- * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks.
+ * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks, nor a longer
+ * life than its own.
  * Each change is in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
  */
 import type { ApiKeyRecord } from '../../contract/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { systemRun } from '../../core/event/record.ts';
-import { isRevoked, requireScopes } from '../../core/credential.ts';
+import { holds, isRevoked, requireScopes } from '../../core/credential.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
@@ -17,10 +18,11 @@ import { notFound } from '../call/answer.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
+import { requireEnd } from './bounds.ts';
 import { createKey } from './token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
-import { fieldError } from '../call/schema.ts';
+import { fieldError, refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { changesOf } from '../call/settings.ts';
 import { keyCreated } from '../system.ts';
@@ -32,15 +34,16 @@ export const apiKeys: Pick<
   Handlers,
   'createApiKey' | 'listApiKeys' | 'updateApiKey' | 'revokeApiKey' | 'rotateApiKey'
 > = {
-  async createApiKey({ body, caller, idempotency }, services) {
+  async createApiKey({ body, caller, basePath, idempotency }, services) {
     const { now, randomBytes } = services;
     const nowMs = now();
-    const { name, description = null, scopes = caller.scopes, expiresAt = null } = body;
+    const { name, description = null, scopes = caller.scopes, expiresAt } = body;
     requireScopes(caller.scopes, scopes);
-    const expiresMs = checkedExpiry(expiresAt, nowMs);
+    const expiresMs = expiresAt === undefined ? caller.expiresMs : checkedExpiry(expiresAt, nowMs);
+    requireEnd(caller, expiresMs);
     const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
     const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
-    const answer = createdAnswer(token, row, { caller, nowMs });
+    const answer = createdAnswer(token, row, { caller, nowMs, basePath });
     const stored = await appendFor(services, askedBy(caller, scopes), {
       projectId: row.projectId,
       leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
@@ -71,14 +74,26 @@ export const apiKeys: Pick<
     const { projectId } = caller.project;
     const updated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const before = await livingKey(services, caller, { keyId: params.keyId, nowMs });
-      const { expiresAt, ...set } = body;
-      const end = expiresAt === undefined ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) };
-      const after: ApiKeyRow = { ...before, ...set, ...end, updatedMs: nowMs };
+      // any use of the key changes lastUsedAt, also the one that asks here
+      const { name, description, scopes, expiresAt, lastUsedAt: _used, ...readOnly } = body;
+      const shown = keyBody(before, { caller, nowMs });
+      refuseReadOnly(readOnly, shown);
+      const isSameEnd = expiresAt === undefined || expiresAt === shown.expiresAt;
+      const after: ApiKeyRow = {
+        ...before,
+        ...(name === undefined ? {} : { name }),
+        ...(description === undefined ? {} : { description }),
+        ...(scopes === undefined ? {} : { scopes }),
+        ...(isSameEnd ? {} : { expiresMs: checkedExpiry(expiresAt, nowMs) }),
+        updatedMs: nowMs,
+      };
       requireScopes(caller.scopes, after.scopes);
+      if (after.expiresMs !== before.expiresMs || !isNarrower(after, before))
+        requireEnd(caller, after.expiresMs);
       const changes = changesOf(recorded(before), recorded(after));
       const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
       if (Object.keys(changes).length === 0) {
-        return { change: null, answer: { ...answer, body: keyBody(before, { caller, nowMs }) } };
+        return { change: null, answer: { ...answer, body: shown } };
       }
       const effect = { kind: 'changeApiKey', keyId: after.keyId, ...changeable(after), atMs: nowMs } as const;
       const event = keyUpdated(after, { nowMs, salt: services.salt, by: caller }, changes);
@@ -107,13 +122,14 @@ export const apiKeys: Pick<
     return { status: 204, body: null };
   },
 
-  async rotateApiKey({ params, query, caller, idempotency }, services) {
+  async rotateApiKey({ params, query, caller, basePath, idempotency }, services) {
     const { overlapSeconds = 0 } = query;
     const { projectId } = caller.project;
     const rotated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const old = await livingKey(services, caller, { keyId: params.keyId, nowMs });
       requireScopes(caller.scopes, old.scopes);
       refuseExpired(old, nowMs);
+      requireEnd(caller, old.expiresMs);
       const { token, row } = successor(old, { caller, nowMs, services });
       const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);
       // revokes the old key first, so that a project at its limit of keys can rotate one
@@ -122,7 +138,7 @@ export const apiKeys: Pick<
         { kind: 'saveApiKey', key: row },
       ];
       const event = keyRotated(row, { nowMs, salt: services.salt, by: caller }, untilMs);
-      const answer = createdAnswer(token, row, { caller, nowMs });
+      const answer = createdAnswer(token, row, { caller, nowMs, basePath });
       return {
         change: {
           leaves: [event],
@@ -157,6 +173,10 @@ async function livingKey(
   if (key === null || isRevoked(key, nowMs)) throw notFound('API key');
   return key;
 }
+
+/** Whether a key after a change has only scopes that it had before. */
+const isNarrower = (after: ApiKeyRow, before: ApiKeyRow): boolean =>
+  after.scopes.every((scope) => holds(before.scopes, scope));
 
 /** NOT_FOUND where another process revoked the key at the same time, as for any later call. */
 function asNotFound(error: unknown): never {
@@ -219,8 +239,12 @@ interface Seen {
   readonly nowMs: number;
 }
 
-const createdAnswer = (token: string, row: ApiKeyRow, seen: Seen) =>
-  ({ status: 201, body: { key: token, record: keyBody(row, seen) }, headers: noStore }) as const;
+const createdAnswer = (token: string, row: ApiKeyRow, seen: Seen & { readonly basePath: string }) =>
+  ({
+    status: 201,
+    body: { key: token, record: keyBody(row, seen) },
+    headers: { ...noStore, location: `${seen.basePath}/api-keys/${row.keyId}` },
+  }) as const;
 
 function keyBody(row: ApiKeyRow, { caller, nowMs }: Seen): ApiKeyRecord {
   const { keyId, name, description, prefix, last4, createdBy, expiresMs } = row;

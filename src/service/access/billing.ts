@@ -11,6 +11,7 @@ import { appendFor } from '../events/asking.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Call, Handlers } from '../call/handler.ts';
 import type { Table } from '../../contract/table.ts';
+import { actsIn } from './bounds.ts';
 import { monthOf } from './month.ts';
 import { portalOpened, retentionChanged } from './project-events.ts';
 import { hostingOf } from './projects.ts';
@@ -41,12 +42,13 @@ export const billing: Pick<
     const { organizationId, customerId } = await organizationOf(services, caller.project);
     const period = monthOf(now());
     const { projects, complete } = await store.usageOf(organizationId, period);
+    const own = projects.filter(({ environment }) => actsIn(caller, environment));
     const body: BillingSummary = {
       organizationId,
       period,
       hasCustomer: customerId !== null,
       complete,
-      projects: projects.map(({ deletedMs, used, planes, ...named }) => ({
+      projects: own.map(({ deletedMs, used, planes, ...named }) => ({
         ...named,
         deletedAt: deletedMs === null ? null : formatTimestamp(deletedMs),
         used: { ...addTotals(used, planes) },

@@ -107,6 +107,7 @@ export class Credentials {
         credential: { kind: 'key', digest: own },
         project,
         scopes,
+        expiresMs: key.expiresMs,
         rules,
       },
       isDeleted: stored !== null && stored.deletedMs !== null,

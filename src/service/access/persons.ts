@@ -154,7 +154,7 @@ export class Persons {
     const rules = rulesOf(stored, hosting.quotas[project.environment]);
     const credential =
       session === null ? null : ({ kind: 'session', digest: session.stored.digest } as const);
-    return { id: userId, type: 'person', credential, project, scopes: ['*'], rules };
+    return { id: userId, type: 'person', credential, project, scopes: ['*'], expiresMs: null, rules };
   }
 
   /** Drops the cache entries of a user, or of people whose home is this project. */

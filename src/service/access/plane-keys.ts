@@ -86,6 +86,7 @@ export class PlaneKeys {
         credential: null,
         project,
         scopes: hybridScopes,
+        expiresMs: null,
         rules: rulesOf(stored, hosting.quotas[project.environment]),
         plane: {
           stored: plane,

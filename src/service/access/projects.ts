@@ -10,7 +10,8 @@ import { believed, requiredOf } from '../events/asking.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
-import { fieldError } from '../call/schema.ts';
+import { actsIn, requireEnvironment } from './bounds.ts';
+import { refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { changesOf, settingsChange, settingsOf } from '../call/settings.ts';
 import { changeProject, livingProject } from './tenant-change.ts';
@@ -22,6 +23,7 @@ export const projects: Pick<
   'createProject' | 'listProjects' | 'getProject' | 'updateProject' | 'deleteProject'
 > = {
   async createProject({ body, caller, basePath, idempotency }, services) {
+    requireEnvironment(caller, body.environment);
     const { organizationId, projectId: calledFrom } = caller.project;
     const { project, genesis } = hostingOf(services).makeProject(organizationId, body.environment);
     const nowMs = services.now();
@@ -61,7 +63,8 @@ export const projects: Pick<
 
   async listProjects({ caller }, { store }) {
     const found = await store.projects(caller.project.organizationId);
-    return { status: 200, body: { data: found.map(listedBody) } };
+    const own = found.filter(({ project }) => actsIn(caller, project.environment));
+    return { status: 200, body: { data: own.map(listedBody) } };
   },
 
   async getProject({ params, caller }, services) {
@@ -111,20 +114,4 @@ const listedBody = ({ project, name, createdMs, updatedMs }: NamedProject): List
 function projectBody(stored: StoredProject): ProjectDetail {
   const { legalHold: _hold, thresholds: _thresholds, ...settings } = settingsOf(stored);
   return { ...listedBody(stored), settings };
-}
-
-/**
- * READ_ONLY_FIELD. A client may send back the members of an answer unchanged, and no others (contract A4).
- */
-function refuseReadOnly(sent: Readonly<Record<string, unknown>>, body: ProjectDetail): void {
-  for (const [name, value] of Object.entries(sent)) {
-    const is = body[name as keyof ProjectDetail];
-    if (value === is) continue;
-    throw fieldError({
-      pointer: `/${name}`,
-      in: 'body',
-      code: 'READ_ONLY_FIELD',
-      detail: `expected no ${name}, or its value ${String(is)}; it cannot be set`,
-    });
-  }
 }

@@ -16,10 +16,11 @@ export interface Replayed {
   readonly replayed: StoredResponse;
 }
 
-/** A JSON body that a worker thread wrote. Tests check it against the row's schema. */
+/** A JSON body that is written already, as by a worker thread. Tests check it against the row's schema. */
 export interface WrittenBody {
   readonly status: number;
-  readonly raw: Uint8Array;
+  readonly raw: Uint8Array | string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An answer whose body is read and written chunk by chunk. */

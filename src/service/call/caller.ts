@@ -26,6 +26,8 @@ export interface Caller {
    */
   readonly project: Project;
   readonly scopes: readonly string[];
+  /** When the key expires, in Unix milliseconds; null for never, and for a person or a data plane. */
+  readonly expiresMs: number | null;
   readonly rules: TenantRules;
   /** Present where a data plane calls. */
   readonly plane?: CallingPlane;

@@ -9,6 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { namePattern } from '../../contract/text-patterns.ts';
 import { parseTimestamp } from '../../core/time.ts';
+import { pointerToken } from '../../core/json/pointer.ts';
 
 /** The keywords in use. Every other member of a schema is annotation. */
 export interface JsonSchema {
@@ -80,7 +81,6 @@ export const plain = (text: string): string =>
 export const jsonType = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
-const token = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 /** The length of a text as JSON Schema counts it. */
 export const codePoints = (text: string): number => {
   let count = 0;
@@ -259,7 +259,10 @@ function visitObject(
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue;
-    report(walk, `${pointer}/${token(name)}`, { code: 'MISSING_FIELD', detail: `expected a member ${name}` });
+    report(walk, `${pointer}/${pointerToken(name)}`, {
+      code: 'MISSING_FIELD',
+      detail: `expected a member ${name}`,
+    });
   }
   for (const name of names) {
     if (full(walk)) return;
@@ -274,7 +277,7 @@ function visitMember(
   pointer: string,
 ): void {
   const { name, value, known } = member;
-  const at = `${pointer}/${token(name.length > limits.echoChars ? name.slice(0, limits.echoChars) : name)}`;
+  const at = `${pointer}/${pointerToken(name.length > limits.echoChars ? name.slice(0, limits.echoChars) : name)}`;
   if (schema.propertyNames !== undefined) visit(walk, schema.propertyNames, name, at);
   const own = Object.hasOwn(known, name) ? known[name] : undefined;
   if (own !== undefined) return visit(walk, own, value, at);

@@ -85,3 +85,18 @@ export function refusal(findings: Findings): GovError {
 
 /** A problem with one finding of a rule that no schema can state. */
 export const fieldError = (field: FieldError): GovError => refusal({ errors: [field], truncated: false });
+
+/** READ_ONLY_FIELD where a body sets a member that it may only repeat as `answered` has it (contract A4). */
+export function refuseReadOnly(sent: Readonly<Record<string, unknown>>, answered: object): void {
+  const known = new Map<string, unknown>(Object.entries(answered));
+  for (const [name, value] of Object.entries(sent)) {
+    const is = known.get(name);
+    if (value === is) continue;
+    throw fieldError({
+      pointer: `/${name}`,
+      in: 'body',
+      code: 'READ_ONLY_FIELD',
+      detail: `expected no ${name}, or its value ${String(is)}; it cannot be set`,
+    });
+  }
+}

@@ -268,6 +268,8 @@ export interface Tasks {
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
+  /** Refuses edges to nodes that neither the run nor the request has. */
+  knownEdges: { input: RunOf & { readonly graph: Pick<GraphDeclaration, 'nodes' | 'edges'> }; output: null };
   /** Checks a declaration against the run and returns the text to store. */
   declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
 }

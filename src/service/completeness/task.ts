@@ -88,7 +88,8 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   }
   const { ask } = input;
   const isNewer = newest !== null && newest.size >= kept.map.size;
-  const isCovered = isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask));
+  const isCovered =
+    isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask, signed.size));
   const least = ask === undefined || isCovered ? treeSize : signed.size;
   const to = Math.max(least, kept.map.size, isCovered && mode === 'leaf' ? newest.size : 0);
   if (to - kept.map.size > limits.indexBehind) return null;
@@ -104,9 +105,9 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   return { leafIndex, entries, answer: await answerOf(context, { projectId, kept, ask }) };
 }
 
-/** Whether an index leaf covers the period of a question. Without an end it is about the log as it is now. */
-const answers = (leaf: NewestLeaf, { untilMs }: Asked): boolean =>
-  untilMs !== null && untilMs <= coveredUntil(leaf);
+/** Whether an index leaf covers the period of a question. Without an end it is about the log as it is now: all but that leaf. */
+const answers = (leaf: NewestLeaf, { untilMs }: Asked, size: number): boolean =>
+  untilMs === null ? leaf.size === leaf.index && leaf.index + 1 === size : untilMs <= coveredUntil(leaf);
 
 /** Extends the map to the head, with a leaf and a save on the way, so that memory stays bounded. */
 async function build(

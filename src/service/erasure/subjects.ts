@@ -13,6 +13,7 @@ import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.
 import type { Caller } from '../call/caller.ts';
 import { codePoints, jsonType, type FieldCode } from '../call/explain.ts';
 import type { Services } from '../dependencies.ts';
+import { memberName } from '../../core/json/pointer.ts';
 
 /** Hex characters of a subject's hash. */
 const subjectChars = 32;
@@ -32,7 +33,7 @@ export function subjectsOf(caller: Pick<Caller, 'rules' | 'project'>, services: 
   if (subjectPointers.length === 0) return null;
   const places = subjectPointers.map((pointer) => ({
     pointer,
-    path: pointer.slice(1).split('/').map(nameOf),
+    path: pointer.slice(1).split('/').map(memberName),
     isEntered: subjectPointers.some((other) => other.startsWith(`${pointer}/`)),
   }));
   const hash = subjectHasher(caller.project, services);
@@ -63,8 +64,6 @@ export function subjectHasher(
   const label = `gov.subject/1\n${projectId}\n`;
   return (subject) => fingerprint(label + canonicalize(String(subject))).slice(0, subjectChars);
 }
-
-const nameOf = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 interface Place {
   readonly pointer: string;

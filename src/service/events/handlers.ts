@@ -6,6 +6,7 @@ import type { AuditEvent, EventInput, Run } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { eventIndex } from '../../core/id.ts';
+import { isRefused } from '../../core/json/items.ts';
 import { openEvent, systemRun, type EventDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
@@ -15,11 +16,11 @@ import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Erasures, lostFields } from '../erasure/erased.ts';
-import { judgeEvent, loadEventCheck, type Judged, type Recording } from './judge.ts';
+import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from '../call/pages.ts';
 import type { Uncounted } from '../access/quota.ts';
-import { batchAnswer, batchTemplate, createdAnswer, createdTemplate } from './recorded.ts';
+import { batchTemplate, createdTemplate, recordedAnswer } from './recorded.ts';
 import { redactionOf } from './redaction.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
@@ -31,42 +32,42 @@ export const events: Pick<
   'createEvent' | 'createEvents' | 'listEvents' | 'countEvents' | 'getEvent' | 'listRuns'
 > = {
   async createEvent({ body, caller, basePath, idempotency }, services) {
+    const response = createdTemplate(body.runId, basePath);
     const judge = (by: Caller) => {
       const judged = judgeEvent(body, services, recordingOf(by, services));
       if ('fault' in judged) throw fieldError(judged.fault);
       const accepted = { ...acceptedOf([judged]), whole: true };
-      if (idempotency === null) return accepted;
-      const kept = { ...idempotency, response: createdTemplate(body.runId, basePath) };
-      return { ...accepted, idempotency: kept };
+      return idempotency === null ? accepted : { ...accepted, idempotency: { ...idempotency, response } };
     };
     const first = judge(caller);
     if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
     const stored = await appendJudged(services, asEvents(caller), (by) =>
       by === caller ? first : judge(by),
     );
-    return 'replayed' in stored ? stored : createdAnswer(stored.assigned[0], body.runId, basePath);
+    return 'replayed' in stored ? stored : recordedAnswer(response, stored.assigned);
   },
 
   async createEvents({ body, caller, idempotency }, services) {
-    let results = await judgeAll(body.events, services, caller);
+    const results = await judgeAll(body.events, services, caller);
+    let response = batchTemplate(results);
     const accepted = acceptedOf(results);
     const { leaves } = accepted;
-    if (leaves.length === 0 && idempotency === null) return batchAnswer(results, []);
+    if (leaves.length === 0 && idempotency === null) return recordedAnswer(response, []);
     if (services.runs.holding) {
       await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
     }
-    const kept = () =>
-      idempotency === null ? {} : { idempotency: { ...idempotency, response: batchTemplate(results) } };
+    const kept = () => (idempotency === null ? {} : { idempotency: { ...idempotency, response } });
     const { projectId } = caller.project;
     const stored =
       leaves.length === 0
         ? await append(services, { projectId, leaves, meter: unmetered, ...kept() })
         : await appendJudged(services, asEvents(caller), async (by) => {
             if (by === caller) return { ...accepted, ...kept() };
-            results = await judgeAll(body.events, services, by);
-            return { ...acceptedOf(results), ...kept() };
+            const again = await judgeAll(body.events, services, by);
+            response = batchTemplate(again);
+            return { ...acceptedOf(again), ...kept() };
           });
-    return 'replayed' in stored ? stored : batchAnswer(results, stored.assigned);
+    return 'replayed' in stored ? stored : recordedAnswer(response, stored.assigned);
   },
 
   async listEvents({ query, caller }, services) {
@@ -163,6 +164,10 @@ async function judgeAll(inputs: readonly unknown[], services: Services, caller: 
   await slice.next();
   for (const input of inputs) {
     if (slice.isOver()) await slice.next();
+    if (isRefused(input)) {
+      results.push(refusedItem(input));
+      continue;
+    }
     const [fault] = check(input)?.errors ?? [];
     // the check has just accepted it as an event
     results.push(fault === undefined ? judgeEvent(input as EventInput, services, recording) : { fault });

@@ -8,6 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
+import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
@@ -97,6 +98,15 @@ export function loadEventCheck(): Promise<BodyCheck> {
   return (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
 }
 
+/** The fault of an event that is not in the JSON profile (contract P2). */
+export const refusedItem = ({ kind, detail }: RefusedItem): Judged => fault('', itemCodes[kind], detail);
+
+const itemCodes = {
+  unsafe: 'UNSAFE_JSON',
+  too_complex: 'TOO_COMPLEX',
+  too_large: 'EVENT_TOO_LARGE',
+} as const;
+
 /** Reason codes of contract E10 for findings about an event. */
 const reasons: Readonly<Record<string, string>> = {
   MISSING_FIELD: 'missing_field',
@@ -104,6 +114,7 @@ const reasons: Readonly<Record<string, string>> = {
   TIMESTAMP_IN_FUTURE: 'timestamp_in_future',
   EVENT_TOO_LARGE: 'event_too_large',
   UNSAFE_JSON: 'unsafe_json',
+  TOO_COMPLEX: 'too_complex',
   CLIENT_EVENT_ID_CONFLICT: 'client_event_id_conflict',
 } satisfies Partial<Record<FieldCode | string, string>>;
 

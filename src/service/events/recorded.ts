@@ -1,17 +1,16 @@
 /**
- * What recording answers, in two forms that say the same: the answer itself, and the template that is kept for a
- * repeat while the events have no ids yet. Proven by `test/service/events/handlers.engines.test.ts`.
+ * The answers to recording, as templates: the store fills one with the event ids, and stores it for a repeat of the request.
+ * The same template answers the request itself. Proven by `test/service/events/handlers.engines.test.ts`.
  */
 import type { BatchResult } from '../../contract/events.ts';
-import type { Assigned, ResponseTemplate } from '../../store/port/store.ts';
-import type { PlainAnswer } from '../call/answer.ts';
+import { answerOf, type Assigned, type ResponseTemplate } from '../../store/port/store.ts';
+import type { WrittenBody } from '../call/answer.ts';
 import { rejection, type Judged } from './judge.ts';
 
-export function createdAnswer(assigned: Assigned | undefined, runId: string, basePath: string) {
-  const eventId = assigned === undefined || assigned.outcome === 'conflict' ? null : assigned.eventId;
-  if (eventId === null) throw new Error('the store assigned no id to an event');
-  const headers = { location: `${basePath}/events/${eventId}` };
-  return { status: 201, body: { eventId, runId }, headers } as const satisfies PlainAnswer;
+/** The answer to the first of identical requests. Throws where an event has no id. */
+export function recordedAnswer(template: ResponseTemplate, assigned: readonly Assigned[]): WrittenBody {
+  const { body, ...answer } = answerOf(template, assigned);
+  return { ...answer, raw: body };
 }
 
 export function createdTemplate(runId: string, basePath: string): ResponseTemplate {
@@ -21,18 +20,6 @@ export function createdTemplate(runId: string, basePath: string): ResponseTempla
     body: { ...one, event: ['{"eventId":"', `","runId":${JSON.stringify(runId)}}`] },
     headers: { location: { ...one, event: [`${basePath}/events/`, ''] } },
   };
-}
-
-export function batchAnswer(results: readonly Judged[], assigned: readonly Assigned[]) {
-  let next = 0;
-  const body = results.map((result): BatchResult => {
-    if ('fault' in result) return rejected(rejection(result.fault));
-    const place = assigned[next++];
-    if (place === undefined) throw new Error('the store assigned fewer places than events');
-    if (place.outcome === 'conflict') return conflict;
-    return { eventId: place.eventId, status: 'accepted' };
-  });
-  return { status: 201, body: { results: body } } as const satisfies PlainAnswer;
 }
 
 export function batchTemplate(results: readonly Judged[]): ResponseTemplate {

@@ -16,6 +16,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
+import { memberName, pointerToken } from '../../core/json/pointer.ts';
 
 /** The member of an event's metadata that lists the pointers of replaced values. */
 const redactedMember = 'gov.redacted';
@@ -52,13 +53,10 @@ function placesOf(pointers: readonly string[]): ReadonlyMap<string, Places> {
   const known = made.get(pointers);
   if (known !== undefined) return known;
   const root = new Map<string, Places>();
-  for (const pointer of pointers) addPlace(root, pointer.slice(1).split('/').map(nameOf));
+  for (const pointer of pointers) addPlace(root, pointer.slice(1).split('/').map(memberName));
   made.set(pointers, root);
   return root;
 }
-
-/** Decodes a token of a JSON pointer (RFC 6901 §4). */
-const nameOf = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Adds a place. A place inside a replaced value has no effect, in whatever order the pointers come. */
 function addPlace(root: Map<string, Places>, path: readonly string[]): void {
@@ -104,7 +102,7 @@ function replaceIn(value: Json, places: ReadonlyMap<string, Places>, walk: Walk)
   for (const [name, below] of places) {
     if (!Object.hasOwn(copy, name) || (isList && !isIndex(name))) continue;
     const old = copy[name] as Json;
-    const at = `${walk.at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const at = `${walk.at}/${pointerToken(name)}`;
     if (below !== 'replaced') {
       copy[name] = replaceIn(old, below, { ...walk, at });
       continue;

@@ -12,9 +12,9 @@ export interface ArtifactOf {
 }
 
 export interface ArtifactWriter {
-  /** Resolves when the writer accepts the next bytes. STORAGE_FULL. */
+  /** Resolves when the writer can take more bytes. Rejects with STORAGE_FULL if the disk is full. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Returns the name of the artifact, which then is durable. STORAGE_FULL. */
+  /** Makes the artifact durable and returns its name. STORAGE_FULL. */
   finish(): Promise<string>;
   /** Deletes what was written. Call it after the last write has settled. */
   abort(): Promise<void>;

@@ -13,8 +13,7 @@ import {
   type RowEvidence,
 } from '../../core/export/artifact.ts';
 import { limits } from '../../contract/limits.ts';
-import { eventCsv } from '../../core/event/csv-row.ts';
-import { eventRow, type EventText } from '../../core/event/text.ts';
+import { eventCells, eventRow, type EventText } from '../../core/event/text.ts';
 import { eventOf, exportRow, type ExportLeaf } from '../../core/export/row.ts';
 import { readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { erasuresOf } from '../../core/event/erased.ts';
@@ -88,7 +87,7 @@ async function writeCsv(context: TaskContext, input: ExportInput, out: Output): 
   const count = new Count();
   for await (const rows of rowsOf(context, input)) {
     for (const { row, event, leaf } of rows) {
-      out.add(event === null ? csvRow(valuesOf(row, names), numeric) : eventCsv(event));
+      out.add(csvRow(event === null ? valuesOf(row, names) : eventCells(event), numeric));
       count.add(leaf);
     }
     await out.flush();

@@ -138,6 +138,13 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
   return declarationText(declare(graph, salt));
 };
 
+/** VALIDATION_ERROR for an edge to a node that neither the request nor the graph of the run has (contract F14). */
+export const knownEdges: Task<'knownEdges'> = async (context, { graph, ...of }) => {
+  const view = await viewOf(context, of, { whole: true });
+  checkDeclaration(graph, of.runId, (nodeId) => view?.graph.has(nodeId) === true);
+  return null;
+};
+
 /** The current graph, or the sealed one. Null for a run without events and declaration. */
 async function viewOf(context: TaskContext, of: RunOf, extent: { whole: boolean }): Promise<View | null> {
   const state = await context.reader.graphState(of.projectId, of.runId);

@@ -32,10 +32,10 @@ export const planes: Pick<
   | 'revokeDataPlane'
   | 'listUsageReports'
 > = {
-  async createDataPlane({ body, caller, idempotency }, services) {
+  async createDataPlane({ body, caller, basePath, idempotency }, services) {
     const { now, randomBytes, salt } = services;
     const nowMs = now();
-    const { token, kept } = freshToken(services, nowMs);
+    const { token, kept } = freshToken(services, caller, nowMs);
     const { projectId } = caller.project;
     const plane: StoredPlane = {
       planeId: typeId('dpl', nowMs, randomBytes(10)),
@@ -48,7 +48,9 @@ export const planes: Pick<
       revokedMs: null,
       revision: 1,
     };
-    const answer = await tokenAnswer(services, caller, plane, token);
+    const { headers, ...given } = await tokenAnswer(services, caller, plane, token);
+    const location = `${basePath}/telemetry/planes/${plane.planeId}`;
+    const answer = { ...given, headers: { ...headers, location } } as const;
     const stored = await appendFor(
       services,
       { caller, scopes },
@@ -69,7 +71,7 @@ export const planes: Pick<
     for (let attempt = 0; ; attempt++) {
       const before = await planeOf(services, caller, params.dataPlaneId);
       const nowMs = services.now();
-      const { token, kept } = freshToken(services, nowMs);
+      const { token, kept } = freshToken(services, caller, nowMs);
       const plane = { ...before, ...kept, revision: before.revision + 1 };
       const answer = await tokenAnswer(services, caller, plane, token);
       const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
@@ -152,10 +154,10 @@ export const planes: Pick<
   },
 };
 
-/** A token for a day, and its stored form. */
-function freshToken({ randomBytes }: Services, nowMs: number) {
+/** A token for a day, at most as long as the caller's key lives, and its stored form. */
+function freshToken({ randomBytes }: Services, { expiresMs }: Caller, nowMs: number) {
   const token = createToken('enr', randomBytes);
-  const tokenExpiresMs = nowMs + limits.enrolmentHours * 3_600_000;
+  const tokenExpiresMs = Math.min(nowMs + limits.enrolmentHours * 3_600_000, expiresMs ?? Infinity);
   return { token, kept: { tokenDigest: keyDigest(token), tokenExpiresMs, tokenUsedMs: null } };
 }
 

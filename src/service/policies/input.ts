@@ -7,6 +7,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { fieldError } from '../call/schema.ts';
+import { pointerToken } from '../../core/json/pointer.ts';
 
 /**
  * VALIDATION_ERROR and UNKNOWN_FIELD at `pointer` for an invalid checkpoint. An attacker controls the value.
@@ -27,19 +28,15 @@ function spelledOut(sent: JsonObject, pointer: string): PolicyInput {
   for (const name of Object.keys(sent)) {
     if (name === 'context' || name === 'step') continue;
     const detail = 'expected only step and context here; put what policies should see into context';
-    refuse(
-      name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, limits.echoChars),
-      'UNKNOWN_FIELD',
-      detail,
-    );
+    refuse(pointerToken(name).slice(0, limits.echoChars), 'UNKNOWN_FIELD', detail);
   }
   const { context, step } = sent;
   if (typeof context !== 'object' || context === null || Array.isArray(context)) {
     return refuse('context', 'WRONG_TYPE', `expected an object, got ${kindOf(context)}`);
   }
   if (!Object.hasOwn(sent, 'step')) return { context };
-  if (typeof step !== 'number' || !Number.isInteger(step) || step < 0) {
-    return refuse('step', 'WRONG_TYPE', `expected an integer ≥ 0, got ${kindOf(step)}`);
+  if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) {
+    return refuse('step', 'WRONG_TYPE', `expected an integer of 0 to 2^53-1, got ${kindOf(step)}`);
   }
   return { step, context };
 }

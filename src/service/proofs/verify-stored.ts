@@ -38,10 +38,11 @@ export async function verifyStored(
   const verdict = verifyArtifact(artifact ?? (proof as unknown as Json), kept, statements);
   if (again.anchorFault !== null) return refuted(proof, again.anchorFault);
   const layers = verdict.layers.map((layer) => ({ ...layer }));
-  if (verdict.verified) return { proofId, verified: true, layers };
+  const { authentic, compliant } = verdict;
+  if (verdict.verified) return { proofId, verified: true, authentic, compliant, layers };
   // an artifact without even the form of a proof is not the stored one
   if (verdict.code === null || verdict.code === 'MALFORMED_BUNDLE') return refuted(proof, 'STORED_MISMATCH');
-  return { proofId, verified: false, code: verdict.code, layers };
+  return { proofId, verified: false, authentic, compliant, code: verdict.code, layers };
 }
 
 /** Whether a layer differs only because its inputs were erased. The log then still vouches for it. */
@@ -55,6 +56,8 @@ const isOutOfReach = (
 const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): VerifyResult => ({
   proofId,
   verified: false,
+  authentic: false,
+  compliant: 'not_checked',
   code,
   layers: layers.map(({ name }) => ({ name, passed: false, basis: 'not_checked', code })),
 });

@@ -54,8 +54,14 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
     refuseSystemRun(runId, 'body');
-    // the run's nodes are known only after its events are read
+    const own = new Set(nodes.map(({ id }) => id));
     checkDeclaration({ nodes, edges }, runId, () => true);
+    // other nodes are known only after the events of the run are read
+    if (edges.some(({ source, target }) => !own.has(source) || !own.has(target))) {
+      const of = { projectId: call.caller.project.projectId, runId };
+      const events = (await services.store.run(of.projectId, runId))?.events ?? 0;
+      await services.work.run('knownEdges', { ...of, graph: { nodes, edges } }, { events });
+    }
     return enqueue(call, services, null);
   },
 

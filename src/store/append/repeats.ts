@@ -9,6 +9,19 @@ export interface Kept {
   readonly response: StoredResponse;
 }
 
+/** The row of a stored answer, the same in both engines. */
+export interface KeptRow {
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+}
+
+export const keptOf = ({ fingerprint, status, headers, body }: KeptRow): Kept => ({
+  fingerprint,
+  response: { status, body, headers: JSON.parse(headers) as StoredResponse['headers'] },
+});
+
 export interface KeptAnswers {
   find(project: number, key: string): Kept | null;
   save(project: number, key: string, answer: Kept & { readonly atMs: number }): void;

@@ -25,7 +25,7 @@ import type {
   StoredResponse,
 } from '../port/store.ts';
 import type { Effect } from '../port/store.ts';
-import { answerOf } from './answer.ts';
+import { answerOf } from '../port/store.ts';
 import type { ClientEvents, KeptAnswers } from './repeats.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
 import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';

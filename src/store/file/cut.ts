@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from './connection.ts';
-import { troubleOf } from './faults.ts';
+import { isPassing, troubleOf } from './faults.ts';
 
 /** Milliseconds to wait for readers and other holders of a file when a stop waits. */
 export const readerWaitMs = 1000;
@@ -38,7 +38,7 @@ export function succeeds(work: () => boolean): boolean {
     return work();
   } catch (error) {
     const trouble = troubleOf(error);
-    if (trouble === 'busy' || trouble === 'full') return false;
+    if (isPassing(trouble) || trouble === 'full') return false;
     throw error;
   }
 }

@@ -3,6 +3,8 @@
  * write.
  * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
@@ -22,12 +24,35 @@ export interface Faults {
  * The kind of a storage error:
  * - `full`: nothing was stored; the writer continues once there is space.
  * - `busy`: nothing was stored; another program held the file.
+ * - `files`: nothing was stored; the process could not open one more file.
  * - `fault`: the state of the disk is unknown; the writer stops permanently.
  * - `bug`: the storage did not cause it.
  */
-export type Trouble = 'full' | 'busy' | 'fault' | 'bug';
+export type Trouble = 'full' | 'busy' | 'files' | 'fault' | 'bug';
+
+/** Whether the trouble passes by itself and says nothing about the disk. */
+export const isPassing = (trouble: Trouble): trouble is 'busy' | 'files' =>
+  trouble === 'busy' || trouble === 'files';
+
+const outOfFiles: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
+
+/** Whether the error says that the process, or the machine, has no free file descriptor. */
+export const isOutOfFiles = (error: unknown): boolean =>
+  outOfFiles.has((error as { code?: unknown } | null)?.code) ||
+  (error instanceof Database.SqliteError && error.code === 'SQLITE_CANTOPEN' && !canOpen());
+
+/** SQLite does not say why it could not open a file. Tries it with one that exists. */
+function canOpen(): boolean {
+  try {
+    closeSync(openSync(process.execPath, 'r'));
+    return true;
+  } catch (error) {
+    return !outOfFiles.has((error as NodeJS.ErrnoException).code);
+  }
+}
 
 export function troubleOf(error: unknown): Trouble {
+  if (isOutOfFiles(error)) return 'files';
   if (!(error instanceof Database.SqliteError)) return 'bug';
   if (error.code === 'SQLITE_FULL') return 'full';
   if (error.code.startsWith('SQLITE_BUSY')) return 'busy';
@@ -48,6 +73,12 @@ export function problemOf(trouble: Trouble, cause: unknown): GovError {
         cause,
         retryAfterSeconds: 1,
       });
+    case 'files':
+      return new GovError(
+        'OVERLOADED',
+        'the process has no free file descriptor; nothing was stored; repeat the request, or raise the limit with ulimit -n',
+        { cause, retryAfterSeconds: 1 },
+      );
     case 'fault':
       return new GovError('STORAGE_FAULT', 'the disk failed; writing stops until a restart', { cause });
     case 'bug':
@@ -55,14 +86,30 @@ export function problemOf(trouble: Trouble, cause: unknown): GovError {
   }
 }
 
-/** Opens something at `path`. An error of SQLite becomes a STORAGE_FAULT that names the file. */
+/** Opens something at `path`. An error of SQLite becomes a STORAGE_FULL or STORAGE_FAULT that names the file. */
 export function opening<Result>(path: string, open: () => Result): Result {
   try {
     return open();
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
+    if (isFull(error, path)) {
+      const detail = `could not open ${path}: the disk is full; free space, then start again`;
+      throw new GovError('STORAGE_FULL', detail, { cause: error });
+    }
     throw new GovError('STORAGE_FAULT', `could not open ${path}: ${error.message} (${error.code})`, {
       cause: error,
     });
   }
+}
+
+/** Opening in WAL mode writes the -shm file. Without room for it SQLite reports an I/O error, not SQLITE_FULL. */
+const isFull = (error: InstanceType<typeof Database.SqliteError>, path: string): boolean =>
+  troubleOf(error) === 'full' ||
+  (/^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code) &&
+    freeBytes(dirname(path)) === 0);
+
+/** Bytes that this user may still write. */
+export function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }

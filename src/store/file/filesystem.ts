@@ -3,8 +3,9 @@
  * WAL needs shared memory and locks, which network file systems do not provide. Magic numbers: statfs(2).
  * Proven by `test/store/file/connection.test.ts`.
  */
-import { statfsSync } from 'node:fs';
+import { closeSync, openSync, statfsSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
+import { isOutOfFiles } from './faults.ts';
 
 const network: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
@@ -42,4 +43,17 @@ export function judgeFilesystem(directory: string, type: number = statfsSync(dir
   }
   const name = unclear.get(magic);
   return name === undefined ? null : `${directory} is on ${name}; make sure that it is a local disk`;
+}
+
+/**
+ * Throws where the file system of `path`, an existing file, takes no more writes. Call it after a sync said that it
+ * succeeded: on Linux a sync that runs while ext4 shuts down can succeed although its journal was never written (kernel
+ * 6.18; `test/faults/dead-disk.ts` shows it). To open a file for writing fails from that moment on. Cost: 10 µs.
+ */
+export function confirmWritable(path: string): void {
+  try {
+    closeSync(openSync(path, 'r+'));
+  } catch (error) {
+    if (!isOutOfFiles(error)) throw error;
+  }
 }

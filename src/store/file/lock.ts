@@ -3,11 +3,13 @@
  * The lock is an open write transaction on a tiny database. It is a lock of the operating system, so it ends
  * with the process, and a leftover file has no effect. While it is held, our code must not open and close
  * that file in another way: POSIX drops a process's locks on a file when the process closes any descriptor of
- * it.
+ * it. The package `proper-lockfile` renews the time of a folder instead: after a crash it blocks the next start
+ * for seconds, and after a long pause it lets two processes in.
  * Proven by `test/store/file/lock.test.ts`.
  */
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
+import { opening, troubleOf } from './faults.ts';
 
 export interface Lock {
   release(): void;
@@ -16,7 +18,7 @@ export interface Lock {
 /** Keeps held locks from garbage collection, which would release them. */
 const held = new Set<Database.Database>();
 
-/** Takes the lock in the file `path`. Throws CONFLICT with the process that holds it. */
+/** Takes the lock in the file `path`. Throws CONFLICT with the process that holds it, STORAGE_FULL, STORAGE_FAULT. */
 export function takeLock(path: string, pid: number): Lock {
   const db = new Database(path, { timeout: 0 });
   try {
@@ -27,16 +29,14 @@ export function takeLock(path: string, pid: number): Lock {
     );
     db.prepare('INSERT OR REPLACE INTO holder VALUES (1, ?)').run(pid);
     db.exec('COMMIT; BEGIN IMMEDIATE');
-    if (holder(db) !== pid)
-      throw new Error(`expected the lock of ${path} for process ${pid}, got another process`);
+    if (holder(db) !== pid) throw new Database.SqliteError('another process took the lock', 'SQLITE_BUSY');
   } catch (error) {
     const by = holder(db);
     db.close();
-    throw new GovError(
-      'CONFLICT',
-      `expected ${path} to be free, got a lock: process ${by ?? 'unknown'} holds it; stop that process first`,
-      { cause: error },
-    );
+    if (troubleOf(error) === 'busy') throw heldBy(path, by, error);
+    return opening(path, () => {
+      throw error;
+    });
   }
   held.add(db);
   return {
@@ -45,6 +45,22 @@ export function takeLock(path: string, pid: number): Lock {
       db.close();
     },
   };
+}
+
+function heldBy(path: string, pid: number | null, cause: unknown): GovError {
+  const by = pid === null || !isRunning(pid) ? 'another process' : `process ${pid}`;
+  const detail = `expected ${path} to be free, got a lock: ${by} holds it; stop that process first`;
+  return new GovError('CONFLICT', detail, { cause });
+}
+
+/** The pid in the file may be that of an earlier holder. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it runs as another user
+  }
 }
 
 function holder(db: Database.Database): number | null {

@@ -2,7 +2,7 @@
  * The files of a store in its data directory.
  * Proven by `test/plane/copies.test.ts`.
  */
-import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 
@@ -40,6 +40,15 @@ export function syncFile(path: string): void {
 /** Throws STORAGE_FAULT if the directory, or a file of a store in it, is not writable. */
 export function refuseReadOnly(dataDir: string): void {
   for (const path of [dataDir, ...Object.values(storeFiles(dataDir))]) refuseUnwritable(path);
+}
+
+/** Throws FORBIDDEN if every user of the machine may write into the directory: they could replace its files. */
+export function refuseOpenToAll(dataDir: string): void {
+  const { mode } = statSync(dataDir);
+  if ((mode & 0o002) === 0) return;
+  const shown = (mode & 0o777).toString(8).padStart(4, '0');
+  const detail = `expected ${dataDir} to be writable by its owner, got mode ${shown}, by which every user may write; run chmod 700 ${dataDir}`;
+  throw new GovError('FORBIDDEN', detail);
 }
 
 function refuseUnwritable(path: string): void {

@@ -11,7 +11,7 @@ import { GovError } from '../../contract/problems.ts';
  * as numbers.
  */
 export const positionBits = 33;
-const leavesPerProject = 2 ** positionBits;
+export const leavesPerProject = 2 ** positionBits;
 export const maxProject = 2 ** 20 - 1;
 
 /**

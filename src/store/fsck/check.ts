@@ -8,6 +8,7 @@ import type { Organizations } from './tenants/organization-life.ts';
 import type { Connection } from '../file/connection.ts';
 
 export type FsckKind =
+  | 'schema_altered'
   | 'record_missing'
   | 'record_altered'
   | 'record_beyond_head'
@@ -15,6 +16,7 @@ export type FsckKind =
   | 'tile_missing'
   | 'tile_altered'
   | 'root_mismatch'
+  | 'checkpoint_missing'
   | 'checkpoint_mismatch'
   | 'checkpoint_signature'
   | 'log_key_mismatch'

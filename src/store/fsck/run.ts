@@ -18,6 +18,7 @@
  * `test/host/data/tamper-tenants.long.test.ts`.
  */
 import { existsSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import { Organizations } from './tenants/organization-life.ts';
 import { checkConfig } from './decided/config.ts';
@@ -30,8 +31,10 @@ import { checkOrganizations } from './tenants/rows.ts';
 import type { Connection } from '../file/connection.ts';
 import { opening, troubleOf } from '../file/faults.ts';
 import { openHeads } from '../file/heads.ts';
+import { migrate, schemaVersion } from '../file/migrate.ts';
 import { storeFiles } from '../file/paths.ts';
 import { connectReader } from '../file/reader.ts';
+import { mainMigrations } from '../file/schema/tables.ts';
 import { sealWith } from '../file/body-seal.ts';
 import { readSubjects } from '../file/subjects.ts';
 import type { FsckProblem, FsckReport, JudgeNote, JudgeReceipt, Check, CheckedProject } from './check.ts';
@@ -97,6 +100,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
         counts.unopened += 1;
       },
     };
+    await readable(check, 'gov.db', () => checkSchema(check));
     if (deep) await readable(check, 'gov.db', () => checkFile(check));
     for (const project of projects) {
       const { projectId } = project;
@@ -146,6 +150,36 @@ function checkedProjects(db: Connection): CheckedProject[] {
     )
     .all();
 }
+
+/** Tables, indexes and the triggers that keep rows from being changed, against those that this release makes. */
+function checkSchema({ db, problem }: Check): void {
+  const fresh = new Database(':memory:');
+  try {
+    migrate(fresh, mainMigrations.slice(0, schemaVersion(db)));
+    const [expected, found] = [schemaOf(fresh), schemaOf(db)];
+    for (const [name, sql] of expected) {
+      const got = found.get(name) ?? 'none';
+      if (got !== sql) problem(`gov.db/${name}`, 'schema_altered', { expected: sql, got });
+    }
+    for (const [name, got] of found) {
+      if (!expected.has(name)) problem(`gov.db/${name}`, 'schema_altered', { expected: 'none', got });
+    }
+  } finally {
+    fresh.close();
+  }
+}
+
+/** `table leaf` → its SQL. Indexes that SQLite makes by itself have none, and its own tables are not ours. */
+const schemaOf = (db: Connection): Map<string, string> =>
+  new Map(
+    db
+      .prepare<[], { name: string; sql: string }>(
+        `SELECT type || ' ' || name AS name, sql FROM sqlite_schema
+         WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+      )
+      .all()
+      .map(({ name, sql }) => [name, sql]),
+  );
 
 /** SQLite's own check of pages and indexes. It does not detect altered contents of rows. */
 function checkFile(check: Check): void {

@@ -154,6 +154,14 @@ export type TelemetryEffect =
   /** Refused like `answerChallenge`, so that only one of several processes notes the expiry. */
   | { readonly kind: 'expireChallenge'; readonly planeId: string; readonly reportId: string };
 
+export interface OverdueChallenge {
+  readonly projectId: string;
+  readonly planeId: string;
+  readonly reportId: string;
+  readonly challengeId: string;
+  readonly expiresMs: number;
+}
+
 export interface TelemetryReader {
   plane(projectId: string, planeId: string): Promise<StoredPlane | null>;
   /** Newest first. */
@@ -212,18 +220,7 @@ export interface TelemetryReader {
   /**
    * The work of the timer, over all projects: `pending` challenges that expired before `atMs`, oldest first.
    */
-  overdueChallenges(
-    atMs: number,
-    limit: number,
-  ): Promise<
-    readonly {
-      readonly projectId: string;
-      readonly planeId: string;
-      readonly reportId: string;
-      readonly challengeId: string;
-      readonly expiresMs: number;
-    }[]
-  >;
+  overdueChallenges(atMs: number, limit: number): Promise<readonly OverdueChallenge[]>;
   /**
    * Units that the project's planes reported for a month. For each plane and epoch it is the difference
    * between the largest totals up to the end of the month and the largest totals before the month. The order

@@ -10,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
 import { RandomPool } from '../append/random.ts';
 import type { SignedHeads } from '../file/signed-heads.ts';
-import { approvalReads } from './effects/approvals.ts';
+import { approvalReads } from '../read/approvals.ts';
 import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
 import { Committer } from './write/commit.ts';
 import { Condition } from './connection/condition.ts';
@@ -18,11 +18,14 @@ import { tryConnection } from './connection/session.ts';
 import { Database, type DatabaseOptions } from './connection/database.ts';
 import { problemOf, type Faults } from './connection/faults.ts';
 import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
-import { exportMoves, exportReads } from './effects/exports.ts';
-import { indexMapReads, indexMapWrites } from './effects/index-map.ts';
-import { jobMoves, jobReads } from './effects/jobs.ts';
+import { exportMoves } from './effects/exports.ts';
+import { exportReads } from '../read/exports.ts';
+import { jobMoves } from './effects/jobs.ts';
+import { jobReads } from '../read/jobs.ts';
+import { indexMapReads } from '../read/index-map.ts';
+import { indexMapWrites } from './effects/index-map.ts';
 import { meterReads } from './read/meter.ts';
-import { policyReads } from './effects/policies.ts';
+import { policyReads } from '../read/policies.ts';
 import { decidedReads } from './read/decided.ts';
 import { eventReads } from './read/events.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './read/leaves.ts';
@@ -33,10 +36,12 @@ import { newestVersion } from './schema/tables.ts';
 import { claimMasterKey, tasks } from './effects/tasks.ts';
 import { WriteQueue } from './write/queue.ts';
 import { watch } from './connection/watch.ts';
-import { sql, step } from './connection/wire.ts';
-import { telemetryReads } from './read/planes.ts';
-import { tenantReads } from './read/tenants.ts';
-import { workReads } from './read/work.ts';
+import { sql, step } from '../read/queries.ts';
+import { telemetryReads } from '../read/planes.ts';
+import { tenantReads } from '../read/tenants.ts';
+import { queriesOf } from './read/queries.ts';
+import { usageReads } from './read/usage.ts';
+import { workReads } from '../read/work.ts';
 
 export type { Faults } from './connection/faults.ts';
 export type { DatabaseOptions } from './connection/database.ts';
@@ -176,21 +181,25 @@ function assemble(
 
 type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
 
-const reads = (database: Database, numberOf: ProjectNumber): StoreReader => ({
-  ...leafReads(database, numberOf),
-  ...meterReads(database, numberOf),
-  ...eventReads(database, numberOf),
-  ...runReads(database, numberOf),
-  ...workReads(database, numberOf),
-  ...decidedReads(database, numberOf),
-  ...policyReads(database, numberOf),
-  ...approvalReads(database, numberOf),
-  ...jobReads(database, numberOf),
-  ...tenantReads(database, numberOf),
-  ...telemetryReads(database, numberOf),
-  ...exportReads(database, numberOf),
-  ...indexMapReads(database, numberOf),
-});
+function reads(database: Database, numberOf: ProjectNumber): StoreReader {
+  const queries = queriesOf(database, numberOf);
+  return {
+    ...leafReads(database, numberOf),
+    ...meterReads(database, numberOf),
+    ...eventReads(database, numberOf),
+    ...runReads(database, numberOf),
+    ...workReads(queries),
+    ...decidedReads(database, numberOf),
+    ...policyReads(queries),
+    ...approvalReads(queries),
+    ...jobReads(queries),
+    ...tenantReads(queries),
+    ...usageReads(database, numberOf),
+    ...telemetryReads(queries),
+    ...exportReads(queries),
+    ...indexMapReads(queries),
+  };
+}
 
 /** The same verbs; errors become problems, and `condition` records them. */
 function watched<Verbs extends object>(verbs: Verbs, condition: Condition, enter: () => void): Verbs {

@@ -3,6 +3,8 @@
  * Proven by `test/store/suite/governance/jobs.ts`.
  */
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import type { QueuedType, StoredJob } from '../port/store.ts';
 
 export interface JobRow<Type extends QueuedType = JobType> {
@@ -23,6 +25,8 @@ export interface JobRow<Type extends QueuedType = JobType> {
 
 export const jobColumns = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
   error_summary`;
+/** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
+export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
 /** SQL: the jobs that /jobs lists. /exports shows the others. */
 export const isListed = "type <> 'export'";
 
@@ -43,3 +47,16 @@ export const jobOf = <Type extends QueuedType>(
   summary: row.summary,
   errorSummary: row.error_summary,
 });
+
+/** Throws unless the job failed and its request is still stored. */
+export function refuseRetry(jobId: string, row: JobRow | undefined): void {
+  if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
+  if (row.status !== 'failed') {
+    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
+  }
+  if (row.request !== null) return;
+  throw new GovError(
+    'JOB_PAYLOAD_UNAVAILABLE',
+    `expected a stored request, got job ${jobId} without one; send the request again`,
+  );
+}

@@ -183,22 +183,6 @@ export const reportColumns = [
   'body',
 ] as const;
 
-export interface OverdueRow {
-  projectId: string;
-  planeId: string;
-  reportId: string;
-  challengeId: string;
-  expiresMs: number;
-}
-
-/** SQL: unanswered challenges past their time, of all projects. Uses an index of the open challenges. */
-export const overdueSql = (atMs: string, limit: string): string =>
-  `SELECT p.project_id AS "projectId", r.plane_id AS "planeId", r.report_id AS "reportId",
-     r.challenge_id AS "challengeId", r.challenge_expires_ms AS "expiresMs"
-   FROM telemetry_report r JOIN project p USING (project)
-   WHERE r.attestation = 'pending' AND r.challenge_expires_ms <= ${atMs}
-   ORDER BY r.challenge_expires_ms LIMIT ${limit}`;
-
 export function reportValues(report: StoredReport): (string | number | null | Buffer)[] {
   const { challenge, answer } = report;
   return [

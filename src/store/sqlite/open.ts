@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { sealWith } from '../file/body-seal.ts';
 import { connect, type Connection } from '../file/connection.ts';
 import { opening, type Faults } from '../file/faults.ts';
-import { makePrivate, refuseReadOnly, storeFiles } from '../file/paths.ts';
+import { makePrivate, refuseOpenToAll, refuseReadOnly, storeFiles } from '../file/paths.ts';
 import { judgeFilesystem } from '../file/filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
 import { refusePlane } from '../file/hosted.ts';
@@ -27,6 +27,8 @@ export interface OpenOptions {
   readonly faults?: Faults | undefined;
   /** The key that seals bodies at rest, 32 bytes. Absent: bodies are stored in clear text. */
   readonly masterKey?: Uint8Array | undefined;
+  /** Judges the files as they are, once they are known to be writable; what it throws ends the opening. */
+  readonly beforeOpen?: () => void;
   /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
 }
@@ -55,7 +57,9 @@ export function openParts(options: OpenOptions): Parts {
   };
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    refuseOpenToAll(dataDir);
     refuseReadOnly(dataDir);
+    options.beforeOpen?.();
     const warning = judgeFilesystem(dataDir);
     if (warning !== null) options.onWarning?.(warning);
     for (const path of [files.lock, files.main, files.heads]) makePrivate(path);

@@ -8,7 +8,7 @@
 import Database from 'better-sqlite3';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import type { GovError } from '../../contract/problems.ts';
+import { GovError } from '../../contract/problems.ts';
 import type { Store } from '../port/store.ts';
 import { checkpointSaver } from './write/checkpoints.ts';
 import { openEngine, type Engine } from './write/engine.ts';
@@ -20,7 +20,7 @@ import { storeReader, watchedReader } from './read/reader.ts';
 import { Notices } from '../append/notices.ts';
 import { projectNumbers } from './read/leaves.ts';
 import { watchFiles } from './upkeep/moved.ts';
-import { openReserve } from './upkeep/reserve.ts';
+import { openReserve, type Reserve } from './upkeep/reserve.ts';
 import { preparer } from '../file/statement.ts';
 import { taskStatements } from './effects/tasks.ts';
 import { ThreadEngine } from './write/thread-engine.ts';
@@ -59,20 +59,34 @@ export interface SqliteStore extends Store {
  * Opens the store in a directory and creates the directory if it is missing. Throws what `openParts` throws.
  */
 export function openStore(options: StoreOptions): SqliteStore {
-  const parts = openParts(options);
+  const { dataDir, reserveBytes = limits.diskReserveBytes } = options;
+  const reserve = openReserve(storeFiles(dataDir).reserve, reserveBytes);
+  const { parts, fullDisk } = openWithRoom(options, reserve);
   try {
-    return assemble(parts, options);
+    return assemble(parts, options, { reserve, fullDisk });
   } catch (error) {
     parts.close();
     throw error;
   }
 }
 
-function assemble(parts: Parts, options: StoreOptions): SqliteStore {
-  const reserve = openReserve(
-    storeFiles(options.dataDir).reserve,
-    options.reserveBytes ?? limits.diskReserveBytes,
-  );
+/** A full disk has no room even to open the files: the reserve then makes room, so that reads are served. */
+function openWithRoom(options: OpenOptions, reserve: Reserve): { parts: Parts; fullDisk: GovError | null } {
+  try {
+    return { parts: openParts(options), fullDisk: null };
+  } catch (error) {
+    const isFull = error instanceof GovError && error.code === 'STORAGE_FULL';
+    if (!isFull || !reserve.isThere()) throw error;
+    reserve.release();
+    return { parts: openParts(options), fullDisk: error };
+  }
+}
+
+function assemble(
+  parts: Parts,
+  options: StoreOptions,
+  { reserve, fullDisk }: { reserve: Reserve; fullDisk: GovError | null },
+): SqliteStore {
   let probing: NodeJS.Timeout | undefined;
   const probe = (): boolean => {
     if (engine.trouble?.code !== 'STORAGE_FULL') return engine.trouble === null;
@@ -86,10 +100,17 @@ function assemble(parts: Parts, options: StoreOptions): SqliteStore {
     clearInterval(probing);
     probing = setInterval(probe, probeMs).unref();
   });
-  if (!reserve.fill()) options.onWarning?.('the disk has too little space left to keep a reserve');
+  if (fullDisk !== null) {
+    options.onWarning?.(
+      'the disk is full: reads are served, writing continues by itself once there is space',
+    );
+    engine.report(new Database.SqliteError('no room to open the files', 'SQLITE_FULL'));
+  } else if (!reserve.fill()) {
+    options.onWarning?.('the disk has too little space left to keep a reserve');
+  }
   const notices = new Notices((text) => options.onWarning?.(text));
-  const { main, heads, subjects } = storeFiles(options.dataDir);
-  const watched = [main, heads, ...(parts.subjects === null ? [] : [subjects])];
+  const { main, heads, subjects, lock } = storeFiles(options.dataDir);
+  const watched = [main, heads, lock, ...(parts.subjects === null ? [] : [subjects])];
   const unwatch = watchFiles(watched, (path) => {
     const replaced = `database_replaced: ${basename(path)} was removed or replaced while it was in use`;
     notices.add(replaced);

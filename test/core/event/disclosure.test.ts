@@ -8,7 +8,6 @@ import {
   disclosureDigest,
   disclosureText,
   parseDisclosure,
-  pointerToken,
   saltPool,
   sortedDigests,
   type Disclosure,
@@ -141,17 +140,5 @@ describe('a committer', () => {
   it('answers the canonical length of a value', () => {
     const committer = new Committer(() => 's');
     expect(committer.add('/a', { b: 1, a: 'ü' })).toBe('{"a":"ü","b":1}'.length);
-  });
-});
-
-describe('pointer tokens', () => {
-  it.each([
-    ['plain', 'plain'],
-    ['a/b', 'a~1b'],
-    ['a~b', 'a~0b'],
-    ['~1', '~01'],
-    ['', ''],
-  ])('of %j is %j', (name, token) => {
-    expect(pointerToken(name)).toBe(token);
   });
 });

@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { saltPool } from '../../../src/core/event/disclosure.ts';
 import { csvRow } from '../../../src/core/csv.ts';
-import { eventCsv } from '../../../src/core/event/csv-row.ts';
-import { eventRow, eventText } from '../../../src/core/event/text.ts';
+import { eventCells, eventRow, eventText } from '../../../src/core/event/text.ts';
 import { parseJson, type Json } from '../../../src/core/json/parse.ts';
 import { draftEvent, openEvent, sealEvent } from '../../../src/core/event/record.ts';
 import { columnsOf } from '../../../src/service/exports/columns.ts';
@@ -86,7 +85,7 @@ describe('an event as text', () => {
     const leaf = leafOf(more);
     const opened = openEvent(7, leaf.record, leaf.disclosures) as unknown as Record<string, Json>;
     const values = names.map((name) => opened[name] ?? null);
-    expect(eventCsv(textOf(leaf)!)).toBe(csvRow(values, numeric));
+    expect(csvRow(eventCells(textOf(leaf)!), numeric)).toBe(csvRow(values, numeric));
   }
 
   it('gives the CSV that its values give', () => {

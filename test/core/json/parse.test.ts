@@ -2,16 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { limits } from '../../../src/contract/limits.ts';
-import { GovError } from '../../../src/contract/problems.ts';
-import {
-  canonicalize,
-  defaultBounds,
-  largeBounds,
-  parseJson,
-  parseSpelledJson,
-  readJson,
-} from '../../../src/core/json/parse.ts';
+import { canonicalize, largeBounds, parseJson, readJson } from '../../../src/core/json/parse.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 import { hasVectors, vectors } from '../../paths.ts';
@@ -262,81 +253,5 @@ describe('parseJson beside JSON.parse', () => {
 
   test('no bytes at all make it throw anything but a problem', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void outcome(bytes)));
-  });
-});
-
-describe('the quick reader of texts that JSON.stringify could have written', () => {
-  const answer = (read: typeof parseSpelledJson, text: string | Buffer): unknown => {
-    try {
-      return { value: read(Buffer.from(text as string), defaultBounds) };
-    } catch (error) {
-      return error instanceof GovError ? [error.code, error.message] : error;
-    }
-  };
-  const agree = (text: string | Buffer): void =>
-    expect(answer(parseSpelledJson, text)).toEqual(answer(parseJson, text));
-
-  test('answers as the strict reader does, for values in any spelling', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, space) => {
-        agree(JSON.stringify(value, null, space));
-      }),
-      { seed: 7, numRuns: 500 },
-    );
-    fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-        agree(JSON.stringify([number]));
-      }),
-      { seed: 8, numRuns: 500 },
-    );
-  });
-
-  test('answers as the strict reader does, for texts of which a character was changed', () => {
-    const text = '{"a":[1,-0.5,"\\n\\u001f",{"b\\t":null}],"c":9007199254740991,"d":"\\\\ud800 é"}';
-    fc.assert(
-      fc.property(
-        fc.nat(text.length),
-        fc.constantFrom(...'"\\,:{}[]0e-u\0 aé'),
-        fc.nat(1),
-        (at, char, gone) => {
-          agree(text.slice(0, at) + char + text.slice(at + gone));
-        },
-      ),
-      { seed: 9, numRuns: 3000 },
-    );
-  });
-
-  test.each([
-    '{"a":1,"a":1}',
-    '{"__proto__":{"x":1}}',
-    '["\\ud800"]',
-    '["\\u0000"]',
-    '9007199254740993',
-    '9007199254740992',
-    '1e400',
-    '-0',
-    '\ufeff1',
-    '',
-    `[${'[1],'.repeat(5)}2]`,
-    '['.repeat(limits.jsonDepth) + ']'.repeat(limits.jsonDepth),
-    '['.repeat(limits.jsonDepth + 1) + ']'.repeat(limits.jsonDepth + 1),
-    '['.repeat(100_000) + ']'.repeat(100_000),
-    '['.repeat(100_000),
-    JSON.stringify(Array(limits.jsonValues - 1).fill(0)),
-    JSON.stringify(Array(limits.jsonValues).fill(0)),
-    JSON.stringify({ ['n'.repeat(limits.memberNameChars)]: 1 }),
-    JSON.stringify({ ['n'.repeat(limits.memberNameChars + 1)]: 1 }),
-    JSON.stringify(['s'.repeat(limits.stringBytes)]),
-    JSON.stringify(['s'.repeat(limits.stringBytes + 1)]),
-  ])('answers as the strict reader does: %#', agree);
-
-  test('answers as the strict reader does, for bytes that are no UTF-8', () => {
-    agree(Buffer.from([0x22, 0xff, 0x22]));
-  });
-
-  test('is not misled by names that JSON.parse mistakes', () => {
-    JSON.parse('{"a":1,"\\\\":1}');
-    agree('{"a":1,"\\n":1}');
-    expect(readJson('{"a":1,"\\n":1}')).toEqual({ a: 1, '\n': 1 });
   });
 });

@@ -73,6 +73,18 @@ describe('a bundle of a proved run', () => {
     expect(withoutPaths.layers[0]).toMatchObject({ basis: 'attested' });
   });
 
+  it.each([
+    ['seven times as large', (index: number) => index * 7],
+    ['shifted by one', (index: number) => index + 1],
+    ['one less, as far as that goes', (index: number) => Math.max(0, index - 1)],
+  ])('is refused where the places of its events are %s, although no path contradicts them', (_, forge) => {
+    const bare = changed(sample(), ['eventsInclusion'], undefined);
+    const events = bare.events!.map((event) => ({ ...event, index: forge(event.index) }));
+    const verdict = verify(changed(bare, ['events'], events));
+    expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
+    expect(verdict.verified).toBe(false);
+  });
+
   it('can show single events of the run, each by its own path', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
     const verdict = verify(changed(bundle, ['events'], bundle.events!.slice(2, 4)));

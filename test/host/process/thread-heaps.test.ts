@@ -27,7 +27,6 @@ async function youngOfThread(before: string): Promise<number> {
     const options = { eval: true, execArgv: [], resourceLimits };
     new Worker(${JSON.stringify(thread)}, options).on('message', (most) => console.log(most));`;
   const { stdout } = await promisify(execFile)(process.execPath, [
-    '--min-semi-space-size=16',
     '--max-semi-space-size=16',
     '--input-type=module',
     '-e',

@@ -27,7 +27,7 @@ const preflight = (url: string, headers: Record<string, string>): Promise<Answer
 describe('a page of the list', () => {
   it('a page on the list may read answers and errors, with credentials', async () => {
     const expected = {
-      vary: 'Origin',
+      vary: expect.stringMatching(/^Origin\b/),
       'access-control-allow-origin': friend,
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers': expect.stringContaining('ratelimit'),
@@ -46,9 +46,9 @@ describe('a page of the list', () => {
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(answer.headers['content-length']).toBeUndefined();
     expect(corsOf(answer)).toMatchObject({
-      vary: 'Origin',
+      vary: expect.stringMatching(/^Origin\b/),
       'access-control-allow-origin': friend,
-      'access-control-allow-methods': 'GET, PUT, DELETE',
+      'access-control-allow-methods': 'GET, HEAD, PUT, DELETE',
       'access-control-allow-headers': expect.stringMatching(/authorization.*gov-project.*idempotency-key/),
       'access-control-max-age': '600',
     });

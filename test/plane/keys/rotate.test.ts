@@ -32,6 +32,7 @@ import { storeFiles } from '../../../src/store/file/paths.ts';
 import { connect } from '../../../src/store/file/connection.ts';
 import { mainApplicationId } from '../../../src/store/file/schema/tables.ts';
 import { checkedCalls, event } from '../../support/serving.ts';
+import { unguarded } from '../../support/unguarded.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-rotate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -229,8 +230,9 @@ describe('fsck', { timeout: 120_000 }, () => {
     const [origin = '', size = ''] = text.split('\n');
     const forged = signNote(text, olds.signers(origin), { timestampSeconds: 1 });
     const db = connect(storeFiles(dataDir).main, { applicationId: mainApplicationId });
-    db.exec('DROP TRIGGER checkpoint_update');
-    db.prepare('UPDATE checkpoint SET note = ? WHERE tree = 0 AND size = ?').run(forged, Number(size));
+    unguarded(db, () =>
+      db.prepare('UPDATE checkpoint SET note = ? WHERE tree = 0 AND size = ?').run(forged, Number(size)),
+    );
     db.close();
     const { problems } = await fsck({ dataDir, deep: true, env: {} });
     expect(problems).toMatchObject([

@@ -49,6 +49,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     });
     expect([made.status, made.headers['cache-control']]).toEqual([201, 'no-store']);
     const { key, record } = made.body;
+    expect(made.headers['location']).toBe(`/api/v1/api-keys/${record.keyId}`);
     expect(key).toMatch(/^gov_live_[0-9A-Za-z]{38}$/);
     expect(record).toMatchObject({
       name: 'CI',
@@ -187,6 +188,36 @@ describe.each(engines)('API keys on %s', (engine) => {
     ]);
     expect((await change(keyId, {})).status).toBe(400);
     expect((await change(keyId, { expiresAt: inDays(-1) })).status).toBe(400);
+  });
+
+  it('changes an API key by its own record, and by no record with another read-only value', async () => {
+    const { body } = await create({
+      name: 'Own',
+      scopes: ['events:read'],
+      expiresAt: inDays(1),
+      description: 'x',
+    });
+    const { record } = body;
+    const same = await change(record.keyId, record);
+    expect([same.status, same.body]).toEqual([200, record]);
+    const renamed = await change(record.keyId, {
+      ...record,
+      name: 'New',
+      lastUsedAt: '2026-01-01T00:00:00.000Z',
+    });
+    expect([renamed.status, renamed.body.name]).toEqual([200, 'New']);
+    for (const other of [
+      { status: 'revoked' },
+      { keyId: unknown },
+      { environment: 'sandbox' },
+      { last4: 'abcd' },
+    ]) {
+      expect(said(await change(record.keyId, { ...renamed.body, ...other }))).toEqual([
+        400,
+        'READ_ONLY_FIELD',
+      ]);
+    }
+    expect(said(await change(record.keyId, { ...renamed.body, more: 1 }))).toEqual([400, 'UNKNOWN_FIELD']);
   });
 
   it('removes a scope of an API key at once', async () => {

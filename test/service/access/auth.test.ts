@@ -47,7 +47,7 @@ describe.each(engines)('accounts on %s', (engine) => {
         environment: 'production',
         scopes: ['*'],
       });
-      const projects = await service.call('GET', '/projects', { key: apiKeys.production });
+      const projects = await service.call('GET', '/projects', { key: await service.idToken('ada') });
       expect(projects.body.data.map(({ name }: { name: string }) => name).sort()).toEqual([
         'Production',
         'Sandbox',

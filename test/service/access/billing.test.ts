@@ -206,7 +206,7 @@ describe.each(engines)('billing on %s', (engine) => {
     const of = await service.signUp('Summed');
     await of.call('POST', '/events/batch', { body: { events: [event(), event(), event()] } });
     await of.call('POST', '/risk/evaluate', { body: { runId: 'run-1' }, environment: 'sandbox' });
-    const { body } = await of.call('GET', '/billing/summary');
+    const { body } = await asPerson(service, 'Summed')('GET', '/billing/summary');
     const none = { audit_event: 0, compliance_proof: 0, risk_decision: 0, replay_verification: 0 };
     expect(body).toMatchObject({
       organizationId: of.orgId,

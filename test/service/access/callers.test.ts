@@ -161,7 +161,9 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
   });
 
   it('refuses a change by keys of a project that another process deleted', async () => {
-    const { body } = await acme.call('POST', '/projects', { body: { name: 'gone', environment: 'sandbox' } });
+    const inSandbox = (name: string) =>
+      acme.call('POST', '/projects', { environment: 'sandbox', body: { name, environment: 'sandbox' } });
+    const [{ body }, other] = [await inSandbox('gone'), await inSandbox('other')];
     const idToken = await service.idToken('Ann');
     const { key } = (
       await service.call('POST', `${service.origin}/sandbox/api/v1/api-keys`, {
@@ -176,7 +178,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     const atMs = Date.now();
     await apply(body.id, { kind: 'changeProject', deletedMs: atMs, atMs });
     const change = { settings: { retentionDays: 365 } };
-    expect(said(await ask('PUT', `/projects/${made.otherId}`, change))).toEqual([401, 'INVALID_CREDENTIAL']);
+    expect(said(await ask('PUT', `/projects/${other.body.id}`, change))).toEqual([401, 'INVALID_CREDENTIAL']);
     expect((await ask('GET', '/auth/identity')).status).toBe(401);
   });
 

@@ -46,14 +46,14 @@ describe.each(engines)('projects on %s', (engine) => {
     const { settings: _settings, ...listed } = one;
     expect(all.data[0]).toEqual(listed);
     expect(all.data.map(({ name }: { name: string }) => name)).toEqual(
-      expect.arrayContaining(['Billing', 'Production', 'Sandbox']),
+      expect.arrayContaining(['Billing', 'Production']),
     );
-    expect((await other.call('GET', '/projects')).body.data).toHaveLength(2);
+    expect((await asPerson(service, 'Zoe')('GET', '/projects')).body.data).toHaveLength(2);
   });
 
   it('projects are created once under an Idempotency-Key', async () => {
     const options = {
-      body: { name: 'Once', environment: 'sandbox' },
+      body: { name: 'Once', environment: 'production' },
       headers: { 'idempotency-key': 'once' },
     };
     const first = await acme.call('POST', '/projects', options);
@@ -82,7 +82,7 @@ describe.each(engines)('projects on %s', (engine) => {
   it('projects have unique names in organization and environment, whatever the case', async () => {
     await create('Naming');
     expect(said(await create('NAMING'))).toEqual([400, 'NAME_TAKEN']);
-    expect((await create('Naming', 'sandbox')).status).toBe(201);
+    expect((await create('Naming', 'sandbox', ann)).status).toBe(201);
     expect((await create('Naming', 'production', other.call)).status).toBe(201);
     const { body } = await create('Renamed');
     expect(said(await put(body.id, { name: 'naming' }))).toEqual([400, 'NAME_TAKEN']);
@@ -205,8 +205,9 @@ describe.each(engines)('projects on %s', (engine) => {
     expect((await put(body.id, { settings: { webhookDefaults: { filler } } })).status).toBe(200);
     const over = await put(body.id, { settings: { webhookDefaults: { filler: `${filler}x` } } });
     expect([over.status, over.body.errors[0].limit]).toEqual([400, limits.settingsBytes]);
-    const sandbox = await create('Sandboxed', 'sandbox');
-    expect((await put(sandbox.body.id, { settings: { retentionDays: 1 } })).status).toBe(200);
+    const { id } = (await create('Sandboxed', 'sandbox', ann)).body;
+    const short = { settings: { retentionDays: 1 } };
+    expect((await ann('PUT', `/projects/${id}`, { body: short })).status).toBe(200);
   });
 
   it('deleted projects are gone with their keys, and their data are kept', async () => {

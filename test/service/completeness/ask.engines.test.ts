@@ -63,6 +63,18 @@ describe('GET /log/answers', () => {
     expect(await leaves()).toBe(before);
   });
 
+  it('needs no further index leaf where nothing was recorded since the newest one', async () => {
+    const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
+    await ask({ runId: 'one' });
+    const before = await leaves();
+    expect(await ask({ runId: 'one' })).toBe(8);
+    expect(await ask({ type: 'tool.never' })).toBe(0);
+    expect(await leaves()).toBe(before);
+    await plane.call('POST', '/events', { body: event({ runId: 'three' }) });
+    expect(await ask({ runId: 'three' })).toBe(1);
+    expect(await leaves()).toBeGreaterThan(before + 1);
+  });
+
   it('refuses a question about nothing or two things, and about times to come', async () => {
     const later = new Date(Date.now() + 60_000).toISOString();
     for (const query of ['', '?runId=a&type=b', '?runId=a&since=monday', `?runId=a&until=${later}`]) {

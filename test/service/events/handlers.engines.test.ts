@@ -166,6 +166,92 @@ describe('POST /events/batch', () => {
     ]);
   });
 
+  const nested = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+  const text = (members: string): string =>
+    `{"runId":"alone","eventType":"x","actor":{"name":"a"},"action":"b","timestamp":"2026-03-01T09:30:00Z",${members}}`;
+  const unsafe: readonly (readonly [reason: string, what: string, event: string])[] = [
+    [
+      'event_too_large',
+      'a string past 256 KiB',
+      text(`"metadata":{"a":"${'x'.repeat(limits.stringBytes + 1)}"}`),
+    ],
+    ['too_complex', 'depth 40', text(`"metadata":${nested(40)}`)],
+    ['too_complex', 'a name of 257 characters', text(`"metadata":{"${'n'.repeat(257)}":1}`)],
+    ['too_complex', 'too many values', text(`"metadata":{"a":[${'1,'.repeat(limits.jsonValuesLarge)}1]}`)],
+    ['unsafe_json', 'an unsafe integer', text('"metadata":{"a":9007199254740993}')],
+    ['unsafe_json', 'a number beyond a double', text('"metadata":{"a":1e400}')],
+    ['unsafe_json', 'a number that a double changes', text('"metadata":{"a":0.12345678901234567890}')],
+    ['unsafe_json', 'a lone surrogate', text('"metadata":{"a":"\\ud800"}')],
+    ['unsafe_json', 'a lone surrogate in a name', text('"metadata":{"\\udc00":1}')],
+    ['unsafe_json', 'U+0000', text('"metadata":{"a":"\\u0000"}')],
+    ['unsafe_json', 'a duplicate name', text('"metadata":{"a":1,"a":2}')],
+    ['unsafe_json', 'a duplicate member', text('"runId":"other"')],
+    ['unsafe_json', 'a value that is no event', '9007199254740993'],
+  ];
+
+  it.each(unsafe)(
+    'POST /events/batch rejects as %s the event with %s, and stores the others',
+    async (reason, _what, bad) => {
+      const before = (await get('/events/count?runId=alone')).count;
+      const good = text('"metadata":{"ok":true}');
+      const events = [good, bad, ...Array.from({ length: 3 }, () => good), ` ${bad}\n`];
+      const { status, body } = await plane.call('POST', '/events/batch', {
+        raw: `{"events":[${events.join(',')}]}`,
+      });
+      expect([status, body.code]).toEqual([201, undefined]);
+      const reasons = body.results.map(
+        (each: { reason?: string }) => each.reason?.split(':')[0] ?? 'accepted',
+      );
+      expect(reasons).toEqual(['accepted', reason, 'accepted', 'accepted', 'accepted', reason]);
+      expect((await get('/events/count?runId=alone')).count).toBe(before + 4);
+    },
+  );
+
+  it('POST /events/batch repeats its answer to the same unsafe body, and refuses another under the same key', async () => {
+    const raw = (bad: string) =>
+      `{"events":[${text('"metadata":{"ok":1}')},${text(`"metadata":{"a":${bad}}`)}]}`;
+    const headers = { 'idempotency-key': 'unsafe-1' };
+    const send = (bad: string) => plane.call('POST', '/events/batch', { raw: raw(bad), headers });
+    const first = await send('9007199254740993');
+    const again = await send('9007199254740993');
+    expect([first.status, again.body, again.headers['idempotent-replayed']]).toEqual([
+      201,
+      first.body,
+      'true',
+    ]);
+    const other = await send('9007199254740995');
+    expect([other.status, other.body.code]).toEqual([400, 'IDEMPOTENCY_KEY_REUSE']);
+  });
+
+  it('POST /events/batch answers 400 where the body is no JSON or the envelope is unsafe, and stores nothing', async () => {
+    const good = text('"metadata":{"broken":1}').replace('alone', 'whole');
+    const bodies: readonly (string | Buffer)[] = [
+      `{"events":[${good},{"a":9007199254740993}]`,
+      `{"events":[${good},{"a":1e400}}`,
+      `{"events":[${good},{"a":"\\ud800"},]}`,
+      `{"events":[${good},{"a":1,"a":2} {"b":1}]}`,
+      `{"events":[${good},{"a":9007199254740993}]} x`,
+      `{"events":[${good}],"events":[${good}]}`,
+      `{"events":[${good}],"\\ud800":1}`,
+      `{"events":[${good}],"more":9007199254740993}`,
+      `{"events":{"a":9007199254740993}}`,
+      `[${good},9007199254740993]`,
+      Buffer.concat([
+        Buffer.from(`{"events":[${good},{"a":"`),
+        Buffer.from([0xff]),
+        Buffer.from('","b":1e400}]}'),
+      ]),
+      Buffer.from(`\ufeff{"events":[${good},{"a":1e400}]}`),
+      '['.repeat(100_000),
+      `{"events":[${good},${'['.repeat(100_000)}]}`,
+    ];
+    for (const raw of bodies) {
+      const { status, body } = await plane.call('POST', '/events/batch', { raw });
+      expect([status, typeof body.code], String(raw).slice(0, 200)).toEqual([400, 'string']);
+    }
+    expect((await get('/events/count?runId=whole')).count).toBe(0);
+  });
+
   it('POST /events/batch answers 201 where every event is rejected, and 400 for the envelope', async () => {
     const rejected = await batch([{}, null]);
     expect([rejected.status, rejected.body.results.map(({ status }: { status: string }) => status)]).toEqual([

@@ -205,6 +205,7 @@ describe('any event', () => {
       meteringOrigin: 'm',
     },
     scopes: ['*'],
+    expiresMs: null,
     rules: { quotas: unlimited, settings: { ...defaultSettings, redactionKeys: [...redactionKeys] } },
   });
   const fingerprint = (text: string): string => Buffer.from(text).toString('hex');

@@ -120,6 +120,8 @@ describe('POST /proofs/verify', () => {
     expect(result).toEqual({
       proofId: body.proofId,
       verified: true,
+      authentic: true,
+      compliant: 'not_checked',
       layers: names(body.layers).map((name) => ({ name, passed: true, basis: 'recomputed' })),
     });
   });

@@ -249,17 +249,26 @@ describe('a replay of a graph', () => {
     expect(await gov.must('GET', '/graphs/graphed')).toEqual(sealed);
   });
 
-  it('a replay of a graph says which parts it could not declare, and rejects a contradictory declaration', async () => {
-    await gov.ran('loose', {}, 'output.delivered');
-    const edges = [{ source: 'a', target: 'nowhere', type: 'x' }];
-    const job = await gov.replay({ runId: 'loose', nodes: [{ id: 'a', type: 'plan' }], edges });
-    expect(job.result.warnings.join()).toContain(
-      'not declared as the graph of the run: body /edges/0/target',
-    );
-    const twice = { runId: 'loose', nodes: [], edges: [...edges, ...edges] };
-    expect((await plane.call('POST', '/replay/causal-graph', { body: twice })).status).toBe(400);
-    const ofSystem = { runId: 'gov.system', nodes: [], edges: [] };
-    expect((await plane.call('POST', '/replay/causal-graph', { body: ofSystem })).status).toBe(400);
+  it('a replay of a graph rejects an edge to a node that neither the run nor the request has', async () => {
+    const post = (body: unknown) => plane.call('POST', '/replay/causal-graph', { body });
+    const { body: told } = await plane.call('POST', '/events', { body: event({ runId: 'edges' }) });
+    const edged = (target: string) => ({
+      runId: 'edges',
+      nodes: [{ id: 'a', type: 'plan' }],
+      edges: [{ source: 'a', target, type: 'causes' }],
+    });
+    const unknown = await post(edged('nobody'));
+    expect([unknown.status, unknown.body.errors[0].pointer]).toEqual([400, '/edges/0/target']);
+    expect((await post({ ...edged('a'), runId: 'no-events' })).status).toBe(202);
+    expect((await post({ ...edged('b'), runId: 'no-events' })).status).toBe(400);
+    expect((await post(edged(told.eventId))).status).toBe(202);
+    // an earlier declaration counts
+    const declared = { nodes: [{ id: 'plan-b', type: 'plan' }], edges: [] };
+    expect((await plane.call('PUT', '/graphs/edges', { body: declared })).status).toBe(200);
+    expect((await post(edged('plan-b'))).status).toBe(202);
+    const twice = edged('a');
+    expect((await post({ ...twice, edges: [...twice.edges, ...twice.edges] })).status).toBe(400);
+    expect((await post({ runId: 'gov.system', nodes: [], edges: [] })).status).toBe(400);
   });
 
   it('a replay accepts a request that is too large to keep, and then cannot be retried', async () => {

@@ -27,6 +27,27 @@ function filled(events: 200 | 600 = 600): TestPlane {
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const blob = (value: Buffer): string => `x'${value.toString('hex')}'`;
 
+describe('the guards of the database', () => {
+  it.each([
+    ['a trigger that is gone', 'DROP TRIGGER leaf_delete', 'gov.db/trigger leaf_delete schema_altered'],
+    [
+      'a trigger that lets everything pass',
+      'DROP TRIGGER leaf_update; CREATE TRIGGER leaf_update BEFORE UPDATE ON leaf BEGIN SELECT 1; END',
+      'gov.db/trigger leaf_update schema_altered',
+    ],
+    [
+      'a trigger of somebody else',
+      'CREATE TRIGGER mine AFTER INSERT ON leaf BEGIN DELETE FROM run; END',
+      'gov.db/trigger mine schema_altered',
+    ],
+  ])('%s is found', async (_, statement, problem) => {
+    const plane = filled(200);
+    plane.guarded(statement);
+    const { problems } = await plane.fsck();
+    expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual([problem]);
+  });
+});
+
 describe('one changed row', () => {
   it.each([
     [

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { namedStatements } from '../../../src/store/postgres/connection/wire.ts';
+import { namedStatements } from '../../../src/store/read/queries.ts';
 import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
 import { enrolled, keep, plane, report, save, saveReport, totals } from '../support/data-planes.ts';
 import { codeOf } from '../support/fixture.ts';

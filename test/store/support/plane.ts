@@ -31,6 +31,7 @@ import {
   snapshot,
   unmetered,
 } from './governance.ts';
+import { unguarded } from '../../support/unguarded.ts';
 
 export class TestPlane {
   readonly dataDir = newFolder();
@@ -105,11 +106,7 @@ export class TestPlane {
   /** Changes the database below every guard. */
   sql(statements: string): void {
     const db = new Database(storeFiles(this.dataDir).main);
-    const triggers = db
-      .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-      .all();
-    for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
-    db.exec(statements);
+    unguarded(db, () => db.exec(statements));
     db.close();
   }
 

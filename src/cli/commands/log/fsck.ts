@@ -41,17 +41,22 @@ interface Report {
 export const run: Run<typeof spec> = async ({ flags, out, session, io, signal }) => {
   const dataDir = resolve(flags.data ?? session.dataDir());
   let toldAt = performance.now();
+  let isTold = false;
   const onProgress = ({ done, of }: { readonly done: number; readonly of: number }): void => {
     signal.throwIfAborted();
-    if (performance.now() - toldAt < tellEveryMs) return;
+    const isLast = done === of && isTold;
+    if (performance.now() - toldAt < tellEveryMs && !isLast) return;
     toldAt = performance.now();
+    isTold = true;
     void out.note(safe`checked ${done} of ${of} leaves`);
   };
   const report = await check({ dataDir, env: io.env, deep: flags.deep, onProgress });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   if (out.isHuman) await out.lines(told(report, dataDir, out.styles));
-  else if (out.format === 'tsv') await out.lines(report.problems.map((each) => tabbed(columns, { ...each })));
-  else await out.one(report, plainView(Object.keys(report)));
+  else if (out.format === 'tsv') {
+    await out.note(headLine(report, dataDir));
+    await out.lines(report.problems.map((each) => tabbed(columns, { ...each })));
+  } else await out.one(report, plainView(Object.keys(report)));
   return out.verdict;
 };
 
@@ -71,17 +76,24 @@ async function check(options: Options): Promise<Report> {
 }
 
 function told(report: Report, dataDir: string, { bold, green, red, dim }: Styles): Safe[] {
-  const { ok, leaves, checkpoints, problems, found, unopened, deep } = report;
+  const { ok, problems, found, unopened } = report;
   const head = ok ? green('✓ whole') : red(`✗ BROKEN in ${found} places`);
-  const depth = deep ? 'deep' : 'without --deep: no disclosures, metering references and signatures';
   return [
     safe`${bold(head)}  ${dataDir}`,
-    safe`  read ${leaves} leaves and ${checkpoints} checkpoints (${depth})`,
+    safe`  ${readLine(report)}`,
     ...(unopened === 0 ? [] : [safe`  skipped ${unopened} bodies about subjects: their keys are not here`]),
     ...problems.map((problem) => problemLine(problem, dim)),
     ...(found > problems.length ? [safe`  and ${found - problems.length} more`] : []),
   ];
 }
+
+const readLine = ({ leaves, checkpoints, deep }: Report): string =>
+  `read ${leaves} leaves and ${checkpoints} checkpoints ` +
+  (deep ? '(deep)' : '(without --deep: no disclosures, metering references and signatures)');
+
+/** For standard error, where the problems go into a pipe. */
+const headLine = (report: Report, dataDir: string): Safe =>
+  safe`${report.ok ? 'whole' : `broken in ${report.found} places`}: ${dataDir}; ${readLine(report)}`;
 
 const problemLine = ({ position, kind, expected, got }: Problem, dim: Styles['dim']): Safe =>
   safe`  ${position}  ${kind}  ${dim(safe`expected ${expected}, got ${got}`)}`;

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
+import { bytesText } from '../../../core/byte-size.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeBackup as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -14,9 +15,8 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { withKeys } = flags;
   const made = await planeBackup({ dataDir, out: resolve(io.cwd, flags.out), withKeys });
   if (out.isHuman) {
-    const size = (made.bytes / 2 ** 20).toFixed(1);
     await out.lines([
-      safe`${out.styles.green('✓')} copied and verified: ${made.files.length} files, ${size} MiB, in ${made.out}`,
+      safe`${out.styles.green('✓')} copied and verified: ${made.files.length} files, ${bytesText(made.bytes)}, in ${made.out}`,
       ...made.logs.map((log) => safe`  ${log.tree.padEnd(8)}  ${log.size} leaves  ${log.origin}`),
     ]);
   } else await out.one(made, plainView(['out', 'bytes', 'createdAt', 'withKeys']));

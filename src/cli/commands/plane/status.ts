@@ -16,6 +16,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
 import type { planeStatus as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
+import { bytesText } from '../../../core/byte-size.ts';
 
 interface Running {
   readonly pid?: number;
@@ -206,8 +207,6 @@ function verdictOf(state: PlaneStatus['state']): number {
   return state === 'not serving' ? exit.network : exit.checkFailed;
 }
 
-const size = (bytes: number): string =>
-  bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 const hashChars = 19;
 
 function chainText({ chain }: PlaneStatus): string | null {
@@ -219,10 +218,10 @@ function chainText({ chain }: PlaneStatus): string | null {
 function diskText({ disk }: PlaneStatus): string | null {
   if (disk === null) return null;
   const { freeBytes, databaseBytes, exportBytes, bytesPerDay, daysLeft } = disk;
-  const exports = exportBytes === 0 ? '' : `, ${size(exportBytes)} of exports`;
-  const growth = bytesPerDay === null ? '' : `, ${size(bytesPerDay)} more a day`;
+  const exports = exportBytes === 0 ? '' : `, ${bytesText(exportBytes)} of exports`;
+  const growth = bytesPerDay === null ? '' : `, ${bytesText(bytesPerDay)} more a day`;
   const left = daysLeft === null ? '' : `: ${daysLeft} days left`;
-  return `${size(databaseBytes)} of databases${exports}, ${size(freeBytes)} free${growth}${left}`;
+  return `${bytesText(databaseBytes)} of databases${exports}, ${bytesText(freeBytes)} free${growth}${left}`;
 }
 
 function serviceText({ telemetry }: PlaneStatus): string | null {

@@ -5,12 +5,13 @@
 import { canonicalize, type Json } from '../../../core/json/parse.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import { isStdout, writeOutput } from '../../terminal/output-file.ts';
+import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { planesBundle as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session } = call;
+  if (flags.out !== undefined) refuseExisting(flags.out, flags, call);
   const client = await session.client();
   const { bundleVersion, bundleHash, signed, verifierKey } = (await client.getConfigBundle()).body;
   if (signed === null) {

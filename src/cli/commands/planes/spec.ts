@@ -106,6 +106,7 @@ export const planesBundle = command({
       short: 'O',
       description: 'File to write; default: standard output',
     },
+    force: tokenFlags.force,
   },
   examples: ['gov planes bundle -O ward-7.govconfig.json', 'gov planes bundle | sha256sum'],
 });

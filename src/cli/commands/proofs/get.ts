@@ -7,13 +7,14 @@ import { bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import { isStdout, writeOutput } from '../../terminal/output-file.ts';
+import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, session } = invocation;
+  if (flags.out !== undefined) refuseExisting(flags.out, flags, invocation);
   const client = await session.client();
   const params = { proofId: args.proofId };
   const wantsBundle = flags.bundle || flags.out !== undefined || flags.format !== undefined;

@@ -31,12 +31,24 @@ export const proofsCreate = command({
     schemaVersion: { type: 'string', value: 'V', description: '1.0, or its alias v1' },
     async: { type: 'boolean', description: 'Return the job at once' },
     wait: { type: 'boolean', description: 'Create the proof in a job and wait, at most --timeout' },
+    failOn: {
+      type: 'string',
+      choices: ['policy', 'any'],
+      value: 'WHAT',
+      description: 'Fail where the run broke a policy (policy), or where any layer does not hold (any)',
+    },
   },
   examples: [
     'gov proofs create --run checkout-42',
+    'gov proofs create --run checkout-42 --fail-on policy    # in CI: exit 11 where a policy was broken',
     'gov proofs create --run checkout-42 --layers event_integrity,log_inclusion --wait --timeout 10m',
   ],
-  exitCodes: { 1: 'the job failed', 8: 'the job did not end within --timeout; it continues' },
+  exitCodes: {
+    1: 'the job failed',
+    3: '--fail-on any: a layer does not hold',
+    11: '--fail-on: the run broke a policy',
+    8: 'the job did not end within --timeout; it continues',
+  },
 });
 
 export const proofsGet = command({
@@ -46,6 +58,7 @@ export const proofsGet = command({
   flags: {
     bundle: { type: 'boolean', description: 'The whole bundle (*.govproof.json), for offline verification' },
     out: { type: 'string', value: 'FILE', description: 'Write the bundle to this file' },
+    force: { type: 'boolean', description: 'Replace the file of --out' },
     format: {
       type: 'string',
       choices: ['govproof', 'tlog-proof', 'dsse'],
@@ -133,7 +146,8 @@ export const proofsVerify = command({
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the bundle or export could not be read',
-    3: 'not verified',
+    3: 'not authentic, or a required layer does not hold',
     5: 'the service does not know the id',
+    11: 'authentic, but the run broke a policy',
   },
 });

@@ -1,6 +1,6 @@
 /**
  * `gov proofs verify`: asks the service about an id; verifies a bundle or an export here, without network or store. Exit 0
- * verified, 3 not verified, 2 no trusted key or unreadable, 5 unknown id. The exit code is set before any output, so that
+ * verified, 11 authentic but not compliant, 3 not verified, 2 no trusted key or unreadable, 5 unknown id. The exit code is set before any output, so that
  * a reader that closes the pipe cannot turn a no into a yes. Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { addAbortSignal } from 'node:stream';
@@ -8,6 +8,7 @@ import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
 import { explain } from '../../../core/proof/bundle.ts';
 import type { Explanation } from '../../../core/proof/bundle.ts';
+import { openEventDisclosures } from '../../../core/proof/disclosed.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
 import type { ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundle } from '../../../core/proof/verify.ts';
@@ -19,8 +20,8 @@ import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { printAnswer } from '../../terminal/answer-verdict.ts';
-import { printVerdict } from '../../terminal/verdict.ts';
-import type { ShownVerdict } from '../../terminal/verdict.ts';
+import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
+import type { BrokenBy, Judged, ShownVerdict } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -136,7 +137,7 @@ async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<nu
   const { out, session, flags } = invocation;
   const source = trustFrom(flags, session);
   const verdict = verifyAnswer(bytes, source?.trust ?? null);
-  out.verdict = exitOf(verdict);
+  out.verdict = exitOf({ ...verdict, layers: [] });
   await printAnswer(out, { verdict, source });
   return out.verdict;
 }
@@ -166,8 +167,9 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   const { out, session, flags } = invocation;
   const client = await session.client();
   const { body } = await client.verifyProof({ body: artifact });
-  out.verdict = body.verified ? exit.ok : exit.checkFailed;
-  await printVerdict(out, { ...body, source: 'service', checks: [], notes: [] });
+  const shown: ShownVerdict = { ...body, source: 'service', checks: [], notes: [] };
+  out.verdict = exitOfVerdict(shown);
+  await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(
       safe`this is the service’s word. To verify without it: gov proofs get ${body.proofId} --bundle --out FILE`,
@@ -181,7 +183,6 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
   const verdict = verifyBundle(bytes, source?.trust ?? null);
-  out.verdict = exitOf(verdict);
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const explanations =
     flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
@@ -191,7 +192,9 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
     trustedOrigin: source?.trust.origin ?? null,
     trustFrom: source?.from ?? null,
     ...(explanations === undefined ? {} : { explanations }),
+    brokenBy: brokenBy(bytes, verdict),
   };
+  out.verdict = exitOf(shown);
   await printVerdict(out, shown);
   if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
     await out.warn(
@@ -201,9 +204,18 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   return out.verdict;
 }
 
-function exitOf({ verified, code }: Pick<ProofVerdict, 'verified' | 'code'>): number {
-  if (verified) return exit.ok;
-  return code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_BUNDLE' ? exit.usage : exit.checkFailed;
+const exitOf = (shown: Judged): number =>
+  shown.code === 'NO_TRUSTED_KEY' || shown.code === 'MALFORMED_BUNDLE' ? exit.usage : exitOfVerdict(shown);
+
+/** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
+function brokenBy(bytes: Uint8Array, { violation }: ProofVerdict): BrokenBy | null {
+  if (violation === null) return null;
+  const event = readBundle(bytes).events?.find(({ index }) => index === violation.index);
+  if (event === undefined) return null;
+  const { eventId } = JSON.parse(event.record) as { eventId: string }; // the verifier read it
+  const fields = openEventDisclosures(event).digests ?? [];
+  const tool = fields.find(({ pointer }) => pointer === '/resource/name' || pointer === '/resource')?.value;
+  return { eventId, tool: typeof tool === 'string' ? tool : null };
 }
 
 /** Returns a path as one word of a shell line. */

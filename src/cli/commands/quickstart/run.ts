@@ -219,8 +219,8 @@ async function next(call: Call, scene: { folder: string; dataDir: string; runId:
     : [
         offline,
         `gov log fsck --data ${dataDir} --deep`,
-        'gov plane init --data ./plane',
-        'gov plane serve --data ./plane',
+        'gov plane init --data ./my-plane',
+        'gov plane serve --data ./my-plane',
         'gov events push --from openai-chat FILE',
       ];
   const tool = toolName(call.io);

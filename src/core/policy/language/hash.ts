@@ -106,8 +106,11 @@ export function leafOf({ policyId, policyHash }: PolicyInSet): Buffer {
   return leafHash(raw);
 }
 
-/** RFC 6962 §2.1.1, level by level; a last node without sibling is its own parent. */
-function pathTo(index: number, leaves: readonly Buffer[]): Buffer[] {
+/**
+ * Returns the inclusion path of a leaf, from its sibling to the root's child (RFC 6962 §2.1.1), level by level; a last node
+ * without sibling is its own parent.
+ */
+export function pathTo(index: number, leaves: readonly Buffer[]): Buffer[] {
   const path: Buffer[] = [];
   let level = leaves;
   for (let at = index; level.length > 1; at = Math.floor(at / 2)) {

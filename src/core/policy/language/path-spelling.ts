@@ -8,6 +8,7 @@ import type { Json } from '../../json/parse.ts';
 import type { Node, Segment } from './ast.ts';
 import { isIndex } from './path.ts';
 import { below, refuse } from './refusal.ts';
+import { isCount } from '../../count.ts';
 
 type Path = Extract<Node, { kind: 'path' }>;
 
@@ -27,7 +28,7 @@ export function dottedPath(text: string, pointer: string, iterators: number): Pa
 export function varPath(value: Json | undefined, pointer: string, iterators: number): Path {
   if (typeof value === 'string') return dottedPath(value, pointer, iterators);
   if (value === null || value === undefined) return scoped([], iterators);
-  if (isPosition(value)) return scoped([value], iterators);
+  if (isCount(value)) return scoped([value], iterators);
   return refuse(pointer, 'WRONG_TYPE', 'expected a path as text, such as "tool.name"; it cannot be computed');
 }
 
@@ -50,12 +51,9 @@ export function valPath(value: Json, pointer: string, iterators: number): Path {
 }
 
 function segmentOf(value: Json | undefined, pointer: string): Segment {
-  if (typeof value === 'string' || isPosition(value)) return value;
+  if (typeof value === 'string' || isCount(value)) return value;
   return refuse(pointer, 'WRONG_TYPE', 'expected a name or an index from 0; it cannot be computed');
 }
-
-const isPosition = (value: Json | undefined): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0;
 
 function scoped(path: readonly Segment[], iterators: number): Path {
   if (iterators > 0) return { kind: 'path', scope: 'item', path };

@@ -1,5 +1,6 @@
 /** Refusals of conditions: VALIDATION_ERROR with a JSON pointer. Proven by `test/core/policy/language/parse.test.ts`. */
 import { GovError } from '../../../contract/problems.ts';
+import { pointerToken } from '../../json/pointer.ts';
 
 export type RefusalCode =
   | 'WRONG_TYPE'
@@ -20,4 +21,4 @@ export function refuse(pointer: string, code: RefusalCode, detail: string): neve
 
 /** Returns the pointer of a member below another (RFC 6901 §3). */
 export const below = (pointer: string, member: string | number): string =>
-  `${pointer}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  `${pointer}/${pointerToken(String(member))}`;

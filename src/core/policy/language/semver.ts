@@ -1,7 +1,8 @@
 /**
  * Versions by Semantic Versioning 2.0.0 (semver.org §9-11), as in flagd's `sem_ver`: a leading `v` and missing minor and
  * patch numbers are allowed; build metadata does not count. `^` means the same major version, `~` the same major and minor
- * version, in any order. Proven by `test/core/policy/flagd.test.ts`.
+ * version, in any order. Our own, not the package `semver`: it refuses `1.2`, and a replay years later must decide as today,
+ * whatever an update of a package changes. Proven by `test/core/policy/flagd.test.ts`.
  */
 
 export const versionOperators = ['=', '!=', '<', '<=', '>', '>=', '^', '~'] as const;

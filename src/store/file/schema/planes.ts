@@ -8,41 +8,6 @@
 import { fixed, stays } from './words.ts';
 
 const plane = `
-CREATE TABLE telemetry_plane (
-  project INTEGER NOT NULL REFERENCES project,
-  plane_id TEXT NOT NULL,
-  name TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
-  created_by TEXT NOT NULL,
-  token_digest BLOB NOT NULL UNIQUE,
-  token_expires_ms INTEGER NOT NULL,
-  token_used_ms INTEGER,
-  enrolled_ms INTEGER,
-  origin TEXT UNIQUE,
-  audit_origin TEXT UNIQUE,
-  verifier_key TEXT UNIQUE,
-  audit_verifier_key TEXT,
-  former_keys TEXT,
-  key_prefix TEXT,
-  key_last4 TEXT,
-  key_digest BLOB UNIQUE,
-  sealed_secret TEXT,
-  previous_digest BLOB UNIQUE,
-  previous_secret TEXT,
-  previous_until_ms INTEGER,
-  revoked_ms INTEGER,
-  revision INTEGER NOT NULL CHECK (revision >= 1),
-  PRIMARY KEY (project, plane_id),
-  CHECK ((enrolled_ms IS NULL) = (origin IS NULL) AND (enrolled_ms IS NULL) = (audit_origin IS NULL)
-    AND (enrolled_ms IS NULL) = (verifier_key IS NULL) AND (enrolled_ms IS NULL) = (audit_verifier_key IS NULL)
-    AND (enrolled_ms IS NULL) = (former_keys IS NULL)
-    AND (enrolled_ms IS NULL) = (key_prefix IS NULL) AND (enrolled_ms IS NULL) = (key_last4 IS NULL)
-    AND (enrolled_ms IS NULL) = (key_digest IS NULL) AND (enrolled_ms IS NULL) = (sealed_secret IS NULL)),
-  CHECK ((previous_digest IS NULL) = (previous_secret IS NULL)
-    AND (previous_digest IS NULL) = (previous_until_ms IS NULL))
-) STRICT;
-CREATE INDEX telemetry_plane_age ON telemetry_plane (project, created_ms, plane_id);
-CREATE INDEX telemetry_plane_unrevoked ON telemetry_plane (project) WHERE revoked_ms IS NULL;
 ${fixed(
   'telemetry_plane',
   ['project', 'plane_id', 'created_ms', 'created_by'],
@@ -118,48 +83,18 @@ ${fixed(
 )}${stays('telemetry_report')}`;
 
 const reached = `
-CREATE TABLE telemetry_epoch (
-  project INTEGER NOT NULL,
-  plane_id TEXT NOT NULL,
-  epoch INTEGER NOT NULL,
-  held INTEGER NOT NULL,
-  next_sequence INTEGER NOT NULL,
-  newest_sequence INTEGER NOT NULL,
-  tree_size INTEGER NOT NULL,
-  PRIMARY KEY (project, plane_id, epoch)
-) STRICT, WITHOUT ROWID;
 ${fixed(
   'telemetry_epoch',
   ['project', 'plane_id', 'epoch'],
   `OR NEW.held <> OLD.held + 1 OR NEW.next_sequence < OLD.next_sequence
     OR NEW.newest_sequence < OLD.newest_sequence OR NEW.tree_size < OLD.tree_size`,
 )}${stays('telemetry_epoch')}
-CREATE TABLE telemetry_month (
-  project INTEGER NOT NULL,
-  plane_id TEXT NOT NULL,
-  epoch INTEGER NOT NULL,
-  month TEXT NOT NULL,
-  audit_event INTEGER NOT NULL,
-  compliance_proof INTEGER NOT NULL,
-  risk_decision INTEGER NOT NULL,
-  replay_verification INTEGER NOT NULL,
-  PRIMARY KEY (project, plane_id, epoch, month)
-) STRICT, WITHOUT ROWID;
 ${fixed(
   'telemetry_month',
   ['project', 'plane_id', 'epoch', 'month'],
   `OR NEW.audit_event < OLD.audit_event OR NEW.compliance_proof < OLD.compliance_proof
     OR NEW.risk_decision < OLD.risk_decision OR NEW.replay_verification < OLD.replay_verification`,
 )}${stays('telemetry_month')}
-CREATE TABLE telemetry_usage (
-  project INTEGER NOT NULL,
-  month TEXT NOT NULL,
-  audit_event INTEGER NOT NULL CHECK (audit_event >= 0),
-  compliance_proof INTEGER NOT NULL CHECK (compliance_proof >= 0),
-  risk_decision INTEGER NOT NULL CHECK (risk_decision >= 0),
-  replay_verification INTEGER NOT NULL CHECK (replay_verification >= 0),
-  PRIMARY KEY (project, month)
-) STRICT, WITHOUT ROWID;
 ${fixed('telemetry_usage', ['project', 'month'])}${stays('telemetry_usage')}`;
 
 export const telemetry = plane + report + reached;

@@ -10,10 +10,12 @@
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { indexTables } from '../../schema/index-map.ts';
+import { otherTables, peopleTables } from '../../schema/tables.ts';
+import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
 import { governance, governanceAppendOnly } from './governance.ts';
 import { exported } from './exports.ts';
-import { indexMap } from './index-map.ts';
 import { telemetry } from './planes.ts';
 import { tenants, tenantsAppendOnly } from './tenants.ts';
 
@@ -52,7 +54,7 @@ const belowFloor = (record: string): string =>
   `coalesce(${prunableSql(record)}, 0) AND EXISTS (SELECT 1 FROM prune WHERE project = (OLD.position >> ${positionBits})
     AND min_index > (OLD.position & ${2 ** positionBits - 1}))`;
 
-/** Trees: 0 audit, 1 metering. A tile's row \`part\` has up to 32 of its hashes and only grows. */
+/** Trees: 0 audit, 1 metering. */
 const log = `
 CREATE TABLE head (
   project INTEGER NOT NULL REFERENCES project,
@@ -87,22 +89,9 @@ CREATE TRIGGER body_delete BEFORE DELETE ON body
 WHEN NOT (${belowFloor('(SELECT record FROM leaf WHERE position = OLD.position)')})
 BEGIN SELECT RAISE(ABORT, 'body is append-only'); END;
 
--- Keys of subjects that an erasure destroyed, by the index of its leaf; and the file that they are kept in.
-CREATE TABLE erased_key (
-  project INTEGER NOT NULL,
-  key_id TEXT NOT NULL,
-  leaf_index INTEGER NOT NULL,
-  PRIMARY KEY (project, key_id, leaf_index)
-) STRICT, WITHOUT ROWID;
+-- The file that the keys of subjects are kept in.
 CREATE TABLE key_file (one INTEGER PRIMARY KEY CHECK (one = 1), file_id TEXT NOT NULL) STRICT;
 
-CREATE TABLE prune (
-  project INTEGER NOT NULL,
-  leaf_index INTEGER NOT NULL,
-  min_index INTEGER NOT NULL,
-  root BLOB NOT NULL CHECK (length(root) = 32),
-  PRIMARY KEY (project, leaf_index)
-) STRICT, WITHOUT ROWID;
 CREATE TRIGGER leaf_update BEFORE UPDATE ON leaf BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
 CREATE TRIGGER leaf_delete BEFORE DELETE ON leaf WHEN NOT (${belowFloor('OLD.record')})
 BEGIN SELECT RAISE(ABORT, 'leaf is append-only'); END;
@@ -115,15 +104,6 @@ ${place},
   record TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE tile (
-  project INTEGER NOT NULL,
-  tree INTEGER NOT NULL,
-  level INTEGER NOT NULL,
-  n INTEGER NOT NULL,
-  part INTEGER NOT NULL,
-  hashes BLOB NOT NULL,
-  PRIMARY KEY (project, tree, level, n, part)
-) STRICT, WITHOUT ROWID;
 CREATE TRIGGER tile_update BEFORE UPDATE ON tile
 WHEN length(NEW.hashes) < length(OLD.hashes)
   OR substr(NEW.hashes, 1, length(OLD.hashes)) <> OLD.hashes
@@ -132,24 +112,6 @@ WHEN length(NEW.hashes) < length(OLD.hashes)
 BEGIN SELECT RAISE(ABORT, 'a tile only grows'); END;
 CREATE TRIGGER tile_delete BEFORE DELETE ON tile BEGIN SELECT RAISE(ABORT, 'tile is append-only'); END;
 
-CREATE TABLE checkpoint (
-  project INTEGER NOT NULL,
-  tree INTEGER NOT NULL,
-  size INTEGER NOT NULL,
-  root BLOB NOT NULL,
-  note TEXT NOT NULL,
-  PRIMARY KEY (project, tree, size)
-) STRICT;
-
--- What witnesses answered: signature lines over a checkpoint's text, by \`<name>+<key id>\` of the witness's key.
-CREATE TABLE cosignature (
-  project INTEGER NOT NULL,
-  tree INTEGER NOT NULL,
-  size INTEGER NOT NULL,
-  key TEXT NOT NULL,
-  line TEXT NOT NULL,
-  PRIMARY KEY (project, tree, size, key)
-) STRICT;
 ${['erased_key', 'key_file', 'prune', 'meter', 'checkpoint', 'cosignature'].map(appendOnly).join('')}`;
 
 const runs = `
@@ -197,35 +159,7 @@ CREATE TABLE run_block (
   PRIMARY KEY (project, run_no, type_no, block)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE run_type (
-  project INTEGER NOT NULL,
-  run_no INTEGER NOT NULL,
-  type_no INTEGER NOT NULL,
-  events INTEGER NOT NULL,
-  PRIMARY KEY (project, run_no, type_no)
-) STRICT, WITHOUT ROWID;
 
-CREATE TABLE type_total (
-  project INTEGER NOT NULL,
-  type_no INTEGER NOT NULL,
-  events INTEGER NOT NULL,
-  PRIMARY KEY (project, type_no)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE client_event (
-  project INTEGER NOT NULL,
-  client_event_id TEXT NOT NULL,
-  idx INTEGER NOT NULL,
-  fingerprint TEXT NOT NULL,
-  PRIMARY KEY (project, client_event_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE subject (
-  project INTEGER NOT NULL,
-  subject TEXT NOT NULL,
-  idx INTEGER NOT NULL,
-  PRIMARY KEY (project, subject, idx)
-) STRICT, WITHOUT ROWID;
 CREATE TRIGGER subject_update BEFORE UPDATE ON subject BEGIN SELECT RAISE(ABORT, 'subject is append-only'); END;
 CREATE TRIGGER subject_delete BEFORE DELETE ON subject
 WHEN NOT EXISTS (SELECT 1 FROM body WHERE position = (OLD.project << ${positionBits}) + OLD.idx AND erased IS NOT NULL)
@@ -252,37 +186,6 @@ BEGIN SELECT RAISE(ABORT, 'client_event is append-only'); END;
 ${['run_event', 'run_block'].map(appendOnly).join('')}`;
 
 const work = `
-CREATE TABLE proof (
-  project INTEGER NOT NULL,
-  proof_id TEXT NOT NULL,
-  run_id TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
-  proof TEXT NOT NULL,
-  preimage TEXT NOT NULL,
-  statements TEXT NOT NULL,
-  tree_size INTEGER NOT NULL,
-  graph_index INTEGER,
-  leaf_index INTEGER NOT NULL,
-  PRIMARY KEY (project, proof_id)
-) STRICT;
-CREATE INDEX proof_leaf ON proof (project, leaf_index);
-CREATE INDEX proof_age ON proof (project, created_ms, proof_id);
-CREATE INDEX proof_run ON proof (project, run_id, created_ms, proof_id);
-
-CREATE TABLE graph (
-  project INTEGER NOT NULL,
-  graph_id TEXT NOT NULL,
-  run_id TEXT NOT NULL,
-  leaf_index INTEGER NOT NULL,
-  events INTEGER NOT NULL,
-  declaration_hash TEXT,
-  root_hash TEXT NOT NULL,
-  summary TEXT NOT NULL,
-  PRIMARY KEY (project, graph_id),
-  UNIQUE (project, leaf_index)
-) STRICT;
-CREATE INDEX graph_run ON graph (project, run_id, leaf_index);
-
 CREATE TABLE graph_part (
   project INTEGER NOT NULL,
   graph_id TEXT NOT NULL,
@@ -291,45 +194,23 @@ CREATE TABLE graph_part (
   items BLOB NOT NULL,
   PRIMARY KEY (project, graph_id, list, part)
 ) STRICT;
-
-CREATE TABLE run_graph (
-  project INTEGER NOT NULL,
-  run_id TEXT NOT NULL,
-  declaration TEXT,
-  declared_ms INTEGER,
-  sealed_hash TEXT,
-  sealed_ms INTEGER,
-  PRIMARY KEY (project, run_id)
-) STRICT;
-
-CREATE TABLE job (
-  project INTEGER NOT NULL,
-  job_id TEXT NOT NULL,
-  type TEXT NOT NULL,
-  run_id TEXT NOT NULL,
-  request TEXT,
-  created_ms INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
-  attempt INTEGER NOT NULL,
-  attempts_before INTEGER NOT NULL,
-  due_ms INTEGER NOT NULL,
-  lease TEXT,
-  started_ms INTEGER,
-  completed_ms INTEGER,
-  result TEXT,
-  result_id TEXT,
-  summary TEXT,
-  error_summary TEXT,
-  PRIMARY KEY (project, job_id)
-) STRICT;
-CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
-CREATE INDEX job_age ON job (project, created_ms, job_id);
-CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pending', 'processing');
 ${['proof', 'graph', ...governanceAppendOnly, ...tenantsAppendOnly].map(appendOnly).join('')}`;
 
 export const mainMigrations: readonly Migration[] = [
-  { version: 1, sql: project + tenants + log + runs + governance + work + telemetry + exported },
-  { version: 2, sql: indexMap },
+  {
+    version: 1,
+    sql:
+      inSqlite(peopleTables + otherTables) +
+      project +
+      tenants +
+      log +
+      runs +
+      governance +
+      work +
+      telemetry +
+      exported,
+  },
+  { version: 2, sql: inSqlite(indexTables) },
 ];
 
 export const headDelete =

@@ -9,38 +9,9 @@
 import { fixed, stays } from './words.ts';
 
 const organization = `
-CREATE TABLE organization (
-  organization_id TEXT PRIMARY KEY,
-  name TEXT NOT NULL,
-  customer_id TEXT,
-  home_production TEXT NOT NULL,
-  home_sandbox TEXT NOT NULL,
-  created_ms INTEGER NOT NULL
-) STRICT;
 CREATE INDEX organization_home ON organization (home_production);
 ${fixed('organization', ['organization_id', 'created_ms'])}${stays('organization')}
-CREATE TABLE person (
-  user_id TEXT PRIMARY KEY,
-  organization_id TEXT NOT NULL REFERENCES organization,
-  issuer TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  email TEXT,
-  name TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
-  UNIQUE (issuer, subject)
-) STRICT;
 ${fixed('person', ['user_id', 'organization_id', 'issuer', 'subject', 'created_ms'])}
-CREATE TABLE session (
-  digest BLOB PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('browser', 'cli')),
-  user_id TEXT NOT NULL REFERENCES person,
-  organization_id TEXT NOT NULL REFERENCES organization,
-  created_ms INTEGER NOT NULL,
-  last_used_ms INTEGER NOT NULL,
-  expires_ms INTEGER NOT NULL,
-  ended_ms INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE INDEX session_expiry ON session (expires_ms);
 ${fixed(
   'session',
   ['digest', 'kind', 'user_id', 'organization_id', 'created_ms', 'expires_ms'],
@@ -69,24 +40,6 @@ CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environmen
 CREATE INDEX project_age ON project_profile (organization_id, created_ms) WHERE deleted_ms IS NULL;
 CREATE INDEX project_deletion ON project_profile (organization_id, deleted_ms) WHERE deleted_ms IS NOT NULL;
 ${fixed('project_profile', ['project', 'organization_id', 'environment', 'created_ms'])}${stays('project_profile')}
-CREATE TABLE api_key (
-  project INTEGER NOT NULL REFERENCES project,
-  key_id TEXT NOT NULL,
-  digest BLOB NOT NULL UNIQUE,
-  prefix TEXT NOT NULL,
-  last4 TEXT NOT NULL,
-  name TEXT NOT NULL,
-  description TEXT,
-  scopes TEXT NOT NULL,
-  created_ms INTEGER NOT NULL,
-  created_by TEXT NOT NULL,
-  updated_ms INTEGER NOT NULL,
-  last_used_ms INTEGER,
-  expires_ms INTEGER,
-  revoked_ms INTEGER,
-  rotated_from TEXT,
-  PRIMARY KEY (project, key_id)
-) STRICT;
 CREATE INDEX api_key_age ON api_key (project, created_ms, key_id, revoked_ms);
 CREATE INDEX api_key_unrevoked ON api_key (project) WHERE revoked_ms IS NULL;
 ${fixed('api_key', ['project', 'key_id', 'created_ms'])}${stays('api_key')}

@@ -36,6 +36,7 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
     `SELECT run_id, leaf_index, created_ms, proof, preimage, statements FROM proof
      WHERE project = ? AND proof_id = ?`,
   );
+  const signed = db.prepare<Value[]>('SELECT 1 FROM checkpoint WHERE project = ? AND tree = 0 AND size = ?');
   const visit = (index: number, record: JsonObject): void => {
     if (record['type'] !== 'gov.proof/1') return;
     const { proofId, runId, proofHash } = record;
@@ -47,6 +48,10 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
     }
     const proof = provedBy(row, { index, record });
     compare(position, storedOf(row, record, proof), { leaf_index: index, ...loggedOf(record, proof) });
+    const size = Number(/\\"treeSize\\":(\d+)/.exec(row.statements)?.[1] ?? 0);
+    if (size === 0 || signed.get(no, size) !== undefined) return;
+    const expected = `the signed checkpoint that proof ${shown(proofId)} is about`;
+    problem(`${projectId}/audit/checkpoint/${size}`, 'checkpoint_missing', { expected, got: 'none' });
   };
   const finish = (): void => {
     const rows = db

@@ -5,7 +5,7 @@
  */
 import { aheadMs, isApart, skewAdvice, skewText, type ClockLook } from '../../append/clock-skew.ts';
 import type { Database } from './database.ts';
-import { sql, step } from './wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 /** Unix milliseconds. */
 export const clockSql = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';

@@ -9,7 +9,7 @@ import { Notices } from '../../append/notices.ts';
 import { ClockWatch } from './clock.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
-import { sql, step } from './wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const probeMs = 1000;
 const probe = sql('SELECT pg_is_in_recovery()');

@@ -10,7 +10,8 @@ import { GovError } from '../../../contract/problems.ts';
 import { createBodySeal, unsealed, type BodySeal } from '../../erasure/body-seal.ts';
 import { startupOptions, verify } from './session.ts';
 import { problemOf, troubleOf } from './faults.ts';
-import { pipeline, sql, step, type Result, type Results, type Step } from './wire.ts';
+import { pipeline } from './wire.ts';
+import { sql, step, type Result, type Results, type Scope, type Step } from '../../read/queries.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database?sslmode=…`, as libpq reads it. */
@@ -22,28 +23,6 @@ export interface DatabaseOptions {
   /** The key that seals bodies. */
   readonly masterKey?: Uint8Array | undefined;
 }
-
-/**
- * The rows that a transaction sees; the policies of the tables read it
- * (`src/store/postgres/schema/rules.ts`).
- */
-export type Scope =
-  | { readonly project: number }
-  /** Only the row of this project, to find its number. */
-  | { readonly projectId: string }
-  /** An organization with its people, sessions and projects, without the content of the projects. */
-  | { readonly organizationId: string }
-  /** The one person with this issuer and subject. */
-  | { readonly issuer: string; readonly subject: string }
-  /**
-   * The one key or session with this digest, or the data plane with this key: the credential names its
-   * tenant.
-   */
-  | { readonly digest: Uint8Array }
-  /** The one data plane with this verifier key, or the one report with this challenge. */
-  | { readonly lookup: string }
-  /** Rows that belong to no caller: jobs of all projects, expired responses, sizes of logs. */
-  | { readonly duty: 'jobs' | 'sweep' | 'check' | 'watch' | 'installation' | 'operator' };
 
 /** An open transaction. */
 export interface Transaction {

@@ -15,7 +15,7 @@ import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
 import type { ProjectRow } from '../read/leaves.ts';
 import { rootAt } from '../write/roots.ts';
-import { sql, step } from './wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 type Seen = Pick<SignedHeads, 'find' | 'newest'>;
 

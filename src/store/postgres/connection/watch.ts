@@ -8,7 +8,7 @@
 import type { Store } from '../../port/store.ts';
 import { textArray } from './arrays.ts';
 import type { Database } from './database.ts';
-import { sql, step } from './wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const sizesOf = sql<{ project_id: string; size: number }>(
   `SELECT p.project_id, h.size FROM project p JOIN head h ON h.project = p.project AND h.tree = 0

@@ -7,47 +7,7 @@
  */
 import type { Client, Connection, FieldDef } from 'pg';
 import type { EventEmitter } from 'node:events';
-
-/** A `Buffer` is sent as binary: `bytea`, or an array from `arrays.ts`. All others are sent as text. */
-export type Param = string | number | null | Buffer;
-
-/** A statement; `Row` is the type of its rows, by column name. */
-export interface Sql<Row = unknown> {
-  readonly name: string;
-  readonly text: string;
-  /** Never set: carries the type of a row. */
-  readonly row?: Row;
-}
-
-const statements: Sql[] = [];
-
-/** All statements that were named so far, for tests that check each of them. */
-export const namedStatements = (): readonly Sql[] => statements;
-
-/** Names a statement, so that each connection prepares it once. Call it once per statement, not per use. */
-export function sql<Row = unknown>(text: string): Sql<Row> {
-  const statement = { name: `gov${statements.length}`, text };
-  statements.push(statement);
-  return statement;
-}
-
-export interface Step<Row = unknown> {
-  readonly statement: Sql<Row>;
-  readonly values: readonly Param[];
-}
-
-export const step = <Row>(statement: Sql<Row>, ...values: Param[]): Step<Row> => ({ statement, values });
-
-export interface Result<Row = unknown> {
-  readonly rows: Row[];
-  /** How many rows a write touched. */
-  readonly count: number;
-}
-
-/** The results of steps, in their order. */
-export type Results<Steps extends readonly Step[]> = {
-  [At in keyof Steps]: Steps[At] extends Step<infer Row> ? Result<Row> : never;
-};
+import type { Result, Results, Sql, Step } from '../../read/queries.ts';
 
 /**
  * Runs steps in one round trip. Rejects with the error of the first step that failed; later steps did not

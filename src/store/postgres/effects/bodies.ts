@@ -17,7 +17,7 @@ import type { Facts } from '../write/known.ts';
 import { located, prunedBelow } from '../read/leaves.ts';
 import { positionBits } from '../schema/tables.ts';
 import { keysOf, secretsColumn, secretsOf, type Secrets } from './subject-secrets.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 
 type BodyRow = { readonly idx: number; readonly secrets: string | null } & StoredRow;
 

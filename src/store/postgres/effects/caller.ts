@@ -14,7 +14,7 @@ import {
 } from '../../port/caller.ts';
 import { scoped } from '../connection/database.ts';
 import type { Undo } from '../write/undo.ts';
-import { sql, step, type Result, type Step } from '../connection/wire.ts';
+import { sql, step, type Result, type Step } from '../../read/queries.ts';
 
 /** The state of a caller's credential, and its key in the project of the commit. */
 interface CallerFact {

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 /** Parts of an artifact, numbered from 0. */
 export interface ExportChunks {

@@ -1,114 +1,14 @@
 /**
- * Exports: rows of requested exports and of their results, with the same rules as SQLite.
+ * Rows of requested exports and of their results, with the same rules as SQLite.
  * Proven by `test/store/suite/governance/exports.ts`.
  */
 import type { EffectRows } from '../../append/effects.ts';
-import {
-  erasableSql,
-  exportColumns,
-  exportOf,
-  exportTables,
-  isDone,
-  isRemovable,
-  statusAt,
-  type ExportRow,
-} from '../../rules/export-row.ts';
-import type {
-  ExportHolding,
-  ExportName,
-  ExportReader,
-  ExportStore,
-  StoredExport,
-  StoredGraph,
-} from '../../port/store.ts';
-import { endOfTime } from '../../port/bounds.ts';
+import { erasableSql } from '../../rules/export-row.ts';
+import type { ExportHolding, ExportStore } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
 import type { Writing } from './writing.ts';
-import { heldExports } from './exports-held.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { graphColumns, proofColumns, proofOf, type ProofRow } from '../read/work.ts';
-import { readOrNull } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
-
-const one = sql<ExportRow>(
-  `SELECT ${exportColumns} FROM ${exportTables} WHERE e.project = $1 AND e.export_id = $2`,
-);
-const page = sql<ExportRow>(
-  `SELECT ${exportColumns} FROM ${exportTables}
-   WHERE e.project = $1 AND (e.created_ms, e.export_id) < ($2, $3) AND ($4::text IS NULL OR e.resource = $4)
-     AND ($5::text IS NULL OR ${statusAt('$6::int8')} = $5)
-   ORDER BY e.created_ms DESC, e.export_id DESC LIMIT $7`,
-);
-const removable = sql<NameRow>(
-  `SELECT p.project_id, e.export_id FROM ${exportTables} WHERE ${isRemovable('$1::int8')} LIMIT $2`,
-);
-const oldest = sql<NameRow & { size_bytes: number }>(
-  `SELECT p.project_id, e.export_id, e.size_bytes FROM ${exportTables} WHERE ${isDone('$1::int8', '$2::int8')}
-   ORDER BY e.completed_ms, e.export_id LIMIT $3`,
-);
-
-interface NameRow {
-  project_id: string;
-  export_id: string;
-}
-
-const nameOf = ({ project_id: projectId, export_id: exportId }: NameRow): ExportName => ({
-  projectId,
-  exportId,
-});
-
-const proofsLogged = sql<ProofRow>(
-  `SELECT ${proofColumns} FROM proof WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
-     AND ($4::text IS NULL OR run_id = $4) ORDER BY leaf_index LIMIT $5`,
-);
-const graphsLogged = sql<StoredGraph>(
-  `SELECT ${graphColumns} FROM graph g WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
-     AND ($4::text IS NULL OR run_id = $4) AND NOT EXISTS (SELECT FROM graph newer WHERE newer.project = $1
-       AND newer.run_id = g.run_id AND newer.leaf_index > g.leaf_index AND newer.leaf_index < $3::int8)
-   ORDER BY leaf_index LIMIT $5`,
-);
-
-const readExport = (row: ExportRow, atMs: number): StoredExport =>
-  exportOf({ ...row, error_summary: readOrNull(row.error_summary) }, atMs);
-
-export function exportReads(database: Database, numberOf: ProjectNumber): ExportReader {
-  return {
-    exported: async (projectId, exportId, atMs) => {
-      const project = await numberOf(projectId);
-      const [{ rows }] = await database.read({ project }, [step(one, project, exportId)]);
-      return rows[0] === undefined ? null : readExport(rows[0], atMs);
-    },
-    exports: async (projectId, { resource = null, status = null, atMs }, { after, limit }) => {
-      const project = await numberOf(projectId);
-      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
-      const wanted = step(page, project, ...position, resource, status, atMs, limit);
-      return (await database.read({ project }, [wanted]))[0].rows.map((row) => readExport(row, atMs));
-    },
-    loggedProofs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) => {
-      const project = await numberOf(projectId);
-      const wanted = step(proofsLogged, project, after, beforeIndex, runId, limit);
-      return (await database.read({ project }, [wanted]))[0].rows.map(proofOf);
-    },
-    loggedGraphs: async (projectId, { runId = null, beforeIndex }, { after = -1, limit }) => {
-      const project = await numberOf(projectId);
-      const wanted = step(graphsLogged, project, after, beforeIndex, runId, limit);
-      return (await database.read({ project }, [wanted]))[0].rows;
-    },
-    heldExports: async (projectId) => {
-      const project = await numberOf(projectId);
-      const [{ rows }] = await database.read({ project }, [step(heldExports, project)]);
-      return rows[0] ?? { open: 0, kept: 0, keptBytes: 0 };
-    },
-    oldestExports: async (atMs, { leastBytes, limit }) => {
-      const [{ rows }] = await database.read({ duty: 'jobs' }, [step(oldest, atMs, leastBytes, limit)]);
-      return rows.map((row) => ({ ...nameOf(row), sizeBytes: row.size_bytes }));
-    },
-    removableExports: async (atMs, limit) => {
-      const [{ rows }] = await database.read({ duty: 'jobs' }, [step(removable, atMs, limit)]);
-      return rows.map(nameOf);
-    },
-  };
-}
+import { sql, step } from '../../read/queries.ts';
 
 const create = sql(
   `INSERT INTO export_job (project, export_id, job_id, resource, format, filters, include_proof, tree_size, created_ms)

@@ -3,25 +3,12 @@
  * Proven by `test/store/suite/log/index-map.ts`.
  */
 import type { StoredList } from '../../../core/completeness/key-list.ts';
-import type { PathEnd } from '../../../core/completeness/map.ts';
-import type { IndexMapReader, IndexMapStore, SavedMap } from '../../port/index-map.ts';
+import type { IndexMapStore } from '../../port/index-map.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 
-const selectMap = sql<SavedMap>(
-  'SELECT size, ms, leaf_index AS "leafIndex", parts FROM index_map WHERE project = $1',
-);
-const selectPart = sql<PathEnd>(
-  `SELECT key_hash AS "keyHash", value_hash AS "valueHash" FROM index_list
-   WHERE project = $1 AND key_hash >= $2 AND key_hash <= $3`,
-);
-const selectLists = sql<StoredList & { hash: Buffer }>(
-  `SELECT l.key_hash AS hash, n, first_index AS first, first_ms AS "firstMs", last_index AS last, last_ms AS "lastMs", peaks
-   FROM unnest($2::bytea[]) AS w(hash) CROSS JOIN LATERAL (SELECT * FROM index_list
-     WHERE project = $1 AND key_hash = w.hash OFFSET 0) l`,
-);
 const saveMap = sql(
   `INSERT INTO index_map (project, size, ms, leaf_index, parts)
      SELECT $1::int4, $2::int8, $3::int8, $4::int8, $5::bytea
@@ -41,25 +28,6 @@ const saveLists = sql(
 );
 const dropMap = sql('DELETE FROM index_map WHERE project = $1');
 const dropLists = sql('DELETE FROM index_list WHERE project = $1');
-
-export function indexMapReads(database: Database, numberOf: ProjectNumber): IndexMapReader {
-  return {
-    savedMap: async (projectId) => {
-      const project = await numberOf(projectId);
-      return (await database.read({ project }, [step(selectMap, project)]))[0].rows[0] ?? null;
-    },
-    mapPart: async (projectId, { from, to }) => {
-      const project = await numberOf(projectId);
-      return (await database.read({ project }, [step(selectPart, project, from, to)]))[0].rows;
-    },
-    mapLists: async (projectId, keyHashes) => {
-      const project = await numberOf(projectId);
-      const wanted = step(selectLists, project, arrayOf('bytea', keyHashes));
-      const [{ rows }] = await database.read({ project }, [wanted]);
-      return new Map(rows.map(({ hash, ...list }) => [hash.toString('hex'), list]));
-    },
-  };
-}
 
 export function indexMapWrites(database: Database, numberOf: ProjectNumber): IndexMapStore {
   return {

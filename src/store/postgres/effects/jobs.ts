@@ -1,62 +1,28 @@
 /**
- * Jobs: reads, and the transitions of a job's life, one statement each. Each process serves the projects in
+ * The transitions of a job's life, one statement each. Each process serves the projects in
  * turn. A job is due when its retry time or its lease has passed. Several processes claim at a time: `FOR
  * UPDATE SKIP LOCKED` gives each job to one of them. A crash of a worker leaves its lease, which expires.
  * Source: PostgreSQL 18, SELECT (the locking clause).
  * Proven by `test/store/suite/governance/jobs.ts` and `test/store/postgres/processes.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import { GovError } from '../../../contract/problems.ts';
-import { isListed, jobColumns, jobOf, type JobRow } from '../../rules/job-row.ts';
-import type { QueuedType, Store, StoredJob, StoreReader } from '../../port/store.ts';
-import { endOfTime } from '../../port/bounds.ts';
+import type { QueuedType, Store } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
-import { keptRequestSql } from './rows.ts';
+import {
+  isListed,
+  jobColumns,
+  jobOf,
+  keptRequestSql,
+  refuseRetry,
+  type JobRow,
+} from '../../rules/job-row.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { kept, readOrNull } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
-
-const listed = `${jobColumns}, ${keptRequestSql} AS request`;
+import { sql, step } from '../../read/queries.ts';
 
 /** Decodes the error text. */
 const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
   jobOf<Type>({ ...row, error_summary: readOrNull(row.error_summary) });
-
-const one = sql<JobRow>(
-  `SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed}`,
-);
-const withResult = sql<JobRow>(
-  `SELECT ${listed}, result FROM job WHERE project = $1 AND result_id = $2 AND ${isListed}`,
-);
-const page = sql<JobRow>(
-  `SELECT ${listed}, NULL AS result FROM job
-   WHERE project = $1 AND (created_ms, job_id) < ($2, $3) AND created_ms BETWEEN $4 AND $5
-     AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR status = $7) AND ($8::text IS NULL OR run_id = $8)
-     AND ${isListed}
-   ORDER BY created_ms DESC, job_id DESC LIMIT $9`,
-);
-
-export function jobReads(
-  database: Database,
-  numberOf: ProjectNumber,
-): Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'> {
-  const find = async (statement: typeof one, projectId: string, id: string): Promise<StoredJob | null> => {
-    const project = await numberOf(projectId);
-    const [{ rows }] = await database.read({ project }, [step(statement, project, id)]);
-    return rows[0] === undefined ? null : readJob(rows[0]);
-  };
-  return {
-    job: (projectId, jobId) => find(one, projectId, jobId),
-    jobWithResult: (projectId, resultId) => find(withResult, projectId, resultId),
-    jobs: async (projectId, filter, { after, limit }) => {
-      const project = await numberOf(projectId);
-      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
-      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
-      const wanted = step(page, project, ...position, startMs, endMs, type, status, runId, limit);
-      return (await database.read({ project }, [wanted]))[0].rows.map(readJob);
-    },
-  };
-}
 
 interface ClaimedRow extends JobRow<QueuedType> {
   project: number;
@@ -174,16 +140,4 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       });
     },
   };
-}
-
-function refuseRetry(jobId: string, row: JobRow | undefined): void {
-  if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
-  if (row.status !== 'failed') {
-    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
-  }
-  if (row.request !== null) return;
-  throw new GovError(
-    'JOB_PAYLOAD_UNAVAILABLE',
-    `expected a stored request, got job ${jobId} without one; send the request again`,
-  );
 }

@@ -9,17 +9,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
 import type { LeafDraft } from '../../../core/event/record.ts';
-import { answerOf } from '../../append/answer.ts';
+import { answerOf } from '../../port/store.ts';
 import type { Created, NewProject, NewTenant, Store, StoredResponse } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
+import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { organizationColumns, personColumns } from '../../rules/tenant-row.ts';
 import { judgeCaller } from '../../port/caller.ts';
 import { judgeTenant, nameKey } from '../../rules/tenants.ts';
 import { textArray } from '../connection/arrays.ts';
 import { callerLookups, callerName, callersOf } from './caller.ts';
 import { scoped, type Database, type Transaction } from '../connection/database.ts';
-import { keptOf, noFacts } from '../write/facts.ts';
+import { noFacts } from '../write/facts.ts';
 import { stateOf, troubleOf } from '../connection/faults.ts';
 import { emptyLedger } from '../write/ledger.ts';
 import { CommitPlan } from '../write/plan.ts';
@@ -27,7 +28,7 @@ import type { ProjectNumber } from '../read/leaves.ts';
 import { addKey, insertInto } from './tenants.ts';
 import { homesOfNew } from './to-home.ts';
 import { kept, keptOrNull } from './texts.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 
 export interface MakerOptions {
   readonly database: Database;
@@ -114,7 +115,7 @@ const namesTaken = sql<{ environment: string; name_key: string }>(
 const isKnown = sql<{ known: boolean }>(
   'SELECT EXISTS (SELECT FROM person WHERE issuer = $1 AND subject = $2) AS known',
 );
-const keptAnswer = sql<Parameters<typeof keptOf>[0]>(
+const keptAnswer = sql<KeptRow>(
   'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = $2',
 );
 

@@ -8,7 +8,7 @@ import { challengeStates, claims, type TelemetryRows } from '../../rules/planes.
 import type { Writing } from './writing.ts';
 import { epochKey, nameKey, ownerKey, placeKey } from '../write/plane-facts.ts';
 import { kept } from './texts.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 

@@ -7,12 +7,12 @@
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
 import { exportRows } from './exports.ts';
-import { limits } from '../../../contract/limits.ts';
+import { keptRequestSql } from '../../rules/job-row.ts';
 import { versionKey } from '../write/facts.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
 import { tenantRows } from './tenants.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 import { withdrawer } from './withdrawn.ts';
 import type { Writing } from './writing.ts';
 
@@ -89,8 +89,6 @@ const enqueueJob = sql(
   `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt, attempts_before,
      due_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 1, 0, $7)`,
 );
-/** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
-export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
 const completeJob = sql(
   `UPDATE job SET status = 'completed', result = $3, summary = $4, completed_ms = $5, lease = NULL,
      request = ${keptRequestSql} WHERE project = $1 AND job_id = $2`,

@@ -24,7 +24,7 @@ import { located } from '../read/leaves.ts';
 import type { Rows } from '../write/table-rows.ts';
 import { isDestroyed, secretsColumn, secretsOf } from './subject-secrets.ts';
 import type { Undo } from '../write/undo.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 import type { SubjectFacts } from '../write/known.ts';
 
 interface KeyRow {

@@ -12,10 +12,10 @@ import { comparesSql } from '../../erasure/withdrawn.ts';
 import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { installed } from '../read/tenants.ts';
+import { installed } from '../../read/tenants.ts';
 import { destroyAgain } from './subject-keys.ts';
 import { putKey } from './tenants.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

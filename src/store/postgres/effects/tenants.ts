@@ -10,7 +10,7 @@ import { callerName, changeCallerKeys, endCallerSession } from './caller.ts';
 import type { Writing } from './writing.ts';
 import { telemetryRows } from './planes.ts';
 import { kept, keptOrNull } from './texts.ts';
-import { sql, step, type Sql, type Step } from '../connection/wire.ts';
+import { sql, step, type Sql, type Step } from '../../read/queries.ts';
 
 /** Returns a statement that inserts one row. */
 export const insertInto = (table: string, columns: readonly string[]): Sql =>

@@ -20,7 +20,7 @@ import type { Facts } from '../write/known.ts';
 import { bothHeads, lockHeads, openLedger, type HeadRow } from '../write/ledger.ts';
 import { CommitPlan, type PlanOptions, type Settled } from '../write/plan.ts';
 import { homesStep } from './tenants.ts';
-import { sql, step, type Result, type Step } from '../connection/wire.ts';
+import { sql, step, type Result, type Step } from '../../read/queries.ts';
 
 /** Leaves by the id of the home that receives them. */
 export type LeavesByHome = Map<string, LeafDraft[]>;

@@ -7,7 +7,7 @@ import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
 import { textArray } from '../connection/arrays.ts';
 import type { Writing } from './writing.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const isAbout = `type = 'replay' AND (run_id = ANY($2::text[])
   OR EXISTS (SELECT FROM unnest($3::text[]) AS beginning WHERE starts_with(request, beginning)))`;

@@ -5,7 +5,7 @@
 import type { BodySeal } from '../../erasure/body-seal.ts';
 import type { Facts } from '../write/known.ts';
 import type { Undo } from '../write/undo.ts';
-import { type Step } from '../connection/wire.ts';
+import type { Step } from '../../read/queries.ts';
 
 export interface Writing {
   readonly project: number;

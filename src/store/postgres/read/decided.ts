@@ -10,7 +10,7 @@ import { altered } from '../../append/altered.ts';
 import type { Database } from '../connection/database.ts';
 import { auditLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';
 import { subjectKeyCount } from '../effects/subject-keys.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const byId = sql<LeafRow>(
   `SELECT ${leafColumns('d')} FROM ${located(

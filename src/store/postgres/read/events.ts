@@ -10,7 +10,7 @@ import { endOfTime } from '../../port/bounds.ts';
 import type { Database } from '../connection/database.ts';
 import { auditLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';
 import { positionBits } from '../schema/tables.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 type EventReads = Pick<StoreReader, 'events' | 'runLeaves' | 'runEventsBelow' | 'eventsAfter'>;
 

@@ -23,7 +23,7 @@ import type { Database } from '../connection/database.ts';
 import { totalsOf } from '../write/ledger.ts';
 import { positionBits } from '../schema/tables.ts';
 import { keysOf, secretsColumn, secretsOf } from '../effects/subject-secrets.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 /** A leaf as the tables store it; `record` and `hash` are null if a row is missing. */
 export interface LeafRow {
@@ -251,7 +251,7 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
     },
     leaf: async (projectId, index) => {
       const project = await numberOf(projectId);
-      if (index < 0) return null;
+      if (index < 0 || index >= 2 ** positionBits) return null;
       const [heads, { rows }] = await database.read({ project }, [
         step(selectHead, project, 0),
         step(one, project, index),

@@ -8,7 +8,7 @@ import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
 import { checkLeaves, hashOf, located, tileOf, type LeafRow, type ProjectNumber } from './leaves.ts';
 import { positionBits } from '../schema/tables.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 interface MeterRow extends LeafRow {
   readonly first_index: number;

@@ -10,7 +10,7 @@ import { altered } from '../../append/altered.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
 import { checkLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 interface RunRow {
   run_no: number;

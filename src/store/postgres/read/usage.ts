@@ -20,7 +20,7 @@ import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from './leaves.ts';
 import { positionBits } from '../schema/tables.ts';
 import { read } from '../effects/texts.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 /** One statement, so that it sees all or nothing of an append that begins a month. */
 const usageIn = sql<UsageRow>(

@@ -6,8 +6,7 @@
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
-import { indexMapRules } from './index-map.ts';
-import { tables } from './rules.ts';
+import { laterTables, tables } from './rules.ts';
 import type { TableRules } from './rule-words.ts';
 
 const raise = `
@@ -53,7 +52,7 @@ export const security =
  * caller quotes `role`.
  */
 export const grants = (role: string): string =>
-  Object.entries({ ...tables, ...indexMapRules })
+  Object.entries({ ...tables, ...laterTables })
     .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
     .join('') +
   `GRANT SELECT ON version TO ${role};

@@ -1,11 +1,10 @@
 /**
- * Tables of tenants: organizations, people, sessions, project profiles, keys, quota periods, the
- * installation. `name_key` is `nameKey` of the name (`src/store/rules/tenants.ts`), so that both engines
+ * Tables of tenants that differ from SQLite's: projects, their profiles, quota periods, the installation. `name_key` is `nameKey` of the name (`src/store/rules/tenants.ts`), so that both engines
  * compare names alike. `base` of a period is the totals before the first metered append of its month
  * (`2026-11`, UTC), as JSON. The triggers of `rules.ts` limit the changes of their rows.
  * Proven by `test/store/suite/tenancy/tenants.ts` and `test/store/suite/tenancy/quota.ts`.
  */
-const id = 'text COLLATE "C"';
+import { id } from '../../schema/words.ts';
 
 export const projectTables = `
 CREATE TABLE project (
@@ -33,26 +32,6 @@ CREATE TABLE project_profile (
 CREATE UNIQUE INDEX project_name ON project_profile (organization_id, environment, name_key) WHERE deleted_ms IS NULL;
 CREATE INDEX project_deletion ON project_profile (organization_id, deleted_ms) WHERE deleted_ms IS NOT NULL;
 
-CREATE TABLE api_key (
-  project integer NOT NULL REFERENCES project,
-  key_id ${id} NOT NULL,
-  digest bytea NOT NULL UNIQUE,
-  prefix text NOT NULL,
-  last4 text NOT NULL,
-  name text NOT NULL,
-  description text,
-  scopes text NOT NULL,
-  created_ms bigint NOT NULL,
-  created_by text NOT NULL,
-  updated_ms bigint NOT NULL,
-  last_used_ms bigint,
-  expires_ms bigint,
-  revoked_ms bigint,
-  rotated_from ${id},
-  PRIMARY KEY (project, key_id)
-);
-CREATE INDEX api_key_age ON api_key (project, created_ms, key_id);
-
 CREATE TABLE period (
   project integer NOT NULL,
   month ${id} NOT NULL,
@@ -60,39 +39,7 @@ CREATE TABLE period (
   PRIMARY KEY (project, month)
 );`;
 
-export const peopleTables = `
-CREATE TABLE organization (
-  organization_id ${id} PRIMARY KEY,
-  name text NOT NULL,
-  customer_id text,
-  home_production ${id} NOT NULL,
-  home_sandbox ${id} NOT NULL,
-  created_ms bigint NOT NULL
-);
-
-CREATE TABLE person (
-  user_id ${id} PRIMARY KEY,
-  organization_id ${id} NOT NULL REFERENCES organization,
-  issuer ${id} NOT NULL,
-  subject ${id} NOT NULL,
-  email text,
-  name text NOT NULL,
-  created_ms bigint NOT NULL,
-  UNIQUE (issuer, subject)
-);
-
-CREATE TABLE session (
-  digest bytea PRIMARY KEY,
-  kind text NOT NULL CHECK (kind IN ('browser', 'cli')),
-  user_id ${id} NOT NULL REFERENCES person,
-  organization_id ${id} NOT NULL REFERENCES organization,
-  created_ms bigint NOT NULL,
-  last_used_ms bigint NOT NULL,
-  expires_ms bigint NOT NULL,
-  ended_ms bigint
-);
-CREATE INDEX session_expiry ON session (expires_ms);
-
+export const installationTables = `
 CREATE TABLE installation (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   text text NOT NULL

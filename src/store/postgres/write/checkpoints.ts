@@ -16,7 +16,7 @@ import { problemOf } from '../connection/faults.ts';
 import type { ProjectNumbers } from '../read/leaves.ts';
 import type { Logs, Remembered } from '../connection/remembered.ts';
 import { rootAt, type Log } from './roots.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 const origins = sql<Logs>(
   'SELECT project, project_id, audit_origin, metering_origin FROM project WHERE project = $1',

@@ -24,7 +24,7 @@ import type { ProjectNumber } from '../read/leaves.ts';
 import { keyLookups } from '../effects/subject-keys.ts';
 import { organizationLookups } from './tenant-facts.ts';
 import { logBeside, planAll } from '../effects/to-home.ts';
-import { step, type Result } from '../connection/wire.ts';
+import { step, type Result } from '../../read/queries.ts';
 
 /** Tries of a commit that conflicts with others on the same rows. */
 const tries = 6;

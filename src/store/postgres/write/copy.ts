@@ -15,7 +15,7 @@ import { organizationColumns } from '../../rules/tenant-row.ts';
 import { scoped, type Database, type Transaction } from '../connection/database.ts';
 import { positionBits } from '../schema/tables.ts';
 import { read } from '../effects/texts.ts';
-import { sql, step, type Sql } from '../connection/wire.ts';
+import { sql, step, type Sql } from '../../read/queries.ts';
 
 type Row = Readonly<Record<string, Value>>;
 

@@ -4,15 +4,16 @@
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { AppendRequest, ExportHolding, StoredPolicy } from '../../port/store.ts';
-import type { Kept } from '../../append/repeats.ts';
+import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { textArray } from '../connection/arrays.ts';
-import { heldExports } from '../effects/exports-held.ts';
+import { heldExports } from '../../read/exports.ts';
+import { nothingHeld } from '../../rules/export-row.ts';
 import { named } from './named.ts';
 import { bodyLookups } from '../effects/bodies.ts';
 import { located } from '../read/leaves.ts';
 import { noSubjectFacts } from '../effects/subject-keys.ts';
 import { noTenantFacts, tenantLookups } from './tenant-facts.ts';
-import { sql, step, type Param, type Result, type Sql } from '../connection/wire.ts';
+import { sql, step, type Param, type Result, type Sql } from '../../read/queries.ts';
 import type { Facts, Lookup } from './known.ts';
 
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
@@ -25,7 +26,7 @@ export const noFacts = (): Facts => ({
   snapshots: new Set(),
   leases: new Map(),
   unfinished: new Set(),
-  heldExports: { open: 0, kept: 0, keptBytes: 0 },
+  heldExports: nothingHeld,
   policies: new Map(),
   versions: new Map(),
   active: 0,
@@ -87,24 +88,11 @@ export function factsOf(lookups: readonly Lookup[], results: readonly Result[]):
 
 type Take<Row> = (row: Row, facts: Facts) => void;
 
-interface KeptRow {
-  key: string;
-  fingerprint: string;
-  status: number;
-  headers: string;
-  body: string;
-}
-
-const keptAnswers = sql<KeptRow>(
+const keptAnswers = sql<KeptRow & { key: string }>(
   'SELECT key, fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = ANY($2::text[])',
 );
 
-export const keptOf = ({ fingerprint, status, headers, body }: Omit<KeptRow, 'key'>): Kept => ({
-  fingerprint,
-  response: { status, body, headers: JSON.parse(headers) as Kept['response']['headers'] },
-});
-
-const takeKept: Take<KeptRow> = (row, { kept }) => kept.set(row.key, keptOf(row));
+const takeKept: Take<KeptRow & { key: string }> = (row, { kept }) => kept.set(row.key, keptOf(row));
 
 interface ClientRow {
   client_event_id: string;

@@ -18,7 +18,7 @@ import type { Connection } from '../../file/connection.ts';
 import { copyProject } from './copy.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { problemOf } from '../connection/faults.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 export interface PostgresFsckOptions extends Omit<FsckOptions, 'dataDir'>, DatabaseOptions {
   /** The folder for copies. Default: the system's folder for temporary files. */

@@ -15,7 +15,7 @@ import type { ExportHolding, StoredApproval, StoredPolicy } from '../../port/sto
 import type { Kept } from '../../append/repeats.ts';
 import type { StoredRow } from '../../erasure/erasable-body.ts';
 import type { RunState } from '../../append/ledger.ts';
-import type { Step } from '../connection/wire.ts';
+import type { Step } from '../../read/queries.ts';
 
 export interface SubjectFacts {
   /** Keys that are not destroyed, by subject. */

@@ -17,7 +17,7 @@ import { treeNumber } from '../../append/trees.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Transaction } from '../connection/database.ts';
 import { positionBits } from '../schema/tables.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 export interface OpenLedger extends Ledger {
   nextRunNo: number;

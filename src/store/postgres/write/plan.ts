@@ -14,7 +14,7 @@ import { problemOf } from '../connection/faults.ts';
 import type { OpenLedger } from './ledger.ts';
 import { CommitRows } from './rows.ts';
 import { Undo } from './undo.ts';
-import type { Step } from '../connection/wire.ts';
+import type { Step } from '../../read/queries.ts';
 
 /** The outcome of one request. */
 export type Settled =

@@ -19,7 +19,7 @@ import { arrayOf, textArray } from '../connection/arrays.ts';
 import { scoped } from '../connection/database.ts';
 import type { Lookup } from './known.ts';
 import type { Facts } from './known.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 import type { TelemetryFacts } from './known.ts';
 
 export const noTelemetryFacts = (): TelemetryFacts => ({

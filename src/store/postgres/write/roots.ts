@@ -7,7 +7,7 @@ import type { TreeName } from '../../port/store.ts';
 import { treeNumber } from '../../append/trees.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
-import { sql, step } from '../connection/wire.ts';
+import { sql, step } from '../../read/queries.ts';
 
 export interface Log {
   readonly project: number;

@@ -18,7 +18,7 @@ import type { TreeName } from '../../port/store.ts';
 import { idsText } from '../../erasure/subject-keys.ts';
 import { sealingKeys } from '../effects/subject-keys.ts';
 import type { SubjectFacts } from './known.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 import { Table, Rows } from './table-rows.ts';
 
 const ofRun = {

@@ -4,7 +4,7 @@
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import { arrayOf, type Cell, type ColumnType } from '../connection/arrays.ts';
-import { sql, step, type Sql, type Step } from '../connection/wire.ts';
+import { sql, step, type Sql, type Step } from '../../read/queries.ts';
 
 type Columns = Readonly<Record<string, ColumnType>>;
 

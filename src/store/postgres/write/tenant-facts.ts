@@ -19,7 +19,7 @@ import type { Lookup } from './known.ts';
 import type { Facts } from './known.ts';
 import { noTelemetryFacts, telemetryLookups } from './plane-facts.ts';
 import { read } from '../effects/texts.ts';
-import { sql, step, type Step } from '../connection/wire.ts';
+import { sql, step, type Step } from '../../read/queries.ts';
 import type { TenantFacts } from './known.ts';
 
 export const noTenantFacts = (): TenantFacts => ({

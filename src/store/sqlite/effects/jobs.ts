@@ -1,56 +1,22 @@
 /**
- * Jobs: reads, and the transitions of a job's life. Projects take turns. All times are the caller's. A job is
+ * The transitions of a job's life. Projects take turns. All times are the caller's. A job is
  * due when its retry time or its lease has passed; one column and one index serve both.
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import { GovError } from '../../../contract/problems.ts';
-import { isListed, jobColumns, jobOf, type JobRow } from '../../rules/job-row.ts';
-import type { ClaimedJob, QueuedType, StoredJob, StoreReader } from '../../port/store.ts';
+import {
+  isListed,
+  jobColumns,
+  jobOf,
+  keptRequestSql,
+  refuseRetry,
+  type JobRow,
+} from '../../rules/job-row.ts';
+import type { ClaimedJob, QueuedType, StoredJob } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
-import { endOfTime } from '../../port/bounds.ts';
-import type { ProjectNumber } from '../read/leaves.ts';
 import type { Prepare } from '../../file/statement.ts';
 
 const columns = `${jobColumns}, request, result`;
-
-/** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
-export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
-const listed = `${jobColumns}, ${keptRequestSql} AS request`;
-
-type JobReads = Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'>;
-
-export function jobReads(db: Connection, numberOf: ProjectNumber): JobReads {
-  const one = db.prepare<Value[], JobRow>(
-    `SELECT ${listed}, result FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
-  );
-  const withResult = db.prepare<Value[], JobRow>(
-    `SELECT ${listed}, result FROM job WHERE project = ? AND result_id = ? AND ${isListed}`,
-  );
-  const page = db.prepare<Value[], JobRow>(
-    `SELECT ${listed}, NULL AS result FROM job
-     WHERE project = ? AND (created_ms, job_id) < (?, ?) AND created_ms BETWEEN ? AND ?
-       AND (? IS NULL OR type = ?) AND (? IS NULL OR status = ?) AND (? IS NULL OR run_id = ?)
-       AND ${isListed}
-     ORDER BY created_ms DESC, job_id DESC LIMIT ?`,
-  );
-  return {
-    job: async (projectId, jobId) => {
-      const row = one.get(numberOf(projectId), jobId);
-      return row === undefined ? null : jobOf(row);
-    },
-    jobWithResult: async (projectId, resultId) => {
-      const row = withResult.get(numberOf(projectId), resultId);
-      return row === undefined ? null : jobOf(row);
-    },
-    jobs: async (projectId, filter, { after, limit }) => {
-      const { type = null, status = null, runId = null, startMs = 0, endMs = endOfTime } = filter;
-      const position = [after?.ms ?? endOfTime, after?.id ?? ''];
-      const conditions = [startMs, endMs, type, type, status, status, runId, runId];
-      return page.all(numberOf(projectId), ...position, ...conditions, limit).map(jobOf);
-    },
-  };
-}
 
 const open = "status IN ('pending', 'processing')";
 
@@ -180,17 +146,7 @@ function retrier(prepare: Prepare): JobMoves['retry'] {
      WHERE project = ? AND job_id = ?`,
   );
   return (project, jobId, atMs) => {
-    const row = find.get(project, jobId);
-    if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
-    if (row.status !== 'failed') {
-      throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
-    }
-    if (row.request === null) {
-      throw new GovError(
-        'JOB_PAYLOAD_UNAVAILABLE',
-        `expected a stored request, got job ${jobId} without one; send the request again`,
-      );
-    }
+    refuseRetry(jobId, find.get(project, jobId));
     retry.run(atMs, project, jobId);
     const after = find.get(project, jobId);
     if (after === undefined) throw new Error(`expected job ${jobId} after its update, got no row`);

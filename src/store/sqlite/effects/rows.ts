@@ -9,7 +9,7 @@ import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows, type EffectSealing } from './bodies.ts';
 import { exportRows } from './exports.ts';
-import { keptRequestSql } from './jobs.ts';
+import { keptRequestSql } from '../../rules/job-row.ts';
 import { policyRows } from './policy-changes.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { tenantRows } from './tenants.ts';

@@ -18,7 +18,7 @@ import type { Connection, Value } from '../../file/connection.ts';
 import { totalsReader } from '../write/ledger.ts';
 import { committedOf, leafOf, noBody } from '../../append/leaf.ts';
 import { pruned } from '../../erasure/pruned.ts';
-import { positionOf } from '../../file/position.ts';
+import { leavesPerProject, positionOf } from '../../file/position.ts';
 import { floorReader } from '../../file/pruned.ts';
 import { leafHashReader, tileReader } from '../../file/tiles.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
@@ -147,6 +147,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     { from, to, bodies = true }: { from: number; to: number; bodies?: boolean },
   ): Leaf[] => {
     const end = Math.min(to, headOf(project, tree).size);
+    if (from >= end) return [];
     const select = selectRange[tree === 'audit' && !bodies ? 'records' : tree];
     const leaves = check(project, tree, select.all(positionOf(project, from), positionOf(project, end)));
     const gap = leaves.findIndex(({ index }, at) => index !== from + at);
@@ -167,9 +168,11 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
     leaves: async (projectId, tree, wanted) => range(numberOf(projectId), tree, wanted),
     leaf: async (projectId, index) => {
       const project = numberOf(projectId);
-      const row = index < 0 ? undefined : selectOne.get(positionOf(project, index));
+      // an event id may name a position that no project has, or that is another project's row
+      if (index < 0 || index >= leavesPerProject) return null;
+      const row = selectOne.get(positionOf(project, index));
       if (row !== undefined) return check(project, 'audit', [row])[0] ?? null;
-      if (index < 0 || index >= headOf(project, 'audit').size) return null;
+      if (index >= headOf(project, 'audit').size) return null;
       throw missingLeaf('audit', index, floorOf(project));
     },
     prunedBelow: async (projectId) => floorOf(numberOf(projectId)),

@@ -5,42 +5,46 @@
 import { dirname } from 'node:path';
 import type { GovError } from '../../../contract/problems.ts';
 import type { StoreReader } from '../../port/store.ts';
-import { approvalReads } from '../effects/approvals.ts';
+import { approvalReads } from '../../read/approvals.ts';
 import { sealWith } from '../../file/body-seal.ts';
 import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
 import { troubleOf } from '../../file/faults.ts';
-import { exportReads } from '../effects/exports.ts';
+import { exportReads } from '../../read/exports.ts';
 import { storeFiles } from '../../file/paths.ts';
-import { jobReads } from '../effects/jobs.ts';
-import { policyReads } from '../effects/policies.ts';
+import { jobReads } from '../../read/jobs.ts';
+import { policyReads } from '../../read/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
-import { indexMapReads } from './index-map.ts';
+import { indexMapReads } from '../../read/index-map.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
-import { telemetryReads } from './planes.ts';
-import { tenantReads } from './tenants.ts';
-import { workReads } from './work.ts';
+import { telemetryReads } from '../../read/planes.ts';
+import { tenantReads } from '../../read/tenants.ts';
+import { workReads } from '../../read/work.ts';
+import { queriesOf } from './queries.ts';
+import { usageReads } from './usage.ts';
 import { connectReader } from '../../file/reader.ts';
 import { readSubjects } from '../../file/subjects.ts';
 
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
+  const queries = queriesOf(db, numberOf);
   return {
     ...leafReads(db, numberOf),
     ...meterReads(db, numberOf),
     ...eventReads(db, numberOf),
     ...runReads(db, numberOf),
-    ...workReads(db, numberOf),
+    ...workReads(queries),
     ...decidedReads(db, numberOf),
-    ...policyReads(db, numberOf),
-    ...approvalReads(db, numberOf),
-    ...jobReads(db, numberOf),
-    ...tenantReads(db, numberOf),
-    ...telemetryReads(db, numberOf),
-    ...exportReads(db, numberOf),
-    ...indexMapReads(db, numberOf),
+    ...policyReads(queries),
+    ...approvalReads(queries),
+    ...jobReads(queries),
+    ...tenantReads(queries),
+    ...usageReads(db, numberOf),
+    ...telemetryReads(queries),
+    ...exportReads(queries),
+    ...indexMapReads(queries),
   };
 }
 

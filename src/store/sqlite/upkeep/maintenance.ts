@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../file/connection.ts';
 import { cutLog, succeeds, within } from '../../file/cut.ts';
-import { troubleOf } from '../../file/faults.ts';
+import { isPassing, troubleOf } from '../../file/faults.ts';
 import { rewrite, type DueRewrite } from './rewrite.ts';
 import type { CommitSequencer } from '../write/sequencer.ts';
 import type { WalKeeper } from './wal.ts';
@@ -44,8 +44,8 @@ export function upkeepOf({ db, writer, wal, sequencer, due, warn }: UpkeepParts)
       return (trouble !== null || wal.committed()) && keysAreGone;
     } catch (error) {
       const found = troubleOf(error);
-      if (found !== 'busy' && trouble === null) writer.report(error);
-      return found !== 'busy' && found !== 'full';
+      if (!isPassing(found) && trouble === null) writer.report(error);
+      return !isPassing(found) && found !== 'full';
     }
   };
   const finish = async (): Promise<boolean> => {

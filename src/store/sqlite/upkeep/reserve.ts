@@ -4,8 +4,9 @@
  * while it is written leaves a shorter file, which the next `fill` replaces.
  * Proven by `test/store/sqlite/full.test.ts`.
  */
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { freeBytes } from '../../file/faults.ts';
 
 const pieceBytes = 1024 * 1024;
 
@@ -18,6 +19,7 @@ export interface Reserve {
    */
   refill(): boolean;
   release(): void;
+  isThere(): boolean;
 }
 
 export function openReserve(path: string, bytes: number): Reserve {
@@ -35,12 +37,8 @@ export function openReserve(path: string, bytes: number): Reserve {
     }
   };
   const refill = (): boolean => kept() || (freeBytes(dirname(path)) >= bytes * 1.5 && fill());
-  return { release, fill, refill };
-}
-
-function freeBytes(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
+  const isThere = (): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return { release, fill, refill, isThere };
 }
 
 function write(path: string, bytes: number): void {

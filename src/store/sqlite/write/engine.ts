@@ -6,6 +6,7 @@
 import type { GovError } from '../../../contract/problems.ts';
 import type { Connection } from '../../file/connection.ts';
 import type { Faults } from '../../file/faults.ts';
+import { confirmWritable } from '../../file/filesystem.ts';
 import { jobMoves } from '../effects/jobs.ts';
 import { RandomPool } from '../../append/random.ts';
 import { dueRewrite, removedBy } from '../upkeep/rewrite.ts';
@@ -77,6 +78,7 @@ export function openEngine(options: EngineOptions): LocalEngine {
     db,
     participant: sequencer,
     faults,
+    confirm: () => confirmWritable(`${db.name}-wal`),
     committed: () => upkeep.run(),
     stopped,
     filled,

@@ -8,10 +8,10 @@ import { TileEdge } from '../../../core/merkle/tile.ts';
 import type { Ledger, RunState } from '../../append/ledger.ts';
 import { baseOf } from '../../append/period.ts';
 import type { Period } from '../../append/period.ts';
-import type { TreeName } from '../../port/store.ts';
+import type { IndexedLeaf, TreeName } from '../../port/store.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { Connection, Value } from '../../file/connection.ts';
-import { newestReader } from '../read/newest.ts';
+import { typeNumbers } from '../../rules/decided.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { tileReader } from '../../file/tiles.ts';
@@ -82,7 +82,11 @@ export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
   const openTree = treeOpener(db, prepare);
   const totals = totalsReader(db);
   const period = periodReader(prepare);
-  const newest = newestReader(db);
+  const newest = prepare<{ index: number | null }>(
+    'find newest leaf',
+    'SELECT max(idx) AS "index" FROM decided WHERE project = ? AND type = ?',
+  );
+  const newestOf = (no: number, type: IndexedLeaf) => newest.get(no, typeNumbers[type])?.index ?? null;
   return (projectId) => {
     const no = project.get(projectId)?.no;
     if (no === undefined) throw new GovError('NOT_FOUND', `no project ${projectId} in this store`);
@@ -95,8 +99,8 @@ export function ledgerReader(db: Connection, prepare: Prepare): LedgerReader {
       lastMs: Math.max(audit.lastMs, metering.lastMs),
       totals: totals(no, metering.edge.size),
       period: period(no),
-      policyIndex: newest(no, 'gov.policy/1'),
-      configIndex: newest(no, 'gov.config/1'),
+      policyIndex: newestOf(no, 'gov.policy/1'),
+      configIndex: newestOf(no, 'gov.config/1'),
       revisedMs: profile.get(no)?.ms ?? null,
       runs: new Map(),
       types: new Map(types.all(no).map(({ name, type_no }) => [name, type_no])),

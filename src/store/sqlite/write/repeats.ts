@@ -3,48 +3,25 @@
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import type { ClientEvents, Kept, KeptAnswers } from '../../append/repeats.ts';
-import type { StoredResponse } from '../../port/store.ts';
-import type { Connection, Value } from '../../file/connection.ts';
+import { keptOf, type ClientEvents, type KeptAnswers, type KeptRow } from '../../append/repeats.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
 
-interface KeptRow {
-  fingerprint: string;
-  status: number;
-  headers: string;
-  body: string;
-}
-
-const selectKept = 'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?';
-
-const keptOf = (row: KeptRow | undefined): Kept | null =>
-  row === undefined
-    ? null
-    : {
-        fingerprint: row.fingerprint,
-        response: {
-          status: row.status,
-          body: row.body,
-          headers: JSON.parse(row.headers) as StoredResponse['headers'],
-        },
-      };
-
-/** Reads stored responses. */
-export function keptReader(db: Connection): (project: number, key: string) => Kept | null {
-  const select = db.prepare<Value[], KeptRow>(selectKept);
-  return (project, key) => keptOf(select.get(project, key));
-}
-
 export function keptAnswers(prepare: Prepare): KeptAnswers {
-  const find = prepare<KeptRow>('find kept answer', selectKept);
+  const find = prepare<KeptRow>(
+    'find kept answer',
+    'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?',
+  );
   const save = prepare(
     'keep answer',
     `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   return {
-    find: (project, key) => keptOf(find.get(project, key)),
+    find: (project, key) => {
+      const row = find.get(project, key);
+      return row === undefined ? null : keptOf(row);
+    },
     save: (project, key, { fingerprint, atMs, response }) => {
       const { status, headers, body } = response;
       save.run(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);

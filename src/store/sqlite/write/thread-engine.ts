@@ -17,7 +17,7 @@ import type { GovError } from '../../../contract/problems.ts';
 import { overloaded } from '../../port/bounds.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Engine, Settle } from './engine.ts';
-import { problemOf, troubleOf } from '../../file/faults.ts';
+import { isPassing, problemOf, troubleOf } from '../../file/faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
 import { SentWrites } from './unanswered.ts';
 import { refusalOf } from './writer.ts';
@@ -85,7 +85,7 @@ export class ThreadEngine implements Engine {
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
     const problem = problemOf(trouble, error);
-    if (trouble === 'busy' || this.fault !== null) return problem;
+    if (isPassing(trouble) || this.fault !== null) return problem;
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof Database.SqliteError ? error.code : 'SQLITE_ERROR';
     this.post({ kind: 'report', message, code });

@@ -14,7 +14,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { overloaded } from '../../port/bounds.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Connection } from '../../file/connection.ts';
-import { problemOf, troubleOf, type Faults } from '../../file/faults.ts';
+import { isPassing, problemOf, troubleOf, type Faults } from '../../file/faults.ts';
 import { preparer, type Statement } from '../../file/statement.ts';
 
 /** One piece of work in a transaction. */
@@ -39,6 +39,8 @@ export interface Participant {
 export interface WriterOptions {
   readonly db: Connection;
   readonly participant: Participant;
+  /** Called after each commit, before anybody hears of it. Throws where the disk has died meanwhile. */
+  readonly confirm: () => void;
   /** Called after each commit. */
   readonly committed: () => void;
   /** Called once, when the writer stops permanently. */
@@ -156,6 +158,7 @@ export class Writer {
       }
       this.options.participant.flush();
       this.statements.commit.run();
+      this.options.confirm();
     } catch (error) {
       this.fail(items, error);
       return;
@@ -200,7 +203,7 @@ export class Writer {
     const problem = problemOf(trouble, error);
     this.rollback();
     for (const item of items) item.reject(problem);
-    if (trouble === 'busy' || this.fault !== null) return problem;
+    if (isPassing(trouble) || this.fault !== null) return problem;
     if (trouble === 'fault') this.fault = problem;
     else this.full = problem;
     for (const item of this.queue.clear()) item.reject(problem);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { emptyDirectory, gov, govHere } from '../../support/tool.ts';
+import { unguarded } from '../../../support/unguarded.ts';
 
 const root = emptyDirectory();
 const dataDir = join(root, 'plane');
@@ -19,18 +20,26 @@ describe('gov log fsck', () => {
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, problems: [], deep: true }]);
     const told = await govHere(['log', 'fsck', '--data', dataDir, '--color', 'never'], { columns: 100 });
     expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining(`✓ whole  ${dataDir}`) });
+    const piped = await govHere(['log', 'fsck', '--data', dataDir], { env });
+    expect(piped).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^whole: .*; read \d+ leaves/),
+    });
   });
 
   it('finds an altered record, with 3 and its place', async () => {
     const altered = join(root, 'altered');
     cpSync(dataDir, altered, { recursive: true });
     const db = new Database(join(altered, 'gov.db'));
-    db.exec('DROP TRIGGER leaf_update');
-    db.exec("UPDATE leaf SET record = replace(CAST(record AS TEXT), 'production', 'sandbox---')");
+    unguarded(db, () =>
+      db.exec("UPDATE leaf SET record = replace(CAST(record AS TEXT), 'production', 'sandbox---')"),
+    );
     db.close();
     const { code, stdout } = await govHere(['log', 'fsck', '--data', altered, '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([3, { ok: false, found: expect.any(Number) }]);
     const piped = await govHere(['log', 'fsck', '--data', altered], { env });
+    expect(piped.stderr).toMatch(/^broken in \d+ places: /);
     expect(piped.stdout).toMatch(/^prj_[^\t]+\t(record|tile|root)_[a-z]+\t/);
     const told = await govHere(['log', 'fsck', '--data', altered, '--color', 'never'], { env, columns: 100 });
     expect(told.stdout).toContain('✗ BROKEN in ');

@@ -166,7 +166,9 @@ describe('what a person sees', () => {
     const argv = ['proofs', 'verify', bundle, '--key', stranger, '--color', 'never'];
     const { stdout } = await govHere(argv, { columns: 100 });
     expect(stdout).toContain('✗ NOT VERIFIED');
-    expect(stdout).toContain('why    A checkpoint is not signed by a trusted key');
+    expect(stdout).toMatch(
+      /why +A checkpoint is not signed by a trusted key\n +authentic no\n +compliant not checked\n/,
+    );
   });
 });
 
@@ -263,6 +265,21 @@ describe('by the service', () => {
     expect(server.seen.at(-1)?.url).toContain('/bundle?events=none');
     expect((await gov(['proofs', 'get', proof.proofId, '--bundle'], { env })).stdout).toBe(text);
     expect(existsSync(`${out}.part`)).toBe(false);
+  });
+
+  it('replaces no file without --force, and asks nothing of the service then', async () => {
+    const out = join(folder, 'held.json');
+    writeFileSync(out, 'evidence');
+    const before = server.seen.length;
+    const argv = ['proofs', 'get', proof.proofId, '--bundle', '--out', out];
+    expect(await govHere(argv, { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${out} exists already`),
+    });
+    expect(server.seen.length).toBe(before);
+    expect(readFileSync(out, 'utf8')).toBe('evidence');
+    expect((await govHere([...argv, '--force'], { env })).code).toBe(0);
+    expect(readFileSync(out, 'utf8')).toBe(text);
   });
 
   it('gives the tlog-proof and the DSSE envelope in it', async () => {

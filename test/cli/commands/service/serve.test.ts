@@ -146,7 +146,7 @@ describe.each(engines)('the operator’s commands on %s', (engine) => {
   beforeAll(async () => {
     service = await startService({ engine });
     ada = await service.signUp('ada');
-    const made = await ada.call('POST', '/projects', { body: { name: 'gone', environment: 'sandbox' } });
+    const made = await ada.call('POST', '/projects', { body: { name: 'gone', environment: 'production' } });
     gone = made.body.id;
     await ada.call('DELETE', `/projects/${gone}`);
   }, 60_000);

@@ -2,7 +2,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/core/json/parse.ts';
-import { hashText, sha256 } from '../../../../src/core/hash.ts';
 import { changesBorne, MemberIndex } from '../../../../src/core/policy/set/member-index.ts';
 import {
   inForceProof,
@@ -16,7 +15,6 @@ import {
   type Member,
   type PolicyVersion,
 } from '../../../../src/core/policy/set/in-force.ts';
-import { SetTree } from '../../../../src/core/policy/set/tree.ts';
 
 function policy(policyId: string, version: number, condition: Json): PolicyVersion {
   const hashed = { policyId, version, action: version % 2 === 0 ? 'deny' : 'warn', severity: null } as const;
@@ -96,28 +94,6 @@ describe('a set made by changes', () => {
     const set = PolicySet.of([policy('a', 1, {}), policy('b', 1, {})]);
     expect(set.with(policy('a', 1, {}))).toBe(set);
     expect(set.without('c')).toBe(set);
-  });
-});
-
-describe('the tree of a set', () => {
-  const leaves = (count: number): Buffer[] => Array.from({ length: count }, (_, at) => sha256(`${at}`));
-
-  it('hashes the path above what changed and no more', () => {
-    const before = leaves(10_000);
-    const tree = SetTree.of(before);
-    expect(tree.hashed).toBe(9999);
-    const next = SetTree.of(before.with(4321, sha256('new')), tree);
-    expect(next.hashed).toBe(14);
-    expect(hashText(next.root)).toBe(hashText(SetTree.of(before.with(4321, sha256('new'))).root));
-    expect(SetTree.of(before, tree).hashed).toBe(0);
-  });
-
-  it('hashes what stands after a policy that came or went', () => {
-    const before = leaves(1024);
-    const tree = SetTree.of(before);
-    expect(SetTree.of([...before, sha256('last')], tree).hashed).toBe(1);
-    expect(SetTree.of(before.slice(0, -1), tree).hashed).toBeLessThan(11);
-    expect(SetTree.of(before.toSpliced(512, 1), tree).hashed).toBeLessThan(1024 - 512 + 10);
   });
 });
 

@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { arrayOf, type Position } from '../../../../src/store/postgres/connection/arrays.ts';
-import { pipeline, sql, step } from '../../../../src/store/postgres/connection/wire.ts';
+import { pipeline } from '../../../../src/store/postgres/connection/wire.ts';
+import { sql, step } from '../../../../src/store/read/queries.ts';
 import { missing, server } from '../support/described.ts';
 
 let client: Client;

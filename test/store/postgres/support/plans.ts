@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg';
 import { startupOptions } from '../../../../src/store/postgres/connection/session.ts';
-import { namedStatements } from '../../../../src/store/postgres/connection/wire.ts';
+import { namedStatements } from '../../../../src/store/read/queries.ts';
 
 /** What belongs to no tenant: settings, work of all projects. */
 const acrossTenants: readonly RegExp[] = [

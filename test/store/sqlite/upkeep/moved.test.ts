@@ -25,6 +25,7 @@ describe('a database that is taken away from a running plane', () => {
       },
     ],
     ['heads.db', 'removed', rmSync],
+    ['lock', 'removed, so that a second process could start', rmSync],
   ] as const)('%s, %s, ends writing and readiness', async (name, _how, take) => {
     const plane = await startPlane();
     expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);

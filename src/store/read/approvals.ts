@@ -2,28 +2,25 @@
  * Reads of approvals; the caller's clock decides their status.
  * Proven by `test/store/suite/governance/approvals.ts`.
  */
-import { limits } from '../../../contract/limits.ts';
-import { approvalColumns, approvalOf, type ApprovalRow } from '../../rules/approval-row.ts';
-import type { StoredApproval, StoreReader } from '../../port/store.ts';
-import { endOfTime } from '../../port/bounds.ts';
-import type { Database } from '../connection/database.ts';
-import type { ProjectNumber } from '../read/leaves.ts';
-import { read, readOrNull } from './texts.ts';
-import { sql, step, type Param, type Sql } from '../connection/wire.ts';
+import { limits } from '../../contract/limits.ts';
+import { endOfTime } from '../port/bounds.ts';
+import type { StoredApproval, StoreReader } from '../port/store.ts';
+import { approvalColumns, approvalOf, type ApprovalRow } from '../rules/approval-row.ts';
+import { both, firstOf, rowsOf, type Param, type Queries, type Sql } from './queries.ts';
 
 const openMs = limits.approvalHours * 3_600_000;
 
-const one = sql<ApprovalRow>(
+const one = both<ApprovalRow>(
   `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND approval_id = $2`,
 );
 
-/** One statement per set of conditions, so that PostgreSQL uses the fitting index for each. */
+/** One statement per set of conditions, so that each engine uses the fitting index. */
 const pages = new Map<string, Sql<ApprovalRow>>();
 
 function pageOf(conditions: string): Sql<ApprovalRow> {
   let page = pages.get(conditions);
   if (page === undefined) {
-    page = sql<ApprovalRow>(
+    page = both<ApprovalRow>(
       `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND (requested_ms, approval_id) < ($2, $3) ${conditions}
        ORDER BY requested_ms DESC, approval_id DESC LIMIT $4`,
     );
@@ -48,26 +45,18 @@ function conditionsOf({ status, runId, atMs }: Filter): { readonly sql: string; 
   return { sql: parts.join(' '), values };
 }
 
-export function approvalReads(
-  database: Database,
-  numberOf: ProjectNumber,
-): Pick<StoreReader, 'approval' | 'approvals'> {
+export function approvalReads(queries: Queries): Pick<StoreReader, 'approval' | 'approvals'> {
+  /** Decodes the texts that people wrote. */
+  const readApproval = (row: ApprovalRow): StoredApproval =>
+    approvalOf({ ...row, reason: queries.text(row.reason), comment: queries.text(row.comment) });
   return {
-    approval: async (projectId, approvalId) => {
-      const project = await numberOf(projectId);
-      const [{ rows }] = await database.read({ project }, [step(one, project, approvalId)]);
-      return rows[0] === undefined ? null : readApproval(rows[0]);
-    },
+    approval: async (projectId, approvalId) =>
+      firstOf(await rowsOf(queries, projectId, one, approvalId), readApproval),
     approvals: async (projectId, filter, { after, limit }) => {
-      const project = await numberOf(projectId);
       const { sql: conditions, values } = conditionsOf(filter);
       const position = [after?.ms ?? endOfTime, after?.id ?? '', limit];
-      const wanted = step(pageOf(conditions), project, ...position, ...values);
-      return (await database.read({ project }, [wanted]))[0].rows.map(readApproval);
+      const rows = await rowsOf(queries, projectId, pageOf(conditions), ...position, ...values);
+      return rows.map(readApproval);
     },
   };
 }
-
-/** Decodes the texts that people wrote. */
-const readApproval = (row: ApprovalRow): StoredApproval =>
-  approvalOf({ ...row, reason: read(row.reason), comment: readOrNull(row.comment) });

@@ -1,7 +1,9 @@
-/** The saved map of each log, and its rules. Proven by `test/store/suite/log/index-map.ts`. */
-import { own, type TableRules } from './rule-words.ts';
-
-export const indexMapTables = `
+/**
+ * The saved map of each log (`src/store/port/index-map.ts`), and its lists by the hash of their key. They are a
+ * cache: their rows change and go. A migration of its own creates them.
+ * Proven by `test/store/suite/log/index-map.ts`.
+ */
+export const indexTables = `
 CREATE TABLE index_map (
   project integer PRIMARY KEY,
   size bigint NOT NULL,
@@ -21,9 +23,5 @@ CREATE TABLE index_list (
   last_ms bigint NOT NULL,
   peaks bytea NOT NULL,
   PRIMARY KEY (project, key_hash)
-);`;
-
-/** A cache: every right. */
-const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' };
-
-export const indexMapRules = { index_map: cache, index_list: cache };
+) WITHOUT ROWID;
+`;

@@ -2,7 +2,8 @@
  * Fills the template of an answer with the event ids that the request got.
  * Proven by `test/store/suite/log/repeats.ts`.
  */
-import type { Assigned, IdempotencyWrite, StoredResponse, TextTemplate } from '../port/store.ts';
+import type { IdempotencyWrite, StoredResponse, TextTemplate } from './repeats.ts';
+import type { Assigned } from './request.ts';
 
 /** Returns the answer to store. An answer without event ids stays unchanged. */
 export function answerOf(

@@ -1,0 +1,56 @@
+/**
+ * The two answers of a verification. *Authentic*: the file is what the log signed, and the log of the run is whole.
+ * *Compliant*: the run obeyed the policies in force, as the layer `policy_compliance` says. A run that broke a policy is
+ * authentic evidence of that. Proven by `test/core/proof/answers.test.ts`.
+ */
+import { isCount } from '../count.ts';
+import { isObject } from '../json/object.ts';
+import type { Statement } from './statement.ts';
+import type { Answers, CheckResult, Compliance, LayerVerification, Violation } from './verdict.ts';
+
+const layerName = 'policy_compliance';
+
+/** `anchored`: every check that ties the layers to the log passed. */
+export function answersOf(
+  { checks, layers }: { checks: readonly CheckResult[]; layers: readonly LayerVerification[] },
+  { anchored, statements }: { anchored: boolean; statements: ReadonlyMap<string, Statement> },
+): Answers {
+  const broken = checks.some(({ id, result }) => result === 'failed' && id !== 'layers_satisfied');
+  const others = layers.filter(({ name }) => name !== layerName);
+  const authentic = anchored && !broken && layers.length > 0 && others.every(isRecorded);
+  const layer = layers.find(({ name }) => name === layerName);
+  const compliant = authentic ? complianceOf(layer) : 'not_checked';
+  return {
+    authentic,
+    compliant,
+    violation: compliant === 'no' ? violationIn(statements.get(layerName)) : null,
+  };
+}
+
+/** A layer whose subject never happened, such as a replay, says nothing against the record. */
+const isRecorded = ({ passed, code }: LayerVerification): boolean =>
+  passed || code === 'DECISION_NOT_RUN' || code === 'REPLAY_NOT_RUN';
+
+function complianceOf(layer: LayerVerification | undefined): Compliance {
+  if (layer === undefined || layer.basis === 'not_checked') return 'not_checked';
+  if (!layer.passed) return 'no';
+  return layer.code === 'NO_POLICY_ACTIVE' ? 'not_governed' : 'yes';
+}
+
+function violationIn(statement: Statement | undefined): Violation | null {
+  const first = statement?.claims['firstViolation'];
+  if (!isObject(first)) return null;
+  const { check, index } = first;
+  return typeof check === 'string' && isCount(index) ? { check, index } : null;
+}
+
+/** What each check of `policy_compliance` says where it fails. */
+export const violationTexts: Readonly<Record<string, string>> = {
+  sets_were_in_force: 'it was decided by policies that were not in force',
+  decisions_recompute: 'its recorded decision does not follow from the policies',
+  every_governed_event_decided: 'it ran without a decision of its own',
+  calls_as_evaluated: 'it was not the call that was decided: tool, arguments or actor differ',
+  decisions_were_fresh: 'it ran after its decision or approval had expired',
+  nothing_ran_after_deny: 'it ran although the policies denied it',
+  escalations_approved: 'it ran before anybody approved it',
+};

@@ -1,0 +1,45 @@
+/** What becomes of the tables that both engines share; their migrations run in the tests of each engine. */
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { indexTables } from '../../../src/store/schema/index-map.ts';
+import { otherTables, peopleTables } from '../../../src/store/schema/tables.ts';
+import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
+
+const shared = peopleTables + otherTables + indexTables;
+const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
+
+describe('a table of both engines', () => {
+  it('is strict in SQLite, with its types alone, and clustered where it says so', () => {
+    const db = new Database(':memory:');
+    db.exec(inSqlite(shared));
+    const made = db
+      .prepare<[], { name: string; strict: number; wr: number }>(
+        "SELECT name, strict, wr FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%'",
+      )
+      .all();
+    const types = db
+      .prepare<[], { type: string }>(
+        'SELECT DISTINCT c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c ORDER BY c.type',
+      )
+      .all();
+    db.close();
+    expect(made.map(({ name }) => name).toSorted()).toEqual(namesIn(/CREATE TABLE (\w+)/g).toSorted());
+    expect(made.filter(({ strict }) => strict !== 1)).toEqual([]);
+    const clustered = namesIn(/CREATE TABLE (\w+) \([^;]*\n\) WITHOUT ROWID/g);
+    expect(clustered.length).toBeGreaterThan(5);
+    expect(
+      made
+        .filter(({ wr }) => wr === 1)
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(clustered.toSorted());
+    expect(types.map(({ type }) => type)).toEqual(['BLOB', 'INTEGER', 'TEXT']);
+    expect(inSqlite(shared)).not.toMatch(/fillfactor|COLLATE|octet_length/);
+  });
+
+  it('has no word of SQLite in PostgreSQL, and keeps its fill factor', () => {
+    const text = inPostgres(shared);
+    expect(text).not.toMatch(/ROWID|STRICT/);
+    expect(text).toMatch(/\n\) WITH \(fillfactor = 70\);/);
+  });
+});
