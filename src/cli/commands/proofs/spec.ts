@@ -31,6 +31,8 @@ export const proofsCreate = command({
     schemaVersion: { type: 'string', value: 'V', description: '1.0, or its alias v1' },
     async: { type: 'boolean', description: 'Return the job at once' },
     wait: { type: 'boolean', description: 'Create the proof in a job and wait, at most --timeout' },
+    out: { type: 'string', value: 'FILE', description: 'Also write the bundle for offline verification' },
+    force: { type: 'boolean', description: 'Replace the file of --out' },
     failOn: {
       type: 'string',
       choices: ['policy', 'any'],
@@ -40,6 +42,7 @@ export const proofsCreate = command({
   },
   examples: [
     'gov proofs create --run checkout-42',
+    'gov proofs create --run checkout-42 --out checkout-42.govproof.json',
     'gov proofs create --run checkout-42 --fail-on policy    # in CI: exit 11 where a policy was broken',
     'gov proofs create --run checkout-42 --layers event_integrity,log_inclusion --wait --timeout 10m',
   ],
