@@ -92,7 +92,8 @@ const VerifyResult = Type.Object({
   proofId: Type.String(),
   verified: Type.Boolean(),
   authentic: Type.Boolean({
-    description: 'Whether the proof is the one that the log signed, and the log of the run is whole',
+    description:
+      'Whether the proof is the one that the log signed, and its events are as recorded. Only a bundle shows that none is missing',
   }),
   compliant: Type.Union(
     [Type.Literal('yes'), Type.Literal('no'), Type.Literal('not_governed'), Type.Literal('not_checked')],

@@ -115,7 +115,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
       : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['why', shown.verified || shown.compliant === 'no' ? null : meaningOf(shown.code ?? undefined)],
-    ['authentic', shown.authentic ? 'yes: the log signed it, and the run is whole' : 'no'],
+    ['authentic', shown.authentic ? 'yes: the log signed it, and nothing in it was changed' : 'no'],
     ['compliant', compliantText(shown)],
     ...brokenFacts(shown),
     ['run', shown.runId],
@@ -143,7 +143,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
 }
 
 /** Whether the bundle proves that nothing of the run is missing: no output says so unless it does. */
-function completenessLine(
+export function completenessLine(
   { result, code, detail = '' }: CheckResult,
   { bold, green, red, yellow }: Styles,
 ): Safe {

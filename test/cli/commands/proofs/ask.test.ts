@@ -69,5 +69,10 @@ describe('gov proofs verify', () => {
     await account.gov(['proofs', 'get', proofId, '--v1', '--out', older], { env });
     const { code, stdout } = await verify(older);
     expect([code, stdout]).toEqual([0, expect.stringContaining('none missing: not checked')]);
+    expect(stdout).not.toMatch(/proven|whole|complete\b/);
+    const listed = ['proofs', 'verify', older, '--trust', trust, '-o', 'csv'];
+    expect((await account.gov(listed, { env: plain })).stdout).toMatch(
+      /^check,completeness,not_checked,/m,
+    );
   });
 });
