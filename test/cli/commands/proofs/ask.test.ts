@@ -71,8 +71,6 @@ describe('gov proofs verify', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('none missing: not checked')]);
     expect(stdout).not.toMatch(/proven|whole|complete\b/);
     const listed = ['proofs', 'verify', older, '--trust', trust, '-o', 'csv'];
-    expect((await account.gov(listed, { env: plain })).stdout).toMatch(
-      /^check,completeness,not_checked,/m,
-    );
+    expect((await account.gov(listed, { env: plain })).stdout).toMatch(/^check,completeness,not_checked,/m);
   });
 });
