@@ -25,7 +25,7 @@ import { postgresBelow, sqliteBelow, type Below } from '../../support/below.ts';
 export const projectId = 'prj_a';
 
 /** What fails at steps of a write; `null` for none. A step that throws fails as the engine's disk or server does. */
-export type FailAt = (step: string) => void;
+type FailAt = (step: string) => void;
 
 export interface World {
   store: Store;
