@@ -374,5 +374,7 @@ export const limits = {
   pushRetrySeconds: 30,
   pushListedRejections: 20,
   pushListedResults: 1000,
+  /** Records of a file whose hashes a push keeps, to recognise them after the file was edited. */
+  pushRememberedRecords: 100_000,
   pushCountedRuns: 100_000,
 } as const;

@@ -20,8 +20,11 @@ export interface IntegrityFacts {
   readonly checks: readonly LayerCheck[];
   readonly largestClockSkewMs: number;
   readonly timestampSources: TimestampSources;
+  /** Events of type `x.unknown`: an importer did not understand what its source recorded. */
+  readonly unknownEvents: number;
 }
 
+const unknownType = 'x.unknown';
 const serverTimeForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 
 /** Checks the events of one run, added in the order of runSeq. Never throws on malformed records. */
@@ -35,6 +38,7 @@ export class EventIntegrity {
   private lastServerTime = '';
   private lastServerMs: number | null = null;
   private skewMs = 0;
+  private unknown = 0;
   private inTree = true;
   private gapFree = true;
   private uniqueIds = true;
@@ -60,6 +64,7 @@ export class EventIntegrity {
       if (clear.runId !== this.runId || clear.runSeq !== this.leaves.size) this.gapFree = false;
       // An id contains its leaf index, so ids are unique if indexes ascend.
       if (eventIndex(clear.eventId) !== index) this.uniqueIds = false;
+      if (clear.eventType === unknownType) this.unknown += 1;
       this.addTimes(clear.timestamp, clear.serverTimestamp);
     }
     this.leaves.addHash(hash.toString('latin1'));
@@ -85,6 +90,7 @@ export class EventIntegrity {
       ],
       largestClockSkewMs: this.skewMs,
       timestampSources: Object.fromEntries(this.sources),
+      unknownEvents: this.unknown,
     };
   }
 
@@ -112,9 +118,14 @@ export class EventIntegrity {
  * readable, a recomputation uses the sources that the first statement `stated`.
  */
 export function eventIntegrity(facts: IntegrityFacts, stated?: TimestampSources): LayerResult {
-  const { checks, largestClockSkewMs, timestampSources, run } = facts;
+  const { checks, largestClockSkewMs, timestampSources, unknownEvents, run } = facts;
   const counted = Object.values(timestampSources).reduce((sum, count) => sum + count, 0);
   const sources = stated === undefined || counted === run.runEvents ? timestampSources : stated;
-  const claims: JsonObject = { largestClockSkewMs, timestampSources: { ...sources } };
+  const claims: JsonObject = {
+    largestClockSkewMs,
+    timestampSources: { ...sources },
+    // absent without such events, as in proofs of earlier releases
+    ...(unknownEvents === 0 ? {} : { unknownEvents }),
+  };
   return { layer: 'event_integrity', claims, checks, verdict: verdictOf(checks) };
 }
