@@ -238,6 +238,13 @@ describe('the source tree', () => {
     expect(rings(imports)).toEqual([]);
   });
 
+  it('keeps members private at run time too, with #', () => {
+    const found = [...sources].flatMap(([path, source]) =>
+      [...source.matchAll(/^ +private (?!constructor\b).*/gm)].map(([line]) => `${path}: ${line.trim()}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   it('has at most 25 files in a folder', () => {
     const counts = Map.groupBy(files, (path) => posix.dirname(path));
     const full = [...counts].filter(

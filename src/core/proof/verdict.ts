@@ -140,37 +140,37 @@ export interface ProofVerdict extends Answers {
 
 /** Collects the results of checks. A check without a result is `not_checked`; a failed check stays failed. */
 export class CheckList<Id extends string = CheckId> {
-  private readonly results = new Map<Id, CheckResult<Id>>();
-  private readonly ids: readonly Id[];
+  readonly #results = new Map<Id, CheckResult<Id>>();
+  readonly #ids: readonly Id[];
 
   /** `ids`: the checks in order; default: those of a bundle, which `Id` then is. */
   constructor(ids: readonly Id[] = checkIds as readonly string[] as readonly Id[]) {
-    this.ids = ids;
+    this.#ids = ids;
   }
 
   pass(id: Id, detail?: string): void {
-    if (!this.results.has(id)) this.results.set(id, { id, result: 'passed', ...detailOf(detail) });
+    if (!this.#results.has(id)) this.#results.set(id, { id, result: 'passed', ...detailOf(detail) });
   }
 
   fail(id: Id, code: VerdictCode, detail: string): void {
-    if (!this.failed(id)) this.results.set(id, { id, result: 'failed', code, detail });
+    if (!this.failed(id)) this.#results.set(id, { id, result: 'failed', code, detail });
   }
 
   skip(id: Id, detail: string): void {
-    if (!this.results.has(id)) this.results.set(id, { id, result: 'not_checked', detail });
+    if (!this.#results.has(id)) this.#results.set(id, { id, result: 'not_checked', detail });
   }
 
   passed(id: Id): boolean {
-    return this.results.get(id)?.result === 'passed';
+    return this.#results.get(id)?.result === 'passed';
   }
 
   failed(id: Id): boolean {
-    return this.results.get(id)?.result === 'failed';
+    return this.#results.get(id)?.result === 'failed';
   }
 
   /** Returns all checks in order. */
   list(): CheckResult<Id>[] {
-    return this.ids.map((id) => this.results.get(id) ?? { id, result: 'not_checked' });
+    return this.#ids.map((id) => this.#results.get(id) ?? { id, result: 'not_checked' });
   }
 }
 
