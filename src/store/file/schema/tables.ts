@@ -10,6 +10,7 @@
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
@@ -209,6 +210,7 @@ export const mainMigrations: readonly Migration[] = [
       telemetry +
       exported,
   },
+  { version: 2, sql: inSqlite(indexTables) },
 ];
 
 export const headDelete =

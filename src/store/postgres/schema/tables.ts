@@ -8,10 +8,12 @@
  */
 import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
+import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
+import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { id, inPostgres } from '../../schema/words.ts';
-import { security } from './security.ts';
+import { laterTables } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -161,7 +163,8 @@ export const migrations: readonly Migration[] = [
       exportTables +
       security,
   },
+  { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 1;
+export const newestVersion = 2;
