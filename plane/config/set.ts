@@ -9,6 +9,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import { readPlaneFile, type PlaneSync } from '../../src/host/data/config.ts';
 import { syncDirectory, writePrivate } from '../../src/host/data/files.ts';
+import { editedText } from '../../src/core/text.ts';
 
 /** Returns the new settings. VALIDATION_ERROR names the invalid member, and then nothing changed. */
 export function setPlaneConfig(dataDir: string, given: PlaneSync): PlaneSync {
@@ -21,7 +22,7 @@ export function setPlaneConfig(dataDir: string, given: PlaneSync): PlaneSync {
     throw new GovError('VALIDATION_ERROR', detail);
   }
   // the raw file, with members that only later releases know
-  const file = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  const file = JSON.parse(editedText(readFileSync(path, 'utf8'))) as Record<string, unknown>;
   const fresh = `${path}.${process.pid}.tmp`;
   rmSync(fresh, { force: true });
   writePrivate(fresh, `${JSON.stringify({ ...file, config }, null, 2)}\n`);

@@ -15,6 +15,7 @@ import { unreadable } from '../program/flags.ts';
 import { formats, projectPattern } from '../program/globals.ts';
 import type { Io } from '../terminal/io.ts';
 import { isObject } from '../../core/json/object.ts';
+import { editedText } from '../../core/text.ts';
 
 export interface UserConfig {
   readonly currentContext?: string;
@@ -36,7 +37,7 @@ const isMissing = (cause: unknown): boolean =>
 export function readObject(path: string): Readonly<Record<string, unknown>> | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = editedText(readFileSync(path, 'utf8'));
   } catch (cause) {
     if (isMissing(cause)) return undefined;
     throw unreadable(path, cause);

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { FlagSpec } from './spec.ts';
 import { CliError, exit, usage } from './exit.ts';
+import { editedText } from '../../core/text.ts';
 
 /** Returns the flag's name as typed: `schemaVersion` is `--schema-version`. */
 export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -75,7 +76,7 @@ function asJson(given: Given): unknown {
 /** Reads a file, or standard input for `-`. Errors: exit 2 with the reason. */
 export function readText(path: string): string {
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8');
+    return editedText(readFileSync(path === '-' ? 0 : path, 'utf8'));
   } catch (cause) {
     throw unreadable(path, cause);
   }

@@ -14,6 +14,7 @@ import { unreadable } from './flags.ts';
 import { readAll } from '../terminal/io.ts';
 import type { Io } from '../terminal/io.ts';
 import { isObject } from '../../core/json/object.ts';
+import { editedBytes } from '../../core/text.ts';
 
 /** The streams and signal that reading needs. */
 export interface InputIo {
@@ -34,10 +35,10 @@ export interface InputText {
 export async function readInput(file: string, { io, signal }: InputIo): Promise<InputText> {
   const maxBytes = limits.graphBodyBytes;
   try {
-    if (file === '-') return { file, bytes: await readAll(io.stdin, { maxBytes, signal }) };
+    if (file === '-') return { file, bytes: editedBytes(await readAll(io.stdin, { maxBytes, signal })) };
     // the size of a pipe or a device means nothing
     const stream = createReadStream(resolve(io.cwd, file));
-    return { file, bytes: await readAll(stream, { maxBytes, signal, name: file }) };
+    return { file, bytes: editedBytes(await readAll(stream, { maxBytes, signal, name: file })) };
   } catch (cause) {
     if (cause instanceof RangeError) throw usage(cause.message);
     throw signal.aborted ? cause : unreadable(file, cause);

@@ -17,6 +17,8 @@ export interface Batch {
   /** Line of each event. */
   readonly lines: readonly number[];
   readonly events: readonly Json[];
+  /** Position of each event among the records of its source, from 0. */
+  readonly positions: readonly number[];
   /** Position of the last event among the records of its source, from 0. */
   readonly last: number;
 }
@@ -64,8 +66,10 @@ export class Batcher {
       bytes: 0,
       values: 0,
       records: [],
+      positions: [],
     };
     growing.records.push(record);
+    growing.positions.push(position);
     growing.last = position;
     growing.bytes += bytes;
     growing.values += values;
@@ -80,7 +84,7 @@ export class Batcher {
     return growing.map(([lane, part]) => this.#finish(lane, part));
   }
 
-  #finish(lane: number, { first, last, records }: Growing): Batch {
+  #finish(lane: number, { first, last, records, positions }: Growing): Batch {
     this.#growing.delete(lane);
     const texts = records.map((record) => record.text).join('\n');
     const digest = hash('sha256', `${this.#source.index}:${first}\n${texts}`, 'hex');
@@ -91,6 +95,7 @@ export class Batcher {
       sourceName: this.#source.name,
       lines: records.map((record) => record.line),
       events: records.map((record) => record.event),
+      positions,
       last,
     };
   }
@@ -102,6 +107,7 @@ interface Growing {
   bytes: number;
   values: number;
   readonly records: SendableRecord[];
+  readonly positions: number[];
 }
 
 /** Below this size, half of a body's bytes limit the number of values well enough: 500 such events fit. */

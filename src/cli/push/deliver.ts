@@ -8,6 +8,7 @@ import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import type { BatchResult } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
+import type { StoredEvent } from '../../core/intake/reconcile.ts';
 import type { Batch } from './batch.ts';
 
 /** The destination of batches. It retries temporary failures, and throws GovApiError or GovNetworkError for others. */
@@ -16,6 +17,9 @@ export interface Sink {
     batch: { readonly key: string; readonly events: readonly Json[] },
     signal: AbortSignal,
   ): Promise<Receipt>;
+  /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
+  readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
+  readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
 }
 export interface Receipt {
   /** In the order of the events. */

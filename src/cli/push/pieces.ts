@@ -1,9 +1,11 @@
 /**
- * Cuts a stream of bytes into records: one per line, or one per element of a JSON array. It keeps one record in memory.
+ * Cuts a stream of bytes into records: one per line, one per element of a JSON array or of a batch body, one after each
+ * record separator (RFC 7464), or one per JSON value over several lines. It keeps one record in memory. What does not fit is
+ * a record with a fault, and cutting goes on.
  * Newlines, brackets and quotes are ASCII, and longer UTF-8 sequences contain no ASCII byte, so the code compares bytes.
  * Tested by `test/cli/push/records.test.ts`.
  */
-import { inputError, mostEventBytes, type Piece } from './record.ts';
+import { mostEventBytes, type Piece } from './record.ts';
 
 export type Chunks = AsyncIterable<Uint8Array>;
 
@@ -11,6 +13,8 @@ const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const isSpace = (byte: number): boolean =>
@@ -56,23 +60,141 @@ export async function* lines(chunks: Chunks): AsyncGenerator<Piece> {
     collector.add(bytes.subarray(from));
   }
   const last = collector.take();
-  if (!isBlank(last)) yield { line, bytes: last };
+  if (!isBlank(last)) yield { line, bytes: last, isCut: true };
+}
+
+const SEPARATOR = 0x1e;
+
+/** Yields the texts after record separators (RFC 7464). A text before the first one is a record too. */
+export async function* separated(chunks: Chunks): AsyncGenerator<Piece> {
+  const collector = new Collector();
+  let line = 1;
+  let start = 1;
+  const take = (): Piece | undefined => {
+    const bytes = collector.take();
+    return isBlank(bytes) ? undefined : { line: start, bytes };
+  };
+  for await (const chunk of chunks) {
+    const bytes = asBuffer(chunk);
+    let from = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      if (bytes[at] === NEWLINE) line += 1;
+      if (bytes[at] !== SEPARATOR) continue;
+      collector.add(bytes.subarray(from, at));
+      const piece = take();
+      if (piece !== undefined) yield piece;
+      from = at + 1;
+      start = line;
+    }
+    collector.add(bytes.subarray(from));
+  }
+  const last = take();
+  if (last !== undefined) yield last;
+}
+
+/**
+ * Yields JSON values that follow each other, each over one or more lines, as pretty printers write them. A line between
+ * them that is no JSON is a record of its own. A value that does not end is given up where the next one begins.
+ */
+export async function* values(chunks: Chunks): AsyncGenerator<Piece> {
+  const cutter = new ValueCutter();
+  for await (const chunk of chunks) yield* cutter.cut(asBuffer(chunk));
+  yield* cutter.end();
+}
+
+class ValueCutter {
+  readonly #collector = new Collector();
+  /** Open brackets; a value at the outermost level ends with the last one. */
+  readonly #open: number[] = [];
+  #line = 1;
+  #startLine = 1;
+  #inString = false;
+  #escaped = false;
+  #before = NEWLINE;
+  #isStray = false;
+
+  *cut(bytes: Buffer): Generator<Piece> {
+    let from = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (this.#begins(byte) && (this.#open.length > 0 || this.#isStray)) {
+        this.#collector.add(bytes.subarray(from, at));
+        yield* this.#take();
+        from = at;
+      }
+      const ends = this.#pass(byte);
+      if (!ends) continue;
+      this.#collector.add(bytes.subarray(from, at + 1));
+      from = at + 1;
+      yield* this.#take();
+    }
+    this.#collector.add(bytes.subarray(from));
+  }
+
+  /** Whether a byte begins a value at the start of a line, where no open value can go on. */
+  #begins(byte: number): boolean {
+    if (byte !== OPEN_OBJECT || this.#before !== NEWLINE) return false;
+    return this.#open.at(-1) !== OPEN_ARRAY;
+  }
+
+  /** Takes a byte; returns whether a value or a stray line ends with it. */
+  #pass(byte: number): boolean {
+    const isOutside = this.#open.length === 0 && !this.#isStray;
+    if (isOutside && !isSpace(byte)) {
+      this.#startLine = this.#line;
+      this.#isStray = byte !== OPEN_OBJECT && byte !== OPEN_ARRAY;
+    }
+    this.#before = byte === NEWLINE || !isSpace(byte) ? byte : this.#before;
+    if (byte === NEWLINE) {
+      this.#line += 1;
+      // a text in JSON does not go over the end of a line
+      this.#inString = false;
+      return this.#isStray;
+    }
+    if (this.#isStray) return false;
+    if (this.#inString) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else if (byte === QUOTE) this.#inString = false;
+      return false;
+    }
+    if (byte === QUOTE) this.#inString = true;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#open.push(byte);
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      this.#open.pop();
+      return this.#open.length === 0;
+    }
+    return false;
+  }
+
+  *end(): Generator<Piece> {
+    const isCut = this.#open.length > 0;
+    for (const piece of this.#take()) yield isCut ? { ...piece, isCut } : piece;
+  }
+
+  *#take(): Generator<Piece> {
+    const bytes = this.#collector.take();
+    const line = this.#startLine;
+    this.#open.length = 0;
+    this.#isStray = false;
+    this.#inString = false;
+    if (!isBlank(bytes)) yield { line, bytes };
+  }
 }
 
 const asBuffer = (chunk: Uint8Array): Buffer => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 
 /**
- * Yields the elements of a JSON array. Between commas it looks only at strings and brackets; the reader of each element
- * checks the rest. Errors: exit 2 if the array does not end, or if text follows it.
+ * Yields the elements of a JSON array, or of the array `events` of a batch body. Between commas it looks only at strings
+ * and brackets; the reader of each element checks the rest.
  */
-export async function* elements(chunks: Chunks, sourceName: string): AsyncGenerator<Piece> {
-  const cutter = new ArrayCutter(sourceName);
+export async function* elements(chunks: Chunks): AsyncGenerator<Piece> {
+  const cutter = new ArrayCutter();
   for await (const chunk of chunks) yield* cutter.cut(asBuffer(chunk));
-  cutter.end();
+  yield* cutter.end();
 }
 
 class ArrayCutter {
-  readonly #sourceName: string;
   readonly #collector = new Collector();
   #line = 1;
   #startLine = 0;
@@ -81,10 +203,8 @@ class ArrayCutter {
   #escaped = false;
   #count = 0;
   #closed = false;
-
-  constructor(sourceName: string) {
-    this.#sourceName = sourceName;
-  }
+  /** Text after the array was reported. */
+  #isDone = false;
 
   *cut(bytes: Buffer): Generator<Piece> {
     let from = 0; // start of the current element in this chunk
@@ -96,7 +216,7 @@ class ArrayCutter {
         continue;
       }
       if (this.#depth === 0) {
-        this.#outside(byte);
+        yield* this.#outside(byte);
         from = at + 1;
         continue;
       }
@@ -113,8 +233,11 @@ class ArrayCutter {
   }
 
   /** Called at the end of the input. */
-  end(): void {
-    if (!this.#closed) throw this.#fault('expected the end of the array, got the end of the input');
+  *end(): Generator<Piece> {
+    if (this.#closed) return;
+    const line = this.#startLine || this.#line;
+    if (this.#depth === 0) yield fault(line, 'expected a JSON array, got other text');
+    else yield fault(line, 'expected the end of the array, got the end of the input');
   }
 
   #passString(byte: number): void {
@@ -123,19 +246,22 @@ class ArrayCutter {
     else if (byte === QUOTE) this.#inString = false;
   }
 
-  #outside(byte: number): void {
-    if (isSpace(byte)) return;
-    if (this.#closed) throw this.#fault('expected the end of the input after the array, got more');
-    if (byte !== OPEN_ARRAY) throw this.#fault('expected a JSON array');
-    this.#depth = 1;
+  /** Before the array stands nothing, or the beginning of a batch body; after it stands its end. */
+  *#outside(byte: number): Generator<Piece> {
+    if (!this.#closed) {
+      if (byte === OPEN_ARRAY) this.#depth = 1;
+      return;
+    }
+    if (isSpace(byte) || byte === CLOSE_OBJECT || this.#isDone) return;
+    this.#isDone = true;
+    yield fault(this.#line, 'expected the end of the input after the array, got more');
   }
 
   #inside(byte: number): void {
     if (this.#startLine === 0 && !isSpace(byte)) this.#startLine = this.#line;
     if (byte === QUOTE) this.#inString = true;
-    // { and }, [ and ] differ by 2 in ASCII
-    else if (byte === OPEN_ARRAY || byte === 0x7b) this.#depth += 1;
-    else if (byte === CLOSE_ARRAY || byte === 0x7d) this.#depth -= 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#depth += 1;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#depth -= 1;
   }
 
   *#element(byte: number): Generator<Piece> {
@@ -145,15 +271,15 @@ class ArrayCutter {
       this.#depth = 0;
       this.#closed = true;
     }
-    if (blank && (byte === COMMA || this.#count > 0))
-      throw this.#fault('expected an event between commas, got none');
+    if (blank && (byte === COMMA || this.#count > 0)) {
+      yield fault(this.#line, 'expected an event between commas, got none');
+      return;
+    }
     if (blank) return;
     this.#count += 1;
     yield { line: this.#startLine, bytes };
     this.#startLine = 0;
   }
-
-  #fault(detail: string): Error {
-    return inputError(`${this.#sourceName}:${this.#line}`, detail);
-  }
 }
+
+const fault = (line: number, detail: string): Piece => ({ line, bytes: Buffer.alloc(0), fault: detail });

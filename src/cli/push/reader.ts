@@ -5,18 +5,13 @@
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { Batcher, laneOf, type Batch, type BatcherOptions } from './batch.ts';
+import type { Sink } from './deliver.ts';
 import type { Progress } from './progress.ts';
+import type { PushedFile, PushedFiles, Standing } from './pushed.ts';
 import type { BatchQueue } from './queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
-import {
-  isPipe,
-  readChunks,
-  readImport,
-  readRecords,
-  type ImportReading,
-  type InputFormat,
-  type InputSource,
-} from './source.ts';
+import { readImport, type ImportReading } from './imports.ts';
+import { drain, isPipe, readChunks, readRecords, type InputFormat, type InputSource } from './source.ts';
 import type { Position } from './spool.ts';
 
 export interface ReadPlan {
@@ -29,12 +24,21 @@ export interface ReadPlan {
   readonly stdin: Readable;
   readonly progress: Pick<Progress, 'bytes' | 'read'>;
   readonly refused: (source: string, record: RefusedRecord) => Promise<void>;
+  /** What earlier pushes recorded of files, and the service that can confirm it. */
+  readonly pushed: PushedFiles | undefined;
+  readonly sink?: Pick<Sink, 'has'>;
+  /** Called for standard input that cannot be read on, before the rest of it is dropped. */
+  readonly refusedInput: (failure: unknown) => Promise<void>;
+  /** Called for an event that the service has from before. */
+  readonly known: () => void;
 }
 
 interface Reading {
   readonly plan: ReadPlan;
   readonly queue: Pick<BatchQueue, 'put'>;
   readonly signal: AbortSignal;
+  /** Fires when nothing more can be recorded. */
+  readonly givenUp?: AbortSignal | undefined;
 }
 
 /**
@@ -60,41 +64,89 @@ async function readSource(source: InputSource, index: number, reading: Reading):
     if (fromPipe) await filler.flush();
     // an interrupted pipe may end in the middle of a record
     reading.signal.throwIfAborted();
+    if (source.path === null) {
+      await plan.refusedInput(failure);
+      await drain(plan.stdin, reading.signal);
+    }
     throw failure;
   } finally {
     clearInterval(timer);
   }
   await filler.flush();
   reading.signal.throwIfAborted();
+  reading.givenUp?.throwIfAborted();
 }
 
 async function fill(
   source: InputSource,
   index: number,
-  { plan, signal, filler }: Reading & { filler: Filler },
+  { plan, signal, givenUp, filler }: Reading & { filler: Filler },
 ): Promise<void> {
+  const file = await plan.pushed?.open(source, { index, sink: plan.sink ?? {}, signal });
   const chunks = readChunks(source, {
     stdin: plan.stdin,
     signal,
-    counted: (bytes) => plan.progress.bytes(bytes),
+    givenUp,
+    counted: (bytes) => {
+      file?.read(bytes);
+      plan.progress.bytes(bytes);
+    },
   });
   const records: AsyncIterable<InputRecord> =
     plan.imports === undefined
       ? readRecords(source, chunks, plan.format)
       : readImport(source, chunks, plan.imports);
   const queued = plan.position?.source === index ? plan.position.lanes : undefined;
+  const sorter = new Sorter(file, filler);
   let position = -1;
   for await (const record of records) {
     if (!isPipe(source)) signal.throwIfAborted();
     position += 1;
+    if ('known' in record) {
+      plan.known();
+      continue;
+    }
+    const standing = await sorter.sort(record, position);
     if ('reason' in record) {
+      // the signal, not the writer, cut the last record of a pipe
+      if (signal.aborted) continue;
       plan.progress.read(1);
+      file?.mark(position, { accepted: false, eventId: null });
       if (queued === undefined || position > Math.min(...queued)) await plan.refused(source.name, record);
       continue;
     }
-    if (queued !== undefined && position <= (queued[laneOf(record.event, queued.length)] ?? -1)) continue;
-    plan.progress.read(1);
-    await filler.add(record, position);
+    const isQueued = queued !== undefined && position <= (queued[laneOf(record.event, queued.length)] ?? -1);
+    if (isQueued) file?.mark(position, { accepted: true, eventId: null });
+    else if (standing === 'known') plan.known();
+    else {
+      plan.progress.read(1);
+      await filler.add(record, position);
+    }
+  }
+}
+
+/**
+ * Tells records that a file had before from new ones. Those that are tried again leave in the batches of the earlier push,
+ * so that the service recognises batches that it has.
+ */
+class Sorter {
+  readonly #file: PushedFile | undefined;
+  readonly #filler: Pick<Filler, 'flush'>;
+  #last: Standing = 'known';
+
+  constructor(file: PushedFile | undefined, filler: Pick<Filler, 'flush'>) {
+    this.#file = file;
+    this.#filler = filler;
+  }
+
+  async sort(record: Exclude<InputRecord, { known: true }>, position: number): Promise<Standing> {
+    if (this.#file === undefined) return 'new';
+    const standing = this.#file.standing(position, 'text' in record ? record.text : undefined);
+    if (standing !== this.#last && standing !== 'known') {
+      if (this.#last !== 'known') await this.#filler.flush();
+      this.#last = standing;
+    }
+    return standing;
   }
 }
 

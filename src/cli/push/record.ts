@@ -1,7 +1,7 @@
 /**
- * One record of pushed input: an event to send, or the reason why it cannot be sent. Text that is not JSON ends the
- * reading with file and line (exit 2). JSON that is not I-JSON would make the service reject the whole batch, so only
- * this record is rejected. Tested by `test/cli/push/records.test.ts`.
+ * One record of pushed input: an event to send, or the reason why it cannot be sent. A record that is no JSON, no UTF-8 or
+ * no I-JSON is rejected alone: others are not its fault, and a pipe cannot be read again.
+ * Tested by `test/cli/push/records.test.ts`.
  */
 import { isUtf8 } from 'node:buffer';
 import { limits } from '../../contract/limits.ts';
@@ -21,12 +21,21 @@ export interface RefusedRecord {
   /** A reason in the form of the service (contract E10). */
   readonly reason: string;
 }
-export type InputRecord = SendableRecord | RefusedRecord;
+/** An event that the service has from before. It is not sent again. */
+interface KnownRecord {
+  readonly line: number;
+  readonly known: true;
+}
+export type InputRecord = SendableRecord | RefusedRecord | KnownRecord;
 
 /** The part of the input that contains one record; null if it is too long to send. */
 export interface Piece {
   readonly line: number;
   readonly bytes: Buffer | null;
+  /** Why the part cannot be a record, whatever it contains. */
+  readonly fault?: string;
+  /** The input ends in this part, without the end of a line. */
+  readonly isCut?: boolean;
 }
 
 /** Largest event in bytes: one that fits into a batch alone. */
@@ -43,21 +52,39 @@ const bounds = {
 export const inputError = (where: string, detail: string, cause?: unknown): CliError =>
   new CliError(exit.usage, `${where}: ${detail}`, { code: 'INVALID_INPUT', cause });
 
-/** Reads one record of untrusted input. Errors: exit 2 if it is not JSON. */
-export function readPiece(piece: Piece, sourceName: string): InputRecord {
-  const { line, bytes } = piece;
-  if (bytes === null) {
-    return { line, reason: `event_too_large: expected at most ${mostEventBytes} bytes, got more` };
-  }
+/** The body of `POST /events/batch`. */
+const batchBody = /^\s*\{\s*"events"\s*:\s*\[/;
+
+/** Reads the records of a part of untrusted input: one, or those of a batch body. */
+export function readPiece(piece: Piece): readonly InputRecord[] {
+  const { line, bytes, fault } = piece;
+  if (bytes === null)
+    return [{ line, reason: `event_too_large: expected at most ${mostEventBytes} bytes, got more` }];
+  if (fault !== undefined) return [{ line, reason: `invalid_json: ${fault}` }];
   try {
-    const event = parseJson(bytes, bounds);
-    return sendable(line, event);
+    if (batchBody.test(bytes.toString('latin1', 0, 64))) return ofBatch(line, bytes);
+    return [sendable(line, parseJson(bytes, bounds))];
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    if (isAnyJson(bytes))
-      return { line, reason: `unsafe_json: ${error.message}`.slice(0, limits.batchReasonChars) };
-    throw inputError(`${sourceName}:${line}`, error.message, error);
+    return [{ line, reason: reasonOf(piece, error).slice(0, limits.batchReasonChars) }];
   }
+}
+
+function ofBatch(line: number, bytes: Buffer): readonly InputRecord[] {
+  const body = parseJson(bytes, { ...bounds, depth: bounds.depth + 2 });
+  const { events } = body as { events?: Json };
+  return Array.isArray(events) ? events.map((event) => sendable(line, event)) : [sendable(line, body)];
+}
+
+function reasonOf({ bytes, isCut }: Piece, error: GovError): string {
+  const text = bytes ?? Buffer.alloc(0);
+  if (!isUtf8(text)) {
+    return 'not_utf8: expected UTF-8, got other bytes, such as those of Latin-1; save the file as UTF-8';
+  }
+  if (isAnyJson(text)) return `unsafe_json: ${error.message}`;
+  return isCut === true
+    ? `invalid_json: expected a whole line, got one that ends with the input: ${error.message}`
+    : `invalid_json: ${error.message}`;
 }
 
 /** Returns a record of a value that is JSON already. */
@@ -70,7 +97,7 @@ export const sendable = (line: number, event: Json): SendableRecord => ({
 function isAnyJson(bytes: Buffer): boolean {
   try {
     JSON.parse(bytes.toString('utf8'));
-    return isUtf8(bytes);
+    return true;
   } catch {
     return false;
   }

@@ -4,7 +4,7 @@
  * If the reader closes the output, the push continues. Tested by `test/cli/push/run.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { changeLabels, type Change } from '../import/fit.ts';
+import { changeLabels, type Change } from '../../core/intake/fit.ts';
 import { OutputClosed } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
@@ -14,7 +14,7 @@ import type { Batch } from './batch.ts';
 import { counted, number } from './count.ts';
 import type { Delivered } from './deliver.ts';
 import type { Progress } from './progress.ts';
-import type { ImportNote } from './source.ts';
+import type { ImportNote } from './imports.ts';
 
 export interface EventVerdict {
   readonly line: number;
@@ -38,6 +38,8 @@ export class Report {
   accepted = 0;
   rejected = 0;
   duplicates = 0;
+  /** Events that were not sent, because the service has them. */
+  known = 0;
   /** Last judged line of each source; exact with one lane. */
   readonly lastLine = new Map<string, number>();
   readonly #out: Out;
@@ -49,6 +51,7 @@ export class Report {
   readonly #imports: ImportCount[] = [];
   readonly #changes = new Map<Change, number>();
   #conflicts = 0;
+  #completed = 0;
   #importedRuns = 0;
   #importedItems = 0;
   #importedEvents = 0;
@@ -91,17 +94,42 @@ export class Report {
     await this.#verdict({ line, source, status: 'rejected', eventId: null, reason });
   }
 
+  recordedBefore(events: number): void {
+    this.known += events;
+  }
+
   async imported(note: ImportNote): Promise<void> {
-    if (note.kind === 'not UTF-8') {
-      await this.#remark(safe`${note.source}: not UTF-8 throughout; unreadable bytes became U+FFFD`);
-      return;
+    switch (note.kind) {
+      case 'not UTF-8':
+        await this.#remark(
+          safe`${note.source}: not UTF-8 throughout; unreadable bytes became U+FFFD, and their events are marked repaired`,
+        );
+        return;
+      case 'format':
+        await this.#remark(safe`${note.source}: read as ${note.format} (${note.why})`);
+        return;
+      case 'nothing':
+        await this.#remark(safe`${note.source}: holds nothing to record`);
+        return;
+      case 'reconciled':
+        this.#completed += note.completed;
+        if (note.merged > 0) this.#count('call_merged', note.merged);
+        return;
+      case 'run':
+        await this.#importedRun(note);
     }
+  }
+
+  #count(change: Change, count: number): void {
+    this.#changes.set(change, (this.#changes.get(change) ?? 0) + count);
+  }
+
+  async #importedRun(note: Extract<ImportNote, { kind: 'run' }>): Promise<void> {
     const { runId, format, items, events, changes } = note.run;
     this.#importedRuns += 1;
     this.#importedItems += items;
     this.#importedEvents += events.length;
-    for (const [change, count] of changes)
-      this.#changes.set(change, (this.#changes.get(change) ?? 0) + count);
+    for (const [change, count] of changes) this.#count(change, count);
     if (this.#imports.length < limits.pushListedResults) {
       this.#imports.push({
         runId,
@@ -178,7 +206,7 @@ export class Report {
     readonly sentences?: readonly Safe[];
     dryRun: boolean;
   }): Promise<void> {
-    const { accepted, rejected, duplicates } = this;
+    const { accepted, rejected, duplicates, known } = this;
     this.#progress.stop();
     const unlisted = rejected - limits.pushListedRejections;
     if (unlisted > 0)
@@ -187,6 +215,7 @@ export class Report {
       accepted,
       rejected,
       duplicates,
+      known: this.known,
       runs: this.#runs.size,
       ...(this.#importedRuns > 0 ? { imports: this.#imports } : {}),
       ...(this.#results.length <= limits.pushListedResults ? { results: this.#results } : {}),
@@ -201,7 +230,8 @@ export class Report {
       duplicates > 0 ? safe`, ${number(duplicates)} of them recorded by an earlier request` : safe``;
     const runs = this.#runs.size > 0 ? safe` in ${counted(this.#runs.size, 'run')}` : safe``;
     const refused = rejected > 0 ? safe`, ${number(rejected)} rejected` : safe``;
-    await this.#remark(safe`${counted(accepted, 'event')} ${verb}${again}${refused}${runs}`);
+    const before = known > 0 ? safe`, ${number(known)} recorded before` : safe``;
+    await this.#remark(safe`${counted(accepted, 'event')} ${verb}${again}${refused}${runs}${before}`);
   }
 
   #importSentences(): Safe[] {
@@ -211,6 +241,8 @@ export class Report {
     const changes = [...this.#changes].map(
       ([change, count]) => safe`  ${number(count)} ${changeLabels[change]}`,
     );
+    if (this.#completed > 0)
+      changes.push(safe`  ${number(this.#completed)} events completed by what their source added later`);
     if (this.#conflicts === 0) return [read, ...changes];
     const found = safe`${counted(this.#conflicts, 'event')} exist with other content`;
     const advice = safe`if another machine imported this recording, repeat the time of that import: --import-time`;

@@ -2,15 +2,15 @@
  * `gov events push`: reads events, or recordings of other programs, and records them in batches. With a spool every batch
  * is on disk before it is sent, and reading never waits for the service.
  *
- * Repeating a command records nothing twice: the content of a file alone decides its batches, so the same command gives
- * the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. Of a
- * file that cannot be read to its end, only full batches are sent: their keys stay valid after a correction. Input from a
- * pipe cannot be read again, so all of it is sent. Tested by `test/cli/push/run.test.ts`.
+ * Repeating a command records nothing twice: gov remembers what it recorded of a file (`pushed.ts`), and the content of a
+ * file alone decides its batches, so the same command gives the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. A
+ * record that cannot be read is rejected alone. A pipe is read to its end whatever happens, so that its writer lives on. Tested by `test/cli/push/run.test.ts`.
  */
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from './queue.ts';
+import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
 import { counted } from './count.ts';
 import { Report } from './report.ts';
@@ -33,7 +33,20 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     write: io.progress?.write ?? (() => {}),
   });
   const report = new Report(io.out, { progress, tell: io.tell });
-  const work: PushWork = { options, io, sources, progress, report };
+  const pushed =
+    options.dryRun || options.from !== undefined
+      ? undefined
+      : new PushedFiles({
+          directory: io.stateDirectory,
+          target: io.target,
+          unsure: (source, why) => {
+            progress.clear();
+            void io.out.note(
+              safe`${source}: ${why}, so gov cannot know which lines were recorded; it sends all, and the service recognises a clientEventId and, for 24 hours, a batch`,
+            );
+          },
+        });
+  const work: PushWork = { options, io, sources, progress, report, pushed };
   if (options.dryRun) await dryRun(work);
   else if (options.spool === undefined) await pushFromMemory(work);
   else {

@@ -2,18 +2,13 @@
  * The sources of pushed events: files and standard input, as records. Name and first bytes decide the format unless a flag
  * does. It counts bytes for the progress. Tested by `test/cli/push/records.test.ts`.
  */
-import { isUtf8 } from 'node:buffer';
 import { createReadStream, statSync, type Stats } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { limits } from '../../contract/limits.ts';
-import type { Json } from '../../core/json/parse.ts';
 import { usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
-import type { ImportOptions } from '../import/registry.ts';
-import type { ImportedRun } from '../import/run.ts';
-import { elements, lines, type Chunks } from './pieces.ts';
-import { inputError, readPiece, sendable, type InputRecord } from './record.ts';
+import { elements, lines, separated, values, type Chunks } from './pieces.ts';
+import { inputError, readPiece, type InputRecord, type Piece } from './record.ts';
 
 const inputFormats = ['auto', 'ndjson', 'json', 'csv'] as const;
 export type InputFormat = (typeof inputFormats)[number];
@@ -52,32 +47,49 @@ export interface Reading {
   readonly stdin: Readable;
   readonly signal: AbortSignal;
   readonly counted: (bytes: number) => void;
+  /** Fires when nothing more can be recorded. A pipe is then read to its end, and its bytes are dropped. */
+  readonly givenUp?: AbortSignal | undefined;
 }
 
 /**
  * Yields the bytes of a source until the signal fires. A file then throws the signal's reason. A pipe then ends, so that
- * the bytes already taken from it are still processed.
+ * the bytes already taken from it are still processed. A caller that stops reading early leaves standard input open.
  */
 export async function* readChunks(
   source: InputSource,
-  { stdin, signal, counted }: Reading,
+  { stdin, signal, counted, givenUp }: Reading,
 ): AsyncGenerator<Uint8Array> {
   const stream = source.path === null ? stdin : createReadStream(source.path, { highWaterMark: 256 * 1024 });
   const stop = (): void => void stream.destroy();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
+  const parts = source.path === null ? stdin.iterator({ destroyOnReturn: false }) : stream;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+    for await (const chunk of parts as AsyncIterable<Buffer | string>) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      if (givenUp?.aborted === true) {
+        if (!isPipe(source)) throw givenUp.reason;
+        continue;
+      }
       counted(bytes.length);
       yield bytes;
     }
   } catch (cause) {
+    if (givenUp?.aborted === true && cause === givenUp.reason) throw cause;
     if (!signal.aborted) throw unreadable(source.name, cause);
   } finally {
     signal.removeEventListener('abort', stop);
   }
   if (!isPipe(source)) signal.throwIfAborted();
+}
+
+/**
+ * Reads standard input to its end and keeps nothing. The program before the pipe would otherwise die of SIGPIPE because
+ * this one could not go on.
+ */
+export async function drain(stdin: Readable, signal: AbortSignal): Promise<void> {
+  const source = { name: 'stdin', path: null, size: null };
+  for await (const _ of readChunks(source, { stdin, signal, counted: () => {} }));
 }
 
 /** Returns whether the source cannot be read a second time. */
@@ -89,28 +101,52 @@ export async function* readRecords(
   chunks: Chunks,
   format: InputFormat,
 ): AsyncGenerator<InputRecord> {
-  const { name } = source;
-  const { first, all } = await peek(chunks);
-  const body = withoutMark(all, first);
-  const found = format === 'auto' ? detectFormatOf(name, first) : format;
+  const { first, all } = await peek(asUtf8(chunks));
+  const found = format === 'auto' ? detectFormatOf(source, first) : format;
   if (found === 'csv') {
     const { csvRecords } = await import('./csv.ts');
-    yield* csvRecords(body, name);
-  } else {
-    const pieces = found === 'json' ? elements(body, name) : lines(body);
-    for await (const piece of pieces) yield readPiece(piece, name);
+    yield* csvRecords(all, source.name);
+  } else for await (const piece of piecesOf(found, { first, all })) yield* readPiece(piece);
+}
+
+function piecesOf(
+  format: Exclude<InputFormat, 'auto' | 'csv'>,
+  { first, all }: { first: Buffer; all: Chunks },
+): AsyncGenerator<Piece> {
+  const text = first.toString('latin1').trimStart();
+  if (text.startsWith('\x1e')) return separated(all);
+  const isOneBody = wrapper.test(text) && (isOverLines(text) || !/\n\s*\S/.test(text));
+  if (format === 'json' || isOneBody) return elements(all);
+  return isOverLines(text) ? values(all) : lines(all);
+}
+
+/** The beginning of a body of `POST /events/batch`. */
+const wrapper = /^\{\s*"events"\s*:\s*\[/;
+
+/** Whether a text begins with an object that goes on after its first line. */
+function isOverLines(text: string): boolean {
+  const newline = text.indexOf('\n');
+  if (!text.startsWith('{') || newline === -1) return false;
+  try {
+    JSON.parse(text.slice(0, newline));
+    return false;
+  } catch {
+    return true;
   }
 }
 
-/** JSON by its first character; CSV by the file's ending, or by a header that names an event's fields. */
-function detectFormatOf(name: string, first: Buffer): Exclude<InputFormat, 'auto'> {
-  const text = first
-    .toString('utf8', 0, 4096)
-    .replace(/^\ufeff/, '')
-    .trimStart();
+/**
+ * JSON by its first character; CSV by the file's ending, or by a header that names an event's fields. A first line of other
+ * text does not matter before lines of JSON, nor in a pipe, whose writer would be stopped.
+ */
+function detectFormatOf(source: InputSource, first: Buffer): Exclude<InputFormat, 'auto'> {
+  const { name } = source;
+  const text = first.toString('utf8', 0, 65_536).trimStart();
   if (text.startsWith('[')) return 'json';
-  if (text === '' || text.startsWith('{')) return 'ndjson';
-  if (/\.csv$/i.test(name) || /^[^\n]*\brunId\b[^\n]*(\r?\n|$)/.test(text)) return 'csv';
+  if (text === '' || text.startsWith('{') || text.startsWith('\x1e')) return 'ndjson';
+  const header = /^(sep=.\r?\n)?[^\n]*\brunId\b[^\n]*(\r?\n|$)/;
+  if (/\.(csv|tsv)$/i.test(name) || header.test(text)) return 'csv';
+  if (/^\s*\{/m.test(text) || isPipe(source)) return 'ndjson';
   throw inputError(
     `${name}:1`,
     'expected events as NDJSON, a JSON array or CSV, or a recording together with --from',
@@ -133,56 +169,27 @@ async function peek(chunks: Chunks): Promise<{ first: Buffer; all: Chunks }> {
   return { first, all };
 }
 
-/** Removes the byte order mark that editors on Windows put before UTF-8. */
-async function* withoutMark(chunks: Chunks, first: Buffer): AsyncGenerator<Uint8Array> {
-  let skip = first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf ? 3 : 0;
-  for await (const chunk of chunks) {
-    yield skip > 0 ? chunk.subarray(skip) : chunk;
-    skip = 0;
-  }
+/** Returns the encoding that the first bytes show: a mark, or the zeros of UTF-16 before or after an ASCII character. */
+function encodingOf([a, b, c, d]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-8' {
+  if ((a === 0xff && b === 0xfe) || (b === 0 && d === 0 && a !== 0)) return 'utf-16le';
+  if ((a === 0xfe && b === 0xff) || (a === 0 && c === 0 && b !== 0)) return 'utf-16be';
+  return 'utf-8';
 }
 
-export interface ImportReading {
-  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt'>;
-  /** Returns the time for events without one, for these bytes. */
-  readonly importedAt: (bytes: Buffer) => number;
-  readonly told: (note: ImportNote) => void;
-}
-export type ImportNote =
-  | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
-  | { readonly kind: 'not UTF-8'; readonly source: string };
-
-/** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
-export async function* readImport(
-  source: InputSource,
-  chunks: Chunks,
-  { options, importedAt, told }: ImportReading,
-): AsyncGenerator<InputRecord> {
-  const { importRuns } = await import('../import/registry.ts');
-  const { documents } = await import('../import/source.ts');
-  const parts: Uint8Array[] = [];
-  let size = 0;
+/** Yields UTF-8 without the byte order mark that editors on Windows put before it. Reads UTF-16 as well. */
+async function* asUtf8(chunks: Chunks): AsyncGenerator<Uint8Array> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let isFirst = true;
   for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > limits.importBytes) {
-      throw inputError(
-        source.name,
-        `expected at most ${limits.importBytes} bytes to import, got more; split the file`,
-      );
+    if (isFirst) {
+      const encoding = encodingOf(chunk);
+      if (encoding !== 'utf-8') decoder = new TextDecoder(encoding);
+      const hasMark = chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf;
+      if (decoder === undefined) yield hasMark ? chunk.subarray(3) : chunk;
     }
-    parts.push(chunk);
+    if (decoder !== undefined) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+    else if (!isFirst) yield chunk;
+    isFirst = false;
   }
-  const bytes = Buffer.concat(parts, size);
-  if (!isUtf8(bytes)) told({ kind: 'not UTF-8', source: source.name });
-  const sourceName = source.path === null ? '' : basename(source.path);
-  const runs = importRuns(documents(bytes.toString('utf8'), source.name), {
-    ...options,
-    sourceName,
-    importedAt: importedAt(bytes),
-  });
-  for (const run of runs) {
-    told({ kind: 'run', source: source.name, run });
-    // an imported event is JSON: its builder made it from JSON
-    for (const event of run.events) yield sendable(1, event as unknown as Json);
-  }
+  if (decoder !== undefined) yield Buffer.from(decoder.decode());
 }

@@ -10,6 +10,8 @@ import type { Spool, Waiting } from './spool.ts';
 export class SpoolQueue implements BatchQueue {
   readonly durable = true;
   readonly #spool: Spool;
+  /** Called after a batch is on disk. */
+  readonly #queued: ((batch: Batch) => void) | undefined;
   readonly #earlier: Waiting[];
   readonly #lanes: Waiting[][];
   readonly #taken = new Map<number, Waiting>();
@@ -17,7 +19,8 @@ export class SpoolQueue implements BatchQueue {
   #closed = false;
   #stopped = false;
 
-  constructor(spool: Spool, lanes: number) {
+  constructor(spool: Spool, lanes: number, queued?: (batch: Batch) => void) {
+    this.#queued = queued;
     this.#spool = spool;
     this.#earlier = spool.waiting();
     this.#lanes = Array.from({ length: lanes }, () => []);
@@ -32,6 +35,7 @@ export class SpoolQueue implements BatchQueue {
     const lane = this.#lanes[batch.lane];
     if (lane === undefined) throw new Error(`expected a lane below ${this.#lanes.length}, got ${batch.lane}`);
     lane.push(this.#spool.append(batch));
+    this.#queued?.(batch);
     this.#bell.ring();
   }
 

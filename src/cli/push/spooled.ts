@@ -22,7 +22,7 @@ export async function pushThroughSpool(work: PushWork, directory: string): Promi
     const position = await resumedPosition(work, spool);
     const plan = planOf(work, position);
     const { lanes } = plan.batcher;
-    const queue = new SpoolQueue(spool, lanes);
+    const queue = new SpoolQueue(spool, lanes, (batch) => work.pushed?.queued(batch));
     if (queue.waitingEvents > 0) {
       await io.out.note(
         safe`sending the events left in ${directory} first: ${counted(queue.waitingEvents, 'event')}`,

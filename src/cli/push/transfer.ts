@@ -3,6 +3,9 @@
  */
 import { CliError, failureOf } from '../program/exit.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
+import { GovApiError } from '../../client/errors.ts';
+import { isTransient } from '../../client/retry.ts';
+import type { Sink } from './deliver.ts';
 import { pump } from './pump.ts';
 import type { BatchQueue } from './queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
@@ -27,7 +30,12 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   progress.start();
   const read = async (): Promise<void> => {
     try {
-      await readSources(sources, { plan, queue, signal: AbortSignal.any([io.signal, reading.signal]) });
+      await readSources(sources, {
+        plan: { ...withStored(plan, work, { sink, queue }), sink },
+        queue,
+        signal: io.signal,
+        givenUp: reading.signal,
+      });
       inputRead?.();
     } finally {
       queue.close();
@@ -43,7 +51,10 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
         retries: options.retries,
         signal: io.signal,
         inputEnded: inputEnded.signal,
-        delivered: (batch, delivered) => report.judged(batch, delivered),
+        delivered: (batch, delivered) => {
+          if (!queue.durable) work.pushed?.judged(batch, delivered);
+          return report.judged(batch, delivered);
+        },
         waiting: (failure) => {
           if (waits) return;
           waits = true;
@@ -53,14 +64,59 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
       });
     } catch (failure) {
       // events on disk are safe, so reading continues; in memory they would only pile up
-      if (!queue.durable) reading.abort(failure);
+      if (!queue.durable) {
+        reading.abort(failure);
+        if (sources.some(({ path }) => path === null) && !io.signal.aborted) await plan.refusedInput(failure);
+      }
       throw failure;
     }
   };
   const [readEnd, sendEnd] = await Promise.allSettled([read(), send()]);
   progress.stop();
+  remember(work);
   if (readEnd.status === 'rejected' && readEnd.reason !== reading.signal.reason) return readEnd.reason;
   return sendEnd.status === 'rejected' ? sendEnd.reason : undefined;
+}
+
+/** Without the note, a grown file is sent from its beginning, so a full disk is worth a warning. */
+function remember({ pushed, io }: PushWork): void {
+  try {
+    pushed?.save();
+  } catch (cause) {
+    void io.out.warn(
+      safe`cannot keep what was recorded of each file (${failureOf(cause).message}); after it has grown, a push sends it from its beginning`,
+    );
+  }
+}
+
+/**
+ * Lets the reader of recordings ask the service for runs. Where the service cannot be asked, the recording is sent whole:
+ * the service then refuses single events that differ.
+ */
+function withStored(
+  plan: ReadPlan,
+  { io, progress }: PushWork,
+  { sink, queue }: { sink: Sink; queue: BatchQueue },
+): ReadPlan {
+  const { stored } = sink;
+  if (plan.imports === undefined || stored === undefined) return plan;
+  let told = false;
+  const ask = async (runId: string) => {
+    try {
+      return await stored(runId, io.signal);
+    } catch (failure) {
+      const mayNotRead = failure instanceof GovApiError && failure.status === 403;
+      if (!mayNotRead && !(queue.durable && isTransient(failure))) throw failure;
+      progress.clear();
+      if (!told)
+        void io.out.warn(
+          safe`cannot read the runs of the service (${failureOf(failure).message}), so gov cannot know what they hold; the service refuses events that differ`,
+        );
+      told = true;
+      return undefined;
+    }
+  };
+  return { ...plan, imports: { ...plan.imports, stored: ask } };
 }
 
 /** Returns the same failure with advice. */

@@ -1,12 +1,14 @@
 /** The options, streams and reading plan of a push. Tested by `test/cli/push/run.test.ts`. */
 import type { Readable } from 'node:stream';
-import type { ImportFormat } from '../import/run.ts';
+import type { FormatName } from '../../core/intake/names.ts';
+import { failureOf } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from './deliver.ts';
 import { importTime } from './import-time.ts';
 import type { Progress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
+import type { PushedFiles } from './pushed.ts';
 import type { Report } from './report.ts';
 import type { InputFormat, InputSource } from './source.ts';
 import type { Position } from './spool.ts';
@@ -16,7 +18,7 @@ export interface PushOptions {
   readonly files: readonly string[];
   readonly format: InputFormat;
   /** Read recordings of this format instead of events. */
-  readonly from: ImportFormat | 'auto' | undefined;
+  readonly from: FormatName | 'auto' | undefined;
   readonly run: string | undefined;
   readonly runPrefix: string | undefined;
   /** Unix milliseconds for events without a time; default: the time of the recording's first import. */
@@ -57,11 +59,13 @@ export interface PushWork {
   readonly sources: readonly InputSource[];
   readonly progress: Progress;
   readonly report: Report;
+  /** Absent for a dry run, and for recordings, which the service is asked about. */
+  readonly pushed: PushedFiles | undefined;
 }
 
 /** `position`: end of the input that an earlier session has queued. */
 export const planOf = (
-  { options, io, progress, report }: PushWork,
+  { options, io, sources, progress, report, pushed }: PushWork,
   position: Position | undefined,
 ): ReadPlan => ({
   format: options.format,
@@ -70,6 +74,9 @@ export const planOf = (
       ? undefined
       : {
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
+          stored: undefined,
+          known: { asked: new Map(), sent: new Map() },
+          paths: sources.flatMap(({ path, size }) => (path === null || size === null ? [] : [path])),
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
           told: (note) => void report.imported(note),
         },
@@ -82,6 +89,14 @@ export const planOf = (
   stdin: io.stdin,
   progress,
   refused: (source, record) => report.refused(source, record),
+  pushed,
+  refusedInput: async (failure) => {
+    progress.clear();
+    await io.tell(
+      safe`${failureOf(failure).message}; gov reads standard input to its end and keeps nothing of it`,
+    );
+  },
+  known: () => report.recordedBefore(1),
 });
 
 /** Without a stored time, a second import would give different events under the same ids. */

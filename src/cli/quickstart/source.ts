@@ -6,9 +6,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { EventInput } from '../../contract/events.ts';
 import { unreadable } from '../program/flags.ts';
-import { importRuns, isOwnEvents } from '../import/registry.ts';
-import type { ImportFormat } from '../import/run.ts';
-import { documents } from '../import/source.ts';
+import { importRuns, isOwnEvents } from '../../core/intake/registry.ts';
+import type { FormatName } from '../../core/intake/names.ts';
+import { documents } from '../../core/intake/source.ts';
 import recording from './recording.json' with { type: 'json' };
 
 export interface SourceRun {
@@ -24,7 +24,7 @@ export function shippedRun(): SourceRun {
 }
 
 /** Returns the runs of a file. Errors: exit 2 naming file and line. */
-export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[] {
+export function runsOf(path: string, format: FormatName | 'auto'): SourceRun[] {
   let text: string;
   let importedAt: number;
   try {
@@ -34,8 +34,8 @@ export function runsOf(path: string, format: ImportFormat | 'auto'): SourceRun[]
     throw unreadable(path, cause);
   }
   const values = [...documents(text, path)];
-  if (format === 'auto' && values.every(({ value }) => isOwnEvents(value)))
-    return byRun(values.map(({ value }) => value));
+  if (format === 'auto' && values.every((each) => 'value' in each && isOwnEvents(each.value)))
+    return byRun(values.map((each) => ('value' in each ? each.value : null)));
   return [...importRuns(values, { format, sourceName: basename(path), importedAt })];
 }
 

@@ -5,6 +5,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseVerifierKey, type VerifierKey } from './key.ts';
+import { editedText } from '../text.ts';
 import { malformedAs } from './malformed.ts';
 
 const malformed = malformedAs('trust');
@@ -51,7 +52,8 @@ interface Draft {
  * Reads a trust file; throws VALIDATION_ERROR with the line. Witnesses outside of the quorum are omitted, except for
  * `quorum none`. Groups of groups and several origins are not supported and refused.
  */
-export function parseTrust(text: string): Trust {
+export function parseTrust(written: string): Trust {
+  const text = editedText(written);
   if (Buffer.byteLength(text) > limits.trustBytes)
     throw malformed(`at most ${limits.trustBytes} bytes`, `${Buffer.byteLength(text)} bytes`);
   const draft: Draft = {

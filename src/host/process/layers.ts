@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { explain, type JsonSchema } from '../../service/call/explain.ts';
 import { logLevels, type LogLevel } from './log.ts';
+import { editedText } from '../../core/text.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -44,7 +45,7 @@ const flagName = (flag: string): string => `--${flag.replace(/[A-Z]/g, (c) => `-
 export function readConfigFile(path: string, schema: JsonSchema, missing: string): unknown {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = editedText(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new GovError('NOT_FOUND', missing, { cause });
   }

@@ -11,6 +11,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
 import { refuseReadableByOthers } from '../data/files.ts';
 import { invalid, type Picked, type Variables } from './layers.ts';
+import { editedText } from '../../core/text.ts';
 
 export interface TlsFiles {
   /** The certificate with its chain, PEM. */
@@ -74,7 +75,7 @@ export function readCertificate({ cert, key, clientCa, credentials }: TlsFiles):
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return editedText(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new GovError('VALIDATION_ERROR', `expected a PEM file at ${path}, which cannot be read`, { cause });
   }

@@ -7,8 +7,9 @@
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { AppendRequest, Assigned } from '../port/store.ts';
+import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';
-import { fineWidth } from './time-counts.ts';
+
 import type { Period } from './period.ts';
 
 /** A leaf with its index, before it becomes a row. */
@@ -63,7 +64,7 @@ export class Pending {
   /** Events added by type number, and by run and type number. */
   readonly typeEvents = new Map<number, number>();
   readonly runTypeEvents = new Map<number, Map<number, number>>();
-  /** Events added by type number and fine bucket of their time (`time-counts.ts`). */
+  /** Events added by type number and fine bucket of their time (`buckets.ts`). */
   readonly typeTimes = new Map<number, Map<number, number>>();
 
   constructor(ledger: Ledger) {

@@ -4,7 +4,7 @@
  * Proven by `test/store/suite/log/counts.ts`.
  */
 import { allTypes } from '../append/blocks.ts';
-import { piecesOf } from '../append/time-counts.ts';
+import { piecesOf } from '../append/buckets.ts';
 import { both, step, type Queries, type Step } from './queries.ts';
 
 interface Counted {

@@ -126,6 +126,16 @@ describe('the credential', () => {
     }
   });
 
+  it('is read from files that an editor on Windows wrote', () => {
+    const { env } = setUp();
+    const path = join(env.GOV_CONFIG_DIR, 'config.json');
+    const before = readUserConfig(env);
+    writeFileSync(path, `\ufeff${JSON.stringify(before, null, 2).replaceAll('\n', '\r\n')}`);
+    expect(readUserConfig(env)).toEqual(before);
+    const file = secret(join(env.HOME, 'windows.key'), `\ufeff${key('w')}\r`);
+    expect(readSecret(file)).toBe(key('w'));
+  });
+
   it('is one line', () => {
     const path = secret(join(emptyDirectory(), 'k'), 'two words');
     expect(() => readSecret(path)).toThrow(/expected one line with a key/);

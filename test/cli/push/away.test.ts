@@ -153,19 +153,19 @@ describe('a push that is interrupted', () => {
 
   it('resumes only the files it was reading', async () => {
     const spool = join(folder.path, 'spool');
-    folder.write('in.ndjson', `${events(25)}{"broken\n`);
+    const rows = numbers(3).map((n) => `run-0,x,a,b,2026-01-02T03:04:05Z,${n}\n`);
+    const csv = (header: string) => folder.write('in.csv', `${header}\n${rows.join('')}`);
+    csv('runId,nonsense');
     folder.write('other.ndjson', events(1));
-    expect((await push({ files: ['in.ndjson'], spool }, { folder, service })).code).toBe(2);
+    expect((await push({ files: ['in.csv'], spool }, { folder, service })).code).toBe(2);
     const other = await push({ files: ['other.ndjson'], spool, resume: true }, { folder, service });
     expect(other).toMatchObject({
       code: 2,
       failure: expect.stringMatching(/expected the files of the stopped session/),
     });
-    folder.write('in.ndjson', events(30));
-    service.keys.length = 0;
-    expect((await push({ files: ['in.ndjson'], spool, resume: true }, { folder, service })).code).toBe(0);
-    expect(sequence()).toEqual(numbers(30));
-    expect(service.keys.length).toBe(1);
+    csv('runId,eventType,actor,action,timestamp,metadata.n');
+    expect((await push({ files: ['in.csv'], spool, resume: true }, { folder, service })).code).toBe(0);
+    expect(service.byRun().get('run-0')).toEqual(numbers(3));
     expect(existsSync(join(spool, '00000001.queue'))).toBe(false);
   });
 });

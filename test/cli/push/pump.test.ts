@@ -12,6 +12,7 @@ const batch = (n: number, lane = 0): Batch => ({
   sourceName: 'in',
   lines: [n + 1],
   events: [event(n)],
+  positions: [n],
   last: n,
 });
 

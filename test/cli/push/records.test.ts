@@ -30,7 +30,7 @@ const read = async (
   name = 'in',
 ): Promise<InputRecord[]> => all(readRecords({ name, path: null, size: null }, chunked(text), format));
 const values = (records: readonly InputRecord[]) =>
-  records.map((record) => ('reason' in record ? record.reason : record.event));
+  records.map((record) => ('reason' in record ? record.reason : 'event' in record ? record.event : record));
 
 describe('lines', () => {
   it('are numbered, and blank ones are left out', async () => {
@@ -70,14 +70,14 @@ describe('lines', () => {
 describe('elements of an array', () => {
   const text = '\n[ {"a":"],[{\\"\\\\"},\n\n [1,[2]] , "x,]",\n 7,null]\n ';
   it('are cut at the commas between them, with the lines they begin on', async () => {
-    expect(shown(await all(elements(chunked(text), 'in')))).toEqual([
+    expect(shown(await all(elements(chunked(text))))).toEqual([
       [2, '{"a":"],[{\\"\\\\"}'],
       [4, '[1,[2]]'],
       [4, '"x,]"'],
       [5, '7'],
       [5, 'null'],
     ]);
-    expect(await all(elements(chunked(' [ \n ] '), 'in'))).toEqual([]);
+    expect(await all(elements(chunked(' [ \n ] ')))).toEqual([]);
   });
 
   it('are the values of the array however it is laid out and however the bytes come', async () => {
@@ -88,7 +88,7 @@ describe('elements of an array', () => {
     );
     await fc.assert(
       fc.asyncProperty(input, async ([array, indent, sizes]) => {
-        const pieces = await all(elements(chunked(JSON.stringify(array, null, indent), sizes), 'in'));
+        const pieces = await all(elements(chunked(JSON.stringify(array, null, indent), sizes)));
         expect(pieces.map(({ bytes }) => JSON.parse(String(bytes)))).toEqual(
           JSON.parse(JSON.stringify(array)),
         );
@@ -97,28 +97,79 @@ describe('elements of an array', () => {
   });
 
   it.each([
-    ['[{"a":1},\n', 'in:2: expected the end of the array'],
-    ['[1,,2]', 'in:1: expected an event between commas'],
-    ['[1,\n]', 'in:2: expected an event between commas'],
-    ['[1]\n[2]', 'in:2: expected the end of the input after the array'],
-    ['7', 'in:1: expected a JSON array'],
-  ])('are refused in %j', async (broken, message) => {
-    await expect(all(elements(chunked(broken), 'in'))).rejects.toThrow(message);
+    ['[{"a":1},\n', 1, 2, 'expected the end of the array'],
+    ['[1,,2]', 2, 1, 'expected an event between commas'],
+    ['[1,\n]', 1, 2, 'expected an event between commas'],
+    ['[1]\n[2]', 1, 2, 'expected the end of the input after the array'],
+    ['7', 0, 1, 'expected a JSON array'],
+  ])('of %j that are whole are read, and the fault has its line', async (broken, whole, line, message) => {
+    const pieces = await all(elements(chunked(broken)));
+    expect(pieces.filter(({ fault }) => fault === undefined).length).toBe(whole);
+    expect(pieces.find(({ fault }) => fault !== undefined)).toMatchObject({
+      line,
+      fault: expect.stringContaining(message),
+    });
   });
 
-  it('name the line of one that is not JSON', async () => {
-    await expect(read('[\n{"a":1},\n{"a":}\n]')).rejects.toThrow(/^in:3: expected/);
-    await expect(read('[{"a":1}\n{"a":2}]')).rejects.toThrow(/^in:1: expected/);
+  it('that are not JSON are refused alone, with their line', async () => {
+    expect(await read('[\n{"a":1},\n{"a":},\n{"a":2}]')).toMatchObject([
+      { line: 2, event: { a: 1 } },
+      { line: 3, reason: expect.stringMatching(/^invalid_json: expected/) },
+      { line: 4, event: { a: 2 } },
+    ]);
   });
 });
 
 describe('records', () => {
-  it('that are not JSON end the reading with file and line', async () => {
-    await expect(read('{"a":1}\n{"a":\n')).rejects.toMatchObject({
-      exit: 2,
-      message: expect.stringMatching(/^in:2: /),
-    });
-    await expect(read(Buffer.from('{"a":"\xff"}', 'latin1'))).rejects.toThrow(/^in:1: expected UTF-8/);
+  it('that are not JSON or not UTF-8 are refused alone, with their line', async () => {
+    const text = Buffer.from('{"a":1}\nWarning: x\n{"a":"\xff"}\n{"a":2}\n{"a":', 'latin1');
+    expect(await read(text)).toMatchObject([
+      { line: 1, event: { a: 1 } },
+      { line: 2, reason: expect.stringMatching(/^invalid_json: expected/) },
+      { line: 3, reason: expect.stringMatching(/^not_utf8: expected UTF-8.*Latin-1/) },
+      { line: 4, event: { a: 2 } },
+      { line: 5, reason: expect.stringMatching(/^invalid_json: expected a whole line/) },
+    ]);
+  });
+
+  it('are read after a first line of other text', async () => {
+    expect(await read('Warning: x\n{"a":1}\n')).toMatchObject([{ line: 1, reason: /./ }, { line: 2 }]);
+  });
+
+  const pretty = '{\n "a": 1,\n "b": {"c": [1,\n2]}\n}\n';
+  it.each([
+    ['of a batch body', '{"events":[{"a":1},\n{"b":2}]}', [1, 2]],
+    ['of batch bodies, one a line', '{"events":[{"a":1}]}\n{"events":[{"b":2}]}\n', [1, 2]],
+    ['after record separators', '\x1e{"a":1}\n\x1e{"b":\n2}\n', [1, 2]],
+    ['over several lines', `${pretty}${pretty}`, [1, 6]],
+  ])('%s are read', async (_, text, lines) => {
+    for (const sizes of [[text.length], [1], [3]]) {
+      const records = await all(
+        readRecords({ name: 'in', path: null, size: null }, chunked(text, [text.length, ...sizes]), 'auto'),
+      );
+      expect(records.map(({ line }) => line)).toEqual(
+        text.includes('events') ? [1, expect.anything()] : lines,
+      );
+      expect(records.every((record) => 'event' in record)).toBe(true);
+    }
+  });
+
+  it('over several lines go on after one that does not end', async () => {
+    expect(await read(`{oops\n${pretty}stray\n{"x":"\n${pretty}`)).toMatchObject([
+      { line: 1, reason: /./ },
+      { line: 2, event: { a: 1 } },
+      { line: 7, reason: /./ },
+      { line: 8, reason: /./ },
+      { line: 9, event: { a: 1 } },
+    ]);
+  });
+
+  it.each(['utf16le', 'utf-16be'])('in %s are read, with and without a mark', async (encoding) => {
+    for (const mark of ['\ufeff', '']) {
+      const bytes = Buffer.from(`${mark}{"a":"Zoë"}\r\n{"a":2}\r\n`, 'utf16le');
+      if (encoding === 'utf-16be') bytes.swap16();
+      expect(await read(bytes)).toMatchObject([{ event: { a: 'Zoë' } }, { event: { a: 2 } }]);
+    }
   });
 
   it('that are JSON but would make a body unacceptable are refused alone', async () => {
@@ -128,10 +179,10 @@ describe('records', () => {
     expect(values(records).slice(0, 4)).toEqual(Array(4).fill(expect.stringMatching(/^unsafe_json: /)));
     expect(records[4]).toMatchObject({ line: 5, event: { a: 1 } });
     const deep = `${'['.repeat(31)}${']'.repeat(31)}`;
-    expect(readPiece({ line: 1, bytes: Buffer.from(deep) }, 'in')).toMatchObject({
+    expect(readPiece({ line: 1, bytes: Buffer.from(deep) })[0]).toMatchObject({
       reason: expect.stringMatching(/levels/),
     });
-    expect(readPiece({ line: 1, bytes: Buffer.from(deep.slice(1, -1)) }, 'in')).toMatchObject({ line: 1 });
+    expect(readPiece({ line: 1, bytes: Buffer.from(deep.slice(1, -1)) })[0]).toMatchObject({ line: 1 });
   });
 
   it('keep names such as __proto__ as data', async () => {
@@ -153,9 +204,12 @@ describe('the format', () => {
   });
 
   it('that nothing tells is asked for', async () => {
-    await expect(read('hello world\n')).rejects.toThrow(
+    const file = { name: 'in', path: '/in', size: 12 };
+    await expect(all(readRecords(file, chunked('hello world\n'), 'auto'))).rejects.toThrow(
       'in:1: expected events as NDJSON, a JSON array or CSV',
     );
+    // whoever writes a pipe must not die of the refusal
+    expect(await read('hello world\n')).toMatchObject([{ line: 1, reason: /./ }]);
   });
 });
 
@@ -187,14 +241,39 @@ describe('CSV', () => {
     ['runId,nonsense\n', /^in:1: expected columns named .* got "nonsense"/],
     ['runId,runId\n', /^in:1: expected each column once/],
     ['runId,actor.\n', /^in:1: expected columns/],
-    ['runId,action\nr\n', /^in:2: /],
-    ['runId,action\nr,"x\n', /^in:2: /],
   ])('refuses %j', async (text, message) => {
     await expect(rows(text)).rejects.toThrow(message);
   });
 
-  it('refuses what is not UTF-8, near the line', async () => {
-    const bytes = Buffer.concat([Buffer.from('runId,action\nr,'), Buffer.from([0xff]), Buffer.from('\n')]);
-    await expect(all(csvRecords(chunked(bytes), 'in'))).rejects.toThrow(/UTF-8/);
+  it('refuses rows that cannot be read alone, with their line', async () => {
+    const text = 'runId,action\nr,1\nr\nr,2\nr,Zo\xeb\nr,3\nr,"x\n';
+    const records = await all(csvRecords(chunked(Buffer.from(text, 'latin1')), 'in'));
+    expect(records.toSorted((a, b) => a.line - b.line)).toMatchObject([
+      { line: 2, event: { action: '1' } },
+      { line: 3, reason: expect.stringMatching(/^invalid_csv: /) },
+      { line: 4, event: { action: '2' } },
+      { line: 5, reason: expect.stringMatching(/^not_utf8: /) },
+      { line: 6, event: { action: '3' } },
+      { line: 7, reason: expect.stringMatching(/^invalid_csv: /) },
+    ]);
+  });
+
+  it.each([
+    ['runId;action;metadata.amount\r\nr;x;1,50\r\n', 2],
+    ['sep=;\r\nrunId;action;metadata.amount\r\nr;x;1,50\r\n', 3],
+    ['sep=|\nrunId|action|metadata.amount\nr|x|1,50\n', 3],
+    ['runId\taction\tmetadata.amount\nr\tx\t1,50\n', 2],
+  ])('reads other delimiters, as in %j', async (text, line) => {
+    expect(await read(text)).toMatchObject([
+      { line, event: { runId: 'r', action: 'x', metadata: { amount: '1,50' } } },
+    ]);
+  });
+
+  it.each([
+    ['runId,actor,actor.name\nr,Bob,Zoe\n', '/actor expected either the column actor or its members'],
+    ['runId,actor.name,actor\nr,Zoe,Bob\n', '/actor expected either the column actor or its members'],
+    ['runId,actor,actor.name\nr,"{""name"":""Bob""}",Zoe\n', '/actor/name expected one value, got two'],
+  ])('refuses a row with two values for one member, as in %j', async (text, reason) => {
+    expect(await read(text)).toEqual([{ line: 2, reason: expect.stringContaining(reason) }]);
   });
 });

@@ -5,7 +5,7 @@ import type { Json } from '../../../src/core/json/parse.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { data, hasData } from '../../paths.ts';
 import { Folder, push } from './harness.ts';
-import { event, FakeService, ndjson, numbers } from './service.ts';
+import { apiError, event, FakeService, ndjson, numbers } from './service.ts';
 
 let folder: Folder;
 let service: FakeService;
@@ -33,7 +33,7 @@ describe('pushing a file', () => {
     folder.write('in.ndjson', events(25));
     await push({ files: ['in.ndjson'] }, { folder, service });
     const { stderr } = await push({ files: ['in.ndjson'] }, { folder, service });
-    expect(stderr).toBe('25 events accepted, 25 of them recorded by an earlier request in 3 runs\n');
+    expect(stderr).toBe('0 events accepted, 25 recorded before\n');
     expect(service.recorded.length).toBe(25);
   });
 
@@ -98,6 +98,7 @@ describe('the output', () => {
       accepted: 2,
       rejected: 1,
       duplicates: 0,
+      known: 0,
       runs: 2,
       results: [
         {
@@ -117,6 +118,7 @@ describe('the output', () => {
       accepted: limits.pushListedResults + 1,
       rejected: 0,
       duplicates: 0,
+      known: 0,
       runs: 3,
     });
     folder.write('none.ndjson', '');
@@ -125,6 +127,7 @@ describe('the output', () => {
       accepted: 0,
       rejected: 0,
       duplicates: 0,
+      known: 0,
       runs: 0,
       results: [],
     });
@@ -136,14 +139,14 @@ describe('the output', () => {
       .trim()
       .split('\n');
     expect(lines.map((line) => JSON.parse(line).status)).toEqual(['accepted', 'rejected', 'accepted']);
-    const csv = (await push({ files: ['in.ndjson'] }, { folder, service, output: 'csv' })).stdout
+    const elsewhere = { folder, service, target: 'http://127.0.0.1:7461/api/v1' };
+    const csv = (await push({ files: ['in.ndjson'] }, { ...elsewhere, output: 'csv' })).stdout
       .trim()
       .split('\n');
     expect(csv[0]).toBe('line,source,status,eventId,clientEventId,reason');
     expect(csv.length).toBe(4);
-    const ids = (await push({ files: ['in.ndjson'] }, { folder, service, output: 'id' })).stdout
-      .trim()
-      .split('\n');
+    const third = { folder, service, target: 'http://127.0.0.1:7462/api/v1' };
+    const ids = (await push({ files: ['in.ndjson'] }, { ...third, output: 'id' })).stdout.trim().split('\n');
     expect(ids).toEqual([expect.stringMatching(/^evt_/), expect.stringMatching(/^evt_/)]);
   });
 
@@ -162,24 +165,25 @@ describe('the output', () => {
 });
 
 describe('input that cannot be read', () => {
-  it('in a file: full batches before it are recorded, and after mending nothing twice', async () => {
+  it('in a file: all others are recorded, and after mending nothing twice', async () => {
     const path = folder.write('in.ndjson', `${events(15)}{"broken\n`);
     const outcome = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
     expect(outcome).toMatchObject({
-      code: 2,
-      failure: expect.stringMatching(
-        /^in\.ndjson:16: expected[^]*correct the input and run the command again/,
-      ),
+      code: 9,
+      stderr: expect.stringMatching(/^in\.ndjson:16: rejected: invalid_json: expected/),
     });
-    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 10 });
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 15, rejected: 1 });
     folder.write('in.ndjson', `${events(15)}${ndjson([event(15)])}`);
     expect((await push({ files: [path] }, { folder, service })).code).toBe(0);
     expect(sequence()).toEqual(numbers(16));
   });
 
-  it('in a pipe: all that came before it is recorded, as it cannot come again', async () => {
+  it('in a pipe: all others are recorded, as they cannot come again', async () => {
     const outcome = await push({ files: ['-'] }, { folder, service, stdin: `${events(15)}{"broken\n` });
-    expect(outcome).toMatchObject({ code: 2, failure: expect.stringMatching(/^stdin:16: expected/) });
+    expect(outcome).toMatchObject({
+      code: 9,
+      stderr: expect.stringMatching(/^stdin:16: rejected: invalid_json/),
+    });
     expect(sequence()).toEqual(numbers(15));
   });
 });
@@ -247,7 +251,7 @@ describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs
     );
     expect(outcome.failure).toBe('');
     expect(JSON.parse(outcome.stdout)).toMatchObject({
-      accepted: 8162 + 625 + 830 + 195,
+      accepted: 8162 + 606 + 827 + 195,
       rejected: 0,
       runs: 262,
     });
@@ -263,5 +267,48 @@ describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs
       { folder, service },
     );
     expect(several).toMatchObject({ code: 2, failure: expect.stringMatching(/expected one run for --run/) });
+  });
+});
+
+describe('a program that writes into the pipe', () => {
+  /** A pipe that reports whether its reader has gone before its end. */
+  const pipe = () => {
+    const stdin = new PassThrough();
+    let isBroken = false;
+    stdin.once('close', () => (isBroken = !stdin.readableEnded));
+    return { stdin, isBroken: () => isBroken };
+  };
+
+  it('is read to its end after a line that is no event, and its later lines are recorded', async () => {
+    const { stdin, isBroken } = pipe();
+    const running = push({ files: ['-'] }, { folder, service, stdin });
+    stdin.write('Warning: a library speaks\n');
+    stdin.write(events(2));
+    await new Promise((resolve) => setImmediate(resolve));
+    stdin.end(ndjson([event(2)]));
+    expect(await running).toMatchObject({ code: 9, stderr: expect.stringContaining('stdin:1: rejected') });
+    expect([sequence(), isBroken()]).toEqual([numbers(3), false]);
+  });
+
+  it.each([
+    ['input that cannot be read', 'runId,nonsense\n', () => {}],
+    [
+      'a failure of the service',
+      events(30),
+      () => {
+        throw apiError('FORBIDDEN', 403);
+      },
+    ],
+  ])('is read to its end after %s', async (_, text, before) => {
+    const { stdin, isBroken } = pipe();
+    service.before = before;
+    const running = push({ files: ['-'] }, { folder, service, stdin });
+    stdin.write(text);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(isBroken()).toBe(false);
+    stdin.end('more\n');
+    const { code, stderr } = await running;
+    expect([code === 0, isBroken()]).toEqual([false, false]);
+    expect(stderr).toContain('gov reads standard input to its end and keeps nothing of it');
   });
 });

@@ -32,6 +32,7 @@ const batch = (n: number, more: Partial<Batch> = {}): Batch => ({
   sourceName: 'in',
   lines: [n + 1],
   events: [event(n)],
+  positions: [n],
   last: n,
   ...more,
 });

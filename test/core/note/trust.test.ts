@@ -112,7 +112,7 @@ describe('trust file', () => {
       `log ${log}\n${witnessLines}group G any X1\ngroup H any G\nquorum H`,
       'groups of groups are not supported',
     ],
-    [`log ${log}\r\nquorum none\n`, 'no control characters'],
+    [`log ${log}\rquorum none\n`, 'no control characters'],
     [`log ${log}\nquorum\u00a0none\n`, 'log, witness, group or quorum'],
     [`policy ${log}\nquorum none`, 'log, witness, group or quorum'],
     [`LOG ${log}\nquorum none`, 'log, witness, group or quorum'],

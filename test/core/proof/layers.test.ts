@@ -103,6 +103,15 @@ describe('event integrity', () => {
     expect(eventIntegrity(judge(events), { client: 8 }).claims['timestampSources']).toEqual(stated);
   });
 
+  it('counts events that an importer did not understand, and says nothing where there are none', () => {
+    const log = new ProofLog();
+    const [first, second] = ['tool.call', 'x.unknown'].map((eventType) =>
+      log.record({ runId: 'run-1', eventType }),
+    );
+    expect(eventIntegrity(judge([first!, second!])).claims['unknownEvents']).toBe(1);
+    expect(eventIntegrity(judge([first!])).claims).not.toHaveProperty('unknownEvents');
+  });
+
   it('fails by name for what was tampered with', () => {
     const events = sample();
     expect(failed(events)).toEqual([]);

@@ -1,6 +1,6 @@
 /** A listener over TLS as its operator runs it: the tool in a process of its own, certificates of openssl. */
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -233,6 +233,20 @@ describe('the certificate of a listener', () => {
       clientCa: '/run/ca.pem',
     });
     expect(readPlaneConfig(dataDir, { tlsCert: '/flag.pem' }, env).tls?.cert).toBe('/flag.pem');
+  });
+
+  it('may have been edited on Windows, as may plane.json', () => {
+    const windows = (path: string): void => {
+      const mode = statSync(path).mode;
+      writeFileSync(path, `\ufeff${readFileSync(path, 'utf8').replaceAll('\n', '\r\n')}`, { mode });
+    };
+    const path = join(dataDir, 'plane.json');
+    const before = readPlaneConfig(dataDir, {}, {});
+    for (const each of [path, served.certFile, served.keyFile]) windows(each);
+    expect(readPlaneConfig(dataDir, {}, {})).toEqual(before);
+    expect(readCertificate({ cert: served.certFile, key: served.keyFile, clientCa: null }).subject).toBe(
+      readCertificate({ cert: first.certFile, key: first.keyFile, clientCa: null }).subject,
+    );
   });
 
   it('may be readable by its group where systemd guards it', () => {

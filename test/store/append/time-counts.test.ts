@@ -1,7 +1,8 @@
 /** Pieces of a time window: every millisecond of it is in exactly one, and they are few. */
 import { assert, integer, nat, oneof, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addedCounts, coarseWidth, fineWidth, piecesOf } from '../../../src/store/append/time-counts.ts';
+import { coarseWidth, fineWidth, piecesOf } from '../../../src/store/append/buckets.ts';
+import { addedCounts } from '../../../src/store/append/time-counts.ts';
 
 const coarse = 2 ** coarseWidth;
 const fine = 2 ** fineWidth;

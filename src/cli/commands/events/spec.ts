@@ -3,6 +3,7 @@
  * Tested by `test/cli/push/command.test.ts` and `test/cli/commands/events/tail.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
+import { formatNames } from '../../../core/intake/names.ts';
 import { command } from '../../program/spec.ts';
 
 export const eventsPush = command({
@@ -13,7 +14,8 @@ export const eventsPush = command({
     'Events come as NDJSON (one object per line), a JSON array, or CSV whose header names fields (runId, actor.name, metadata.amount). The service judges each event alone. Events of one run arrive in the order of the input.',
     'A repeated push records nothing twice: the content of a file decides its batches, and a batch counts once within 24 hours. An event with a clientEventId counts once permanently.',
     'With --spool every batch is on disk before it is sent, so nothing is lost if the service is down or this process dies. --resume sends the remaining batches and continues in the files where it stopped. --spool=DIR names another directory.',
-    'With --from gov imports recordings of agents: chat messages with tool calls and τ-bench results, OpenHands, SWE-agent and mini-swe-agent, Langfuse traces. It replaces content over a limit by hash, size and beginning, and counts it.',
+    'With --from gov imports recordings of agents; gov events formats lists them. --from auto says which format it saw, and why. gov replaces content over a limit by hash, size and beginning, records parts that it does not understand as x.unknown, and counts both.',
+    'A recording that has grown adds what is new to its run. A recording whose run exists with other content is refused as a whole; --run gives it a name of its own.',
   ],
   args: [
     { name: 'file', description: 'Files; - or none for standard input', optional: true, variadic: true },
@@ -27,7 +29,7 @@ export const eventsPush = command({
     },
     from: {
       type: 'string',
-      choices: ['auto', 'openai-chat', 'openhands', 'swe-agent', 'langfuse'],
+      choices: ['auto', ...formatNames],
       value: 'SOURCE',
       description: 'Import recordings of this program',
     },
@@ -78,6 +80,18 @@ export const eventsPush = command({
     'gov events push --resume --spool',
     'gov events push --from auto gpt-4o-airline.json',
     'gov events push events.csv --dry-run -o ndjson',
+  ],
+});
+
+export const eventsFormats = command({
+  name: 'events formats',
+  summary: 'List the recordings that events push --from reads, with an example each',
+  details: ['With a FORMAT: what becomes of each part of a recording, and a small example to push.'],
+  args: [{ name: 'format', description: 'One format in full', optional: true }],
+  examples: [
+    'gov events formats',
+    'gov events formats claude-code',
+    'gov events formats mcp -o json | jq .example',
   ],
 });
 

@@ -10,8 +10,10 @@
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
-import { countTimes, fillSpans, runSpans, timeCountTables } from '../../schema/time-counts.ts';
+import { countTimes, fillSpans } from '../../append/counted-sql.ts';
+import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
 import { governance, governanceAppendOnly } from './governance.ts';
@@ -210,7 +212,8 @@ export const mainMigrations: readonly Migration[] = [
       telemetry +
       exported,
   },
-  { version: 2, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
+  { version: 2, sql: inSqlite(indexTables) },
+  { version: 3, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
 ];
 
 export const headDelete =

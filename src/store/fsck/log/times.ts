@@ -3,7 +3,7 @@
  * release has neither.
  * Proven by `test/store/fsck/tamper.test.ts`.
  */
-import { countedByTime, countsFrom, spansOfRuns } from '../../schema/time-counts.ts';
+import { countedByTime, countsFrom, spansOfRuns } from '../../append/counted-sql.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { schemaVersion } from '../../file/migrate.ts';
@@ -33,7 +33,7 @@ const spans = differences(
 );
 
 export function checkTimes({ db, problem }: Check, { no, projectId }: CheckedProject): void {
-  if (schemaVersion(db) < 2) return;
+  if (schemaVersion(db) < 3) return;
   for (const [table, sql] of [
     ['event_count', counts],
     ['run_span', spans],

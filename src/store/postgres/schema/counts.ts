@@ -4,7 +4,7 @@
  * Source: PostgreSQL 18, chapter 37 (transition tables of triggers).
  * Proven by `test/store/postgres/connection/database.test.ts` and `test/store/suite/log/counts.ts`.
  */
-import { countTimes } from '../../schema/time-counts.ts';
+import { countTimes } from '../../append/counted-sql.ts';
 import { unforced } from './security.ts';
 
 export const countsByTime = `

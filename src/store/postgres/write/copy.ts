@@ -9,7 +9,7 @@ import { openHeads } from '../../file/heads.ts';
 import { migrate } from '../../file/migrate.ts';
 import { storeFiles } from '../../file/paths.ts';
 import { positionOf } from '../../file/position.ts';
-import { fillSpans } from '../../schema/time-counts.ts';
+import { fillSpans } from '../../append/counted-sql.ts';
 import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
 import { subjectsInMemory } from '../../file/subjects.ts';
 import { organizationColumns } from '../../rules/tenant-row.ts';
@@ -21,11 +21,13 @@ import { sql, step, type Sql } from '../../read/queries.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
+ * Tables that no check reads: people, sessions, stored responses, subjects, the saved map. `copyOrganization` copies the
  * organization. `key_file`, which names the file of keys, and `run_span` exist only in SQLite.
  */
 const skippedTables: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency subject key_file run_span'.split(' '),
+  'organization person session installation idempotency subject key_file run_span index_map index_list'.split(
+    ' ',
+  ),
 );
 
 interface Table {

@@ -1,10 +1,10 @@
 /**
  * Pages of runs, newest first. A page goes backwards by run number, which is the order of creation, so pages
  * never miss a run that gets new events. It skips runs by the index of the filter that fits fewest, and by
- * the times of blocks of runs (`src/store/append/time-counts.ts`). It goes in steps of at most 1,000 runs.
+ * the times of blocks of runs (`src/store/append/buckets.ts`). It goes in steps of at most 1,000 runs.
  * Proven by `test/store/suite/log/counts.ts`.
  */
-import { spanRuns } from '../../append/time-counts.ts';
+import { spanRuns } from '../../append/buckets.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Statement } from '../../file/statement.ts';

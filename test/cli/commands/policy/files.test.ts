@@ -108,6 +108,18 @@ describe('policy files', () => {
     expect(policies[2]?.name).toBe('c');
   });
 
+  it.each([
+    ['p.policy', text],
+    ['p.json', '{"policyId":"no-shell","action":"deny",\n"condition":"tool.name == \\"shell\\""}'],
+  ])('mean the same in %s of an editor on Windows', async (name, written) => {
+    const folder = emptyDirectory();
+    writeInto(folder, name, written);
+    writeInto(folder, `windows-${name}`, `\ufeff${written.replaceAll('\n', '\r\n')}`);
+    const [policy] = await read(folder, name);
+    const [edited] = await read(folder, `windows-${name}`);
+    expect({ ...edited, file: '' }).toEqual({ ...policy, file: '' });
+  });
+
   it('send a condition as an object, whatever it is', async () => {
     const folder = emptyDirectory();
     for (const condition of ['true', 'false', 'context.flag', '1 < 2']) {

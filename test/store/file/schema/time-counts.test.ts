@@ -1,4 +1,4 @@
-/** A database of the first version gets the counters by time from its rows. */
+/** A database of the second version gets the counters by time from its rows. */
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { storeFiles } from '../../../../src/store/file/paths.ts';
@@ -17,10 +17,10 @@ DROP TABLE run_span;
 DROP INDEX run_event_time;
 DROP INDEX run_system;
 DROP INDEX run_type_runs;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 `;
 
-describe('a database of the first version', () => {
+describe('a database of the second version', () => {
   it('is checked as it is, and a start counts its events by time', async () => {
     const plane = await new TestPlane().filled(300);
     undo.push(() => plane.drop());
@@ -47,7 +47,7 @@ describe('a database of the first version', () => {
     expect(await store.countEvents('prj_a', at)).toBe(then + 1);
     await store.close();
     const again = new Database(main);
-    expect(schemaVersion(again)).toBe(2);
+    expect(schemaVersion(again)).toBe(3);
     again.close();
     expect(await plane.fsck()).toMatchObject({ ok: true, problems: [] });
   });

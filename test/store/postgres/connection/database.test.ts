@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('count the events that tables of the first version have, of all tenants', async () => {
+  it('count the events that tables of the second version have, of all tenants', async () => {
     const database = await server.database();
     const role = 'gov_test_serving';
     const clock = new HandClock();
@@ -80,9 +80,9 @@ describe.skipIf(missing !== null)('migrations', () => {
     await asked(database.owner, (client) =>
       client.query(`SET search_path = gov; DROP TABLE event_count; DROP TRIGGER run_event_counted ON run_event;
         DROP FUNCTION count_times; DROP INDEX run_event_time, run_system, run_type_runs;
-        UPDATE version SET version = 1`),
+        UPDATE version SET version = 2`),
     );
-    expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 1, to: newestVersion });
+    expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 2, to: newestVersion });
     expect(await counts()).toEqual(kept);
     const store = await open();
     await stored(store, request(events(), { projectId: 'prj_b' }));

@@ -1,6 +1,6 @@
 /** Counts by time and lists of runs by every filter, against a walk over all events that were ever recorded. */
 import { describe, expect, it } from 'vitest';
-import { coarseWidth, fineWidth, spanRuns } from '../../../../src/store/append/time-counts.ts';
+import { coarseWidth, fineWidth, spanRuns } from '../../../../src/store/append/buckets.ts';
 import type { EventFilter, Store } from '../../../../src/store/port/store.ts';
 import { event, request, seededBytes, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';

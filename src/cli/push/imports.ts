@@ -1,0 +1,223 @@
+/**
+ * Recordings of other programs, as records: read whole, converted to runs, and compared with what the service has of these
+ * runs. A run that exists with other content is refused as a whole. Tested by `test/cli/push/imports.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { EventInput } from '../../contract/events.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
+import type { ImportOptions } from '../../core/intake/registry.ts';
+import type { ImportedRun } from '../../core/intake/run.ts';
+import type { Chunks } from './pieces.ts';
+import { inputError, sendable, type InputRecord } from './record.ts';
+import type { InputSource } from './source.ts';
+
+export interface ImportReading {
+  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt' | 'refused' | 'saw'>;
+  /** Returns the time for events without one, for these bytes. */
+  readonly importedAt: (bytes: Buffer) => number;
+  /** Returns the events that the service has of a run; undefined if it cannot be asked. */
+  readonly stored: ((runId: string) => Promise<readonly StoredEvent[] | undefined>) | undefined;
+  readonly told: (note: ImportNote) => void;
+  /** What the files of one push share. */
+  readonly known: KnownRuns;
+  /** Files of this push. If there are several, one that cannot be read is refused alone. */
+  readonly paths: readonly string[];
+}
+export type ImportNote =
+  | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
+  | { readonly kind: 'format'; readonly source: string; readonly format: string; readonly why: string }
+  | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
+  | { readonly kind: 'reconciled'; readonly completed: number; readonly merged: number }
+  | { readonly kind: 'not UTF-8'; readonly source: string };
+
+/** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
+interface KnownRuns {
+  readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
+  readonly sent: Map<string, readonly StoredEvent[]>;
+  /** Runs by trace id, once a file of OTLP needed them. */
+  traces?: ReadonlyMap<string, string>;
+}
+
+/** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
+export async function* readImport(
+  source: InputSource,
+  chunks: Chunks,
+  reading: ImportReading,
+): AsyncGenerator<InputRecord> {
+  const bytes = await readWhole(source, chunks);
+  const bad: InputRecord[] = [];
+  const runs = await runsOf(source, { bytes, bad, reading });
+  let count = 0;
+  try {
+    for await (const { run, stored } of withStored(runs, reading)) {
+      count += 1;
+      yield* bad.splice(0);
+      reading.told({ kind: 'run', source: source.name, run });
+      yield* recordsOf(run, { stored, reading });
+    }
+  } catch (failure) {
+    if (reading.paths.length < 2 || !(failure instanceof GovError)) throw failure;
+    bad.push(refusalOf(failure, source.name));
+  }
+  yield* bad;
+  if (count === 0 && bad.length === 0)
+    reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
+}
+
+/** The message of an error names file and line, which the report does too. */
+function refusalOf(failure: GovError, sourceName: string): InputRecord {
+  const place = failure.message.startsWith(`${sourceName}:`)
+    ? failure.message.slice(sourceName.length + 1)
+    : '';
+  const line = /^(\d+): /.exec(place);
+  const detail = line === null ? failure.message : place.slice(line[0].length);
+  return { line: Number(line?.[1] ?? 1), reason: `${failure.code.toLowerCase()}: ${detail}` };
+}
+
+async function readWhole(source: InputSource, chunks: Chunks): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > limits.importBytes) {
+      throw inputError(
+        source.name,
+        `expected at most ${limits.importBytes} bytes to import, got more; split the file`,
+      );
+    }
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts, size);
+}
+
+async function runsOf(
+  source: InputSource,
+  { bytes, bad, reading }: { bytes: Buffer; bad: InputRecord[]; reading: ImportReading },
+): Promise<Iterable<ImportedRun>> {
+  const { importRuns } = await import('../../core/intake/registry.ts');
+  const { decodeText, documents } = await import('../../core/intake/source.ts');
+  const { decodeRequest } = await import('../../core/intake/otlp/protobuf.ts');
+  const { told, options } = reading;
+  const sourceName = source.path === null ? '' : basename(source.path);
+  const request = decodeRequest(bytes);
+  const mayBeOtlp = request !== undefined || bytes.includes('"resourceSpans"');
+  const traces = mayBeOtlp && reading.paths.length > 1 ? await tracesOf(reading) : undefined;
+  const { text, repaired } = request === undefined ? decodeText(bytes) : { text: '', repaired: false };
+  if (repaired) told({ kind: 'not UTF-8', source: source.name });
+  return importRuns(request === undefined ? documents(text, source.name) : [{ value: request, line: 1 }], {
+    ...options,
+    sourceName,
+    repaired,
+    traces,
+    importedAt: reading.importedAt(bytes),
+    refused: (refused) => bad.push(refused),
+    saw: (format, why) => {
+      if (options.format === 'auto') told({ kind: 'format', source: source.name, format, why });
+    },
+  });
+}
+
+/** An exporter spreads a trace over several requests, and often only the last one names the run. */
+async function tracesOf({ paths, known }: ImportReading): Promise<ReadonlyMap<string, string>> {
+  if (known.traces !== undefined) return known.traces;
+  const { tracesIn } = await import('../../core/intake/formats/otlp.ts');
+  const { decodeText, documents } = await import('../../core/intake/source.ts');
+  const { decodeRequest } = await import('../../core/intake/otlp/protobuf.ts');
+  const traces = new Map<string, string>();
+  for (const path of paths) {
+    const bytes = readFileSync(path);
+    const request = decodeRequest(bytes);
+    if (request === undefined && !bytes.includes('"resourceSpans"')) continue;
+    const read = request === undefined ? [...documents(decodeText(bytes).text, path)] : [{ value: request }];
+    const values = read.map((each) => ('value' in each ? each.value : undefined));
+    for (const [trace, run] of tracesIn(values)) traces.set(trace, run);
+  }
+  known.traces = traces;
+  return traces;
+}
+
+interface Placed {
+  readonly run: ImportedRun;
+  readonly stored: readonly StoredEvent[] | undefined;
+}
+
+/** Runs that the service is asked about at the same time: hides the time of an answer. */
+const ahead = 8;
+
+/** Yields runs with the events that the service and this push have of them. */
+async function* withStored(
+  runs: Iterable<ImportedRun>,
+  { stored, known: { asked, sent } }: ImportReading,
+): AsyncGenerator<Placed> {
+  const iterator = runs[Symbol.iterator]();
+  const waiting: { run: ImportedRun; known: Promise<readonly StoredEvent[] | undefined> }[] = [];
+  for (;;) {
+    while (waiting.length < ahead) {
+      const next = iterator.next();
+      if (next.done === true) break;
+      const run = next.value;
+      const known = asked.get(run.runId) ?? Promise.resolve(stored?.(run.runId));
+      known.catch(() => {}); // awaited below, in order
+      asked.set(run.runId, known);
+      waiting.push({ run, known });
+    }
+    const first = waiting.shift();
+    if (first === undefined) return;
+    const { runId } = first.run;
+    const known = await first.known;
+    const own = sent.get(runId) ?? [];
+    yield { run: first.run, stored: known === undefined ? undefined : [...known, ...own] };
+  }
+}
+
+const asStored = (event: EventInput): StoredEvent => ({
+  eventType: event.eventType,
+  actor: event.actor as StoredEvent['actor'], // an importer writes parties as objects
+  resource: (event.resource as StoredEvent['resource'] | undefined) ?? null,
+  action: event.action,
+  timestamp: event.timestamp,
+  metadata: event.metadata ?? {},
+  causedBy: event.causedBy ?? null,
+  clientEventId: event.clientEventId ?? null,
+});
+
+function* recordsOf(
+  run: ImportedRun,
+  { stored, reading }: { stored: Placed['stored']; reading: ImportReading },
+): Generator<InputRecord> {
+  const found =
+    stored === undefined || stored.length === 0
+      ? { events: run.events, completed: 0, merged: 0 }
+      : reconcile(run, stored);
+  if ('pointer' in found) {
+    yield { line: 1, reason: conflictOf(run, found) };
+    return;
+  }
+  const { completed, merged } = found;
+  if (stored !== undefined) {
+    const fresh = found.events.filter((event) => event !== null);
+    const { sent } = reading.known;
+    sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
+  }
+  if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged });
+  for (const event of found.events) {
+    // an imported event is JSON: its builder made it from JSON
+    if (event === null) yield { line: 1, known: true };
+    else yield sendable(1, event as unknown as Json);
+  }
+}
+
+const excerptChars = 80;
+const excerpt = (value: unknown): string => {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= excerptChars ? text : `${text.slice(0, excerptChars)}…`;
+};
+
+const conflictOf = ({ runId }: ImportedRun, { clientEventId, pointer, stored, given }: Difference): string =>
+  `run_exists: the run ${runId} exists with other content, so nothing of this recording was stored: ` +
+  `${pointer} of ${clientEventId} is ${excerpt(stored)} there and ${excerpt(given)} here; ` +
+  `--run NAME records it as a run of its own`;

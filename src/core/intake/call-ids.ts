@@ -1,0 +1,93 @@
+/**
+ * Tool call ids within one run, and the call that a result answers. Sources repeat ids for different calls (49 of the 200
+ * τ-bench runs do) or have none. The graph joins calls and results by id, so each call of a run gets its own id here.
+ * Tested by `test/core/intake/call-ids.test.ts`.
+ */
+import type { Changes } from './fit.ts';
+
+interface Call {
+  readonly id: string;
+  readonly sourceId: string | undefined;
+  readonly name: string;
+  /** Number of the message that asked for it. */
+  readonly asked: number;
+}
+
+/** How a result found its call. `none`: the recording does not contain the call. */
+export type Matched = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
+
+export class CallIds {
+  readonly #changes: Changes;
+  /** The newest own id for each id of the source. */
+  readonly #current = new Map<string, string>();
+  readonly #uses = new Map<string, number>();
+  readonly #names = new Map<string, string>();
+  #open: Call[] = [];
+  #unnamed = 0;
+  #messages = 0;
+
+  constructor(changes: Changes) {
+    this.#changes = changes;
+  }
+
+  /** A new message may ask for calls. */
+  message(): void {
+    this.#messages++;
+  }
+
+  /** Returns the id of a new call: the source's id, numbered if the run has used it before, or a generated one. */
+  called(sourceId: string | undefined, name: string): string {
+    const id = sourceId === undefined ? `import:call-${++this.#unnamed}` : this.#own(sourceId);
+    if (sourceId !== undefined) this.#current.set(sourceId, id);
+    this.#names.set(id, name);
+    this.#open.push({ id, sourceId, name, asked: this.#messages });
+    return id;
+  }
+
+  #own(sourceId: string): string {
+    const uses = (this.#uses.get(sourceId) ?? 0) + 1;
+    this.#uses.set(sourceId, uses);
+    if (uses === 1) return sourceId;
+    this.#changes.add('call_id_renamed');
+    return `${sourceId}~${uses}`;
+  }
+
+  /**
+   * Returns the call that a result answers: the open call with its id, else with its name, else the oldest open call, if
+   * one message asked for all of them. Anything else is ambiguous, and has no call.
+   */
+  answered({ sourceId, name }: { sourceId: string | undefined; name?: string | undefined }): {
+    readonly id: string | undefined;
+    readonly matched: Matched;
+  } {
+    const found = sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
+    if (found.matched === 'ambiguous') this.#changes.add('result_ambiguous');
+    if (found.matched === 'none') this.#changes.add('call_unknown');
+    this.#open = this.#open.filter(({ id }) => id !== found.id);
+    return found;
+  }
+
+  #byId(sourceId: string, name: string | undefined): { id: string | undefined; matched: Matched } {
+    const same = this.#open.filter((call) => call.sourceId === sourceId);
+    if (same.length <= 1) {
+      const id = same[0]?.id ?? this.#current.get(sourceId);
+      return id === undefined ? { id: sourceId, matched: 'none' } : { id, matched: 'id' };
+    }
+    const named = same.filter((call) => call.name === name);
+    if (named.length === 1) return { id: named[0]?.id, matched: 'name' };
+    return { id: (named[0] ?? same[0])?.id, matched: 'order' };
+  }
+
+  #byName(name: string | undefined): { id: string | undefined; matched: Matched } {
+    const candidates = name === undefined ? this.#open : this.#open.filter((call) => call.name === name);
+    const [oldest] = candidates;
+    const together = candidates.every(({ asked }) => asked === oldest?.asked);
+    if (oldest === undefined || !together) return { id: undefined, matched: 'ambiguous' };
+    return { id: oldest.id, matched: name !== undefined && candidates.length === 1 ? 'name' : 'order' };
+  }
+
+  /** Returns the tool that a call named. */
+  nameOf(id: string | undefined): string | undefined {
+    return id === undefined ? undefined : this.#names.get(id);
+  }
+}

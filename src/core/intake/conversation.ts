@@ -1,0 +1,244 @@
+/**
+ * What all recordings of conversations have in common, as events: instructions, prompts, answers of the model with their
+ * tool calls, results, and parts that gov does not understand. Importers of messages translate to these.
+ * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
+ */
+import { CallIds } from './call-ids.ts';
+import { isSource, textOf, type Mark, type Party, type RunBuilder, type Source } from './run.ts';
+import { parseLoose } from './source.ts';
+import type { SourceTime } from './time.ts';
+
+export interface Call {
+  readonly sourceId: string | undefined;
+  readonly name: string;
+  readonly arguments: unknown;
+  /** `mcp_tool`, or the kind of a tool that the provider runs. */
+  readonly type?: string | undefined;
+}
+
+interface Said {
+  readonly at: SourceTime | null;
+  readonly content?: unknown;
+  readonly extra?: Source | undefined;
+  /** Prefix of the clientEventIds, for sources with ids of their own. */
+  readonly key?: string | undefined;
+  readonly actor?: Party | undefined;
+}
+
+export interface Answer extends Said {
+  readonly calls?: readonly Call[];
+  readonly model?: string | undefined;
+  readonly refusal?: string | undefined;
+  readonly usage?: unknown;
+  /** False: the text goes with the model event even if no call follows. */
+  readonly delivers?: boolean;
+}
+
+export interface Result extends Said {
+  readonly sourceId: string | undefined;
+  readonly name?: string | undefined;
+  readonly outcome: 'ok' | 'error' | undefined;
+  readonly details?: unknown;
+}
+
+export class Conversation {
+  readonly run: RunBuilder;
+  readonly agent: Party;
+  readonly #model: string | undefined;
+  readonly #callIds: CallIds;
+  #unreadResults: string[] = [];
+
+  constructor(run: RunBuilder, { agent, model }: { agent: Party; model?: string | undefined }) {
+    this.run = run;
+    this.agent = agent;
+    this.#model = model;
+    this.#callIds = new CallIds(run.changes);
+  }
+
+  /** The system prompt, or other text that the harness gave the model. */
+  instructed({ at, content, extra, key }: Said, name = 'system prompt'): void {
+    this.run.add({
+      eventType: 'snapshot.captured',
+      actor: this.agent,
+      action: 'capture',
+      resource: { name, type: 'prompt' },
+      metadata: { content, extra },
+      key,
+      at,
+    });
+  }
+
+  /** The words of a user. */
+  prompted({ at, content, extra, key, actor }: Said): void {
+    this.run.add({
+      eventType: 'prompt.submitted',
+      actor: actor ?? { name: 'user', role: 'user' },
+      action: 'submit',
+      metadata: { content, extra },
+      key,
+      at,
+    });
+  }
+
+  /** An answer of the model. Returns the clientEventId of its model event. */
+  answered(answer: Answer): string {
+    const { at, content, extra, key, usage, refusal } = answer;
+    this.#callIds.message();
+    const calls = (answer.calls ?? []).map((call) => ({
+      ...call,
+      id: this.#callIds.called(call.sourceId, call.name),
+    }));
+    const silent = calls.length === 0 && (content ?? null) === null && refusal === undefined;
+    const delivered = calls.length === 0 && !silent && answer.delivers !== false;
+    const model = answer.model ?? this.#model;
+    const invoked = this.run.add({
+      eventType: 'model.invoked',
+      actor: answer.actor ?? this.agent,
+      action: 'inference',
+      resource: model === undefined ? undefined : { name: model, type: 'model' },
+      metadata: {
+        // the text appears once: in the delivery, if there is one
+        content: delivered ? undefined : content,
+        toolCallIds: calls.length === 0 ? undefined : calls.map((call) => call.id),
+        toolResultIds: this.#unreadResults.length === 0 ? undefined : this.#unreadResults,
+        toolCallsMissing: silent && answer.delivers !== false ? true : undefined,
+        usage,
+        extra,
+      },
+      key,
+      at,
+    });
+    this.#unreadResults = [];
+    if (delivered) this.#deliver(answer, invoked);
+    for (const [index, call] of calls.entries()) this.#called(call, { answer, index });
+    return invoked;
+  }
+
+  #deliver({ at, content, refusal, key, actor }: Answer, invoked: string): void {
+    this.run.add({
+      eventType: 'output.delivered',
+      actor: actor ?? this.agent,
+      action: refusal === undefined ? 'deliver' : 'refuse',
+      metadata: { content, refusal, outcome: refusal === undefined ? undefined : 'refused' },
+      causedBy: [invoked],
+      key: key === undefined ? undefined : `${key}.output`,
+      at,
+    });
+  }
+
+  #called(call: Call & { readonly id: string }, { answer, index }: { answer: Answer; index: number }): void {
+    this.run.add({
+      eventType: 'tool.call',
+      actor: answer.actor ?? this.agent,
+      action: 'execute',
+      resource: { name: call.name, type: call.type ?? 'tool' },
+      metadata: {
+        toolCallId: call.id,
+        sourceToolCallId: call.id === call.sourceId ? undefined : call.sourceId,
+        arguments: call.arguments,
+      },
+      key: answer.key === undefined ? undefined : `${answer.key}.call${index === 0 ? '' : index + 1}`,
+      at: answer.at,
+    });
+  }
+
+  /** A further call of an answer that was recorded before. */
+  called(call: Call, { at, key, actor, extra }: Said, invoked: string | undefined): void {
+    const id = this.#callIds.called(call.sourceId, call.name);
+    this.run.add({
+      eventType: 'tool.call',
+      actor: actor ?? this.agent,
+      action: 'execute',
+      resource: { name: call.name, type: call.type ?? 'tool' },
+      metadata: {
+        toolCallId: id,
+        sourceToolCallId: id === call.sourceId ? undefined : call.sourceId,
+        arguments: call.arguments,
+        extra,
+      },
+      causedBy: invoked === undefined ? undefined : [invoked],
+      key,
+      at,
+    });
+  }
+
+  /** The result of a call. */
+  returned({ at, content, extra, key, sourceId, name, outcome, details, actor }: Result): void {
+    const { id, matched } = this.#callIds.answered({ sourceId, name });
+    if (id !== undefined) this.#unreadResults.push(id);
+    this.run.add({
+      eventType: 'tool.result',
+      actor: actor ?? this.agent,
+      action: 'return',
+      resource: { name: name ?? this.#callIds.nameOf(id) ?? 'unknown', type: 'tool' },
+      metadata: {
+        toolCallId: id,
+        sourceToolCallId: id === sourceId ? undefined : sourceId,
+        matchedBy: matched === 'order' || matched === 'name' ? matched : undefined,
+        content,
+        outcome,
+        details,
+        extra,
+      },
+      marks: matched === 'ambiguous' ? ['ambiguous'] : [],
+      key,
+      at,
+    });
+  }
+
+  /** A step of the agent or its harness that is none of the above. */
+  step(action: string, metadata: Source, { at, key, actor }: Said): void {
+    this.run.add({ eventType: 'agent.step', actor: actor ?? this.agent, action, metadata, key, at });
+  }
+
+  /** A part of the source that gov does not understand: kept whole, with its text, and marked. */
+  unknown(what: string, value: unknown, { at, key, actor }: Said): void {
+    this.run.changes.add('unknown_part');
+    this.run.add({
+      eventType: 'x.unknown',
+      actor: actor ?? this.agent,
+      action: 'record',
+      metadata: { what, text: textIn(value), value },
+      marks: ['unknown'] satisfies Mark[],
+      key,
+      at,
+    });
+  }
+}
+
+const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string'
+    ? undefined // it is the value itself
+    : isSource(value)
+      ? (textOf(value['text']) ?? textOf(value['content']))
+      : undefined;
+
+/** Returns arguments as JSON where they are a JSON text, else as they are. */
+export function readArguments(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return parseLoose(value);
+  } catch {
+    return value;
+  }
+}
+
+/** Splits a list of content parts into those of known types and the others. Other content is known. */
+export function splitParts(
+  content: unknown,
+  known: ReadonlySet<string>,
+): { readonly content: unknown; readonly unknown: readonly unknown[] } {
+  if (!Array.isArray(content)) return { content, unknown: [] };
+  const isKnown = (part: unknown): boolean =>
+    typeof part === 'string' || (isSource(part) && known.has(String(part['type'] ?? 'text')));
+  const unknown = content.filter((part) => !isKnown(part));
+  return unknown.length === 0 ? { content, unknown } : { content: content.filter(isKnown), unknown };
+}
+
+/** Returns the members of an object that have no place in an event; undefined if there are none. */
+export function extraOf(source: Source, known: ReadonlySet<string>): Source | undefined {
+  const members = Object.entries(source).filter(([name, value]) => !known.has(name) && value !== null);
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+}
+
+export const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));

@@ -1,0 +1,101 @@
+/**
+ * Chat messages in OpenAI's form. `openai-chat.ts` has the table. Tested by `test/core/intake/formats/openai-chat.test.ts`.
+ */
+import { extraOf, readArguments, splitParts, words, type Call, type Conversation } from '../conversation.ts';
+import { isSource, textOf, type Source } from '../run.ts';
+import { readTime, type SourceTime } from '../time.ts';
+
+export const isMessage = (value: unknown): value is Source =>
+  isSource(value) &&
+  typeof value['role'] === 'string' &&
+  !('kind' in value) &&
+  ('content' in value || 'tool_calls' in value || 'function_call' in value);
+
+/** Returns the time of a message, if it has one. */
+export const messageTime = (message: Source): SourceTime | null =>
+  readTime(message['timestamp'] ?? message['created_at'] ?? message['created']);
+
+/**
+ * Returns the messages that identify a conversation: all up to the first of a user. They stay the same while it grows.
+ */
+export function opening(messages: readonly Source[]): readonly Source[] {
+  const user = messages.findIndex((message) => message['role'] === 'user');
+  return messages.slice(0, user === -1 ? 1 : user + 1);
+}
+
+const partTypes = words('text image_url input_audio file refusal');
+const members = words(
+  'role content refusal tool_calls function_call tool_call_id name timestamp created created_at model',
+);
+
+/** Writes one message. `usage` and `extra` come from around it. */
+export function writeMessage(
+  message: Source,
+  conversation: Conversation,
+  { at, usage, extra: around }: { at: SourceTime | null; usage?: unknown; extra?: Source },
+): void {
+  const { content, unknown } = splitParts(message['content'], partTypes);
+  const own = extraOf(message, members);
+  const extra = around === undefined && own === undefined ? undefined : { ...around, ...own };
+  const role = String(message['role']);
+  switch (role) {
+    case 'system':
+    case 'developer':
+      conversation.instructed({ content, extra, at });
+      break;
+    case 'user':
+      conversation.prompted({
+        content,
+        extra,
+        at,
+        actor: { name: textOf(message['name']) ?? 'user', role: 'user' },
+      });
+      break;
+    case 'assistant':
+      conversation.answered({
+        content,
+        extra,
+        at,
+        usage,
+        calls: readCalls(message),
+        model: textOf(message['model']),
+        refusal: refusalOf(message),
+      });
+      break;
+    case 'tool':
+    case 'function':
+      conversation.returned({
+        content,
+        extra,
+        at,
+        sourceId: textOf(message['tool_call_id']),
+        name: textOf(message['name']),
+        outcome: typeof content === 'string' && content.startsWith('Error') ? 'error' : 'ok',
+      });
+      break;
+    default:
+      conversation.unknown(`a message of the role ${role}`, message, { at, actor: { name: role } });
+  }
+  for (const part of unknown) conversation.unknown(`a part in a message of the role ${role}`, part, { at });
+}
+
+/** Returns the text with which a model declined, as a member of the message or as a part of its content. */
+function refusalOf(message: Source): string | undefined {
+  const parts = Array.isArray(message['content']) ? message['content'].filter(isSource) : [];
+  const part = parts.find((each) => each['type'] === 'refusal');
+  return textOf(message['refusal']) ?? textOf(part?.['refusal']);
+}
+
+/** Returns the calls of an assistant message, in the current form (`tool_calls`) or the old one (`function_call`). */
+export function readCalls(message: Source): Call[] {
+  const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isSource) : [];
+  const old = message['function_call'];
+  return [...calls, ...(isSource(old) ? [{ function: old }] : [])].map((call: Source) => {
+    const called = [call['function'], call['custom']].find(isSource) ?? call;
+    return {
+      sourceId: textOf(call['id']),
+      name: textOf(called['name']) ?? 'unknown',
+      arguments: readArguments(called['arguments'] ?? called['input']),
+    };
+  });
+}

@@ -1,0 +1,215 @@
+/**
+ * Session files of Claude Code (`~/.claude/projects/…/<session>.jsonl`). A run is a session; the ids of its lines are the
+ * ids of its events. Messages of one answer of the model come as several lines with one message id. The file never says
+ * that its session has ended. Tested by `test/core/intake/formats/claude-code.test.ts`.
+ */
+import { Conversation, words } from '../conversation.ts';
+import type { Format } from '../format.ts';
+import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import { readTime } from '../time.ts';
+import { readBlocks, writeResults } from './anthropic-blocks.ts';
+
+const name = 'claude-code';
+
+/** Lines in which the program remembers something about its own session. */
+const bookkeeping = words(
+  'queue-operation last-prompt atis-latch tools-used api-request cost-state file-history-snapshot summary custom-title ai-title agent-name tag mode pr-link progress permission-mode',
+);
+
+const isLine = (value: unknown): value is Source =>
+  isSource(value) &&
+  typeof value['type'] === 'string' &&
+  !('role' in value) &&
+  (typeof value['sessionId'] === 'string' ||
+    // some of its own lines do not name the session
+    (bookkeeping.has(value['type']) && ('leafUuid' in value || 'snapshot' in value)));
+
+const isSession = (value: unknown): value is readonly Source[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every(isLine) &&
+  value.some((line) => typeof line['sessionId'] === 'string');
+
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
+  const lines = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
+  const main = String(lines.find((line) => textOf(line['sessionId']) !== undefined)?.['sessionId']);
+  for (const [session, own] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
+    const run = new RunBuilder(name, { id: session }, context);
+    const agent = { name, role: 'agent' };
+    const writer = new LineWriter(new Conversation(run, { agent }));
+    const first = own.find((line) => textOf(line['version']) !== undefined && 'uuid' in line) ?? {};
+    run.add({
+      eventType: 'run.started',
+      actor: agent,
+      action: 'start',
+      key: 'start',
+      at: readTime(own.find((line) => 'timestamp' in line)?.['timestamp']),
+      metadata: {
+        importer: name,
+        version: first['version'],
+        entrypoint: first['entrypoint'],
+        cwd: first['cwd'],
+        gitBranch: first['gitBranch'],
+      },
+    });
+    for (const line of own) writer.write(line);
+    yield run.finish(own.length);
+  }
+}
+
+class LineWriter {
+  readonly #conversation: Conversation;
+  /** The model event of each message id. */
+  readonly #messages = new Map<string, string>();
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
+
+  write(line: Source): void {
+    const key = textOf(line['uuid']);
+    const at = readTime(line['timestamp']);
+    const type = String(line['type']);
+    if (bookkeeping.has(type)) {
+      this.#conversation.run.changes.add('bookkeeping');
+      return;
+    }
+    const actor =
+      line['isSidechain'] === true
+        ? { name: `${name}/${textOf(line['agentId']) ?? 'subagent'}`, role: 'agent' }
+        : undefined;
+    const said = { at, key, actor };
+    const message = isSource(line['message']) ? line['message'] : undefined;
+    if (type === 'user' && message !== undefined) this.#user(line, message, said);
+    else if (type === 'assistant' && message !== undefined) this.#assistant(line, message, said);
+    else if (type === 'attachment') this.#attachment(line, said);
+    else if (type === 'system') {
+      const { subtype, content, level } = line;
+      this.#conversation.step(`system ${String(subtype)}`, { content, level }, said);
+    } else this.#conversation.unknown(`a line of type ${type}`, line, said);
+  }
+
+  #user(line: Source, message: Source, said: Said): void {
+    const { content, results, unknown } = readBlocks(message['content']);
+    // what the program itself put in, such as the output of a hook, is not the user's
+    const isOwn = line['isMeta'] === true || line['isCompactSummary'] === true;
+    if (content !== undefined) {
+      const extra = picked(line, ['promptId', 'permissionMode', 'promptSource']);
+      if (isOwn) this.#conversation.instructed({ ...said, content, extra }, 'context');
+      else this.#conversation.prompted({ ...said, content, extra, actor: said.actor });
+    }
+    writeResults(results, this.#conversation, {
+      at: said.at,
+      ...(said.key === undefined ? {} : { key: said.key }),
+      details: line['toolUseResult'],
+      extra: picked(line, ['permissionDecision', 'sandboxed']) ?? {},
+    });
+    this.#unknown(unknown, said);
+  }
+
+  #assistant(line: Source, message: Source, said: Said): void {
+    const { content, calls, results, unknown } = readBlocks(message['content']);
+    const id = textOf(message['id']) ?? said.key ?? '';
+    const known = this.#messages.get(id);
+    const isFinal = !['tool_use', 'pause_turn'].includes(String(message['stop_reason'] ?? 'tool_use'));
+    const extra = picked({ ...message, ...line }, ['stop_reason', 'requestId', 'isApiErrorMessage', 'error']);
+    const invoked =
+      known ??
+      this.#conversation.answered({
+        ...said,
+        key: said.key === undefined ? undefined : `${said.key}.model`,
+        content: isFinal ? undefined : content,
+        delivers: false,
+        model: textOf(message['model']),
+        extra: { messageId: message['id'], ...extra },
+      });
+    this.#messages.set(id, invoked);
+    if (content !== undefined && isFinal) this.#deliver(message, content, { said, invoked });
+    else if (content !== undefined && known !== undefined)
+      this.#conversation.step('say', { content }, { ...said, key: said.key && `${said.key}.text` });
+    for (const [index, call] of calls.entries()) {
+      const key = said.key && `${said.key}.call${index === 0 ? '' : index + 1}`;
+      this.#conversation.called(call, { ...said, key }, invoked);
+    }
+    writeResults(results, this.#conversation, {
+      at: said.at,
+      ...(said.key === undefined ? {} : { key: said.key }),
+    });
+    this.#unknown(unknown, said);
+  }
+
+  #deliver(message: Source, content: unknown, { said, invoked }: { said: Said; invoked: string }): void {
+    const isRefusal = message['stop_reason'] === 'refusal';
+    this.#conversation.run.add({
+      eventType: 'output.delivered',
+      actor: said.actor ?? this.#conversation.agent,
+      action: isRefusal ? 'refuse' : 'deliver',
+      metadata: { content, usage: message['usage'], outcome: isRefusal ? 'refused' : undefined },
+      causedBy: [invoked],
+      key: said.key,
+      at: said.at,
+    });
+  }
+
+  #attachment(line: Source, said: Said): void {
+    const attachment = isSource(line['attachment']) ? line['attachment'] : {};
+    const action = textOf(attachment['hookName']) ?? textOf(attachment['type']) ?? 'attachment';
+    this.#conversation.step(`attach ${action}`, { attachment }, said);
+  }
+
+  #unknown(blocks: readonly unknown[], said: Said): void {
+    for (const [index, block] of blocks.entries())
+      this.#conversation.unknown('a content block', block, {
+        ...said,
+        key: said.key && `${said.key}.part${index + 1}`,
+      });
+  }
+}
+
+type Said = Pick<Parameters<Conversation['prompted']>[0], 'at' | 'key' | 'actor'>;
+
+function picked(source: Source, names: readonly string[]): Source | undefined {
+  const found = names.filter((each) => (source[each] ?? null) !== null);
+  return found.length === 0 ? undefined : Object.fromEntries(found.map((each) => [each, source[each]]));
+}
+
+export const claudeCode: Format = {
+  name,
+  about: 'Session files of Claude Code (~/.claude/projects/…/*.jsonl)',
+  expects: 'lines with type and sessionId',
+  maps: [
+    ['user: text', 'prompt.submitted; snapshot.captured for text of the program'],
+    ['user: tool_result', 'tool.result'],
+    ['assistant, first line of a message', 'model.invoked'],
+    ['assistant: tool_use', 'tool.call'],
+    ['assistant: text at the end of a turn', 'output.delivered'],
+    ['attachment, system', 'agent.step'],
+    ['queue-operation, api-request, cost-state and other bookkeeping', 'counted, not recorded'],
+    ['another line or block', 'x.unknown'],
+  ],
+  example: [
+    {
+      type: 'user',
+      sessionId: 's1',
+      uuid: 'u1',
+      timestamp: '2026-01-05T09:00:00Z',
+      message: { role: 'user', content: 'List the files.' },
+    },
+    {
+      type: 'assistant',
+      sessionId: 's1',
+      uuid: 'u2',
+      timestamp: '2026-01-05T09:00:01Z',
+      message: {
+        id: 'msg_1',
+        role: 'assistant',
+        model: 'claude-x',
+        content: [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'ls' } }],
+      },
+    },
+  ],
+  detect: (document) =>
+    isSession(document) || isSession([document]) ? 'lines with type and sessionId' : undefined,
+  isLine,
+  runs,
+};

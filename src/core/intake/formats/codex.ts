@@ -1,0 +1,179 @@
+/**
+ * Rollout files of Codex (`~/.codex/sessions/…/rollout-*.jsonl`). A run is a session; the position of a line is the id of
+ * its event. Items are those of the Responses API. Messages that the program itself wrote are no prompts.
+ * Tested by `test/core/intake/formats/codex.test.ts`.
+ */
+import { Conversation, words } from '../conversation.ts';
+import type { Format } from '../format.ts';
+import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import { readTime } from '../time.ts';
+import { ItemWriter } from './openai-items.ts';
+
+const name = 'codex';
+
+const types = words('session_meta response_item event_msg turn_context compacted token_usage_record');
+/** Messages that repeat what other lines say, or say only how the program is doing. */
+const repeats = words(
+  'user_message agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break token_count item_started thread_settings_applied thread_name_updated exec_command_begin exec_command_end mcp_tool_call_begin mcp_tool_call_end patch_apply_begin patch_apply_end web_search_begin web_search_end view_image_tool_call turn_diff stream_error',
+);
+
+const isLine = (value: unknown): value is Source & { payload: Source } =>
+  isSource(value) && types.has(String(value['type'])) && isSource(value['payload']);
+
+const isRollout = (value: unknown): value is readonly (Source & { payload: Source })[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isLine);
+
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
+  const lines = (Array.isArray(document) ? document : [document]) as readonly (Source & {
+    payload: Source;
+  })[];
+  const meta = lines.find((line) => line['type'] === 'session_meta')?.payload ?? {};
+  const id = textOf(meta['id']) ?? textOf(meta['session_id']);
+  const run = new RunBuilder(name, id === undefined ? { opening: lines[0] } : { id }, context);
+  const agent = { name, role: 'agent' };
+  const turn = lines.find((line) => line['type'] === 'turn_context')?.payload;
+  const conversation = new Conversation(run, { agent, model: textOf(turn?.['model']) });
+  const writer = new LineWriter(conversation);
+  const { instructions, base_instructions: base, ...facts } = meta;
+  run.add({
+    eventType: 'run.started',
+    actor: agent,
+    action: 'start',
+    key: 'start',
+    at: readTime(lines[0]?.['timestamp']),
+    metadata: { importer: name, source: Object.keys(facts).length === 0 ? undefined : facts },
+  });
+  for (const given of [instructions, base])
+    if ((given ?? null) !== null) conversation.instructed({ content: given, at: null, key: 'instructions' });
+  for (const [index, line] of lines.entries()) writer.write(line, index);
+  yield run.finish(lines.length);
+}
+
+class LineWriter {
+  readonly #conversation: Conversation;
+  readonly #items: ItemWriter;
+  /** Exit codes of commands by call id: the output says them only in words. */
+  readonly #exits = new Map<string, number>();
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+    this.#items = new ItemWriter(conversation);
+  }
+
+  write(line: Source & { payload: Source }, index: number): void {
+    const { payload } = line;
+    const ordinal = line['ordinal'];
+    const key = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const at = readTime(line['timestamp']);
+    switch (line['type']) {
+      case 'session_meta':
+        break;
+      case 'response_item':
+        this.#item(payload, { at, key });
+        break;
+      case 'turn_context':
+        this.#conversation.run.add({
+          eventType: 'snapshot.captured',
+          actor: this.#conversation.agent,
+          action: 'capture',
+          resource: { name: 'turn context', type: 'configuration' },
+          metadata: { content: payload },
+          key,
+          at,
+        });
+        break;
+      case 'compacted':
+        this.#conversation.step('compact', { content: payload }, { at, key });
+        break;
+      case 'token_usage_record':
+        this.#conversation.run.changes.add('bookkeeping');
+        break;
+      default:
+        this.#event(payload, { at, key });
+    }
+  }
+
+  #item(item: Source, said: Said): void {
+    const { internal_chat_message_metadata_passthrough: passed, ...own } = item;
+    if (own['type'] === 'message' && own['role'] === 'user' && isOfProgram(own, passed)) {
+      this.#conversation.instructed({ ...said, content: own['content'] }, 'context');
+      return;
+    }
+    if (own['type'] === 'ghost_snapshot') {
+      this.#conversation.step('snapshot', { content: own }, said);
+      return;
+    }
+    const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
+    const isOutput = String(own['type']).endsWith('_output');
+    this.#items.write(own, {
+      ...said,
+      failed: isOutput && exit !== undefined && exit !== 0,
+      extra: isOutput && exit !== undefined ? { exitCode: exit } : undefined,
+    });
+  }
+
+  #event(payload: Source, said: Said): void {
+    const type = String(payload['type']);
+    const item = isSource(payload['item']) ? payload['item'] : {};
+    const exit = item['exit_code'] ?? payload['exit_code'];
+    const call = textOf(payload['call_id']) ?? textOf(item['id']);
+    if (typeof exit === 'number' && call !== undefined) this.#exits.set(call, exit);
+    if (repeats.has(type) || type === 'item_completed') this.#conversation.run.changes.add('bookkeeping');
+    else if (/^(task|turn)_|^(error|warning|context_compacted|entered|exited|undo)/.test(type))
+      this.#conversation.step(type.replaceAll('_', ' '), { content: payload }, said);
+    else this.#conversation.unknown(`an event of type ${type}`, payload, said);
+  }
+}
+
+type Said = Pick<Parameters<Conversation['prompted']>[0], 'at'> & { readonly key: string };
+
+/** Whether the program wrote a message in the user's name: it says so, or the text is one of its own tags. */
+function isOfProgram(message: Source, passed: unknown): boolean {
+  const given = isSource(passed) ? passed['content_item_metadata'] : undefined;
+  const provenance = (Array.isArray(given) ? given.filter(isSource) : [])
+    .map((each) => each['provenance'])
+    .find(isSource);
+  if (provenance !== undefined) return provenance['type'] === 'harness';
+  const parts = Array.isArray(message['content']) ? message['content'].filter(isSource) : [];
+  const text = textOf(parts[0]?.['text']) ?? '';
+  return /^<(environment_context|user_instructions|turn_aborted|permissions)\b|^# AGENTS\.md/.test(
+    text.trimStart(),
+  );
+}
+
+/** Older files say the exit code in the JSON of the output, or in its text. */
+function exitIn(output: unknown): number | undefined {
+  if (typeof output !== 'string') return undefined;
+  const found = /"exit_code":\s*(-?\d+)|^(?:Process exited with code|Exit code:) (-?\d+)/m.exec(output);
+  return found === null ? undefined : Number(found[1] ?? found[2]);
+}
+
+export const codex: Format = {
+  name,
+  about: 'Rollout files of Codex (~/.codex/sessions/…/rollout-*.jsonl)',
+  expects: 'lines with timestamp, type and payload',
+  maps: [
+    ['session_meta', 'run.started'],
+    ['turn_context, messages of the program', 'snapshot.captured'],
+    ['response_item', 'as openai-responses says'],
+    ['event_msg that repeats an item, token usage', 'counted, not recorded'],
+    ['event_msg of a task or an error', 'agent.step'],
+    ['another event or item', 'x.unknown'],
+  ],
+  example: [
+    { timestamp: '2026-01-05T09:00:00Z', type: 'session_meta', payload: { id: 's1', cwd: '/work' } },
+    {
+      timestamp: '2026-01-05T09:00:01Z',
+      type: 'response_item',
+      payload: {
+        type: 'function_call',
+        call_id: 'call_1',
+        name: 'exec_command',
+        arguments: '{"cmd":"ls"}',
+      },
+    },
+  ],
+  detect: (document) => (isRollout(document) || isLine(document) ? 'lines with type and payload' : undefined),
+  isLine,
+  runs,
+};

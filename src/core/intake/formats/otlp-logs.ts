@@ -1,0 +1,152 @@
+/**
+ * Log records of agents as events, by the name of the record without its program's prefix. `otlp.ts` has the table.
+ * Tested by `test/core/intake/formats/otlp.test.ts`.
+ */
+import { readArguments } from '../conversation.ts';
+import { textAttribute, attributeOf } from '../otlp/dialects.ts';
+import type { LogRecord } from '../otlp/records.ts';
+import { shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
+import { otherAttributes, type Timed } from './otlp-timed.ts';
+
+const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
+
+/** Records of how a program does, without meaning for a run. */
+const filtered = /^(sse_event|websocket_event|startup_phase|turn_ttft|config|flash_.*|ripgrep_.*)$/;
+
+/** Returns the events of a log record; none if it says nothing about an agent, which is counted. */
+export function describeLog(log: LogRecord, run: RunBuilder): Timed[] {
+  const hasSession = textAttribute(log.attributes, 'run') !== undefined;
+  const name = log.name.replace(programs, '');
+  const events = hasSession || name.startsWith('gen_ai.') ? describe(name, log) : [];
+  if (events.length === 0) run.changes.add('bookkeeping');
+  return events;
+}
+
+/** The session numbers its records; without a number, a record is known by its content. */
+function keyOf({ name, at, attributes, body, traceId, spanId }: LogRecord): string {
+  const sequence = attributes['event.sequence'];
+  if (sequence !== undefined) return `log.${String(sequence)}`;
+  const sorted = Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const content = JSON.stringify([name, at?.timestamp, sorted, body, traceId, spanId]);
+  return `log.${shortHash(content)}${shortHash(`2 ${content}`)}`;
+}
+
+function describe(name: string, log: LogRecord): Timed[] {
+  const { attributes, at } = log;
+  const agent: Party = {
+    name: textAttribute(attributes, 'agent') ?? textOf(log.resource['service.name']) ?? 'agent',
+    role: 'agent',
+  };
+  const toolCallId = textAttribute(attributes, 'callId');
+  const tool: Party = {
+    name: textAttribute(attributes, 'toolName') ?? 'unknown',
+    type: toolType(attributes),
+  };
+  const shared = { at, key: keyOf(log), actor: agent, rank: 1 };
+  const facts: Source = {
+    importer: 'otlp',
+    signal: 'log',
+    record: log.name,
+    traceId: log.traceId,
+    spanId: log.spanId,
+    scope: log.scope,
+    otel: otherAttributes(attributes, used),
+  };
+  switch (name) {
+    case 'user_prompt':
+    case 'gen_ai.user.message':
+      return [
+        {
+          ...shared,
+          eventType: 'prompt.submitted',
+          actor: { name: 'user', role: 'user' },
+          action: 'submit',
+          metadata: { ...facts, content: attributes['prompt'] ?? log.body },
+        },
+      ];
+    case 'api_request':
+    case 'gen_ai.choice':
+    case 'gen_ai.client.inference.operation.details':
+      return [
+        {
+          ...shared,
+          rank: 3,
+          eventType: 'model.invoked',
+          action: 'inference',
+          resource: { name: textAttribute(attributes, 'model') ?? 'unknown', type: 'model' },
+          metadata: {
+            ...facts,
+            input: readArguments(attributes['gen_ai.input.messages']),
+            output: readArguments(attributes['gen_ai.output.messages']) ?? log.body,
+          },
+        },
+      ];
+    case 'api_error':
+      return [{ ...shared, eventType: 'run.error', action: 'fail', metadata: facts }];
+    case 'tool_decision':
+      return [decided({ ...shared, toolCallId, tool, facts, attributes })];
+    case 'tool_result':
+    case 'tool_call':
+      return called({ ...shared, toolCallId, tool, facts, attributes });
+    default:
+      if (filtered.test(name) || name.startsWith('gen_ai.')) return [];
+      return [
+        { ...shared, rank: 0, eventType: 'agent.step', action: name, metadata: { ...facts, body: log.body } },
+      ];
+  }
+}
+
+interface OfTool extends Pick<Timed, 'at' | 'key' | 'actor' | 'rank'> {
+  readonly toolCallId: string | undefined;
+  readonly tool: Party;
+  readonly facts: Source;
+  readonly attributes: Source;
+}
+
+function decided({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed {
+  const { decision, source: decidedBy } = attributes;
+  return {
+    ...shared,
+    rank: 0,
+    eventType: /^(accept|approved|allow)/.test(String(decision)) ? 'tool.decision' : 'tool.call_blocked',
+    action: 'decide',
+    resource: tool,
+    metadata: { ...facts, toolCallId, decision, decidedBy },
+  };
+}
+
+/** One record reports a call and its outcome. */
+function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
+  const id = toolCallId ?? `import:${shared.key}`;
+  const failed = /^(false|error)$/.test(String(attributes['success'] ?? attributes['status']));
+  const call = { ...shared, mergeable: true, resource: tool };
+  return [
+    {
+      ...call,
+      eventType: 'tool.call',
+      action: 'execute',
+      key: `${shared.key}.call`,
+      metadata: { ...facts, toolCallId: id, arguments: readArguments(attributeOf(attributes, 'toolInput')) },
+    },
+    {
+      ...call,
+      rank: 2,
+      eventType: 'tool.result',
+      action: 'return',
+      metadata: {
+        importer: 'otlp',
+        signal: 'log',
+        toolCallId: id,
+        content: attributeOf(attributes, 'toolOutput'),
+        outcome: failed ? 'error' : 'ok',
+        durationMs: attributes['duration_ms'],
+      },
+    },
+  ];
+}
+
+const toolType = (attributes: Source): string =>
+  textOf(attributes['mcp_server']) !== undefined || attributes['tool_source'] === 'mcp' ? 'mcp_tool' : 'tool';
+
+const used =
+  /^(session\.id|conversation\.id|gen_ai\.conversation\.id|event\.(name|timestamp)|prompt(_text)?|tool_(name|use_id|input|parameters)|call_id|arguments|output|decision|gen_ai\.(input|output)\.messages)$/;

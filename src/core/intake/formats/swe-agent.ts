@@ -1,0 +1,348 @@
+/**
+ * Importer `swe-agent`: `.traj` files of SWE-agent (`{trajectory, history, info}`, or a history alone) and `.traj.json`
+ * files of mini-swe-agent (a list of messages, or `{messages, info}`). Each step gives model.invoked, tool.call with the
+ * command, and tool.result with the observation. Tested by `test/core/intake/formats/swe-agent.test.ts`.
+ *
+ * Trajectory and history describe the same run, with differences: histories lack steps, and texts were edited. The events
+ * of a step name their history messages (`historyIndex`) and keep texts that differ. Each message without a step gives an
+ * event of its own.
+ */
+import { alignHistory, type Aligned } from './swe-align.ts';
+import { opening, readCalls } from './chat-messages.ts';
+import { CallIds } from '../call-ids.ts';
+import { digest } from '../fit.ts';
+import type { Format } from '../format.ts';
+import type { Json } from '../../json/canonical.ts';
+import {
+  isSource,
+  RunBuilder,
+  textOf,
+  type Identity,
+  type ImportContext,
+  type ImportedRun,
+  type Party,
+  type Source,
+} from '../run.ts';
+
+const name = 'swe-agent';
+
+const hasRoles = (value: unknown): value is readonly Source[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item) => isSource(item) && typeof item['role'] === 'string');
+
+const isTrajectory = (value: unknown): value is Source =>
+  isSource(value) && (Array.isArray(value['trajectory']) || hasRoles(value['history']));
+
+/** mini-swe-agent marks the commands in its messages, or its file. */
+const isMini = (value: unknown): boolean => {
+  if (hasRoles(value))
+    return value.some((message) => commandIn(message['content'], 'mswea_bash_command') !== undefined);
+  if (!isSource(value) || !hasRoles(value['messages'])) return false;
+  return String(value['trajectory_format']).startsWith('mini-swe-agent') || isMini(value['messages']);
+};
+
+function detect(document: unknown): string | undefined {
+  if (isSource(document) && Array.isArray(document['trajectory'])) return 'a trajectory of steps';
+  if (isTrajectory(document)) return 'a history of messages with roles';
+  return isMini(document) ? 'messages with commands of mini-swe-agent' : undefined;
+}
+
+/** Also a list of messages without mini-swe-agent's mark. */
+const accepts = (document: unknown): boolean =>
+  detect(document) !== undefined ||
+  hasRoles(document) ||
+  (isSource(document) && hasRoles(document['messages']));
+
+/** Yields the one run of a document that `accepts` accepts. The source controls its content. */
+function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
+  const record: Source = isSource(document) ? document : { messages: document };
+  const { trajectory, history, messages, info, replay_config: replayConfig, ...rest } = record;
+  const steps = Array.isArray(trajectory) ? trajectory.filter(isSource) : [];
+  const told = [history, messages].find(hasRoles) ?? [];
+  const run = new RunBuilder(name, identityOf(rest, { steps, told, context }), context);
+  const writer = new StepWriter(run, told);
+  const facts = isSource(info) ? info : {};
+  run.add({
+    eventType: 'run.started',
+    actor: writer.agent,
+    action: 'start',
+    key: 'start',
+    metadata: {
+      importer: name,
+      replayConfig,
+      source: Object.keys(rest).length === 0 ? undefined : rest,
+    },
+  });
+  if (steps.length > 0) writer.writeSteps(steps);
+  else writer.writeMessages();
+  const { exit_status: exitStatus, submission, model_stats: modelStats, ...others } = facts;
+  // a trajectory is written after each step; only the last one says how the run ended
+  if ((exitStatus ?? null) !== null) {
+    run.add({
+      eventType: 'run.ended',
+      actor: writer.agent,
+      action: 'end',
+      key: 'end',
+      metadata: {
+        steps: steps.length,
+        messages: told.length,
+        exitStatus,
+        submission,
+        modelStats,
+        info: Object.keys(others).length === 0 ? undefined : others,
+      },
+    });
+  }
+  yield run.finish(steps.length > 0 ? steps.length : told.length);
+}
+
+/** A trajectory names its instance, or is known by its file and its opening. */
+function identityOf(
+  rest: Source,
+  { steps, told, context }: { steps: readonly Source[]; told: readonly Source[]; context: ImportContext },
+): Identity {
+  const instance = textOf(rest['instance_id']);
+  if (instance !== undefined) return { id: `swe-${instance}` };
+  const file = context.sourceName.replace(/(\.(traj|json))+$/i, '');
+  const first = told.length > 0 ? opening(told) : [steps[0]?.['response'], steps[0]?.['action']];
+  return { opening: first, name: `swe-${file || 'import'}` };
+}
+
+/** Returns the only command in a message's fenced blocks with this label; undefined for none or several. */
+function commandIn(content: unknown, label: string): string | undefined {
+  if (typeof content !== 'string') return undefined;
+  const blocks = [...content.matchAll(/^```(\w+)\s*\n([^]*?)\n?^```/gm)].filter(
+    (block) => block[1] === label,
+  );
+  return blocks.length === 1 ? blocks[0]?.[2] : undefined;
+}
+
+/** Returns the tool of a command line: its first word, because SWE-agent's tools are shell commands. */
+const toolOf = (command: string): string => /^[A-Za-z_][\w.-]*/.exec(command.trim())?.[0] ?? 'shell';
+
+/** mini-swe-agent writes the exit code into the text for the model; SWE-agent records none. */
+function outcomeOf(content: unknown): 'ok' | 'error' | undefined {
+  const code =
+    typeof content === 'string' ? /^<returncode>(-?\d+)<\/returncode>/.exec(content)?.[1] : undefined;
+  return code === undefined ? undefined : code === '0' ? 'ok' : 'error';
+}
+
+/** Returns the members of a message other than the known ones. */
+const aside = (message: Source, known: readonly string[]): Source | undefined => {
+  const members = Object.entries(message).filter(([name, value]) => !known.includes(name) && value !== null);
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+};
+
+class StepWriter {
+  readonly agent: Party;
+  readonly #run: RunBuilder;
+  readonly #history: readonly Source[];
+  readonly #callIds: CallIds;
+  #unread: string[] = [];
+  /** The step or message that is being written: ids of events come from the source's order. */
+  #key = '';
+  /** The command of the last assistant message, until a message answers it. */
+  #asked: { id: string; tool: Party } | undefined;
+
+  constructor(run: RunBuilder, history: readonly Source[]) {
+    this.#run = run;
+    this.#history = history;
+    this.#callIds = new CallIds(run.changes);
+    const named = history.map((message) => textOf(message['agent'])).find((name) => name !== undefined);
+    this.agent = { name: named ?? name, role: 'agent' };
+  }
+
+  writeSteps(steps: readonly Source[]): void {
+    const aligned = alignHistory(steps, this.#history);
+    for (const index of aligned.before) this.#writeContext(index);
+    for (const [index, step] of steps.entries()) this.#writeStep(step, { index, aligned });
+    for (const index of aligned.after) this.#writeMessage(index);
+  }
+
+  writeMessages(): void {
+    for (const index of this.#history.keys()) this.#writeMessage(index);
+  }
+
+  #writeStep(step: Source, { index, aligned }: { index: number; aligned: Aligned }): void {
+    const { action, observation, response, thought, messages, query, ...rest } = step;
+    const saidAt = aligned.said[index];
+    const said = saidAt === undefined ? undefined : this.#history[saidAt];
+    const text = textOf(response) ?? textOf(thought);
+    const command = textOf(action);
+    const calls = this.#calls(said, command);
+    const given = (messages ?? query) as Json | undefined;
+    this.#key = `step${index}`;
+    this.#modelInvoked(calls, {
+      stepIndex: index,
+      historyIndex: saidAt,
+      content: text,
+      thought: typeof thought === 'string' && text?.includes(thought) ? undefined : thought,
+      // repeats the whole conversation at every step
+      inputMessages: given === undefined ? undefined : this.#byHash(given),
+      historyContent: said === undefined || said['content'] === text ? undefined : said['content'],
+      state: rest['state'],
+    });
+    for (const [at, call] of calls.entries())
+      this.#toolCall(call, { at, metadata: { stepIndex: index, command } });
+    const { state: _state, execution_time: executionSeconds, ...others } = rest;
+    const shownAt = aligned.shown[index] ?? [];
+    const shown = shownAt.map((at) => this.#history[at]?.['content']);
+    this.#observation(calls[0], {
+      stepIndex: index,
+      historyIndex: shownAt.length === 0 ? undefined : shownAt.length === 1 ? shownAt[0] : shownAt,
+      content: observation,
+      shownToModel: shown.every((content) => content === observation) ? undefined : shown,
+      executionSeconds,
+      extra: Object.keys(others).length === 0 ? undefined : others,
+    });
+  }
+
+  /** Writes a message of the history without a step, or any message if there are no steps. */
+  #writeMessage(index: number): void {
+    const message = this.#history[index] ?? {};
+    this.#key = `message${index}`;
+    if (message['role'] !== 'assistant') {
+      this.#writeContext(index);
+      return;
+    }
+    const content = message['content'];
+    const command =
+      textOf(message['action']) ?? commandIn(content, 'mswea_bash_command') ?? commandIn(content, 'bash');
+    const calls = this.#calls(message, command);
+    this.#modelInvoked(calls, {
+      historyIndex: index,
+      content,
+      thought: message['thought'] === content ? undefined : message['thought'],
+      extra: aside(message, ['role', 'content', 'thought', 'action', 'tool_calls', 'agent']),
+    });
+    for (const [at, call] of calls.entries())
+      this.#toolCall(call, { at, metadata: { historyIndex: index, command } });
+    this.#asked = calls[0];
+  }
+
+  /** Writes a message to the model: the system's, a demonstration, the task, or the output of a command. */
+  #writeContext(index: number): void {
+    const message = this.#history[index] ?? {};
+    this.#key = `message${index}`;
+    const ids = Array.isArray(message['tool_call_ids'])
+      ? message['tool_call_ids']
+      : [message['tool_call_id']];
+    const known = ['role', 'content', 'agent', 'tool_call_ids', 'tool_call_id'];
+    const metadata = { historyIndex: index, content: message['content'], extra: aside(message, known) };
+    if (message['role'] === 'tool' || this.#asked !== undefined) {
+      const sourceId = textOf(ids[0]);
+      const answered =
+        sourceId === undefined && this.#asked !== undefined
+          ? this.#asked.id
+          : this.#callIds.answered({ sourceId, name: textOf(message['name']) }).id;
+      const tool: Party = { name: this.#callIds.nameOf(answered) ?? 'unknown', type: 'tool' };
+      this.#observation(answered === undefined ? undefined : { id: answered, tool }, metadata);
+      this.#asked = undefined;
+      return;
+    }
+    const captured = message['role'] === 'system' || message['is_demo'] === true;
+    this.#run.add({
+      key: this.#key,
+      eventType: captured ? 'snapshot.captured' : 'prompt.submitted',
+      actor: captured ? this.agent : { name: 'user', role: 'user' },
+      action: captured ? 'capture' : 'submit',
+      ...(captured ? { resource: { name: 'system prompt', type: 'prompt' } } : {}),
+      metadata,
+    });
+  }
+
+  #calls(message: Source | undefined, command: string | undefined): WrittenCall[] {
+    const named = message === undefined ? [] : readCalls(message);
+    this.#callIds.message();
+    const calls =
+      named.length > 0 || command === undefined
+        ? named
+        : [{ sourceId: undefined, name: toolOf(command), arguments: undefined }];
+    return calls.map((call) => ({
+      id: this.#callIds.called(call.sourceId, call.name),
+      sourceId: call.sourceId,
+      tool: { name: call.name, type: 'tool' },
+      arguments: call.arguments,
+    }));
+  }
+
+  #modelInvoked(calls: readonly WrittenCall[], metadata: Source): void {
+    this.#run.add({
+      key: `${this.#key}.model`,
+      eventType: 'model.invoked',
+      actor: this.agent,
+      action: 'inference',
+      metadata: {
+        ...metadata,
+        toolCallIds: calls.length === 0 ? undefined : calls.map((call) => call.id),
+        toolResultIds: this.#unread.length === 0 ? undefined : this.#unread,
+      },
+    });
+    this.#unread = [];
+  }
+
+  #toolCall(call: WrittenCall, { at, metadata }: { at: number; metadata: Source }): void {
+    this.#run.add({
+      key: `${this.#key}.call${at === 0 ? '' : at + 1}`,
+      eventType: 'tool.call',
+      actor: this.agent,
+      action: 'execute',
+      resource: call.tool,
+      metadata: {
+        ...metadata,
+        toolCallId: call.id,
+        sourceToolCallId:
+          call.sourceId === undefined || call.sourceId === call.id ? undefined : call.sourceId,
+        arguments: call.arguments,
+      },
+    });
+  }
+
+  /** Writes an observation: the result of a call, or a message to the model if it named no command. */
+  #observation(call: { id: string; tool: Party } | undefined, metadata: Source): void {
+    if (call !== undefined) this.#unread.push(call.id);
+    this.#run.add({
+      key: `${this.#key}.result`,
+      eventType: call === undefined ? 'agent.step' : 'tool.result',
+      actor: this.agent,
+      action: call === undefined ? 'observe' : 'return',
+      resource: call?.tool,
+      metadata: { ...metadata, toolCallId: call?.id, outcome: outcomeOf(metadata['content']) },
+    });
+  }
+
+  #byHash(value: Json): Json {
+    this.#run.changes.add('kept_by_hash');
+    return digest(value);
+  }
+}
+
+interface WrittenCall {
+  readonly id: string;
+  readonly sourceId: string | undefined;
+  readonly tool: Party;
+  readonly arguments: unknown;
+}
+
+export const sweAgent: Format = {
+  name,
+  about: 'Trajectories of SWE-agent (.traj) and mini-swe-agent (.traj.json)',
+  expects: '{trajectory, history, info}, {history} or a list of messages',
+  maps: [
+    ['system message, demonstration', 'snapshot.captured'],
+    ['task', 'prompt.submitted'],
+    ['step', 'model.invoked, tool.call with the command, tool.result with the observation'],
+    ['info.exit_status', 'run.ended'],
+  ],
+  example: {
+    trajectory: [
+      { action: 'ls', observation: 'README.md', response: 'Let me look.', thought: 'Let me look.' },
+    ],
+    history: [{ role: 'user', content: 'Fix the bug.' }],
+    info: { exit_status: 'submitted' },
+  },
+  detect,
+  accepts,
+  runs,
+};

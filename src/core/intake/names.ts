@@ -1,0 +1,15 @@
+/** The formats that `--from` names. `registry.ts` has them; commands do not load it for a list of words. */
+export const formatNames = [
+  'anthropic',
+  'claude-code',
+  'codex',
+  'langfuse',
+  'mcp',
+  'openai-chat',
+  'openai-responses',
+  'openhands',
+  'openhands-v1',
+  'otlp',
+  'swe-agent',
+] as const;
+export type FormatName = (typeof formatNames)[number];

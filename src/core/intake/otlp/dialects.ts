@@ -1,0 +1,130 @@
+/**
+ * What a span is, by the attributes of the conventions in use: OpenTelemetry GenAI (old and new names), OpenInference,
+ * OpenLLMetry, LangSmith, AI SDK, MCP, Langfuse. The first attribute that says it counts.
+ * Tested by `test/core/intake/formats/otlp.test.ts` and `langfuse.test.ts`.
+ */
+import { textOf, type Source } from '../run.ts';
+
+export type SpanKind =
+  | 'model'
+  | 'embedding'
+  | 'tool'
+  | 'agent'
+  | 'retrieval'
+  | 'guardrail'
+  | 'workflow'
+  | 'plan'
+  | 'memory';
+
+const table: readonly (readonly [attribute: string, kinds: Readonly<Record<string, SpanKind>>])[] = [
+  [
+    'gen_ai.operation.name',
+    {
+      chat: 'model',
+      generate_content: 'model',
+      text_completion: 'model',
+      llm_call: 'model',
+      embeddings: 'embedding',
+      execute_tool: 'tool',
+      tool_call: 'tool',
+      invoke_agent: 'agent',
+      create_agent: 'agent',
+      retrieval: 'retrieval',
+      invoke_workflow: 'workflow',
+      plan: 'plan',
+      search_memory: 'memory',
+      create_memory: 'memory',
+      update_memory: 'memory',
+      upsert_memory: 'memory',
+      delete_memory: 'memory',
+    },
+  ],
+  [
+    'openinference.span.kind',
+    {
+      LLM: 'model',
+      EMBEDDING: 'embedding',
+      TOOL: 'tool',
+      AGENT: 'agent',
+      RETRIEVER: 'retrieval',
+      GUARDRAIL: 'guardrail',
+      CHAIN: 'workflow',
+    },
+  ],
+  [
+    'ai.operationId',
+    { 'ai.toolCall': 'tool', 'ai.generateText.doGenerate': 'model', 'ai.streamText.doStream': 'model' },
+  ],
+  ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow' }],
+  ['langsmith.span.kind', { tool: 'tool', llm: 'model', retriever: 'retrieval' }],
+  ['mcp.method.name', { 'tools/call': 'tool' }],
+  [
+    'langfuse.observation.type',
+    { generation: 'model', tool: 'tool', agent: 'agent', retriever: 'retrieval', guardrail: 'guardrail' },
+  ],
+];
+
+/** Returns the kind that attributes name; undefined if none does. */
+export function kindByAttributes(attributes: Source): SpanKind | undefined {
+  for (const [attribute, kinds] of table) {
+    const kind = kinds[String(attributes[attribute])];
+    if (kind !== undefined) return kind;
+  }
+  return attributes['gen_ai.tool.name'] === undefined ? undefined : 'tool';
+}
+
+/** Attributes that name one thing, the newest convention first. */
+const names = {
+  run: [
+    'gen_ai.conversation.id',
+    'session.id',
+    'conversation.id',
+    'langfuse.session.id',
+    'thread_id',
+    'ai.telemetry.metadata.sessionId',
+  ],
+  toolName: ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'tool_name', 'traceloop.entity.name'],
+  callId: [
+    'gen_ai.tool.call.id',
+    'gen_ai.tool.call_id',
+    'ai.toolCall.id',
+    'tool_call.id',
+    'tool_use_id',
+    'call_id',
+  ],
+  toolInput: [
+    'gen_ai.tool.call.arguments',
+    'ai.toolCall.args',
+    'tool_input',
+    'arguments',
+    'function_args',
+    'traceloop.entity.input',
+    'input.value',
+    'tool_parameters',
+  ],
+  toolOutput: [
+    'gen_ai.tool.call.result',
+    'ai.toolCall.result',
+    'output',
+    'traceloop.entity.output',
+    'output.value',
+  ],
+  model: [
+    'gen_ai.response.model',
+    'gen_ai.request.model',
+    'llm.model_name',
+    'ai.model.id',
+    'model',
+    'model_name',
+  ],
+  agent: ['gen_ai.agent.name', 'agent.name', 'gen_ai.workflow.name'],
+  modelInput: ['gen_ai.input.messages', 'ai.prompt.messages', 'input.value', 'gen_ai.prompt'],
+  modelOutput: ['gen_ai.output.messages', 'ai.response.text', 'output.value', 'gen_ai.completion'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** Returns the value of the first attribute of a group that is there. */
+export const attributeOf = (attributes: Source, group: keyof typeof names): unknown =>
+  names[group].map((name) => attributes[name]).find((value) => value !== undefined && value !== '');
+
+export const textAttribute = (attributes: Source, group: keyof typeof names): string | undefined =>
+  textOf(attributeOf(attributes, group));

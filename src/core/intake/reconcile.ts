@@ -1,0 +1,215 @@
+/**
+ * What a recording adds to a run that exists. An event that the run has is not sent again. One that now says more, because
+ * its observation ended later, gives an event.completed with what was added. One that says something else makes the whole
+ * recording another one: nothing of it may be stored. Tested by `test/core/intake/reconcile.test.ts`.
+ */
+import type { AuditEvent, EventInput } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import { isObject } from '../json/object.ts';
+import type { Json, JsonObject } from '../json/canonical.ts';
+import { shortHash, type ImportedRun } from './run.ts';
+
+/** The members of a stored event that a recording decides. `erased`: values are gone, so nothing can be compared. */
+export type StoredEvent = Pick<
+  AuditEvent,
+  | 'eventType'
+  | 'actor'
+  | 'resource'
+  | 'action'
+  | 'timestamp'
+  | 'metadata'
+  | 'causedBy'
+  | 'clientEventId'
+  | 'erased'
+>;
+
+export interface Difference {
+  readonly clientEventId: string;
+  /** JSON pointer into the event. */
+  readonly pointer: string;
+  readonly stored: unknown;
+  readonly given: unknown;
+}
+
+export interface Reconciled {
+  /** The events of the recording in order; null for one that the run has. */
+  readonly events: readonly (EventInput | null)[];
+  readonly completed: number;
+  readonly merged: number;
+}
+
+/** Compares a recording with the events of its run, in their order. Cost: once over both. */
+export function reconcile(
+  run: Pick<ImportedRun, 'events' | 'mergeable'>,
+  stored: readonly StoredEvent[],
+): Reconciled | Difference {
+  const known = new Known(stored);
+  const events: (EventInput | null)[] = [];
+  let completed = 0;
+  let merged = 0;
+  for (const event of run.events) {
+    const id = event.clientEventId ?? '';
+    const before = known.byId.get(id);
+    if (before === undefined) {
+      const isMerged = run.mergeable.has(id) && known.hasOtherSignal(event);
+      if (isMerged) merged += 1;
+      events.push(isMerged ? null : event);
+      continue;
+    }
+    const found = compare(before, event);
+    if ('pointer' in found) return { clientEventId: id, ...found };
+    const isComplete = Object.keys(found.added).length === 0;
+    if (!isComplete) completed += 1;
+    events.push(isComplete ? null : completion(event, { added: found.added, number: known.next(id) }));
+  }
+  return { events, completed, merged };
+}
+
+class Known {
+  /** Events by clientEventId, with what later events added to them. */
+  readonly byId = new Map<string, StoredEvent>();
+  readonly #completions = new Map<string, number>();
+  readonly #calls = new Map<string, Set<unknown>>();
+
+  constructor(stored: readonly StoredEvent[]) {
+    for (const event of stored) {
+      const completes = event.metadata['completes'];
+      if (event.eventType === 'event.completed' && typeof completes === 'string') this.#add(completes, event);
+      if (event.clientEventId !== null) this.byId.set(event.clientEventId, event);
+      const call = callOf(event);
+      if (call !== undefined)
+        this.#calls.set(call, (this.#calls.get(call) ?? new Set()).add(event.metadata['signal']));
+    }
+  }
+
+  #add(id: string, { metadata }: StoredEvent): void {
+    const base = this.byId.get(id);
+    if (base === undefined) return;
+    const added = isObject(metadata['added']) ? metadata['added'] : {};
+    this.byId.set(id, { ...base, metadata: merge(base.metadata as JsonObject, added) });
+    this.#completions.set(id, this.next(id));
+  }
+
+  /** Returns the number of the next completion of an event, from 1. */
+  next(id: string): number {
+    return (this.#completions.get(id) ?? 0) + 1;
+  }
+
+  /** Whether the run has the same call, reported by another signal of the source. */
+  hasOtherSignal(event: EventInput): boolean {
+    const signals = this.#calls.get(callOf(event) ?? '');
+    return signals !== undefined && [...signals].some((signal) => signal !== event.metadata?.['signal']);
+  }
+}
+
+function callOf({ eventType, metadata }: Pick<EventInput, 'eventType' | 'metadata'>): string | undefined {
+  const id = metadata?.['toolCallId'];
+  return metadata?.['signal'] !== undefined && typeof id === 'string' ? `${eventType} ${id}` : undefined;
+}
+
+const merge = (base: JsonObject, added: JsonObject): JsonObject => {
+  const merged: JsonObject = { ...base };
+  for (const [name, value] of Object.entries(added)) {
+    const before = merged[name];
+    merged[name] = isObject(before) && isObject(value) ? merge(before, value) : value;
+  }
+  return merged;
+};
+
+type Compared = { readonly added: JsonObject } | Omit<Difference, 'clientEventId'>;
+
+/** Returns what an event says more than the stored one, or where it says something else. */
+function compare(stored: StoredEvent, event: EventInput): Compared {
+  // nothing can be compared with erased values, and they must not come back
+  if (stored.erased !== undefined) return { added: {} };
+  const isImportTime =
+    event.metadata?.['timestampSource'] === 'import' && stored.metadata['timestampSource'] === 'import';
+  const members = {
+    eventType: event.eventType,
+    actor: event.actor,
+    action: event.action,
+    resource: event.resource ?? null,
+    causedBy: event.causedBy ?? null,
+    ...(isImportTime ? {} : { timestamp: event.timestamp }),
+  };
+  for (const [name, given] of Object.entries(members)) {
+    const before = stored[name as keyof typeof members] ?? null;
+    const found = difference(before as Json, given as Json, `/${name}`);
+    if (found !== undefined) return found;
+  }
+  return added(stored.metadata as JsonObject, (event.metadata ?? {}) as JsonObject, '/metadata');
+}
+
+/** Compares two objects. The given one may have more members. */
+function added(stored: JsonObject, given: JsonObject, pointer: string): Compared {
+  const more: JsonObject = {};
+  for (const [name, value] of Object.entries(stored)) {
+    if (pointer === '/metadata' && name === 'gov.redacted') continue;
+    const other = given[name];
+    if (isObject(value) && isObject(other) && !isRedacted(value) && value['truncated'] !== true) {
+      const inner = added(value, other, `${pointer}/${name}`);
+      if ('pointer' in inner) return inner;
+      if (Object.keys(inner.added).length > 0) more[name] = inner.added;
+      continue;
+    }
+    const found = difference(value, other ?? null, `${pointer}/${name}`);
+    if (found !== undefined) return found;
+  }
+  for (const [name, value] of Object.entries(given)) if (!(name in stored)) more[name] = value;
+  return { added: more };
+}
+
+/** The service replaces configured values before it stores them (contract O11). */
+const isRedacted = (value: Json): boolean =>
+  isObject(value) && value['redacted'] === true && typeof value['fingerprint'] === 'string';
+
+function difference(
+  stored: Json,
+  given: Json,
+  pointer: string,
+): Omit<Difference, 'clientEventId'> | undefined {
+  if (isRedacted(stored)) return undefined;
+  if (Array.isArray(stored) && Array.isArray(given) && stored.length === given.length) {
+    for (const [index, item] of stored.entries()) {
+      const found = difference(item, given[index] ?? null, `${pointer}/${index}`);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  if (isObject(stored) && isObject(given)) {
+    const names = new Set([...Object.keys(stored), ...Object.keys(given)]);
+    for (const name of names) {
+      const found = difference(stored[name] ?? null, given[name] ?? null, `${pointer}/${name}`);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  return stored === given ? undefined : { pointer, stored, given };
+}
+
+/** The event that adds to a stored one. It names what it completes, and is caused by it. */
+function completion(event: EventInput, { added, number }: { added: JsonObject; number: number }): EventInput {
+  const id = event.clientEventId ?? '';
+  return {
+    ...event,
+    eventType: 'event.completed',
+    action: 'complete',
+    metadata: {
+      completes: id,
+      completedType: event.eventType,
+      added,
+      timestampSource: event.metadata?.['timestampSource'],
+      ...(event.metadata?.['importMarks'] === undefined
+        ? {}
+        : { importMarks: event.metadata['importMarks'] }),
+    },
+    causedBy: [id],
+    clientEventId: completionId(id, number),
+  };
+}
+
+function completionId(id: string, number: number): string {
+  const ending = `.completed${number === 1 ? '' : number}`;
+  if (id.length + ending.length <= limits.identifierChars) return `${id}${ending}`;
+  return `${id.slice(0, limits.identifierChars - ending.length - 9)}-${shortHash(id)}${ending}`;
+}

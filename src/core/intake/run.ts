@@ -1,0 +1,200 @@
+/**
+ * One imported run: a list of events as `POST /events` accepts them. Importing the same source twice gives the same events
+ * with the same clientEventIds, and each event fits the contract.
+ * Tested by `test/core/intake/fit.test.ts` and the tests of each importer beside it.
+ */
+import { hash } from 'node:crypto';
+import type { EventInput } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import { formatTimestamp } from '../time.ts';
+import { Changes, fitMetadata, line, type Change } from './fit.ts';
+import type { SourceTime } from './time.ts';
+
+/** The input of an importer. The same values for the same source make an import repeatable. */
+export interface ImportContext {
+  /** Unix milliseconds for events without a time in the source. */
+  readonly importedAt: number;
+  /** File name without folders. Empty for a pipe. */
+  readonly sourceName: string;
+  /** Put before each run id. */
+  readonly runPrefix?: string | undefined;
+  /** The run id to use, for a source of one run. */
+  readonly runId?: string | undefined;
+  /** The file was not UTF-8 throughout, so a U+FFFD in its text may be a repair. */
+  readonly repaired?: boolean | undefined;
+  /** Runs by trace id, of traces that other files of the same push name. */
+  readonly traces?: ReadonlyMap<string, string> | undefined;
+  /** Counts the run ids that come from names, so that recordings of one file stay apart. */
+  readonly named?: Map<string, number> | undefined;
+}
+
+export interface ImportedRun {
+  readonly runId: string;
+  readonly format: string;
+  readonly events: readonly EventInput[];
+  /** Messages, steps or observations of the run in the source. */
+  readonly items: number;
+  readonly changes: ReadonlyMap<Change, number>;
+  /** Events that another signal of the same source may have recorded with other words, by clientEventId. */
+  readonly mergeable: ReadonlySet<string>;
+}
+
+/**
+ * How a recording is known: by the id that its source gave it, or by the file's name and the content of its opening,
+ * which stays the same while the recording grows.
+ */
+export type Identity = { readonly id: string } | { readonly opening: unknown; readonly name?: string };
+
+/** What a reader of an event has to know: the claims of `event_integrity` count unknown ones by their type. */
+export type Mark = 'unknown' | 'repaired' | 'ambiguous';
+
+export interface Party {
+  readonly name: string;
+  readonly role?: string;
+  readonly type?: string;
+}
+
+/** An event before it has its id and time. */
+export interface Draft {
+  readonly eventType: string;
+  readonly actor: Party;
+  readonly action: string;
+  readonly resource?: Party | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly causedBy?: readonly string[] | undefined;
+  /** Null or absent: the source has no time. */
+  readonly at?: SourceTime | null | undefined;
+  /** The end of the clientEventId after the run id; default: the number of earlier events without a key. */
+  readonly key?: string | undefined;
+  readonly marks?: readonly Mark[];
+  /** Another signal of the source may record the same fact under this key. */
+  readonly mergeable?: boolean;
+}
+
+/** Longest run id that leaves room for `:<n>` in a clientEventId. */
+const runIdChars = limits.identifierChars - 36;
+
+/**
+ * Returns a run id from a name of any length and alphabet. Characters that contract A2 rejects become `-`. A name that was
+ * changed or shortened ends in 8 hex digits of its hash, so that different names stay apart.
+ */
+export function runIdFrom(name: string): string {
+  const clean = name.replace(/[^A-Za-z0-9._:-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '');
+  if (clean === name && name !== '' && name.length <= runIdChars) return name;
+  return `${clean === '' ? 'run' : clean.slice(0, runIdChars - 9)}-${shortHash(name)}`;
+}
+
+/** Returns the run id of a recording: `--run`, else the prefix and its identity. */
+function runIdOf(identity: Identity, context: ImportContext): string {
+  if (context.runId !== undefined) return context.runId;
+  const prefix = context.runPrefix === undefined ? '' : `${context.runPrefix}-`;
+  if ('id' in identity) return runIdFrom(`${prefix}${identity.id}`);
+  const file = context.sourceName.replace(/(\.(jsonl?|ndjson|traj|trace|log|pb|bin))+$/i, '');
+  const base = identity.name ?? (file || 'import');
+  const name = `${prefix}${base}-${shortHash(JSON.stringify(identity.opening ?? null))}`;
+  // two recordings of one file may begin alike
+  const uses = (context.named?.get(name) ?? 0) + 1;
+  context.named?.set(name, uses);
+  return runIdFrom(uses === 1 ? name : `${name}-${uses}`);
+}
+
+export const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 8);
+
+export class RunBuilder {
+  readonly runId: string;
+  readonly changes = new Changes();
+  readonly #format: string;
+  readonly #context: ImportContext;
+  readonly #events: EventInput[] = [];
+  readonly #idBase: string;
+  readonly #mergeable = new Set<string>();
+  /** Events without a key so far. A run's end has a key, because more may follow it. */
+  #numbered = 0;
+
+  constructor(format: string, identity: Identity, context: ImportContext) {
+    this.#format = format;
+    this.#context = context;
+    this.runId = runIdOf(identity, context);
+    this.#idBase =
+      this.runId.length <= runIdChars
+        ? this.runId
+        : `${this.runId.slice(0, runIdChars - 9)}-${hash('sha256', this.runId, 'hex').slice(0, 8)}`;
+  }
+
+  /** Returns the clientEventId of a draft with this key. */
+  idOf(key: string): string {
+    const clean = key.replace(/[^A-Za-z0-9._:-]+/g, '-');
+    const id = `${this.#idBase}:${clean === key ? key : `${clean}-${shortHash(key)}`}`;
+    if (id.length <= limits.identifierChars) return id;
+    return `${id.slice(0, limits.identifierChars - 9)}-${hash('sha256', key, 'hex').slice(0, 8)}`;
+  }
+
+  /** Appends an event; returns its clientEventId. The id depends on what came before alone. */
+  add(draft: Draft): string {
+    const index = this.#events.length;
+    const clientEventId = this.idOf(draft.key ?? String(this.#numbered++));
+    const time = draft.at ?? null;
+    const repairs = this.changes.of('text_repaired');
+    const event = {
+      runId: this.runId,
+      eventType: draft.eventType,
+      actor: this.#party(draft.actor),
+      ...(draft.resource === undefined ? {} : { resource: this.#party(draft.resource) }),
+      action: line(draft.action, limits.actionChars, { fallback: 'unnamed', changes: this.changes }),
+      // an event without a time gets the import's, a millisecond after the event before it
+      timestamp: time === null ? formatTimestamp(this.#context.importedAt + index) : time.timestamp,
+      metadata: fitMetadata(draft.metadata ?? {}, this.changes),
+      ...(draft.causedBy === undefined || draft.causedBy.length === 0
+        ? {}
+        : { causedBy: [...draft.causedBy] }),
+      clientEventId,
+    };
+    const marks = [...(draft.marks ?? [])];
+    if (this.changes.of('text_repaired') > repairs || this.#holdsRepair(event)) marks.push('repaired');
+    this.#events.push({
+      ...event,
+      metadata: {
+        ...event.metadata,
+        timestampSource: time === null ? 'import' : time.source,
+        ...(marks.length === 0 ? {} : { importMarks: marks }),
+      },
+    });
+    if (draft.mergeable === true) this.#mergeable.add(clientEventId);
+    return clientEventId;
+  }
+
+  /** Whether an event's text has the sign that replaced unreadable bytes of the file. */
+  #holdsRepair(event: object): boolean {
+    return this.#context.repaired === true && JSON.stringify(event).includes('\ufffd');
+  }
+
+  /** Returns the finished run. `items` is the number of things that the source recorded. */
+  finish(items: number): ImportedRun {
+    return {
+      runId: this.runId,
+      format: this.#format,
+      events: this.#events,
+      items,
+      changes: this.changes.counts,
+      mergeable: this.#mergeable,
+    };
+  }
+
+  #party(party: Party): Record<string, string> {
+    const text = (value: string, chars: number) =>
+      line(value, chars, { fallback: 'unnamed', changes: this.changes });
+    return {
+      name: text(party.name, limits.partyNameChars),
+      ...(party.role === undefined ? {} : { role: text(party.role, limits.partyRoleChars) }),
+      ...(party.type === undefined ? {} : { type: text(party.type, limits.partyTypeChars) }),
+    };
+  }
+}
+
+/** A JSON object of the source. */
+export type Source = Readonly<Record<string, unknown>>;
+export const isSource = (value: unknown): value is Source =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Returns a text of the source; undefined for other values and for ''. */
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;

@@ -1,0 +1,158 @@
+/**
+ * The JSON documents of an imported file: one JSON value, or one per line. Other programs do not always write strict JSON:
+ * Python writes NaN and Infinity, and numbers beyond 2^53 lose digits as doubles. This reader keeps both as text.
+ * Tested by `test/core/intake/source.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import { parseJson } from '../json/parse.ts';
+
+export interface SourceDocument {
+  readonly value: unknown;
+  /** Line where the document begins, from 1. */
+  readonly line: number;
+}
+
+/** A document that is refused alone. */
+export interface BadDocument {
+  readonly line: number;
+  /** A reason in the form of contract E10. */
+  readonly reason: string;
+}
+
+const token = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
+/** Numbers that a double may not carry: 16 or more digits, or an exponent of 3 digits. */
+const risky = /\d{16}|[eE][+]?\d{3}/;
+
+/**
+ * Parses JSON as programs write it. Values beyond strict JSON or a double become text: NaN is "NaN", and
+ * 12345678901234567890 is "12345678901234567890". Throws SyntaxError.
+ */
+export function parseLoose(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch (error) {
+    const quoted = quoteTokens(text);
+    if (quoted === text) throw error;
+    return parseExact(quoted);
+  }
+}
+
+const quoteTokens = (text: string): string =>
+  text.replace(token, (found) => (found.startsWith('"') ? found : `"${found}"`));
+
+function parseExact(text: string): unknown {
+  if (!risky.test(text)) return JSON.parse(text);
+  return JSON.parse(text, keepDigits);
+}
+
+function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  const lossy = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+  return lossy ? context.source : value;
+}
+
+/**
+ * Yields the documents of a file's text, in order: one JSON value, one a line, or one after each record separator (RFC
+ * 7464). A line that cannot be read is refused alone. Errors: GovError INVALID_JSON with file and line, if the text as a
+ * whole is no JSON and no line of it is.
+ */
+export function* documents(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
+  const body = text.startsWith('\ufeff') ? text.slice(1) : text;
+  if (body.trimStart().startsWith('\x1e')) yield* separated(body);
+  else if (isJsonLines(body)) yield* lineByLine(body);
+  else yield* whole(body, sourceName);
+}
+
+/** A text that is no JSON value may still have lines that are, between other text. */
+function* whole(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
+  let value: unknown;
+  try {
+    value = parseLoose(text);
+  } catch (cause) {
+    if (/^\s*[[{].*[\]}]\s*$/m.test(text) && text.split('\n').some(isObjectLine)) {
+      yield* lineByLine(text);
+      return;
+    }
+    const { offset, detail } = faultIn(text);
+    const line = text.slice(0, offset).split('\n').length;
+    throw new GovError('INVALID_JSON', `${sourceName || 'input'}:${line}: ${detail}`, { cause });
+  }
+  yield { value, line: 1 };
+}
+
+function isObjectLine(line: string): boolean {
+  if (!/^\s*\{.*\}\s*$/.test(line)) return false;
+  try {
+    parseLoose(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* lineByLine(text: string): Generator<SourceDocument | BadDocument> {
+  let number = 0;
+  for (let from = 0; from < text.length;) {
+    const newline = text.indexOf('\n', from);
+    const to = newline === -1 ? text.length : newline;
+    number += 1;
+    const line = text.slice(from, to);
+    from = to + 1;
+    if (line.trim() !== '') yield parsedLine(line, number);
+  }
+}
+
+function* separated(text: string): Generator<SourceDocument | BadDocument> {
+  let line = 1;
+  for (const part of text.split('\x1e')) {
+    const before = part.length - part.trimStart().length;
+    const at = line + part.slice(0, before).split('\n').length - 1;
+    line += part.split('\n').length - 1;
+    if (part.trim() !== '') yield parsedLine(part, at);
+  }
+}
+
+/** Captures of MCP mark each line with its sender: `C {…}` and `S {…}`. */
+const sent = /^([CS]) (\{.*\})\s*$/;
+
+function parsedLine(text: string, line: number): SourceDocument | BadDocument {
+  const [, dir, msg] = sent.exec(text) ?? [];
+  try {
+    return { value: msg === undefined ? parseLoose(text) : { dir, msg: parseLoose(msg) }, line };
+  } catch {
+    return { line, reason: `invalid_json: ${faultIn(text).detail}` };
+  }
+}
+
+function isJsonLines(text: string): boolean {
+  const start = text.search(/\S/);
+  const newline = text.indexOf('\n', start);
+  if (start === -1 || newline === -1 || text.slice(newline).trim() === '') return sent.test(text.trim());
+  const first = text.slice(start, newline);
+  return sent.test(first) || !('reason' in parsedLine(first, 1));
+}
+
+/** Returns the text of a file: UTF-8, or UTF-16 if it begins with a mark. `repaired`: some bytes were unreadable. */
+export function decodeText(bytes: Uint8Array): { readonly text: string; readonly repaired: boolean } {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  try {
+    return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), repaired: false };
+  } catch {
+    return { text: new TextDecoder(encoding).decode(bytes), repaired: true };
+  }
+}
+
+const generous = { depth: 10_000, values: Infinity, nameChars: Infinity, stringBytes: Infinity };
+
+/** Returns where a text stops being JSON. The engine's own message does not always say. */
+function faultIn(text: string): { offset: number; detail: string } {
+  try {
+    parseJson(Buffer.from(quoteTokens(text)), generous);
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    return { offset: Number(error.extensions['offset'] ?? 0), detail: error.message };
+  }
+  return { offset: 0, detail: 'expected JSON, got other text' };
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { CallIds } from '../../../src/core/intake/call-ids.ts';
+import { Changes } from '../../../src/core/intake/fit.ts';
+
+const start = () => {
+  const changes = new Changes();
+  const ids = new CallIds(changes);
+  ids.message();
+  return { ids, changes };
+};
+
+describe('the call that a result answers', () => {
+  it('is the one with its id, whatever the order of the results', () => {
+    const { ids } = start();
+    ids.called('a', 'read');
+    ids.called('b', 'write');
+    expect(ids.answered({ sourceId: 'b' })).toEqual({ id: 'b', matched: 'id' });
+    expect(ids.answered({ sourceId: 'a' })).toEqual({ id: 'a', matched: 'id' });
+  });
+
+  it('is found by name, else in order, if two open calls share an id', () => {
+    const { ids, changes } = start();
+    expect([ids.called('c', 'read'), ids.called('c', 'write')]).toEqual(['c', 'c~2']);
+    expect(ids.answered({ sourceId: 'c', name: 'write' })).toEqual({ id: 'c~2', matched: 'name' });
+    expect(ids.answered({ sourceId: 'c' })).toEqual({ id: 'c', matched: 'id' });
+    ids.called('d', 'read');
+    ids.called('d', 'write');
+    expect(ids.answered({ sourceId: 'd' })).toEqual({ id: 'd', matched: 'order' });
+    expect(ids.answered({ sourceId: 'd' })).toEqual({ id: 'd~2', matched: 'id' });
+    expect(changes.counts.get('call_id_renamed')).toBe(2);
+  });
+
+  it('without an id is found by name, else in order among the calls of one message', () => {
+    const { ids } = start();
+    const [first, second] = [ids.called(undefined, 'read'), ids.called(undefined, 'write')];
+    expect(ids.answered({ sourceId: undefined, name: 'write' })).toEqual({ id: second, matched: 'name' });
+    expect(ids.answered({ sourceId: undefined })).toEqual({ id: first, matched: 'order' });
+  });
+
+  it('is ambiguous where calls of two messages are open, or none is', () => {
+    const { ids, changes } = start();
+    ids.called(undefined, 'read');
+    ids.message();
+    ids.called(undefined, 'write');
+    expect(ids.answered({ sourceId: undefined })).toEqual({ id: undefined, matched: 'ambiguous' });
+    expect(ids.answered({ sourceId: undefined, name: 'other' })).toEqual({
+      id: undefined,
+      matched: 'ambiguous',
+    });
+    expect(changes.counts.get('result_ambiguous')).toBe(2);
+  });
+
+  it('keeps an id of a call that the source does not contain', () => {
+    const { ids, changes } = start();
+    expect(ids.answered({ sourceId: 'x' })).toEqual({ id: 'x', matched: 'none' });
+    expect(changes.counts.get('call_unknown')).toBe(1);
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { hasData } from '../../../paths.ts';
+import {
+  expectToFit,
+  importFolder,
+  importValue,
+  meta,
+  ofType,
+  readData,
+  total,
+  type Loose,
+} from '../fits.ts';
+
+type Source = Record<string, Loose>;
+
+describe.skipIf(!hasData)('importing Langfuse traces (skipped without the recorded runs)', () => {
+  const folder = 'langfuse-framework-traces';
+  const files = importFolder(folder, /trace\.json$/);
+  const runs = [...files.values()].flat();
+  const read = (name: string): { trace: Source; observations: Source[] } =>
+    JSON.parse(readData(`${folder}/${name}`));
+
+  it('makes one run of each of the 20 files, 138 observations, that the interface takes', () => {
+    expect(runs.length).toBe(20);
+    expect(total(runs, (run) => run.items)).toBe(138);
+    expectToFit(runs);
+    for (const [name, [run]] of files) expect(run?.runId).toBe(read(name).trace['id']);
+  });
+
+  it('gives each observation an event with its id, its time and its parent', () => {
+    for (const [name, [run]] of files) {
+      const events = new Map(run!.events.map((event) => [event.clientEventId, event]));
+      for (const observation of read(name).observations) {
+        const event = events.get(`${run!.runId}:${observation['id']}`);
+        expect(event?.timestamp).toBe(observation['startTime']);
+        expect(meta(event)['timestampSource']).toBe('source');
+        const parentId = observation['parentObservationId'];
+        const known = read(name).observations.some((other) => other['id'] === parentId);
+        expect(meta(event)['parentEventId']).toBe(known ? `${run!.runId}:${parentId}` : undefined);
+      }
+    }
+    expect(total(runs, (run) => run.changes.get('parent_unknown') ?? 0)).toBe(1);
+  });
+
+  it('makes the same run of the trace that stands in two files, in two orders', () => {
+    const [first] = files.get('pydantic-ai-2025-06-06.trace.json') ?? [];
+    const [second] = files.get('pydantic-ai-tools-2025-06-06.trace.json') ?? [];
+    expect(second).toEqual(first);
+    const distinct = new Set(runs.flatMap((run) => run.events.map((event) => event.clientEventId)));
+    expect(distinct.size).toBe(runs.flatMap((run) => run.events).length - first!.events.length);
+  });
+
+  it('tells the kinds apart: 42 model calls, 19 tool calls of which 11 have an id that a model asked for', () => {
+    expect(ofType(runs, 'model.invoked').length).toBe(42);
+    expect(ofType(runs, 'tool.call').length).toBe(19);
+    expect(ofType(runs, 'tool.result').length).toBe(17);
+    const linked = runs.map((run) => {
+      const asked = new Set(run.events.flatMap((event) => meta(event)['toolCallIds'] ?? []));
+      return ofType([run], 'tool.call').filter((event) => asked.has(meta(event)['toolCallId'])).length;
+    });
+    expect(linked.reduce((a, b) => a + b)).toBe(11);
+  });
+
+  it('puts causes before effects', () => {
+    for (const run of runs) {
+      const times = run.events.slice(1, -1).map((event) => Date.parse(event.timestamp));
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      const called = new Set<string>();
+      for (const event of run.events) {
+        for (const id of meta(event)['toolCallIds'] ?? []) expect(called.has(id)).toBe(false);
+        if (event.eventType === 'tool.call') called.add(meta(event)['toolCallId']);
+        if (event.eventType === 'tool.result') expect(called.has(meta(event)['toolCallId'])).toBe(true);
+      }
+    }
+  });
+});
+
+const observation = (id: string, more: Source = {}): Source => ({
+  id,
+  traceId: 't',
+  type: 'SPAN',
+  name: id,
+  startTime: '2026-01-01T00:00:00.000Z',
+  endTime: '2026-01-01T00:00:01.500Z',
+  parentObservationId: null,
+  ...more,
+});
+
+describe('importing observations', () => {
+  it('leaves the asking to the innermost model where a wrapper repeats its output', () => {
+    const output = '[{"toolCallId":"c1","toolName":"f","input":"{}"}]';
+    const [run] = importValue({
+      trace: { id: 't' },
+      observations: [
+        observation('outer', { type: 'GENERATION', output }),
+        observation('inner', { type: 'GENERATION', output, parentObservationId: 'outer' }),
+      ],
+    });
+    const asking = ofType([run!], 'model.invoked').filter(
+      (event) => meta(event)['toolCallIds'] !== undefined,
+    );
+    expect(asking.map((event) => event.clientEventId)).toEqual(['t:inner']);
+  });
+
+  it('takes a trace with its observations inside, and survives parents in a circle', () => {
+    const [run] = importValue({
+      id: 't',
+      observations: [
+        observation('a', { parentObservationId: 'b' }),
+        observation('b', { parentObservationId: 'a' }),
+      ],
+    });
+    expect(run?.items).toBe(2);
+    const parents = run!.events.map((event) => meta(event)['parentEventId']).filter(Boolean);
+    expect(parents.length).toBe(1);
+    expect(run?.changes.get('parent_unknown')).toBe(1);
+  });
+
+  it('computes durations from times, as exports disagree about the unit of latency', () => {
+    const [run] = importValue({ trace: { id: 't' }, observations: [observation('a', { latency: 1.5 })] });
+    expect(meta(run?.events[1])).toMatchObject({ durationMs: 1500, endTime: '2026-01-01T00:00:01.500Z' });
+  });
+
+  const version = (more: Source) =>
+    observation('o1', {
+      type: 'TOOL',
+      name: 'pay',
+      input: { amount: 5 },
+      endTime: null,
+      output: null,
+      ...more,
+    });
+  const newer = {
+    endTime: '2026-01-01T00:00:03.000Z',
+    output: { receipt: 'r-77' },
+    updatedAt: '2026-01-01T00:00:03Z',
+  };
+
+  it('takes the newest version of an observation, whatever the order, and says so', () => {
+    const older = { updatedAt: '2026-01-01T00:00:01Z' };
+    for (const versions of [
+      [older, newer],
+      [newer, older],
+    ]) {
+      const [run] = importValue({ trace: { id: 't' }, observations: versions.map(version) });
+      expect(ofType([run!], 'tool.call').length).toBe(1);
+      expect(meta(ofType([run!], 'tool.result')[0])['content']).toEqual({ receipt: 'r-77' });
+      expect(run?.changes.get('version_replaced')).toBe(1);
+    }
+  });
+
+  it('numbers different observations under one id, and keeps both', () => {
+    const other = { ...newer, name: 'delete_account', input: { user: 'u1' } };
+    const [run] = importValue({ trace: { id: 't' }, observations: [version({}), version(other)] });
+    expect(
+      ofType([run!], 'tool.call').map(({ clientEventId, resource }) => [clientEventId, resource]),
+    ).toEqual([
+      ['t:o1', { name: 'pay', type: 'tool' }],
+      [expect.stringMatching(/^t:o1-2-[0-9a-f]{8}$/), { name: 'delete_account', type: 'tool' }],
+    ]);
+    expect(run?.changes.get('observation_numbered')).toBe(1);
+  });
+
+  it('ends the run only where its outermost observations have ended or the trace has an output', () => {
+    const ended = (document: Source) =>
+      importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
+    expect(ended({ trace: { id: 't' }, observations: [version({})] })).toBe(false);
+    expect(ended({ trace: { id: 't' }, observations: [version(newer)] })).toBe(true);
+    expect(ended({ trace: { id: 't', output: 'x' }, observations: [version({})] })).toBe(true);
+  });
+});

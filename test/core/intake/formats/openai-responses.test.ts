@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { expectToFit, importText, importValue, meta, ofType, types } from '../fits.ts';
+
+describe('importing the Responses API', () => {
+  it('reads a response with its calls, caused by one answer of the model', () => {
+    const [run] = importValue({
+      id: 'resp_1',
+      object: 'response',
+      model: 'gpt-5',
+      output: [
+        { type: 'reasoning', summary: [] },
+        { type: 'function_call', call_id: 'c1', name: 'pay', arguments: '{"amount":5}' },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'done' }] },
+      ],
+    });
+    expect(run?.runId).toBe('resp_1');
+    expect(types(run)).toEqual(['run.started', 'model.invoked', 'tool.call', 'output.delivered']);
+    const [call] = ofType([run!], 'tool.call');
+    expect(meta(call)).toMatchObject({ toolCallId: 'c1', arguments: { amount: 5 } });
+    expect(call?.causedBy).toEqual([run?.events[1]?.clientEventId]);
+    expectToFit([run!]);
+  });
+
+  it('reads a request with instructions, results and a refusal', () => {
+    const [run] = importValue({
+      model: 'gpt-5',
+      instructions: 'be kind',
+      input: [
+        { role: 'user', content: 'go' },
+        { type: 'custom_tool_call', call_id: 'c1', name: 'code', input: 'print(1)' },
+        { type: 'custom_tool_call_output', call_id: 'c1', output: '1' },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'refusal', refusal: 'I cannot do that.' }],
+        },
+      ],
+    });
+    expect(run?.format).toBe('openai-responses');
+    expect(types(run)).toEqual([
+      'run.started',
+      'snapshot.captured',
+      'prompt.submitted',
+      'model.invoked',
+      'tool.call',
+      'tool.result',
+      'model.invoked',
+      'output.delivered',
+    ]);
+    expect(run?.events.at(-1)).toMatchObject({
+      action: 'refuse',
+      metadata: { refusal: 'I cannot do that.', outcome: 'refused' },
+    });
+  });
+
+  it('reads calls that the provider runs as a call and its result', () => {
+    const item = {
+      type: 'mcp_call',
+      id: 'mcp_1',
+      name: 'lookup',
+      server_label: 'crm',
+      arguments: '{"id":1}',
+      output: null,
+      error: 'timeout',
+    };
+    const [run] = importValue([item]);
+    expect(ofType([run!], 'tool.call')[0]?.resource).toEqual({ name: 'lookup', type: 'mcp_tool' });
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({
+      toolCallId: 'mcp_1',
+      outcome: 'error',
+      details: 'timeout',
+    });
+  });
+
+  it('reads items one a line, and gives each the same id when more follow', () => {
+    const items = [
+      { type: 'function_call', call_id: 'c1', name: 'a', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'x' },
+      { type: 'function_call', call_id: 'c2', name: 'b', arguments: '{}' },
+      { type: 'teleport', call_id: 'c3' },
+    ];
+    const lines = items.map((item) => JSON.stringify(item));
+    const read = (count: number) =>
+      importText(lines.slice(0, count).join('\n'), { sourceName: 'items.jsonl', format: 'openai-responses' });
+    const [short, long] = [read(2)[0], read(3)[0]];
+    expect(long?.events.slice(0, short?.events.length)).toEqual(short?.events);
+  });
+
+  it('records an item of an unknown type as unknown', () => {
+    const [run] = importValue({ object: 'response', output: [{ type: 'teleport', to: 'mars' }] });
+    expect(types(run)).toEqual(['run.started', 'x.unknown']);
+    expect(meta(run?.events[1])['what']).toBe('an item of type teleport');
+  });
+});

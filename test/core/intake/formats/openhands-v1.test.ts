@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { hasData } from '../../../paths.ts';
+import { expectToFit, importFile, importValue, meta, ofType, types } from '../fits.ts';
+
+describe.skipIf(!hasData)('importing events of OpenHands 1.0 (skipped without the recorded runs)', () => {
+  it('reads each event, and joins observations to the actions that they name', () => {
+    const [run] = importFile('../cases/16-newer-formats/oh-events.jsonl');
+    expect([run?.format, run?.items]).toEqual(['openhands-v1', 10]);
+    expect(ofType([run!], 'tool.call').length).toBe(2);
+    expect(ofType([run!], 'tool.result').length).toBe(3);
+    // one observation answers an action that the file does not contain
+    expect(run?.changes.get('call_unknown')).toBe(1);
+    expect(ofType([run!], 'model.invoked').length).toBe(2);
+    expectToFit([run!]);
+  });
+});
+
+describe('importing events of OpenHands 1.0', () => {
+  const event = (id: string, kind: string, members: object) => ({
+    id,
+    kind,
+    timestamp: '2026-06-16T05:39:18.8',
+    source: 'agent',
+    ...members,
+  });
+
+  it('ends the run where the state says that it finished, and not before', () => {
+    const state = (id: string, value: string) =>
+      event(id, 'ConversationStateUpdateEvent', { key: 'execution_status', value });
+    const [run] = importValue([state('a', 'running'), state('b', 'finished')]);
+    expect(types(run)).toEqual(['run.started', 'agent.step', 'run.ended']);
+  });
+
+  it('records a rejection by the user as one, with an error for the call', () => {
+    const [run] = importValue([
+      event('a', 'ActionEvent', { tool_name: 'terminal', tool_call_id: 'c1', action: { command: 'rm' } }),
+      event('b', 'UserRejectObservation', { tool_call_id: 'c1', rejection_reason: 'no', action_id: 'a' }),
+      event('c', 'WormholeEvent', { text: 'hi' }),
+    ]);
+    expect(types(run)).toEqual([
+      'run.started',
+      'model.invoked',
+      'tool.call',
+      'approval.rejected',
+      'tool.result',
+      'x.unknown',
+    ]);
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'c1', outcome: 'error' });
+  });
+});

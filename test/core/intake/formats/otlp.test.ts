@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { hasData } from '../../../paths.ts';
+import { expectToFit, importFile, importValue, meta, ofType, readData, total, types } from '../fits.ts';
+
+const claude = 'agents/claude-code-2.1.331-allowed';
+const codex = 'agents/codex-0.169-allowed';
+
+describe.skipIf(!hasData)('importing OTLP files (skipped without the recorded runs)', () => {
+  it('finds the 31 tool calls of 8 runs, each caused by the model that asked for it', () => {
+    // a trace may be spread over requests, and only its last span names the run
+    const requests = ['0001', '0002'].map((name) =>
+      JSON.parse(readData(`otlp/vercel-ai-sdk-7-genai.json/${name}.traces.json`)),
+    );
+    const runs = importValue(requests);
+    expect(runs.length).toBe(8);
+    expect(ofType(runs, 'tool.call').length).toBe(31);
+    const asked = new Set(ofType(runs, 'model.invoked').flatMap((event) => meta(event)['toolCallIds'] ?? []));
+    expect(ofType(runs, 'tool.call').every((event) => asked.has(meta(event)['toolCallId']))).toBe(true);
+    expectToFit(runs);
+  });
+
+  it('reads logs of Codex, drops its internal spans, and counts both', () => {
+    const [run] = importFile('otlp/codex-cli-0.169/0004.logs.json');
+    const count = (type: string) => ofType([run!], type).length;
+    expect(
+      ['prompt.submitted', 'model.invoked', 'tool.decision', 'tool.call', 'tool.result'].map(count),
+    ).toEqual([1, 5, 4, 4, 4]);
+    expect(run?.changes.get('bookkeeping')).toBe(28);
+    expect(importFile('otlp/codex-cli-0.169/0001.traces.json')).toEqual([]);
+  });
+
+  it('reads protobuf of Claude Code and Codex: every log of a session, in its run', () => {
+    const logs = ['001', '006', '012'].flatMap((name) => importFile(`${claude}/${name}_v1_logs`));
+    expect(new Set(logs.map(({ runId }) => runId))).toEqual(
+      new Set(['a48c2586-1147-4b76-9f7a-4637e11f95e6']),
+    );
+    expect(total(logs, ({ items }) => items)).toBe(26);
+    expect(ofType(logs, 'tool.decision').map((event) => meta(event)['toolCallId'])).toEqual(['toolu_01FAKE']);
+    const spans = ['007', '011'].flatMap((name) => importFile(`${claude}/${name}_v1_traces`));
+    expect(ofType(spans, 'tool.call').map((event) => meta(event)['toolCallId'])).toEqual(['toolu_01FAKE']);
+    expect(ofType(spans, 'model.invoked').length).toBe(2);
+    const other = ['002', '004', '008'].flatMap((name) => importFile(`${codex}/${name}_v1_logs`));
+    expect(ofType(other, 'tool.call').map((event) => meta(event)['toolCallId'])).toEqual(['call_1']);
+    expectToFit([...logs, ...spans, ...other]);
+  });
+});
+
+const attributes = (values: Record<string, string>) =>
+  Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+const span = (spanId: string, values: Record<string, string>, members: object = {}) => ({
+  traceId: 'a'.repeat(32),
+  spanId,
+  name: spanId,
+  startTimeUnixNano: '1767603600000000000',
+  endTimeUnixNano: '1767603601000000000',
+  attributes: attributes(values),
+  ...members,
+});
+const traces = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+const log = (values: Record<string, string>) => ({
+  resourceLogs: [{ scopeLogs: [{ logRecords: [{ attributes: attributes(values) }] }] }],
+});
+
+describe('importing spans and logs', () => {
+  const tool = {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'pay',
+    'gen_ai.tool.call.id': 'c1',
+  };
+
+  it('takes the run from an ancestor, else from the trace', () => {
+    const [run] = importValue(
+      traces(
+        span('b'.repeat(16), tool, { parentSpanId: 'c'.repeat(16) }),
+        span('c'.repeat(16), { 'session.id': 'my-session' }),
+      ),
+    );
+    expect(run?.runId).toBe('my-session');
+    expect(importValue(traces(span('b'.repeat(16), tool)))[0]?.runId).toBe(`trace:${'a'.repeat(32)}`);
+  });
+
+  it('records a call once that a span and a log report, and says so', () => {
+    const both = [
+      traces(span('b'.repeat(16), { ...tool, 'session.id': 's' })),
+      log({
+        'event.name': 'claude_code.tool_result',
+        'session.id': 's',
+        tool_use_id: 'c1',
+        tool_name: 'pay',
+      }),
+    ];
+    const [run] = importValue(both);
+    expect(types(run)).toEqual(['tool.result', 'tool.call']);
+    expect(run?.changes.get('call_merged')).toBe(1);
+  });
+
+  it('records a span that is sent twice once, and a refused call as blocked', () => {
+    const one = span('b'.repeat(16), tool);
+    expect(importValue(traces(one, one))[0]?.events.length).toBe(1);
+    const [run] = importValue(
+      log({ 'event.name': 'codex.tool_decision', 'conversation.id': 's', decision: 'denied', call_id: 'c' }),
+    );
+    expect(types(run)).toEqual(['tool.call_blocked']);
+  });
+});

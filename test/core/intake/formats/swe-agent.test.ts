@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { ImportedRun } from '../../../../src/core/intake/run.ts';
+import { hasData } from '../../../paths.ts';
+import {
+  expectToFit,
+  importFolder,
+  importValue,
+  meta,
+  ofType,
+  readData,
+  total,
+  type Loose,
+} from '../fits.ts';
+
+type Source = Record<string, Loose>;
+
+const indices = (run: ImportedRun, name: string): number[] => [
+  ...new Set(run.events.flatMap((event) => meta(event)[name] ?? []) as number[]),
+];
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+describe.skipIf(!hasData)('importing SWE-agent (skipped without the recorded runs)', () => {
+  const files = importFolder('swe-agent', /traj/);
+  const runs = [...files.values()].flat();
+  const read = (name: string): Source => {
+    const document = JSON.parse(readData(`swe-agent/${name}`));
+    return Array.isArray(document) ? { messages: document } : document;
+  };
+
+  it('makes 24 runs that the interface takes', () => {
+    expect(runs.length).toBe(24);
+    expect(new Set(runs.map((run) => run.runId)).size).toBe(24);
+    expectToFit(runs);
+  });
+
+  it('accounts for every step and for every message of the history beside it', () => {
+    for (const [name, [run]] of files) {
+      const { trajectory = [], history, messages } = read(name);
+      expect(indices(run!, 'stepIndex')).toEqual(upTo(trajectory.length));
+      const told = (history ?? messages).length;
+      expect(indices(run!, 'historyIndex').toSorted((a, b) => a - b)).toEqual(upTo(told));
+      expect(run!.items).toBe(trajectory.length || told);
+    }
+    expect(ofType(runs, 'model.invoked').length).toBe(244);
+    expect(ofType(runs, 'tool.call').length).toBe(244);
+    expect(ofType(runs, 'tool.result').length).toBe(244);
+  });
+
+  it('keeps responses, commands and observations word for word, and texts of the history where they differ', () => {
+    for (const [name, [run]] of files) {
+      const { trajectory = [], history = [] } = read(name);
+      for (const [index, step] of trajectory.entries()) {
+        const own = run!.events.filter((event) => meta(event)['stepIndex'] === index);
+        expect(own.map((event) => event.eventType)).toEqual(['model.invoked', 'tool.call', 'tool.result']);
+        expect(meta(own[0])['content']).toBe(step.response);
+        expect(meta(own[1])['command']).toBe(step.action);
+        expect(meta(own[2])['content']).toBe(step.observation);
+        const said = history[meta(own[0])['historyIndex']];
+        if (said !== undefined)
+          expect([step.response, meta(own[0])['historyContent']]).toContain(said.content);
+        const shown = history[meta(own[2])['historyIndex']];
+        if (shown !== undefined)
+          expect([step.observation, meta(own[2])['shownToModel']?.[0]]).toContain(shown.content);
+      }
+    }
+  });
+
+  it('keeps the conversation that is repeated at every step by its hash', () => {
+    expect(total(runs, (run) => run.changes.get('kept_by_hash') ?? 0)).toBe(13);
+    const repeated = runs
+      .flatMap((run) => run.events.map((event) => meta(event)['inputMessages']))
+      .filter(Boolean);
+    expect(repeated.length).toBe(13);
+    for (const digest of repeated) {
+      expect(digest).toMatchObject({ truncated: true, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    }
+  });
+
+  it('joins commands to observations and observations to what read them', () => {
+    for (const run of runs) {
+      const asked = run.events.flatMap((event) => meta(event)['toolCallIds'] ?? []);
+      const called = ofType([run], 'tool.call').map((event) => meta(event)['toolCallId']);
+      const answered = ofType([run], 'tool.result').map((event) => meta(event)['toolCallId']);
+      expect(called).toEqual(asked);
+      expect(answered).toEqual(called);
+      expect(new Set(called).size).toBe(called.length);
+      const readBy = run.events.flatMap((event) => meta(event)['toolResultIds'] ?? []);
+      expect(readBy).toEqual(answered.slice(0, -1));
+    }
+  });
+});
+
+describe('importing mini-swe-agent', () => {
+  const messages = [
+    { role: 'system', content: 'one block' },
+    { role: 'user', content: 'fix it' },
+    { role: 'assistant', content: 'Look:\n\n```mswea_bash_command\nls -l\n```' },
+    { role: 'user', content: '<returncode>2</returncode>\n<output>\n</output>' },
+    { role: 'assistant', content: 'no command at all' },
+    { role: 'user', content: 'expected one block' },
+  ];
+
+  it('takes the command from the block, its outcome from the return code, and the rest as said', () => {
+    const [run] = importValue({ messages, info: { exit_status: 'Submitted', submission: 'patch' } });
+    expect(run?.format).toBe('swe-agent');
+    expect(meta(ofType([run!], 'tool.call')[0])['command']).toBe('ls -l');
+    expect(meta(ofType([run!], 'tool.result')[0])['outcome']).toBe('error');
+    expect(ofType([run!], 'prompt.submitted').map((event) => meta(event)['content'])).toEqual([
+      'fix it',
+      'expected one block',
+    ]);
+    expect(meta(run?.events.at(-1))).toMatchObject({ exitStatus: 'Submitted', submission: 'patch' });
+  });
+
+  it('reads messages without its mark when the format is named', () => {
+    const unmarked = JSON.parse(JSON.stringify(messages).replace('mswea_bash_command', 'bash'));
+    expect(importValue(unmarked)[0]?.format).toBe('openai-chat');
+    const [run] = importValue(unmarked, { format: 'swe-agent' });
+    expect(meta(ofType([run!], 'tool.call')[0])['command']).toBe('ls -l');
+  });
+
+  it('writes a step without a command as what the model was told', () => {
+    const [run] = importValue({
+      trajectory: [{ action: '', observation: 'say something', response: 'hm', thought: 'hm' }],
+    });
+    expect(run?.events.map((event) => event.eventType)).toEqual([
+      'run.started',
+      'model.invoked',
+      'agent.step',
+    ]);
+  });
+});

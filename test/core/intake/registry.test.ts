@@ -1,0 +1,96 @@
+import { basename } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { detectFormat } from '../../../src/core/intake/registry.ts';
+import { runIdFrom } from '../../../src/core/intake/run.ts';
+import { hasData } from '../../paths.ts';
+import { importFolder, importText, importValue, readData } from './fits.ts';
+
+describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
+  it.each([
+    ['tau-bench', /json/, 'openai-chat'],
+    ['openhands', /json/, 'openhands'],
+    ['swe-agent', /traj/, 'swe-agent'],
+    ['langfuse-framework-traces', /trace\.json$/, 'langfuse'],
+  ])('takes every file of %s for what it is', (folder, ending, format) => {
+    for (const [name, runs] of importFolder(folder, ending)) {
+      expect([name, new Set(runs.map((run) => run.format))]).toEqual([name, new Set([format])]);
+    }
+  });
+
+  it('has every recorded run in about 250 runs and 6,000 items', () => {
+    const folders = ['tau-bench', 'openhands', 'swe-agent', 'langfuse-framework-traces'];
+    const runs = folders.flatMap((folder) => [...importFolder(folder, /(json|jsonl|traj)$/).values()].flat());
+    expect(runs.length).toBe(200 + 19 + 9 + 24 + 20);
+    expect(runs.reduce((sum, run) => sum + run.items, 0)).toBe(5308 + 463 + 310 + 267 + 138);
+  });
+});
+
+describe.skipIf(!hasData)('a recording that grows (skipped without the recorded runs)', () => {
+  it.each([
+    'agents/transcript-a48c2586-1147-4b76-9f7a-4637e11f95e6.jsonl',
+    'agents/transcript-rollout-2026-11-25T04-12-39-01a210e7-d996-7a00-b02a-f68b288485e0.jsonl',
+    'agents/mcp_cc1.log',
+    'mcp/mcp-2026-07-28-stdio.jsonl',
+    'mcp/stdio-server-memory.jsonl',
+    '../cases/16-newer-formats/oh-events.jsonl',
+  ])('of %s keeps every event and its id, wherever it was cut', (name) => {
+    const lines = readData(name).trimEnd().split('\n');
+    const read = (count: number) =>
+      importText(lines.slice(0, count).join('\n'), { sourceName: basename(name) })[0]?.events ?? [];
+    const whole = new Map(read(lines.length).map((event) => [event.clientEventId, event]));
+    for (let count = 3; count < lines.length; count++) {
+      for (const event of read(count)) expect(whole.get(event.clientEventId)).toEqual(event);
+    }
+  });
+
+  it('of chat messages does so too', () => {
+    const [result] = JSON.parse(readData('tau-bench/gpt-4o-airline.json'));
+    const read = (count: number) =>
+      importValue(result.traj.slice(0, count), { sourceName: 'chat.json' })[0]?.events ?? [];
+    const whole = read(result.traj.length);
+    for (let count = 2; count < result.traj.length; count++) {
+      const events = read(count);
+      expect(whole.slice(0, events.length)).toEqual(events);
+    }
+  });
+});
+
+describe('choosing an importer', () => {
+  it.each([[null], [7], ['text'], [[]], [{}], [[{}]], [{ runId: 'r', eventType: 'x' }]])(
+    'takes no %j for a run',
+    (value) => {
+      expect(detectFormat(value)).toBeUndefined();
+    },
+  );
+
+  it('takes events of our own for what they are, and says that they need no import', () => {
+    const event = { runId: 'r', eventType: 'x', actor: 'a', action: 'b', timestamp: '2026-01-05T09:00:00Z' };
+    for (const text of [
+      JSON.stringify(event),
+      JSON.stringify([event, event]),
+      `${JSON.stringify(event)}\n`.repeat(2),
+    ]) {
+      expect(() => importText(text, { sourceName: 'run.ndjson' })).toThrow(
+        /^run\.ndjson:1: expected one of .*, got events: push them without --from$/,
+      );
+    }
+  });
+
+  it('says what a named format expects and what came', () => {
+    const messages = [{ role: 'user', content: 'x' }];
+    expect(() => importValue(messages, { format: 'langfuse' })).toThrow(
+      'source.json:1: expected langfuse ({trace, observations}), got openai-chat (messages with role and content)',
+    );
+  });
+});
+
+describe('run ids', () => {
+  it('fit the pattern, and stay apart when they are shortened', () => {
+    expect(runIdFrom('tau-airline-0-0')).toBe('tau-airline-0-0');
+    expect(runIdFrom('  a/b c\n')).toMatch(/^a-b-c-[0-9a-f]{8}$/);
+    expect(runIdFrom('!!!')).toMatch(/^run-[0-9a-f]{8}$/);
+    const long = [`${'x'.repeat(200)}1`, `${'x'.repeat(200)}2`].map(runIdFrom);
+    expect(new Set(long).size).toBe(2);
+    for (const id of long) expect(id.length).toBeLessThanOrEqual(92);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { documents, parseLoose } from '../../../src/core/intake/source.ts';
+
+const values = (text: string): unknown[] =>
+  [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
+
+describe('JSON as programs write it', () => {
+  it('keeps NaN, infinities and digits that a double would lose, as text', () => {
+    expect(
+      parseLoose('{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN in text","d":12345678901234567890,"e":1e400}'),
+    ).toEqual({
+      a: 'NaN',
+      b: ['-Infinity', 'Infinity'],
+      c: 'NaN in text',
+      d: '12345678901234567890',
+      e: '1e400',
+    });
+    expect(parseLoose('{"a":1234567890123456.5,"b":0.1234567890123456789}')).toEqual({
+      a: 1234567890123456.5,
+      b: 0.12345678901234568,
+    });
+  });
+
+  it('refuses what is not JSON either', () => {
+    for (const text of ['{"a":}', '{a:1}', '', 'NaNs', '[1,]'])
+      expect(() => parseLoose(text)).toThrow(SyntaxError);
+  });
+});
+
+describe('documents of a file', () => {
+  it('are one value, however it is laid out, or one per line', () => {
+    expect(values('\ufeff{\n "a": 1\n}\n')).toEqual([{ a: 1 }]);
+    expect(values('[1,\n2]')).toEqual([[1, 2]]);
+    expect([...documents('{"a":1}\r\n\n{"a":2}', 'f')]).toEqual([
+      { value: { a: 1 }, line: 1 },
+      { value: { a: 2 }, line: 3 },
+    ]);
+  });
+
+  it('name file and line of what cannot be read', () => {
+    expect(values('{"a":1}\n{"a":')).toEqual([
+      { a: 1 },
+      { line: 2, reason: expect.stringMatching(/^invalid_json: expect/) },
+    ]);
+    expect(() => values('{"a":')).toThrow(/^f\.json:1: expected/);
+    expect(() => values('{\n"a":1,\n"b":x\n}')).toThrow(/^f\.json:3: expected/);
+    expect(() => values('')).toThrow(/^f\.json:1: expected/);
+  });
+});
