@@ -380,6 +380,13 @@ CREATE TABLE client_event (
   PRIMARY KEY (project, client_event_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE intake_fact (
+  project integer NOT NULL,
+  name ${id} NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (project, name)
+) WITHOUT ROWID;
+
 CREATE TABLE subject (
   project integer NOT NULL,
   subject ${id} NOT NULL,

@@ -10,6 +10,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./governance/jobs.ts');
   await import('./governance/policies.ts');
   await import('./log/checkpoints.ts');
+  await import('./log/intake.ts');
   await import('./tenancy/quota.ts');
   await import('./tenancy/tenants.ts');
   await import('./tenancy/projects.ts');

@@ -137,6 +137,7 @@ export const tables: Readonly<Record<string, TableRules>> = {
   type_total: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   client_event: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept' },
   subject: { ...appendOnly(), may: 'SELECT, INSERT, DELETE', deletes: 'refuse_kept' },
+  intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
   idempotency: {
     sees: `${own} OR ${onDuty('sweep')}`,
     writes: own,
