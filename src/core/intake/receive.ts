@@ -15,7 +15,7 @@ import { capture } from './otlp/capture.ts';
 import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
-import { observed, sourceId, sourceNameOf, type Observed } from './otlp/sources.ts';
+import { observed, sourceIdOf, sourceNameOf, type Observed } from './otlp/sources.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
 
 /** The records of one request. */
@@ -42,9 +42,8 @@ export function readBatch(signal: Signal, request: Source, atMs: number): Batch 
   const sources = new Map<string, Observed>();
   const rejected: Rejected = { count: 0, reason: null };
   const seen = (resource: Source): Observed => {
-    const name = sourceNameOf(resource);
-    const id = sourceId(name);
-    const known = sources.get(id) ?? observed(name);
+    const id = sourceIdOf(resource);
+    const known = sources.get(id) ?? observed(sourceNameOf(resource));
     sources.set(id, known);
     return known;
   };
@@ -67,7 +66,7 @@ export function readBatch(signal: Signal, request: Source, atMs: number): Batch 
     const session = textAttribute(attributes, 'run');
     const number = attributes['event.sequence'];
     if (session === undefined || number === undefined) continue;
-    const source = sourceId(sourceNameOf(resource));
+    const source = sourceIdOf(resource);
     const id = digest([source, session]);
     const known = sequences.get(id) ?? { source, numbers: [] };
     known.numbers.push(Number(number));
@@ -149,19 +148,22 @@ export function receive(batch: Batch, options: ReceiveOptions): Received {
     for (const timed of events) found.described.push({ timed, ...at });
     return events.length > 0;
   };
+  const remember = (trace: string): void => {
+    if (!traces.has(trace)) traces.set(trace, runIdFrom(tree.runOfTrace(trace)));
+  };
   spans.forEach((span, record) => {
-    const source = sourceId(sourceNameOf(span.resource));
+    const source = sourceIdOf(span.resource);
     const isKept = write(tree.runOf(span), { record, source }, (run) =>
       describeSpan(span, { run, tree, awaits: true }),
     );
-    if (isKept) traces.set(span.traceId, runIdFrom(tree.runOfTrace(span.traceId)));
+    if (isKept) remember(span.traceId);
   });
   logs.forEach((log, record) => {
-    const source = sourceId(sourceNameOf(log.resource));
+    const source = sourceIdOf(log.resource);
     const isKept = write(runOfLog(log, tree), { record: spans.length + record, source }, (run) =>
       describeLog(log, run, logKey(log)),
     );
-    if (isKept && isTraceId(log.traceId)) traces.set(log.traceId, runIdFrom(tree.runOfTrace(log.traceId)));
+    if (isKept && isTraceId(log.traceId)) remember(log.traceId);
   });
   for (const [trace, run] of fresh)
     if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));

@@ -48,8 +48,9 @@ export interface Recorded {
 /** Prefixes of the names of facts. */
 const factNames = { source: sourcePrefix, sequence: 'q:', trace: 't:', call: 'c:' } as const;
 
-/** The run by which requests of a project wait for each other; no client can name it. */
-const turnRun = 'gov.otlp';
+/** The runs by which requests of a project wait for each other; no client can name them. */
+const readTurn = 'gov.otlp.read';
+const recordTurn = 'gov.otlp.record';
 const attempts = 5;
 const waiting = new WeakMap<Services['runs'], Map<string, number>>();
 
@@ -72,20 +73,34 @@ export async function recordReceived(
   }
   counts.set(projectId, before + 1);
   try {
-    return await services.runs.inTurn({ projectId, runId: turnRun }, async () => {
-      const batch = readBatch(signal, await read(), services.now());
-      const records = batch.spans.length + batch.logs.length;
-      if (records > limits.otlpRecords) {
-        const detail = `expected at most ${limits.otlpRecords} records, got ${records}; send less, or split it`;
-        throw new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit: limits.otlpRecords } });
-      }
-      return await recordBatch(services, caller, batch);
+    // one request is read while the one before it is stored; no more than these two are in memory as values
+    const { recorded } = await services.runs.inTurn({ projectId, runId: readTurn }, async () => {
+      const batch = checkedBatch(signal, await read(), services.now());
+      let enter = (): void => {};
+      const entered = new Promise<void>((resolve) => (enter = resolve));
+      const recording = services.runs.inTurn({ projectId, runId: recordTurn }, () => {
+        enter();
+        return recordBatch(services, caller, batch);
+      });
+      // awaited below, after this turn has ended
+      recording.catch(() => {});
+      await entered;
+      return { recorded: recording };
     });
+    return await recorded;
   } finally {
     const left = (counts.get(projectId) ?? 1) - 1;
     if (left === 0) counts.delete(projectId);
     else counts.set(projectId, left);
   }
+}
+
+function checkedBatch(signal: Signal, request: Record<string, unknown>, atMs: number): Batch {
+  const batch = readBatch(signal, request, atMs);
+  const records = batch.spans.length + batch.logs.length;
+  if (records <= limits.otlpRecords) return batch;
+  const detail = `expected at most ${limits.otlpRecords} records, got ${records}; send less, or split it`;
+  throw new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit: limits.otlpRecords } });
 }
 
 /** Tries again where another process has changed a fact in the meantime. */

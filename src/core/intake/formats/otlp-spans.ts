@@ -177,12 +177,10 @@ function idsIn(messages: unknown, types: readonly string[]): string[] {
 
 /** OpenInference writes messages as one attribute for each member. */
 function flatIds(attributes: Source, side: 'input' | 'output'): string[] {
-  const name =
-    side === 'output'
-      ? /^llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id$/
-      : /^llm\.input_messages\.\d+\.message\.tool_call_id$/;
+  const prefix = `llm.${side}_messages.`;
+  const ending = side === 'output' ? /\.tool_calls\.\d+\.tool_call\.id$/ : /\.message\.tool_call_id$/;
   return Object.keys(attributes)
-    .filter((each) => name.test(each))
+    .filter((each) => each.startsWith(prefix) && ending.test(each))
     .flatMap((each) => textOf(attributes[each]) ?? []);
 }
 

@@ -48,18 +48,34 @@ const labelChars = 256;
 export function capture(metadata: Source, policy: ContentCapture): Source {
   if (policy === 'full') return metadata;
   const kept = (value: unknown) => (policy === 'none' ? undefined : digestOf(value));
-  const members = Object.entries(metadata).map(([name, value]) => {
-    if (value === undefined || value === null) return [name, undefined];
-    if (contentMembers.has(name)) return [name, kept(value)];
-    if (name !== 'otel' || !isSource(value)) return [name, value];
-    const attributes = Object.entries(value).map(([key, of]) => [key, isContent(key, of) ? kept(of) : of]);
-    return [name, Object.fromEntries(attributes)];
-  });
-  return Object.fromEntries(members) as Source;
+  const captured: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(metadata)) {
+    if (value === undefined || value === null) continue;
+    if (contentMembers.has(name)) captured[name] = kept(value);
+    else if (name !== 'otel' || !isSource(value)) captured[name] = value;
+    else {
+      const attributes = Object.entries(value).map(([key, of]) => [key, isContent(key, of) ? kept(of) : of]);
+      captured[name] = Object.fromEntries(attributes); // also a name such as `__proto__`
+    }
+  }
+  return captured;
+}
+
+/** Programs use few names, again and again: looking one up costs a tenth of matching it. */
+const known = new Map<string, boolean>();
+const knownMost = 10_000;
+
+function isContentName(name: string): boolean {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  if (known.size >= knownMost) known.clear();
+  const isContentful = contentAttributes.test(name);
+  known.set(name, isContentful);
+  return isContentful;
 }
 
 function isContent(name: string, value: unknown): boolean {
-  if (contentAttributes.test(name)) return typeof value !== 'number' && typeof value !== 'boolean';
+  if (isContentName(name)) return typeof value !== 'number' && typeof value !== 'boolean';
   if (typeof value === 'string') return value.length > labelChars;
   return typeof value === 'object' && JSON.stringify(value).length > labelChars;
 }

@@ -2,7 +2,6 @@
  * Spans and log records of OTLP requests, flattened: attributes as plain values, with their resource and scope. Ids may come
  * in any case; what is missing is empty. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
-import { parseTimestamp } from '../../time.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 import { Unreadable, type Signal } from './protobuf.ts';
@@ -169,23 +168,30 @@ function readable(
 /** An id of zeros is none. Hex in any case; also base64, which JSON writers of protobuf use for bytes. */
 const idOf = (value: unknown): string | undefined => {
   const text = textOf(value);
-  const isBase64 = text !== undefined && /^(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{11}=)$/.test(text);
+  const isBase64 = text?.endsWith('=') === true && /^(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{11}=)$/.test(text);
   const id = isBase64 ? Buffer.from(text, 'base64').toString('hex') : text?.toLowerCase();
   return id === undefined || /^0*$/.test(id) ? undefined : id;
 };
 
 function attributesOf(attributes: unknown): Source {
-  return Object.fromEntries(
-    list(attributes)
-      .filter((each) => typeof each['key'] === 'string')
-      .map((each) => [String(each['key']), valueOf(each['value'])]),
-  );
+  const members: [string, unknown][] = [];
+  for (const each of list(attributes)) {
+    const { key, value } = each;
+    if (typeof key === 'string') members.push([key, valueOf(value)]);
+  }
+  return Object.fromEntries(members); // also a name such as `__proto__`
+}
+
+function firstName(value: Source): string | undefined {
+  for (const name in value) return name;
+  return undefined;
 }
 
 /** Returns the plain value of an AnyValue; an empty one is undefined. */
 function valueOf(value: unknown): unknown {
   if (!isSource(value)) return value ?? undefined;
-  const [[kind, inner] = []] = Object.entries(value);
+  const kind = firstName(value);
+  const inner = kind === undefined ? undefined : value[kind];
   switch (kind) {
     case 'arrayValue':
       return isSource(inner) && Array.isArray(inner['values']) ? inner['values'].map(valueOf) : [];
@@ -198,12 +204,20 @@ function valueOf(value: unknown): unknown {
   }
 }
 
+const lastMs = Date.UTC(9999, 11, 31);
+/** Times of one request share their seconds. */
+let second = { unixSeconds: 0, text: '1970-01-01T00:00:00' };
+
 /** Returns the time of a count of nanoseconds since 1970, which OTLP writes as text; null for zero. */
 function nanosTime(value: unknown): SourceTime | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
-  if (!/^\d{16,20}$/.test(String(value))) return null;
-  const nanos = BigInt(value);
-  const unixMs = Number(nanos / 1_000_000n);
-  const timestamp = `${new Date(unixMs - (unixMs % 1000)).toISOString().slice(0, 19)}.${String(nanos % 1_000_000_000n).padStart(9, '0')}Z`;
-  return parseTimestamp(timestamp) === null ? null : { timestamp, source: 'source', unixMs };
+  const digits = typeof value === 'string' ? value : Number.isInteger(value) ? BigInt(value).toString() : '';
+  if (!/^\d{16,20}$/.test(digits)) return null;
+  const unixMs = Number(digits.slice(0, -6));
+  if (unixMs > lastMs) return null;
+  const unixSeconds = Number(digits.slice(0, -9));
+  if (unixSeconds !== second.unixSeconds) {
+    second = { unixSeconds, text: new Date(unixSeconds * 1000).toISOString().slice(0, 19) };
+  }
+  return { timestamp: `${second.text}.${digits.slice(-9)}Z`, source: 'source', unixMs };
 }

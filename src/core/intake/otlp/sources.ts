@@ -64,6 +64,15 @@ export const observed = (name: SourceName): Observed => ({
   newestMs: null,
 });
 
+/** Records of one group share their resource, so each is named and hashed once. */
+const ids = new WeakMap<Source, string>();
+
+export function sourceIdOf(resource: Source): string {
+  const known = ids.get(resource) ?? sourceId(sourceNameOf(resource));
+  ids.set(resource, known);
+  return known;
+}
+
 export const sourceId = ({ service, instance }: SourceName): string =>
   hash('sha256', JSON.stringify([service, instance]), 'hex').slice(0, 32);
 
