@@ -182,15 +182,10 @@ function attributesOf(attributes: unknown): Source {
   return Object.fromEntries(members); // also a name such as `__proto__`
 }
 
-function firstName(value: Source): string | undefined {
-  for (const name in value) return name;
-  return undefined;
-}
-
 /** Returns the plain value of an AnyValue; an empty one is undefined. */
 function valueOf(value: unknown): unknown {
   if (!isSource(value)) return value ?? undefined;
-  const kind = firstName(value);
+  const [kind] = Object.keys(value);
   const inner = kind === undefined ? undefined : value[kind];
   switch (kind) {
     case 'arrayValue':
