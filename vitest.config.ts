@@ -51,6 +51,7 @@ export default defineConfig({
     // What is published is bundled JavaScript and has no part in it.
     execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
     globalSetup: [
+      'test/support/temporary.ts',
       'test/support/required.ts',
       'test/support/built.ts',
       'test/store/postgres/support/shared.ts',

@@ -114,7 +114,7 @@ const batches = (events: readonly EventInput[], size: number): EventInput[][] =>
 /** A store that grows over the rounds, so that its files are as warm as those of a running plane. */
 class Ours {
   readonly folder = scratch();
-  private readonly opened = newStore(this.folder);
+  readonly #opened = newStore(this.folder);
 
   /** Events a second. Several callers take turns. */
   async append(options: {
@@ -124,7 +124,7 @@ class Ours {
     drafted?: boolean;
   }): Promise<number> {
     const { batch, callers = 1, drafted = false } = options;
-    const store = await this.opened;
+    const store = await this.#opened;
     const events = eventsOf(round++).slice(0, options.count);
     const works = batches(events, Math.ceil(events.length / callers)).map((own) =>
       batches(own, batch).map((part) => (drafted ? request(part) : part)),
@@ -140,7 +140,7 @@ class Ours {
   }
 
   async close(): Promise<void> {
-    await (await this.opened).close();
+    await (await this.#opened).close();
     discard(this.folder);
   }
 }

@@ -27,23 +27,23 @@ const leaves = Number(process.argv[2] ?? 10_000_000);
 const batch = 8;
 
 class SparseTree {
-  private readonly shown: readonly number[];
-  private readonly leafOf: (index: number) => Buffer;
-  private readonly alike = new Map<number, Buffer>([[1, leafHash('alike')]]);
-  private readonly roots = new Map<string, Buffer>();
+  readonly #shown: readonly number[];
+  readonly #leafOf: (index: number) => Buffer;
+  readonly #alike = new Map<number, Buffer>([[1, leafHash('alike')]]);
+  readonly #roots = new Map<string, Buffer>();
 
   constructor(shown: Iterable<number>, leafOf: (index: number) => Buffer) {
-    this.shown = [...new Set(shown)].toSorted((a, b) => a - b);
-    this.leafOf = leafOf;
+    this.#shown = [...new Set(shown)].toSorted((a, b) => a - b);
+    this.#leafOf = leafOf;
   }
 
-  root = (size: number): Buffer => this.range(0, size);
+  root = (size: number): Buffer => this.#range(0, size);
 
   path(index: number, size: number): string[] {
     const hashes: Buffer[] = [];
     for (let [start, end] = [0, size]; end - start > 1;) {
       const middle = start + split(end - start);
-      hashes.push(index < middle ? this.range(middle, end) : this.range(start, middle));
+      hashes.push(index < middle ? this.#range(middle, end) : this.#range(start, middle));
       if (index < middle) end = middle;
       else start = middle;
     }
@@ -55,28 +55,28 @@ class SparseTree {
     let [start, end] = [0, size];
     while (end !== first) {
       const middle = start + split(end - start);
-      hashes.push(first <= middle ? this.range(middle, end) : this.range(start, middle));
+      hashes.push(first <= middle ? this.#range(middle, end) : this.#range(start, middle));
       if (first <= middle) end = middle;
       else start = middle;
     }
-    return texts([...(start === 0 ? [] : [this.range(start, end)]), ...hashes.toReversed()]);
+    return texts([...(start === 0 ? [] : [this.#range(start, end)]), ...hashes.toReversed()]);
   }
 
-  private range(start: number, end: number): Buffer {
-    if (!this.shown.some((index) => index >= start && index < end)) return this.rootOfAlike(end - start);
-    if (end - start === 1) return this.leafOf(start);
+  #range(start: number, end: number): Buffer {
+    if (!this.#shown.some((index) => index >= start && index < end)) return this.#rootOfAlike(end - start);
+    if (end - start === 1) return this.#leafOf(start);
     const key = `${start} ${end}`;
     const middle = start + split(end - start);
-    const known = this.roots.get(key) ?? nodeHash(this.range(start, middle), this.range(middle, end));
-    this.roots.set(key, known);
+    const known = this.#roots.get(key) ?? nodeHash(this.#range(start, middle), this.#range(middle, end));
+    this.#roots.set(key, known);
     return known;
   }
 
-  private rootOfAlike(count: number): Buffer {
+  #rootOfAlike(count: number): Buffer {
     const known =
-      this.alike.get(count) ??
-      nodeHash(this.rootOfAlike(split(count)), this.rootOfAlike(count - split(count)));
-    this.alike.set(count, known);
+      this.#alike.get(count) ??
+      nodeHash(this.#rootOfAlike(split(count)), this.#rootOfAlike(count - split(count)));
+    this.#alike.set(count, known);
     return known;
   }
 }

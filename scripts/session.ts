@@ -13,8 +13,7 @@ const columns = 100;
 
 const commands = [
   'gov events push first-run.ndjson',
-  'gov proofs create --run invoice-1004 -o id',
-  'gov proofs get PROOF --bundle --out proof.json',
+  'gov proofs create --run invoice-1004 --out proof.json',
   'gov proofs verify proof.json',
   "sed 's/tool.call/tool.cell/' proof.json > changed.json",
   'gov proofs verify changed.json',
@@ -42,11 +41,9 @@ async function record(): Promise<string[]> {
   const plane = spawn('gov', ['plane', 'serve', ...data, '--metrics-listen', 'off'], options);
   try {
     await once(plane.stderr, 'data');
-    let proof = '';
-    return commands.flatMap((each) => {
-      const command = each.replace('PROOF', proof);
-      const output = onTerminal(command).replaceAll('\r', '').trimEnd();
-      proof = /prf_\w+/.exec(output)?.[0] ?? proof;
+    return commands.flatMap((command) => {
+      // a carriage return begins a line again, as progress does
+      const output = onTerminal(command).replaceAll('\r\n', '\n').replace(/^.*\r/gm, '').trimEnd();
       return [`\u001B[1m$ ${command}\u001B[0m`, ...output.split('\n').filter((line) => line !== ''), ''];
     });
   } finally {

@@ -128,13 +128,14 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     merkle: [],
     note: ['json', 'merkle'],
     event: ['json', 'merkle'],
+    completeness: ['json', 'merkle', 'event'],
     graph: ['json', 'merkle', 'event'],
     decided: ['json', 'merkle', 'event', 'policy'],
     policy: ['json', 'merkle', 'decided'],
     risk: ['json', 'graph'],
     replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
-    proof: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'risk'],
-    export: ['json', 'merkle', 'note', 'event', 'graph', 'decided', 'replay', 'proof'],
+    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk'],
+    export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     intake: ['json'],
   },
@@ -235,6 +236,13 @@ describe('the source tree', () => {
 
   it('has no ring of imports', () => {
     expect(rings(imports)).toEqual([]);
+  });
+
+  it('keeps members private at run time too, with #', () => {
+    const found = [...sources].flatMap(([path, source]) =>
+      [...source.matchAll(/^ +private (?!constructor\b).*/gm)].map(([line]) => `${path}: ${line.trim()}`),
+    );
+    expect(found).toEqual([]);
   });
 
   it('has at most 25 files in a folder', () => {

@@ -15,16 +15,16 @@ type Row = Record<string, Value>;
  * inserts the rows again under new keys. One durable transaction has `size` events.
  */
 export class BarePostgres {
-  private readonly client: Client;
-  private readonly rows = new Map<Table, Row[]>();
-  private round = 0;
+  readonly #client: Client;
+  readonly #rows = new Map<Table, Row[]>();
+  #round = 0;
 
   constructor(superuser: string) {
-    this.client = new Client({ connectionString: superuser });
+    this.#client = new Client({ connectionString: superuser });
   }
 
   async open(): Promise<void> {
-    const { client } = this;
+    const client = this.#client;
     await client.connect();
     await client.query('DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; SET search_path = gov');
     for (const table of [...tables, ...others]) {
@@ -32,33 +32,33 @@ export class BarePostgres {
       const { rows } = await client.query<Row>(`SELECT * FROM ${table}`);
       const key = ['idx', 'position'].find((name) => name in (rows[0] ?? {}));
       if (key !== undefined) rows.sort((a, b) => Number(a[key]) - Number(b[key]));
-      this.rows.set(table, rows);
+      this.#rows.set(table, rows);
     }
     await client.query('SET search_path = bare');
   }
 
   get events(): number {
-    return this.rows.get('run_event')?.length ?? 0;
+    return this.#rows.get('run_event')?.length ?? 0;
   }
 
   /** Events a second. */
   async insert(size: number): Promise<number> {
-    return this.measure(size, async (table, rows) => {
+    return this.#measure(size, async (table, rows) => {
       const columns = Object.keys(rows[0] ?? {});
       const places = rows.map(
         (_, at) => `(${columns.map((__, column) => `$${at * columns.length + column + 1}`)})`,
       );
       const text = `INSERT INTO ${table} (${columns.join()}) VALUES ${places.join()}`;
-      await this.client.query({ name: `${table}${rows.length}`, text, values: rows.flatMap(Object.values) });
+      await this.#client.query({ name: `${table}${rows.length}`, text, values: rows.flatMap(Object.values) });
     });
   }
 
   async copy(size: number): Promise<number> {
-    return this.measure(size, async (table, rows) => {
+    return this.#measure(size, async (table, rows) => {
       const lines = rows.map((row) => `${Object.values(row).map(copyText).join('\t')}\n`);
       const columns = Object.keys(rows[0] ?? {}).join();
       await new Promise<void>((resolve, reject) => {
-        this.client.query(
+        this.#client.query(
           new CopyIn(`COPY ${table} (${columns}) FROM STDIN`, lines.join(''), { resolve, reject }),
         );
       });
@@ -66,17 +66,17 @@ export class BarePostgres {
   }
 
   async close(): Promise<void> {
-    await this.client.end();
+    await this.#client.end();
   }
 
-  private async measure(size: number, write: (table: Table, rows: Row[]) => Promise<void>): Promise<number> {
-    this.round += 1;
+  async #measure(size: number, write: (table: Table, rows: Row[]) => Promise<void>): Promise<number> {
+    this.#round += 1;
     const renewed = new Map(
-      [...this.rows].map(([table, rows]) => [table, rows.map((row) => this.renewed(row))]),
+      [...this.#rows].map(([table, rows]) => [table, rows.map((row) => this.#renewed(row))]),
     );
     const start = performance.now();
     for (let from = 0; from < this.events; from += size) {
-      await this.client.query('BEGIN');
+      await this.#client.query('BEGIN');
       for (const table of tables) {
         const rows = renewed.get(table)?.slice(from, from + size) ?? [];
         if (rows.length > 0) await write(table, rows);
@@ -84,13 +84,13 @@ export class BarePostgres {
       if (from + size >= this.events) {
         for (const table of others) await write(table, renewed.get(table) ?? []);
       }
-      await this.client.query('COMMIT');
+      await this.#client.query('COMMIT');
     }
     return (this.events / (performance.now() - start)) * 1000;
   }
 
-  private renewed(row: Row): Row {
-    const { round } = this;
+  #renewed(row: Row): Row {
+    const round = this.#round;
     const shift = round * 100_000;
     const value = (name: string, old: Value): Value => {
       if (name === 'position') return String(BigInt(old as string) + BigInt(shift));
@@ -111,26 +111,31 @@ const copyText = (value: Value): string => {
     .replaceAll('\r', '\\r');
 };
 
+interface Done {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 /** COPY through `pg`. */
 class CopyIn {
-  private readonly text: string;
-  private readonly data: string;
-  private readonly done: { resolve: () => void; reject: (error: unknown) => void };
+  readonly #text: string;
+  readonly #data: string;
+  readonly #done: Done;
 
-  constructor(text: string, data: string, done: CopyIn['done']) {
-    this.text = text;
-    this.data = data;
-    this.done = done;
+  constructor(text: string, data: string, done: Done) {
+    this.#text = text;
+    this.#data = data;
+    this.#done = done;
   }
 
   submit(connection: Connection): void {
-    connection.query(this.text);
+    connection.query(this.#text);
   }
 
   handleCopyInResponse(
     connection: Connection & { sendCopyFromChunk?(chunk: Buffer): void; endCopyFrom?(): void },
   ): void {
-    connection.sendCopyFromChunk?.(Buffer.from(this.data));
+    connection.sendCopyFromChunk?.(Buffer.from(this.#data));
     connection.endCopyFrom?.();
   }
 
@@ -139,10 +144,10 @@ class CopyIn {
   handleDataRow(): void {}
 
   handleError(error: unknown): void {
-    this.done.reject(error);
+    this.#done.reject(error);
   }
 
   handleReadyForQuery(): void {
-    this.done.resolve();
+    this.#done.resolve();
   }
 }

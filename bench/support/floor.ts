@@ -20,64 +20,64 @@ type Row = Record<string, string | number | Buffer | null>;
  * the driver's own checkpoints. Each call inserts the rows again under new keys.
  */
 export class Bare {
-  private readonly db: Database.Database;
-  private readonly rows: Record<Table, Row[]>;
-  private readonly folder = scratch();
-  private round = 0;
+  readonly #db: Database.Database;
+  readonly #rows: Record<Table, Row[]>;
+  readonly #folder = scratch();
+  #round = 0;
 
   constructor(filled: string) {
     const source = new Database(filled, { readonly: true });
     const all = (table: Table) => [table, source.prepare<[], Row>(`SELECT * FROM ${table}`).all()];
-    this.rows = Object.fromEntries([...tables, ...others].map(all)) as Record<Table, Row[]>;
-    for (const table of tables) this.rows[table].sort((a, b) => Number(a['idx']) - Number(b['idx']));
+    this.#rows = Object.fromEntries([...tables, ...others].map(all)) as Record<Table, Row[]>;
+    for (const table of tables) this.#rows[table].sort((a, b) => Number(a['idx']) - Number(b['idx']));
     source.close();
-    this.db = new Database(join(this.folder, 'bare.db'));
-    this.db.pragma(`page_size = ${pageBytes}`);
-    this.db.pragma('journal_mode = WAL');
-    this.db.pragma('synchronous = FULL');
-    for (const { sql } of mainMigrations) this.db.exec(sql);
+    this.#db = new Database(join(this.#folder, 'bare.db'));
+    this.#db.pragma(`page_size = ${pageBytes}`);
+    this.#db.pragma('journal_mode = WAL');
+    this.#db.pragma('synchronous = FULL');
+    for (const { sql } of mainMigrations) this.#db.exec(sql);
   }
 
   /** Durable rows a second. `count`: rows of each event table, all where absent. */
-  insert(size: number, count = this.rows.leaf.length): number {
-    const prepared = tables.map((table) => this.prepared(table));
-    const rest = others.map((table) => this.prepared(table));
-    this.round += 1;
+  insert(size: number, count = this.#rows.leaf.length): number {
+    const prepared = tables.map((table) => this.#prepared(table));
+    const rest = others.map((table) => this.#prepared(table));
+    this.#round += 1;
     const start = performance.now();
     for (let from = 0; from < count; from += size) {
-      this.db.exec('BEGIN IMMEDIATE');
+      this.#db.exec('BEGIN IMMEDIATE');
       for (const { insert, values } of prepared) {
         for (const row of values.splice(0, size)) insert.run(...row);
       }
       if (from + size >= count)
         for (const { insert, values } of rest) for (const row of values) insert.run(...row);
-      this.db.exec('COMMIT');
+      this.#db.exec('COMMIT');
     }
     return (count / (performance.now() - start)) * 1000;
   }
 
   close(): void {
-    this.db.close();
-    discard(this.folder);
+    this.#db.close();
+    discard(this.#folder);
   }
 
-  private prepared(table: Table) {
-    const names = Object.keys(this.rows[table][0] ?? {});
+  #prepared(table: Table) {
+    const names = Object.keys(this.#rows[table][0] ?? {});
     const generated = names.includes('position') ? ['project', 'idx'] : [];
     const columns = names.filter((name) => !generated.includes(name));
-    const insert = this.db.prepare(
+    const insert = this.#db.prepare(
       `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
     );
-    const values = this.rows[table].map((row) =>
-      columns.map((column) => this.renewed(column, row[column] ?? null)),
+    const values = this.#rows[table].map((row) =>
+      columns.map((column) => this.#renewed(column, row[column] ?? null)),
     );
     return { insert, values };
   }
 
-  private renewed(column: string, value: Row[string]): Row[string] {
-    const { round } = this;
+  #renewed(column: string, value: Row[string]): Row[string] {
+    const round = this.#round;
     if (['idx', 'position', 'first_index'].includes(column)) {
-      return Number(value) + round * this.rows.leaf.length;
+      return Number(value) + round * this.#rows.leaf.length;
     }
     if (column === 'run_no' || column === 'n') return Number(value) + round * 1000;
     return column === 'run_id' || column === 'client_event_id' ? `${String(value)}-${round}` : value;

@@ -2,7 +2,10 @@
 import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Invocation } from './program/command.ts';
+import { kebab } from './program/flags.ts';
+import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
+import { specsOf } from './commands/specs.ts';
 import { exit } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
@@ -41,6 +44,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   let out = new Out(streams, plainSettings(io), io.now);
   let asJson = wantsJsonErrors(argv, io.env);
   let release = (): void => {};
+  let listing: string | undefined;
   try {
     const parsed = parse(argv, io.now());
     if (parsed.kind === 'text') {
@@ -49,6 +53,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     } else {
       out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
       asJson = out.isJson;
+      listing = listingOf(parsed.spec);
       if (parsed.spec.ownsSignals !== true) release = onSignals(stop);
       out.verdict = await execute(parsed, { out, io, signal: stop.signal });
     }
@@ -57,10 +62,20 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (thrown) {
     if (stop.signal.reason instanceof Interrupted) return stop.signal.reason.exit;
     if (thrown instanceof OutputClosed) return out.verdict;
-    return (await out.fail(thrown, asJson)).exit;
+    return (await out.fail(thrown, asJson, listing)).exit;
   } finally {
     release();
   }
+}
+
+/** Returns the command that lists what this command works on, such as `gov events list --run RUN` for `events get`. */
+function listingOf({ name }: CommandSpec): string | undefined {
+  const noun = name.split(' ', 1)[0] ?? '';
+  const list = specsOf(noun).find((spec) => spec.name === `${noun} list`);
+  if (list === undefined || list.name === name) return undefined;
+  const required = Object.entries<FlagSpec>(list.flags ?? {}).filter(([, flag]) => flag.required === true);
+  const flags = required.map(([flag, { value }]) => ` --${kebab(flag)} ${value ?? ''}`);
+  return `gov ${list.name}${flags.join('')}`;
 }
 
 interface Surroundings {

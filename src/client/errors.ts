@@ -122,7 +122,7 @@ const notTls: Explanation = {
 const explanations: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: {
     what: 'no process listens there',
-    hint: 'check that the service runs; for a plane on this machine: gov plane status',
+    hint: 'check that it runs; start a plane on this machine with gov plane serve',
     retryable: true,
   },
   ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },

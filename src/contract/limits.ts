@@ -198,6 +198,7 @@ export const limits = {
   bundleValues: 4_000_000,
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
+  answerBytes: 1 * MiB,
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,
@@ -211,6 +212,12 @@ export const limits = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+  /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
+  indexLeaves: 4096,
+  /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
+  indexSaveLeaves: 16_384,
+  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
+  indexBehind: 262_144,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 

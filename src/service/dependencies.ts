@@ -11,6 +11,7 @@ import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
 import type { Hosting } from './hosting.ts';
+import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
 import type { PolicySets } from './policies/in-force.ts';
 import type { Runs } from './events/runs.ts';
@@ -31,6 +32,7 @@ export interface Services {
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
+  readonly indexer: Indexer;
   /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
   readonly runs: Runs;

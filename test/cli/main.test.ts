@@ -8,7 +8,8 @@ let env: Record<string, string>;
 beforeAll(async () => {
   server = await startServer((seen, response) => {
     const status = Number(/evt_([0-9]{3})/.exec(seen.url)?.[1]);
-    if (status)
+    if (seen.url.endsWith('/evt_none')) problem(response, 'NOT_FOUND', 404);
+    else if (status)
       problem(response, `STATUS_${status}`, status, { detail: 'no \u001b[31mluck', retryable: false });
     else if (seen.url.includes('/jobs/')) json(response, 202, { jobId: 'job_1', status: 'pending' });
     else json(response, 503, { status: 'unavailable', time: '2026-03-01T12:00:00.000Z' });
@@ -41,6 +42,11 @@ describe('the process', () => {
     const { stdout, stderr } = await gov(['events', 'get', 'evt_404'], { env });
     expect(stdout).toBe('');
     expect(stderr).toBe('error: A title: no \\u001b[31mluck\n  (request id req-12345678)\n');
+  });
+
+  it('says which command lists what was not found', async () => {
+    const { stderr } = await gov(['events', 'get', 'evt_none'], { env });
+    expect(stderr).toContain('see what there is: gov events list --run RUN');
   });
 
   it('tells it as one JSON object on standard error for JSON formats', async () => {

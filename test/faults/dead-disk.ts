@@ -100,7 +100,7 @@ export async function killDisk(disk: LoopDisk, loadMs: number): Promise<DeadDisk
   const exit = await Promise.race([plane.ended, wait(60_000, null, { ref: false })]);
   const endedAfterMs = Date.now() - diedAt;
   if (exit === null) {
-    plane.process.kill('SIGKILL');
+    plane.child.kill('SIGKILL');
     await plane.ended;
   }
   disk.remount();
@@ -110,7 +110,7 @@ export async function killDisk(disk: LoopDisk, loadMs: number): Promise<DeadDisk
     const stored = new Set((await eventsOf(again, runId)).map(({ eventId }) => eventId));
     lost += ids.filter((eventId) => !stored.has(eventId)).length;
   }
-  again.process.kill('SIGTERM');
+  again.child.kill('SIGTERM');
   await again.ended;
   const { found } = await fsck({ dataDir, deep: true });
   const total = [...acknowledged.values()].reduce((sum, ids) => sum + ids.length, 0);

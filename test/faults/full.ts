@@ -139,9 +139,9 @@ export async function fillDisk(
   if (takeAll) takeRest(join(folder, 'rest'));
   const linesBefore = plane.log().length;
   const pressed = await press(plane, seconds, acknowledged);
-  const cpuBefore = await cpuOf(plane.process.pid ?? 0);
+  const cpuBefore = await cpuOf(plane.child.pid ?? 0);
   await wait(3000);
-  const idleCpu = ((await cpuOf(plane.process.pid ?? 0)) - cpuBefore) / 3;
+  const idleCpu = ((await cpuOf(plane.child.pid ?? 0)) - cpuBefore) / 3;
   const lines = plane.log().slice(linesBefore);
   const logged: Record<string, number> = {};
   for (const line of lines) {
@@ -159,7 +159,7 @@ export async function fillDisk(
   }
   const healedAfterMs = Date.now() - freedAt;
   const stored = new Set((await eventsOf(plane, 'full')).map(({ eventId }) => eventId));
-  plane.process.kill('SIGTERM');
+  plane.child.kill('SIGTERM');
   const exit = await plane.ended;
   const { found } = await fsck({ dataDir, deep: true });
   return {

@@ -87,7 +87,7 @@ async function writeAndKill(
   });
   setTimeout(() => {
     killed = true;
-    plane.process.kill('SIGKILL');
+    plane.child.kill('SIGKILL');
   }, delayMs);
   await Promise.all(callers);
   const end = await plane.ended;
@@ -148,7 +148,7 @@ export async function killPlane(
     sum.lost += lost;
     sum.doubled += doubled;
   }
-  plane.process.kill('SIGTERM');
+  plane.child.kill('SIGTERM');
   const end = await plane.ended;
   if (end !== 0) throw new Error(`the plane ended with ${end} on SIGTERM`);
   rmSync(folder, { recursive: true });

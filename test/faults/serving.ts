@@ -1,38 +1,27 @@
 /** A plane as a process of its own, for scripts that kill it or take its disk away. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { serveProcess, type ProcessOptions, type ServingProcess } from '../support/process.ts';
 
-const script = fileURLToPath(new URL('../plane/support/process.ts', import.meta.url));
-
-export interface Serving {
-  readonly process: ChildProcess;
-  readonly baseUrl: string;
+export interface Serving extends Omit<ServingProcess, 'log'> {
   readonly key: string;
-  /** Exit code, or the signal's name. */
-  readonly ended: Promise<number | string | null>;
   /** Lines of the log so far. */
   readonly log: () => readonly string[];
 }
 
 /** Starts the plane in a directory that `plane init` made; rejects with its log where it does not come up. */
-export async function serve(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Serving> {
-  const child = spawn(process.execPath, [script, dataDir], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  });
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  const ended = new Promise<number | string | null>((resolve) =>
-    child.once('exit', (code, signal) => resolve(signal ?? code)),
-  );
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
-    child.once('exit', () => reject(new Error(log)));
-  });
+export async function serve(dataDir: string, options?: ProcessOptions): Promise<Serving> {
+  const served = await serveProcess('plane', dataDir, options);
   const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
-  return { process: child, baseUrl, key, ended, log: () => log.split('\n').filter((line) => line !== '') };
+  return {
+    ...served,
+    key,
+    log: () =>
+      served
+        .log()
+        .split('\n')
+        .filter((line) => line !== ''),
+  };
 }
 
 export interface Answer {

@@ -81,17 +81,16 @@ describe('a plane whose system clock jumps', () => {
     undo.push(() => rmSync(folder, { recursive: true }));
     const dataDir = join(folder, 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
-    const ahead = `const { now } = Date; Date.now = () => now() + ${dayMs};`;
-    const early = await startProcess(dataDir, { NODE_OPTIONS: `--import "data:text/javascript,${ahead}"` });
+    const early = await startProcess(dataDir, { aheadMs: dayMs });
     expect((await ask(early, '/events', { body: event() })).status).toBe(201);
-    early.process.kill('SIGTERM');
+    early.child.kill('SIGTERM');
     await early.ended;
     const late = await startProcess(dataDir);
     expect((await ask(late, '/health')).body).toMatchObject({
       status: 'degraded',
       reasons: [expect.stringMatching(/^clock_skew: the newest time of the log is 86\d{3} s ahead/)],
     });
-    late.process.kill('SIGTERM');
+    late.child.kill('SIGTERM');
     await late.ended;
   });
 });

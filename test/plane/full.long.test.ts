@@ -48,7 +48,7 @@ it.skipIf(!mayMount).for(['SIGTERM', 'SIGKILL'] as const)(
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
     const before = await serve(dataDir);
     expect(await ask(before, '/events', { body: event({ runId: 'kept' }) })).toMatchObject({ status: 201 });
-    before.process.kill(signal);
+    before.child.kill(signal);
     await before.ended;
     const rest = join(folder, 'rest');
     takeRest(rest);
@@ -61,7 +61,7 @@ it.skipIf(!mayMount).for(['SIGTERM', 'SIGKILL'] as const)(
       async () => expect(await ask(plane, '/events', { body: event() })).toMatchObject({ status: 201 }),
       { timeout: 10_000, interval: 200 },
     );
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     expect(await plane.ended).toBe(0);
   },
 );

@@ -1,29 +1,23 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../plane/data/init.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { serveProcess, type ServingProcess } from '../support/process.ts';
 import { event, send } from '../support/serving.ts';
 
-const script = fileURLToPath(new URL('./support/process.ts', import.meta.url));
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-interface Serving {
-  readonly process: ChildProcess;
-  readonly baseUrl: string;
+interface Serving extends ServingProcess {
   readonly key: string;
   readonly dataDir: string;
-  /** Exit code, or the signal's name. */
-  readonly ended: Promise<number | string | null>;
-  readonly log: () => string;
 }
 
 async function start(dataDir?: string, openFiles?: number): Promise<Serving> {
@@ -34,20 +28,9 @@ async function start(dataDir?: string, openFiles?: number): Promise<Serving> {
     directory = join(folder, 'plane');
     await planeInit({ dataDir: directory, listen: '127.0.0.1:0', metricsListen: 'off' });
   }
-  const bound = openFiles === undefined ? '' : `ulimit -n ${openFiles};`;
-  const command = ['-c', `${bound} exec "$0" "$@"`, process.execPath, script, directory];
-  const child = spawn('sh', command, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  const ended = new Promise<number | string | null>((resolve) =>
-    child.on('exit', (code, signal) => resolve(signal ?? code)),
-  );
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
-    child.once('exit', () => reject(new Error(log)));
-  });
+  const served = await serveProcess('plane', directory, { openFiles });
   const key = readFileSync(join(directory, 'local.key'), 'utf8').trim();
-  return { process: child, baseUrl, key, dataDir: directory, ended, log: () => log };
+  return { ...served, key, dataDir: directory };
 }
 
 const post = ({ baseUrl, key }: Serving, body: unknown) => send('POST', `${baseUrl}/events`, { key, body });
@@ -57,19 +40,19 @@ describe('a serving plane', () => {
     let plane = await start();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       expect(JSON.parse(readFileSync(join(plane.dataDir, 'run.json'), 'utf8'))).toMatchObject({
-        pid: plane.process.pid,
+        pid: plane.child.pid,
         baseUrl: plane.baseUrl,
         metricsUrl: null,
       });
       await post(plane, event());
-      plane.process.kill(signal);
+      plane.child.kill(signal);
       expect(await plane.ended).toBe(0);
       expect(existsSync(join(plane.dataDir, 'run.json'))).toBe(false);
       plane = await start(plane.dataDir);
     }
     const { body } = await send('GET', `${plane.baseUrl}/events/count`, { key: plane.key });
     expect(body.count).toBe(4); // two, and the events of the two local keys
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     await plane.ended;
   });
 
@@ -83,12 +66,12 @@ describe('a serving plane', () => {
         socket.on('close', () => ++closed === 400 - (256 - limits.ownOpenFiles) && resolve());
     });
     await ended;
-    const descriptors = readdirSync(`/proc/${plane.process.pid}/fd`).length;
+    const descriptors = readdirSync(`/proc/${plane.child.pid}/fd`).length;
     expect(descriptors).toBeLessThan(256);
     for (const socket of idle.slice(0, 200)) socket.destroy();
     await vi.waitFor(async () => expect((await post(plane, event())).status).toBe(201), 10_000);
     for (const socket of idle) socket.destroy();
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     expect(await plane.ended).toBe(0);
     expect(plane.log()).not.toContain('EMFILE');
   });
@@ -115,14 +98,14 @@ describe('a serving plane', () => {
       }
     });
     while (acknowledged.length < 50) await new Promise((resolve) => setImmediate(resolve));
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     await Promise.all(senders);
     expect(await plane.ended).toBe(0);
     const again = await start(plane.dataDir);
     const { body } = await send('GET', `${again.baseUrl}/events?runId=drain&limit=1000`, { key: again.key });
     const stored = new Set(body.events.map(({ eventId }: { eventId: string }) => eventId));
     expect(acknowledged.filter((eventId) => !stored.has(eventId))).toEqual([]);
-    again.process.kill('SIGKILL');
+    again.child.kill('SIGKILL');
     expect(await again.ended).toBe('SIGKILL');
   });
 
@@ -148,7 +131,7 @@ describe('a serving plane', () => {
     while (first.length < 100) await new Promise((resolve) => setImmediate(resolve));
     stopped = true;
     const from = performance.now();
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     expect(await plane.ended).toBe(0);
     expect(performance.now() - from).toBeLessThan((limits.drainSeconds * 1000) / 2);
     expect(last.length).toBeGreaterThan(0);
@@ -159,7 +142,7 @@ describe('a serving plane', () => {
     const plane = await start();
     const keyed = { key: plane.key, body: event({ runId: 'killed' }), headers: { 'idempotency-key': 'k' } };
     const { body, text } = await send('POST', `${plane.baseUrl}/events`, keyed);
-    plane.process.kill('SIGKILL');
+    plane.child.kill('SIGKILL');
     await plane.ended;
     const again = await start(plane.dataDir);
     const repeat = await send('POST', `${again.baseUrl}/events`, keyed);
@@ -173,14 +156,14 @@ describe('a serving plane', () => {
       body: { runId: 'killed' },
     });
     expect(proof.status).toBe(201);
-    again.process.kill('SIGTERM');
+    again.child.kill('SIGTERM');
     expect(await again.ended).toBe(0);
   });
 
   it('is one process per data directory', async () => {
     const plane = await start();
     await expect(start(plane.dataDir)).rejects.toThrow(/holds it/);
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     expect(await plane.ended).toBe(0);
   });
 
@@ -189,7 +172,7 @@ describe('a serving plane', () => {
     const plane = await start();
     await post(plane, event());
     // the next write that makes a file larger fails with an I/O error
-    spawnSync('prlimit', ['--pid', String(plane.process.pid), '--fsize=4096']);
+    spawnSync('prlimit', ['--pid', String(plane.child.pid), '--fsize=4096']);
     const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
     expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
     const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
@@ -201,7 +184,7 @@ describe('a serving plane', () => {
     const plane = await start();
     await post(plane, event({ metadata: { key: plane.key } }));
     await send('GET', `${plane.baseUrl}/events?key=${plane.key}`, { key: plane.key });
-    plane.process.kill('SIGTERM');
+    plane.child.kill('SIGTERM');
     await plane.ended;
     expect(plane.log()).toContain('"msg":"serving"');
     expect(plane.log()).not.toContain(plane.key);

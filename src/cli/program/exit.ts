@@ -132,8 +132,11 @@ const present = <Key extends string, Value>(key: Key, value: Value | undefined):
   // the computed key is exactly Key
   (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
 
-/** Converts any thrown value to a failure. Never throws. Messages may contain remote text. */
-export function failureOf(thrown: unknown): Failure {
+/**
+ * Converts any thrown value to a failure. Never throws. Messages may contain remote text. `listing` is the command that
+ * lists what the failed command looked for.
+ */
+export function failureOf(thrown: unknown, listing?: string): Failure {
   if (thrown instanceof CliError) {
     const { exit: exitCode, code, message, hint, next } = thrown;
     return {
@@ -145,7 +148,7 @@ export function failureOf(thrown: unknown): Failure {
       ...present('hint', hint),
     };
   }
-  if (thrown instanceof GovApiError) return apiFailure(thrown);
+  if (thrown instanceof GovApiError) return apiFailure(thrown, listing);
   if (thrown instanceof GovNetworkError) {
     const { code, message, retryable, hint } = thrown;
     return { exit: exit.network, code, message, retryable, next: [], ...present('hint', hint) };
@@ -185,7 +188,7 @@ const isWithoutProject = (errors: readonly FieldError[]): boolean =>
       place === 'header' && code === 'MISSING_FIELD' && pointer.toLowerCase() === `/${projectHeader}`,
   );
 
-function apiFailure(thrown: GovApiError): Failure {
+function apiFailure(thrown: GovApiError, listing: string | undefined): Failure {
   const { code, message, status, requestId, retryable, errors, problem } = thrown;
   const type =
     typeof problem['type'] === 'string' && problem['type'].startsWith('http') ? problem['type'] : undefined;
@@ -193,6 +196,7 @@ function apiFailure(thrown: GovApiError): Failure {
     status >= 300 && status < 400
       ? 'the base URL redirects; use the address that it redirects to'
       : undefined;
+  const others = code === 'NOT_FOUND' && listing !== undefined ? `see what there is: ${listing}` : undefined;
   return {
     exit: exitOf(code, status),
     code,
@@ -201,7 +205,7 @@ function apiFailure(thrown: GovApiError): Failure {
     retryable,
     next: [],
     ...present('requestId', requestId),
-    ...present('hint', isWithoutProject(errors) ? projectHint : (answerHints[code] ?? moved)),
+    ...present('hint', isWithoutProject(errors) ? projectHint : (answerHints[code] ?? moved ?? others)),
     ...present('docs', type),
     ...present('errors', errors.length > 0 ? errors : undefined),
   };

@@ -161,29 +161,44 @@ class Tool {
 
   #refusal(cause: CommanderError): CliError {
     const words = this.#words.filter((word) => !word.startsWith('-'));
+    const group = groupOf(words);
     // the words have no verb, and commander wrote the noun's help
-    if (cause.code === 'commander.help') {
-      const [noun = ''] = words;
-      const [, named = noun] = nouns.find(([, each]) => each === noun || otherNumber(each) === noun) ?? [];
-      const isGroup = specsOf(named).some(({ name }) => name.startsWith(`${named} ${words[1]} `));
-      const path = isGroup ? [named, words[1]] : [named];
-      const verbs = specsOf(named)
-        .filter(({ name }) => name.startsWith(`${path.join(' ')} `))
-        .map(({ name }) => name.split(' ')[path.length]);
+    if (cause.code === 'commander.help' && group !== undefined) {
       return usage(
-        `expected a verb after ${JSON.stringify(isGroup ? path.join(' ') : noun)}: ${[...new Set(verbs)].join(', ')}`,
-        `gov ${path.join(' ')} --help`,
+        `expected a verb after ${JSON.stringify(group.path)}: ${group.verbs}`,
+        `gov ${group.path} --help`,
       );
     }
     const message = cause.message.replace(/^error: /, '');
     const [sentence = message, suggestion] = message.split('\n');
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
+    if (meant !== undefined) return usage(sentence, `did you mean ${meant.replace('one of ', '')}?`);
+    if (cause.code === 'commander.unknownCommand' && group !== undefined) {
+      return usage(
+        `${sentence} after ${JSON.stringify(group.path)}, which has: ${group.verbs}`,
+        `gov ${group.path} --help`,
+      );
+    }
     const called = allSpecs().find(({ name }) =>
       [3, 2, 1].some((count) => words.slice(0, count).join(' ') === name),
     );
-    const help = called === undefined ? 'gov --help' : `gov ${called.name} --help`;
-    return usage(sentence, meant === undefined ? help : `did you mean ${meant.replace('one of ', '')}?`);
+    return usage(sentence, called === undefined ? 'gov --help' : `gov ${called.name} --help`);
   }
+}
+
+/** Returns the noun that the words begin with, with its group such as `risk config` if they name one, and its verbs. */
+function groupOf(words: readonly string[]): { path: string; verbs: string } | undefined {
+  const [noun = '', second] = words;
+  const named = nouns.map(([, each]) => each).find((each) => each === noun || otherNumber(each) === noun);
+  if (named === undefined) return undefined;
+  const specs = specsOf(named);
+  const path = specs.some(({ name }) => name.startsWith(`${named} ${second} `))
+    ? `${named} ${second}`
+    : named;
+  const verbs = specs
+    .filter(({ name }) => name.startsWith(`${path} `))
+    .map(({ name }) => name.slice(path.length + 1).split(' ', 1)[0]);
+  return { path, verbs: [...new Set(verbs)].join(', ') };
 }
 
 /**

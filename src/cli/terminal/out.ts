@@ -198,9 +198,12 @@ export class Out {
     return { width: short ? columns : Infinity, short, now: this.#now(), styles: this.styles };
   }
 
-  /** Reports a failure on standard error: an object for JSON formats, else what, why and what to do. */
-  async fail(thrown: unknown, asJson: boolean): Promise<Failure> {
-    const failure = failureOf(thrown);
+  /**
+   * Reports a failure on standard error: an object for JSON formats, else what, why and what to do. `listing` is the command
+   * that lists what the failed command looked for.
+   */
+  async fail(thrown: unknown, asJson: boolean, listing?: string): Promise<Failure> {
+    const failure = failureOf(thrown, listing);
     if (asJson) {
       const { exit: _exit, ...error } = failure;
       await this.#stderr.write(`${Safe.json({ error })}\n`);

@@ -8,28 +8,28 @@ export type CallRole = keyof typeof roles;
 const roleCount = 3;
 
 export class ToolCalls {
-  private readonly slots = new Map<string, number>();
+  readonly #slots = new Map<string, number>();
   /** Event positions plus one, three for each call; 0: no event. */
-  private events = new Int32Array(64 * roleCount);
+  #events = new Int32Array(64 * roleCount);
 
   /** Returns the position of the newest event with this role, or undefined. */
   find(callId: string, role: CallRole): number | undefined {
-    const slot = this.slots.get(callId);
-    const event = slot === undefined ? 0 : (this.events[slot * roleCount + roles[role]] ?? 0);
+    const slot = this.#slots.get(callId);
+    const event = slot === undefined ? 0 : (this.#events[slot * roleCount + roles[role]] ?? 0);
     return event === 0 ? undefined : event - 1;
   }
 
   set(callId: string, role: CallRole, event: number): void {
-    let slot = this.slots.get(callId);
+    let slot = this.#slots.get(callId);
     if (slot === undefined) {
-      slot = this.slots.size;
-      this.slots.set(callId, slot);
+      slot = this.#slots.size;
+      this.#slots.set(callId, slot);
     }
-    if ((slot + 1) * roleCount > this.events.length) {
-      const larger = new Int32Array(this.events.length * 2);
-      larger.set(this.events);
-      this.events = larger;
+    if ((slot + 1) * roleCount > this.#events.length) {
+      const larger = new Int32Array(this.#events.length * 2);
+      larger.set(this.#events);
+      this.#events = larger;
     }
-    this.events[slot * roleCount + roles[role]] = event + 1;
+    this.#events[slot * roleCount + roles[role]] = event + 1;
   }
 }

@@ -27,32 +27,32 @@ import { RunIndex } from '../event/run-index.ts';
 
 /** Derives and commits the graph of a run. Memory: the derivation, and 8 bytes an edge. */
 export class GraphBuilder {
-  private readonly runId: string;
-  private readonly rows = new CommittingSink(true);
-  private readonly union: GraphUnion;
+  readonly #runId: string;
+  readonly #rows = new CommittingSink(true);
+  readonly #union: GraphUnion;
 
   constructor(runId: string, declaration: Declaration | null = null) {
-    this.runId = runId;
-    this.union = new GraphUnion(runId, this.rows, declaration);
+    this.#runId = runId;
+    this.#union = new GraphUnion(runId, this.#rows, declaration);
   }
 
   /** Adds the next event of the run. Throws STORAGE_FAULT for a malformed record. Cost: about 15 µs. */
   add(event: RunEvent): void {
-    this.union.add(event);
+    this.#union.add(event);
   }
 
   /** Returns the chunks of rows that were completed since the last call, to be stored. */
   drain(): GraphChunk[] {
-    return this.rows.drain();
+    return this.#rows.drain();
   }
 
   /** Ends the run; `drain` then returns the last chunks. */
   finish(): GraphFacts {
-    const { unresolved } = this.union.finish();
-    this.rows.end();
+    const { unresolved } = this.#union.finish();
+    this.#rows.end();
     // Derived nodes are bound to leaves by construction; `CommittingSink` checks declared nodes.
-    return this.rows.facts(this.runId, {
-      events: this.union.events,
+    return this.#rows.facts(this.#runId, {
+      events: this.#union.events,
       unresolved,
       nodesBoundToLeaves: true,
     });
@@ -61,66 +61,66 @@ export class GraphBuilder {
 
 /** Reads the rows of a logged graph, nodes first, and checks them again. Attacker controlled; never throws. */
 export class GraphRows {
-  private readonly runId: string;
-  private readonly sink = new CommittingSink(false);
-  private readonly reader = new RowReader(this.sink);
-  private readonly binding: NodeBinding;
-  private wellFormed = true;
+  readonly #runId: string;
+  readonly #sink = new CommittingSink(false);
+  readonly #reader = new RowReader(this.#sink);
+  readonly #binding: NodeBinding;
+  #wellFormed = true;
 
   /** `run`: events of the run with their leaf hashes, at least those that the graph covers. */
   constructor(runId: string, run: RunIndex) {
-    this.runId = runId;
-    this.binding = new NodeBinding(runId, run);
+    this.#runId = runId;
+    this.#binding = new NodeBinding(runId, run);
   }
 
   node(row: string): void {
     const item = readNodeRow(row);
-    if (item === null) this.wellFormed = false;
+    if (item === null) this.#wellFormed = false;
     else this.nodeItem(item);
   }
 
   edge(row: string): void {
-    if (!this.reader.edge(row)) this.wellFormed = false;
+    if (!this.#reader.edge(row)) this.#wellFormed = false;
   }
 
   /** Adds a well-formed node; returns false if it repeats a node. */
   nodeItem(item: NodeItem): boolean {
-    const added = this.reader.nodeItem(item);
-    if (added) this.binding.node(item);
-    else this.wellFormed = false;
+    const added = this.#reader.nodeItem(item);
+    if (added) this.#binding.node(item);
+    else this.#wellFormed = false;
     return added;
   }
 
   /** Adds an edge between nodes of known numbers (`GraphSink`). */
   edgeBetween(item: EdgeItem, source: number, target: number): void {
-    this.sink.edge(item, source, target);
+    this.#sink.edge(item, source, target);
   }
 
   /** `unresolved`: the number in the leaf of the graph, since rows do not have it. */
   finish(unresolved: number): GraphFacts {
-    return this.sink.facts(this.runId, {
-      events: this.reader.events,
+    return this.#sink.facts(this.#runId, {
+      events: this.#reader.events,
       unresolved,
-      nodesBoundToLeaves: this.wellFormed && this.binding.holds,
+      nodesBoundToLeaves: this.#wellFormed && this.#binding.holds,
     });
   }
 }
 
 /** Converts rows to calls of a `GraphSink`, as a derivation makes them. Attacker controlled; never throws. */
 export class RowReader {
-  private readonly sink: GraphSink;
-  private readonly index = new RunIndex();
-  private readonly others = new Map<string, number>();
+  readonly #sink: GraphSink;
+  readonly #index = new RunIndex();
+  readonly #others = new Map<string, number>();
   /** The nodes of the last edge: edges of one event are adjacent, so the next edge likely has the same nodes. */
-  private last = { source: '', from: 0, target: '', to: 0 };
+  #last = { source: '', from: 0, target: '', to: 0 };
 
   constructor(sink: GraphSink) {
-    this.sink = sink;
+    this.#sink = sink;
   }
 
   /** Number of event nodes so far. */
   get events(): number {
-    return this.index.length;
+    return this.#index.length;
   }
 
   /** Returns false if the row is malformed or repeats a node. */
@@ -134,63 +134,63 @@ export class RowReader {
     const item = readEdgeRow(row);
     if (item === null) return false;
     const { source, target } = item;
-    const from = this.findEnd(source);
-    const to = this.findEnd(target);
+    const from = this.#findEnd(source);
+    const to = this.#findEnd(target);
     if (from === null || to === null) return false;
-    this.last = { source, from, target, to };
-    this.sink.edge(item, from, to);
+    this.#last = { source, from, target, to };
+    this.#sink.edge(item, from, to);
     return true;
   }
 
   nodeItem(item: NodeItem): boolean {
-    if (this.find(item.id) !== null) return false;
-    if (item.index === null) this.others.set(item.id, -1 - this.others.size);
-    else this.index.add(item.index, item.id);
-    this.sink.node(item, {});
+    if (this.#find(item.id) !== null) return false;
+    if (item.index === null) this.#others.set(item.id, -1 - this.#others.size);
+    else this.#index.add(item.index, item.id);
+    this.#sink.node(item, {});
     return true;
   }
 
-  private findEnd(id: string): number | null {
-    if (id === this.last.target) return this.last.to;
-    return id === this.last.source ? this.last.from : this.find(id);
+  #findEnd(id: string): number | null {
+    if (id === this.#last.target) return this.#last.to;
+    return id === this.#last.source ? this.#last.from : this.#find(id);
   }
 
-  private find(id: string): number | null {
-    const event = this.index.find(id);
-    return event >= 0 ? event : (this.others.get(id) ?? null);
+  #find(id: string): number | null {
+    const event = this.#index.find(id);
+    return event >= 0 ? event : (this.#others.get(id) ?? null);
   }
 }
 
 class CommittingSink implements GraphSink {
-  private readonly nodes: ListCommitter;
-  private readonly edges: ListCommitter;
-  private readonly checks = new CausalChecks();
-  private ended = false;
-  private posing = false;
+  readonly #nodes: ListCommitter;
+  readonly #edges: ListCommitter;
+  readonly #checks = new CausalChecks();
+  #ended = false;
+  #posing = false;
 
   constructor(keepRows: boolean) {
-    this.nodes = new ListCommitter('nodes', keepRows);
-    this.edges = new ListCommitter('edges', keepRows);
+    this.#nodes = new ListCommitter('nodes', keepRows);
+    this.#edges = new ListCommitter('edges', keepRows);
   }
 
   node(node: NodeItem, _data: JsonObject): void {
-    this.nodes.add(nodeRow(node));
-    this.checks.node(node.index !== null);
+    this.#nodes.add(nodeRow(node));
+    this.#checks.node(node.index !== null);
     // `NodeBinding` compares nodes with an index with the leaves of the run.
-    if (node.index === null && (node.type === 'event' || isEventForm(node.id))) this.posing = true;
+    if (node.index === null && (node.type === 'event' || isEventForm(node.id))) this.#posing = true;
   }
 
   edge(edge: EdgeItem, source: number, target: number): void {
-    this.edges.add(edgeRow(edge));
-    this.checks.edge(source, target, edge.type === 'contains');
+    this.#edges.add(edgeRow(edge));
+    this.#checks.edge(source, target, edge.type === 'contains');
   }
 
   drain(): GraphChunk[] {
-    return [...this.nodes.drain({ end: this.ended }), ...this.edges.drain({ end: this.ended })];
+    return [...this.#nodes.drain({ end: this.#ended }), ...this.#edges.drain({ end: this.#ended })];
   }
 
   end(): void {
-    this.ended = true;
+    this.#ended = true;
   }
 
   facts(
@@ -198,15 +198,15 @@ class CommittingSink implements GraphSink {
     known: { readonly events: number; readonly unresolved: number; readonly nodesBoundToLeaves: boolean },
   ): GraphFacts {
     const { events, unresolved, nodesBoundToLeaves } = known;
-    const nodes = this.nodes.commitment();
-    const edges = this.edges.commitment();
+    const nodes = this.#nodes.commitment();
+    const edges = this.#edges.commitment();
     return {
       nodes,
       edges,
       rootHash: graphRoot(runId, { nodes, edges }).hash,
       events,
       unresolved,
-      checks: { ...this.checks.finish(), nodesBoundToLeaves: nodesBoundToLeaves && !this.posing },
+      checks: { ...this.#checks.finish(), nodesBoundToLeaves: nodesBoundToLeaves && !this.#posing },
     };
   }
 }
@@ -217,44 +217,44 @@ class CommittingSink implements GraphSink {
  * are declared nodes, sorted by id.
  */
 class NodeBinding {
-  private readonly runId: string;
-  private readonly run: RunIndex;
-  private nodes = 0;
-  private events = 0;
-  private leafText = '';
-  private declared = '';
-  private broken = false;
+  readonly #runId: string;
+  readonly #run: RunIndex;
+  #nodes = 0;
+  #events = 0;
+  #leafText = '';
+  #declared = '';
+  #broken = false;
 
   constructor(runId: string, run: RunIndex) {
-    this.runId = runId;
-    this.run = run;
+    this.#runId = runId;
+    this.#run = run;
   }
 
   get holds(): boolean {
-    return !this.broken && this.events > 0;
+    return !this.#broken && this.#events > 0;
   }
 
   node(item: NodeItem): void {
-    const position = this.nodes++;
-    if (position === 0) this.runNode(item);
-    else if (item.index !== null) this.eventNode(item);
-    else if (this.declared !== '' || item.dataCommitment !== this.leafText) this.declaredNode(item);
+    const position = this.#nodes++;
+    if (position === 0) this.#runNode(item);
+    else if (item.index !== null) this.#eventNode(item);
+    else if (this.#declared !== '' || item.dataCommitment !== this.#leafText) this.#declaredNode(item);
   }
 
-  private runNode({ id, index, type, dataCommitment }: NodeItem): void {
-    const isRun = id === runNodeId(this.runId) && index === null && type === 'run';
-    if (!isRun || dataCommitment !== this.run.hashAt(0)) this.broken = true;
+  #runNode({ id, index, type, dataCommitment }: NodeItem): void {
+    const isRun = id === runNodeId(this.#runId) && index === null && type === 'run';
+    if (!isRun || dataCommitment !== this.#run.hashAt(0)) this.#broken = true;
   }
 
-  private eventNode({ id, index, type, dataCommitment }: NodeItem): void {
-    const at = this.events++;
-    this.leafText = this.run.hashAt(at);
-    const isEvent = type === 'event' && id === this.run.idAt(at) && index === this.run.indexAt(at);
-    if (!isEvent || dataCommitment !== this.leafText || this.declared !== '') this.broken = true;
+  #eventNode({ id, index, type, dataCommitment }: NodeItem): void {
+    const at = this.#events++;
+    this.#leafText = this.#run.hashAt(at);
+    const isEvent = type === 'event' && id === this.#run.idAt(at) && index === this.#run.indexAt(at);
+    if (!isEvent || dataCommitment !== this.#leafText || this.#declared !== '') this.#broken = true;
   }
 
-  private declaredNode({ id }: NodeItem): void {
-    if (compare(id, this.declared) <= 0) this.broken = true;
-    this.declared = id;
+  #declaredNode({ id }: NodeItem): void {
+    if (compare(id, this.#declared) <= 0) this.#broken = true;
+    this.#declared = id;
   }
 }

@@ -9,30 +9,30 @@
 
 /** A growing list of number pairs. */
 export class EdgeArray {
-  private pairs = new Int32Array(256);
+  #pairs = new Int32Array(256);
   length = 0;
 
   get bytes(): number {
-    return this.pairs.byteLength;
+    return this.#pairs.byteLength;
   }
 
   add(source: number, target: number): void {
-    if (this.length * 2 === this.pairs.length) {
-      const larger = new Int32Array(this.pairs.length * 2);
-      larger.set(this.pairs);
-      this.pairs = larger;
+    if (this.length * 2 === this.#pairs.length) {
+      const larger = new Int32Array(this.#pairs.length * 2);
+      larger.set(this.#pairs);
+      this.#pairs = larger;
     }
-    this.pairs[this.length * 2] = source;
-    this.pairs[this.length * 2 + 1] = target;
+    this.#pairs[this.length * 2] = source;
+    this.#pairs[this.length * 2 + 1] = target;
     this.length++;
   }
 
   source(edge: number): number {
-    return this.pairs[edge * 2] ?? 0;
+    return this.#pairs[edge * 2] ?? 0;
   }
 
   target(edge: number): number {
-    return this.pairs[edge * 2 + 1] ?? 0;
+    return this.#pairs[edge * 2 + 1] ?? 0;
   }
 }
 
@@ -41,17 +41,17 @@ const ENTERED = 2;
 
 /** One relation between numbered nodes; `GraphSink` defines the numbers. */
 class Relation {
-  private readonly edges = new EdgeArray();
+  readonly #edges = new EdgeArray();
   /** By non-event node: whether edges leave it, and whether edges enter it. */
-  private readonly others: number[] = [];
-  private through = false;
+  readonly #others: number[] = [];
+  #through = false;
   /** Whether every edge between events leads to a larger leaf index; event numbers follow leaf indexes. */
   inOrder = true;
 
   add(source: number, target: number): void {
-    this.edges.add(source, target);
-    if (source < 0) this.mark(-1 - source, LEFT);
-    if (target < 0) this.mark(-1 - target, ENTERED);
+    this.#edges.add(source, target);
+    if (source < 0) this.#mark(-1 - source, LEFT);
+    if (target < 0) this.#mark(-1 - target, ENTERED);
     else if (source >= target) this.inOrder = false;
   }
 
@@ -60,39 +60,39 @@ class Relation {
    * the former nodes, the events and the latter nodes form an order of all nodes. Derived graphs so need no search.
    */
   isAcyclic(count: NodeCount): boolean {
-    return (this.inOrder && !this.through) || isAcyclic(this.edges, count);
+    return (this.inOrder && !this.#through) || isAcyclic(this.#edges, count);
   }
 
-  private mark(other: number, how: number): void {
-    const marked = (this.others[other] ?? 0) | how;
-    this.others[other] = marked;
-    if (marked === (LEFT | ENTERED)) this.through = true;
+  #mark(other: number, how: number): void {
+    const marked = (this.#others[other] ?? 0) | how;
+    this.#others[other] = marked;
+    if (marked === (LEFT | ENTERED)) this.#through = true;
   }
 }
 
 /** Checks edges between numbered nodes; `GraphSink` defines the numbers. */
 export class CausalChecks {
-  private events = 0;
-  private others = 0;
-  private readonly containment = new Relation();
-  private readonly causation = new Relation();
+  #events = 0;
+  #others = 0;
+  readonly #containment = new Relation();
+  readonly #causation = new Relation();
 
   node(isEvent: boolean): void {
-    if (isEvent) this.events++;
-    else this.others++;
+    if (isEvent) this.#events++;
+    else this.#others++;
   }
 
   edge(source: number, target: number, contains: boolean): void {
-    if (contains) this.containment.add(source, target);
-    else this.causation.add(source, target);
+    if (contains) this.#containment.add(source, target);
+    else this.#causation.add(source, target);
   }
 
   /** Returns the results. Cost: at most linear in nodes and edges, about 0.1 µs an edge. */
   finish(): { readonly acyclic: boolean; readonly causesBeforeEffects: boolean } {
-    const count: NodeCount = { events: this.events, others: this.others };
+    const count: NodeCount = { events: this.#events, others: this.#others };
     return {
-      acyclic: this.containment.isAcyclic(count) && this.causation.isAcyclic(count),
-      causesBeforeEffects: this.causation.inOrder,
+      acyclic: this.#containment.isAcyclic(count) && this.#causation.isAcyclic(count),
+      causesBeforeEffects: this.#causation.inOrder,
     };
   }
 }

@@ -102,58 +102,58 @@ export interface GraphChunk {
 
 /** Commits to one list of rows in memory that grows with log n, and returns the rows in chunks. */
 export class ListCommitter {
-  private readonly list: 'nodes' | 'edges';
-  private readonly keep: boolean;
-  private readonly root = new ListRoot();
+  readonly #list: 'nodes' | 'edges';
+  readonly #keep: boolean;
+  readonly #root = new ListRoot();
   /** Rows of the open chunk as bytes, each with a line break: strings would be ten times as many objects. */
-  private open = Buffer.alloc(0);
-  private openBytes = 0;
-  private openRows = 0;
-  private parts = 0;
-  private ready: GraphChunk[] = [];
+  #open = Buffer.alloc(0);
+  #openBytes = 0;
+  #openRows = 0;
+  #parts = 0;
+  #ready: GraphChunk[] = [];
 
   /** `keep`: whether to keep rows for `drain`. */
   constructor(list: 'nodes' | 'edges', keep: boolean) {
-    this.list = list;
-    this.keep = keep;
+    this.#list = list;
+    this.#keep = keep;
   }
 
   /** Adds a row. Cost: two hashes, about 1 µs. */
   add(row: string): void {
-    this.root.add(`\0${row}`);
-    if (!this.keep) return;
-    const enough = this.openBytes + row.length * 3 + 1;
-    if (enough > this.open.length) this.grow(enough);
-    this.openBytes += this.open.write(row, this.openBytes);
-    this.open[this.openBytes++] = NEWLINE;
-    this.openRows++;
-    if (this.openRows === limits.graphPartItems) this.cut();
+    this.#root.add(`\0${row}`);
+    if (!this.#keep) return;
+    const enough = this.#openBytes + row.length * 3 + 1;
+    if (enough > this.#open.length) this.#grow(enough);
+    this.#openBytes += this.#open.write(row, this.#openBytes);
+    this.#open[this.#openBytes++] = NEWLINE;
+    this.#openRows++;
+    if (this.#openRows === limits.graphPartItems) this.#cut();
   }
 
   /** Returns the chunks that were completed since the last call; with `end`, also the last one. */
   drain(options: { readonly end?: boolean } = {}): GraphChunk[] {
-    if (options.end === true && this.openRows > 0) this.cut();
-    const ready = this.ready;
-    this.ready = [];
+    if (options.end === true && this.#openRows > 0) this.#cut();
+    const ready = this.#ready;
+    this.#ready = [];
     return ready;
   }
 
   commitment(): ListCommitment {
-    return { n: this.root.size, root: hashText(this.root.root()) };
+    return { n: this.#root.size, root: hashText(this.#root.root()) };
   }
 
-  private cut(): void {
-    const rows = Buffer.from(this.open.subarray(0, this.openBytes - 1));
-    this.ready.push({ list: this.list, part: this.parts, rows });
-    this.parts++;
-    this.openBytes = 0;
-    this.openRows = 0;
+  #cut(): void {
+    const rows = Buffer.from(this.#open.subarray(0, this.#openBytes - 1));
+    this.#ready.push({ list: this.#list, part: this.#parts, rows });
+    this.#parts++;
+    this.#openBytes = 0;
+    this.#openRows = 0;
   }
 
-  private grow(enough: number): void {
-    const larger = Buffer.allocUnsafe(Math.max(enough, 2 * this.open.length, 64 * 1024));
-    this.open.copy(larger, 0, 0, this.openBytes);
-    this.open = larger;
+  #grow(enough: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(enough, 2 * this.#open.length, 64 * 1024));
+    this.#open.copy(larger, 0, 0, this.#openBytes);
+    this.#open = larger;
   }
 }
 

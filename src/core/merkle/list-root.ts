@@ -11,11 +11,11 @@ const parentPreimage = Buffer.alloc(1 + 2 * hashBytes, 1);
 /** Accumulates rows. Memory: one hash per set bit of the count. */
 export class ListRoot {
   /** `peaks[h]`: root of a complete subtree of 2^h rows; empty if the bit is not set. */
-  private readonly peaks: string[] = [];
-  private count = 0;
+  readonly #peaks: string[] = [];
+  #count = 0;
 
   get size(): number {
-    return this.count;
+    return this.#count;
   }
 
   /** Adds a row by its leaf preimage: U+0000 and the row. Cost: two hashes, 0.8 µs. */
@@ -27,13 +27,13 @@ export class ListRoot {
   addHash(leaf: string): void {
     let carry = leaf;
     let height = 0;
-    for (let peak = this.peaks[0]; peak !== undefined && peak !== ''; peak = this.peaks[height]) {
-      this.peaks[height] = '';
+    for (let peak = this.#peaks[0]; peak !== undefined && peak !== ''; peak = this.#peaks[height]) {
+      this.#peaks[height] = '';
       carry = parent(peak, carry);
       height++;
     }
-    this.peaks[height] = carry;
-    this.count++;
+    this.#peaks[height] = carry;
+    this.#count++;
   }
 
   /** Returns the root, 32 bytes; `emptyRoot` without rows. */
@@ -45,7 +45,7 @@ export class ListRoot {
   /** Returns the root in the form that `parent` takes; an empty text without rows. */
   byteText(): string {
     let root = '';
-    for (const peak of this.peaks) {
+    for (const peak of this.#peaks) {
       if (peak !== '') root = root === '' ? peak : parent(peak, root);
     }
     return root;

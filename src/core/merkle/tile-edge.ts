@@ -23,16 +23,16 @@ interface OpenTile {
 }
 
 export class TileEdge {
-  private frontier: Frontier;
-  private readonly open: OpenTile[] = [];
-  private full: ChangedTile[] = [];
-  private settledFrontier: Frontier;
-  private settledOpen: readonly OpenTile[];
+  #frontier: Frontier;
+  readonly #open: OpenTile[] = [];
+  #full: ChangedTile[] = [];
+  #settledFrontier: Frontier;
+  #settledOpen: readonly OpenTile[];
 
   private constructor(frontier: Frontier) {
-    this.frontier = frontier;
-    this.settledFrontier = frontier.clone();
-    this.settledOpen = [];
+    this.#frontier = frontier;
+    this.#settledFrontier = frontier.clone();
+    this.#settledOpen = [];
   }
 
   /** Returns the edge of a stored log. Reads the tiles of `rootPlan(size)`; throws STORAGE_FAULT if a tile is short. */
@@ -43,67 +43,67 @@ export class TileEdge {
       const width = Math.floor(size / tileWidth ** level) % tileWidth;
       const tile = emptyTile(index, width);
       if (width > 0) tile.bytes.set(read(level, index).subarray(0, width * hashBytes));
-      edge.open[level] = tile;
+      edge.#open[level] = tile;
     }
     edge.settle();
     return edge;
   }
 
   get size(): number {
-    return this.frontier.size;
+    return this.#frontier.size;
   }
 
   /** Returns the root of all appended leaves, settled or not. Cost: at most 52 hashes. */
   root(): Buffer {
-    return this.frontier.root();
+    return this.#frontier.root();
   }
 
   /** Appends leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
   append(hashes: readonly Uint8Array[]): void {
     for (const leaf of hashes) {
-      this.frontier.append(leaf, this.completed);
-      this.fill(0, leaf);
+      this.#frontier.append(leaf, this.#completed);
+      this.#fill(0, leaf);
     }
   }
 
   /** Returns the tiles that differ from the settled state: full ones first, then the partial one of each level. */
   changed(): ChangedTile[] {
-    const open = this.open.flatMap(({ index, width, bytes }, level) => {
-      const before = this.settledOpen[level];
+    const open = this.#open.flatMap(({ index, width, bytes }, level) => {
+      const before = this.#settledOpen[level];
       if (width === 0 || (before?.index === index && before.width === width)) return [];
       return [{ level, index, hashes: bytes.subarray(0, width * hashBytes) }];
     });
-    return [...this.full, ...open];
+    return [...this.#full, ...open];
   }
 
   /** Marks the appended leaves as durable; `rollback` returns to this state. */
   settle(): void {
-    this.settledFrontier = this.frontier.clone();
-    this.settledOpen = [...this.open];
-    this.full = [];
+    this.#settledFrontier = this.#frontier.clone();
+    this.#settledOpen = [...this.#open];
+    this.#full = [];
   }
 
   /** Returns to the settled state after a failed transaction. */
   rollback(): void {
-    this.frontier = this.settledFrontier.clone();
-    this.open.splice(0, this.open.length, ...this.settledOpen);
-    this.full = [];
+    this.#frontier = this.#settledFrontier.clone();
+    this.#open.splice(0, this.#open.length, ...this.#settledOpen);
+    this.#full = [];
   }
 
   /** Fills the next tile level: every eighth tree level is one. */
-  private readonly completed = (height: number, hash: Buffer): void => {
-    if (height % 8 === 0) this.fill(height / 8, hash);
+  readonly #completed = (height: number, hash: Buffer): void => {
+    if (height % 8 === 0) this.#fill(height / 8, hash);
   };
 
-  private fill(level: number, hash: Uint8Array): void {
-    const { index, width, bytes } = this.open[level] ?? emptyTile(0, 0);
+  #fill(level: number, hash: Uint8Array): void {
+    const { index, width, bytes } = this.#open[level] ?? emptyTile(0, 0);
     bytes.set(hash, width * hashBytes);
     if (width + 1 < tileWidth) {
-      this.open[level] = { index, width: width + 1, bytes };
+      this.#open[level] = { index, width: width + 1, bytes };
       return;
     }
-    this.full.push({ level, index, hashes: bytes });
-    this.open[level] = emptyTile(index + 1, 0);
+    this.#full.push({ level, index, hashes: bytes });
+    this.#open[level] = emptyTile(index + 1, 0);
   }
 }
 

@@ -24,33 +24,33 @@ interface ExpandedTile {
  * One cache serves one log. Memory: 16 KiB per tile.
  */
 export class TileCache {
-  private readonly held = new Map<string, ExpandedTile>();
-  private readonly capacity: number;
+  readonly #held = new Map<string, ExpandedTile>();
+  readonly #capacity: number;
 
   constructor(capacity: number = limits.tileCacheTiles) {
-    this.capacity = capacity;
+    this.#capacity = capacity;
   }
 
   get size(): number {
-    return this.held.size;
+    return this.#held.size;
   }
 
   /** Returns the tile if the cache has it at this width, and marks it as the most recently used. */
   get({ level, index, width }: TileId): ExpandedTile | undefined {
     const key = `${level}/${index}`;
-    const tile = this.held.get(key);
+    const tile = this.#held.get(key);
     if (tile === undefined || tile.width < width) return undefined;
-    this.held.delete(key);
-    this.held.set(key, tile);
+    this.#held.delete(key);
+    this.#held.set(key, tile);
     return tile;
   }
 
   put({ level, index }: TileId, tile: ExpandedTile): void {
-    this.held.delete(`${level}/${index}`);
-    this.held.set(`${level}/${index}`, tile);
-    if (this.held.size <= this.capacity) return;
-    const oldest = this.held.keys().next();
-    if (oldest.done !== true) this.held.delete(oldest.value);
+    this.#held.delete(`${level}/${index}`);
+    this.#held.set(`${level}/${index}`, tile);
+    if (this.#held.size <= this.#capacity) return;
+    const oldest = this.#held.keys().next();
+    if (oldest.done !== true) this.#held.delete(oldest.value);
   }
 }
 
@@ -62,15 +62,15 @@ export interface Subtree {
 
 /** The tiles of one tree size during one proof; a tile is read if the cache lacks it. */
 export class TileSource {
-  private readonly size: number;
-  private readonly read: TileRead;
-  private readonly cache: TileCache;
+  readonly #size: number;
+  readonly #read: TileRead;
+  readonly #cache: TileCache;
 
   /** Default cache: one for this proof, which needs at most 14 tiles. */
   constructor(size: number, read: TileRead, cache: TileCache = new TileCache()) {
-    this.size = size;
-    this.read = read;
-    this.cache = cache;
+    this.#size = size;
+    this.#read = read;
+    this.#cache = cache;
   }
 
   /** Returns the hash of a complete subtree within the size. */
@@ -78,14 +78,14 @@ export class TileSource {
     const heightInTile = subtree.height % tileHeight;
     const position = (subtree.start / 2 ** subtree.height) % 2 ** (tileHeight - heightInTile);
     const offset = (nodesBelow(heightInTile) + position) * hashBytes;
-    const { nodes } = this.tile(tileOf(subtree, this.size));
+    const { nodes } = this.#tile(tileOf(subtree, this.#size));
     return Buffer.from(nodes.subarray(offset, offset + hashBytes));
   }
 
-  private tile(id: TileId): ExpandedTile {
-    const held = this.cache.get(id);
+  #tile(id: TileId): ExpandedTile {
+    const held = this.#cache.get(id);
     if (held !== undefined) return held;
-    const bytes = this.read(id.level, id.index);
+    const bytes = this.#read(id.level, id.index);
     if (bytes.length < id.width * hashBytes) {
       throw new GovError(
         'STORAGE_FAULT',
@@ -93,7 +93,7 @@ export class TileSource {
       );
     }
     const tile = expand(bytes);
-    this.cache.put(id, tile);
+    this.#cache.put(id, tile);
     return tile;
   }
 }

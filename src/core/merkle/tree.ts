@@ -53,8 +53,8 @@ export function writeParent(nodes: Buffer, children: number, parent: number): vo
  */
 export class Frontier {
   /** `peaks[h]`: root of the complete subtree of 2^h leaves, if bit h of the size is set. */
-  private peaks: (Buffer | undefined)[] = [];
-  private leaves = 0;
+  #peaks: (Buffer | undefined)[] = [];
+  #leaves = 0;
 
   /** Restores a frontier of `size` leaves from `hashes()` of an earlier one. Throws RangeError for a wrong count. */
   static from(size: number, hashes: readonly Uint8Array[]): Frontier {
@@ -65,17 +65,17 @@ export class Frontier {
       if (!isOdd(rest)) continue;
       const peak = hashes[--next];
       if (!isHash(peak)) break;
-      frontier.peaks[height] = Buffer.from(peak);
-      frontier.leaves += 2 ** height;
+      frontier.#peaks[height] = Buffer.from(peak);
+      frontier.#leaves += 2 ** height;
     }
-    if (next !== 0 || frontier.leaves !== size) {
+    if (next !== 0 || frontier.#leaves !== size) {
       throw new RangeError(`expected one 32-byte hash per set bit of ${size}, got ${hashes.length} hashes`);
     }
     return frontier;
   }
 
   get size(): number {
-    return this.leaves;
+    return this.#leaves;
   }
 
   /**
@@ -87,20 +87,20 @@ export class Frontier {
     if (carry.length !== hashBytes)
       throw new RangeError(`expected a 32-byte hash, got ${carry.length} bytes`);
     let height = 0;
-    for (let peak = this.peaks[0]; peak !== undefined; peak = this.peaks[height]) {
-      this.peaks[height] = undefined;
+    for (let peak = this.#peaks[0]; peak !== undefined; peak = this.#peaks[height]) {
+      this.#peaks[height] = undefined;
       carry = nodeHash(peak, carry);
       height++;
       completed?.(height, carry);
     }
-    this.peaks[height] = carry;
-    this.leaves++;
+    this.#peaks[height] = carry;
+    this.#leaves++;
   }
 
   /** Returns the root; `emptyRoot` without leaves. Cost: at most 52 hashes. */
   root(): Buffer {
     let root: Buffer | undefined;
-    for (const peak of this.peaks) {
+    for (const peak of this.#peaks) {
       if (peak !== undefined) root = root === undefined ? peak : nodeHash(peak, root);
     }
     return Buffer.from(root ?? emptyRoot);
@@ -108,13 +108,13 @@ export class Frontier {
 
   /** Returns the peaks from left to right, the largest subtree first. */
   hashes(): Buffer[] {
-    return this.peaks.filter((peak) => peak !== undefined).reverse();
+    return this.#peaks.filter((peak) => peak !== undefined).reverse();
   }
 
   clone(): Frontier {
     const copy = new Frontier();
-    copy.peaks = [...this.peaks];
-    copy.leaves = this.leaves;
+    copy.#peaks = [...this.#peaks];
+    copy.#leaves = this.#leaves;
     return copy;
   }
 }

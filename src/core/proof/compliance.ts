@@ -92,12 +92,12 @@ interface Known {
 
 /** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
-  private readonly known = new Map<string, Known>();
-  private readonly decisions = new ListRoot();
-  private readonly sets = new Set<string>();
-  private readonly failed = new Set<CheckId>();
-  private firstViolation: { check: CheckId; index: number } | null = null;
-  private readonly counts = {
+  readonly #known = new Map<string, Known>();
+  readonly #decisions = new ListRoot();
+  readonly #sets = new Set<string>();
+  readonly #failed = new Set<CheckId>();
+  #firstViolation: { check: CheckId; index: number } | null = null;
+  readonly #counts = {
     denied: 0,
     escalated: 0,
     notRecomputed: 0,
@@ -105,22 +105,22 @@ export class PolicyCompliance {
     undecided: 0,
     uncompared: 0,
   };
-  private isGoverned = false;
+  #isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
     const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
-    this.isGoverned = true;
+    this.#isGoverned = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
-    this.decisions.add(`\0${canonicalize(item)}`);
-    if (this.sets.size < limits.statedPolicySets) this.sets.add(policySetHash);
-    if (combined === 'deny') this.counts.denied++;
-    if (combined === 'escalate') this.counts.escalated++;
+    this.#decisions.add(`\0${canonicalize(item)}`);
+    if (this.#sets.size < limits.statedPolicySets) this.#sets.add(policySetHash);
+    if (combined === 'deny') this.#counts.denied++;
+    if (combined === 'escalate') this.#counts.escalated++;
     const wasInForce = inForce.policySetHash === policySetHash && inForce.policyIndex === policyIndex;
-    if (!wasInForce) this.violation('sets_were_in_force', index);
-    if (recomputes === null) this.counts.notRecomputed++;
-    if (recomputes === false) this.violation('decisions_recompute', index);
+    if (!wasInForce) this.#violation('sets_were_in_force', index);
+    if (recomputes === null) this.#counts.notRecomputed++;
+    if (recomputes === false) this.#violation('decisions_recompute', index);
     const { approval, whole, call, expiresMs } = leaf;
-    this.known.set(id, {
+    this.#known.set(id, {
       index,
       combined,
       approval,
@@ -135,54 +135,54 @@ export class PolicyCompliance {
 
   /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
   approval(given: DecidedLeaf): void {
-    const known = this.known.get(given.evaluationId);
+    const known = this.#known.get(given.evaluationId);
     if (known === undefined || !approves(given, known.approval)) return;
     known.approvedAt = Math.min(known.approvedAt, given.index);
   }
 
   /** Counts a governed event. One evaluation by all policies in force serves one later event. */
   governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
-    this.counts.governed++;
-    if (policyActive) this.isGoverned = true;
-    const known = evaluationId === null ? undefined : this.known.get(evaluationId);
+    this.#counts.governed++;
+    if (policyActive) this.#isGoverned = true;
+    const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
     const decided = known !== undefined && known.whole && known.index < index && !known.used;
     if (!decided && policyActive) {
-      this.counts.undecided++;
-      this.violation('every_governed_event_decided', index);
+      this.#counts.undecided++;
+      this.#violation('every_governed_event_decided', index);
     }
     if (known === undefined) return;
     known.used = true;
-    if (serverMs > lastUse(known)) this.violation('decisions_were_fresh', index);
-    if (known.erased) this.counts.uncompared++;
-    else if (!isSameCall(known.call, call)) this.violation('calls_as_evaluated', index);
-    if (known.combined === 'deny') this.violation('nothing_ran_after_deny', index);
+    if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
+    if (known.erased) this.#counts.uncompared++;
+    else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
+    if (known.combined === 'deny') this.#violation('nothing_ran_after_deny', index);
     if (known.combined === 'escalate' && !(known.approvedAt < index)) {
-      this.violation('escalations_approved', index);
+      this.#violation('escalations_approved', index);
     }
   }
 
   /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
-    if (!this.isGoverned) return noPolicyActive();
-    const checks = checkIds.map((id) => ({ id, pass: !this.failed.has(id) }));
+    if (!this.#isGoverned) return noPolicyActive();
+    const checks = checkIds.map((id) => ({ id, pass: !this.#failed.has(id) }));
     return {
       layer: 'policy_compliance',
       claims: {
         vacuous: false,
-        policySets: [...this.sets],
-        decisions: { n: this.decisions.size, root: hashText(this.decisions.root()) },
-        ...this.counts,
-        firstViolation: this.firstViolation,
+        policySets: [...this.#sets],
+        decisions: { n: this.#decisions.size, root: hashText(this.#decisions.root()) },
+        ...this.#counts,
+        firstViolation: this.#firstViolation,
       },
       checks,
       verdict: verdictOf(checks),
     };
   }
 
-  private violation(check: CheckId, index: number): void {
-    this.failed.add(check);
-    if (this.firstViolation === null || index < this.firstViolation.index) {
-      this.firstViolation = { check, index };
+  #violation(check: CheckId, index: number): void {
+    this.#failed.add(check);
+    if (this.#firstViolation === null || index < this.#firstViolation.index) {
+      this.#firstViolation = { check, index };
     }
   }
 }

@@ -29,87 +29,87 @@ const serverTimeForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.
 
 /** Checks the events of one run, added in the order of runSeq. Never throws on malformed records. */
 export class EventIntegrity {
-  private readonly runId: string;
-  private readonly size: number;
-  private readonly leaves = new ListRoot();
-  private readonly sources = new Map<string, number>();
-  private firstIndex = -1;
-  private lastIndex = -1;
-  private lastServerTime = '';
-  private lastServerMs: number | null = null;
-  private skewMs = 0;
-  private unknown = 0;
-  private inTree = true;
-  private gapFree = true;
-  private uniqueIds = true;
-  private monotonic = true;
+  readonly #runId: string;
+  readonly #size: number;
+  readonly #leaves = new ListRoot();
+  readonly #sources = new Map<string, number>();
+  #firstIndex = -1;
+  #lastIndex = -1;
+  #lastServerTime = '';
+  #lastServerMs: number | null = null;
+  #skewMs = 0;
+  #unknown = 0;
+  #inTree = true;
+  #gapFree = true;
+  #uniqueIds = true;
+  #monotonic = true;
 
   /** `treeSize`: S; every leaf index must be below it. */
   constructor(runId: string, treeSize: number) {
-    this.runId = runId;
-    this.size = treeSize;
+    this.#runId = runId;
+    this.#size = treeSize;
   }
 
   /** Adds the next event. `treeHash`: leaf hash of the tree at the index of the event, 32 bytes. Cost: about 2 µs. */
   add(event: RunEvent, treeHash: Uint8Array): void {
     const { index, hash, clear } = event;
-    if ((hash !== treeHash && !equalHash(hash, treeHash)) || index >= this.size || clear === null)
-      this.inTree = false;
-    if (index <= this.lastIndex) this.gapFree = false;
-    if (this.firstIndex === -1) this.firstIndex = index;
-    this.lastIndex = index;
+    if ((hash !== treeHash && !equalHash(hash, treeHash)) || index >= this.#size || clear === null)
+      this.#inTree = false;
+    if (index <= this.#lastIndex) this.#gapFree = false;
+    if (this.#firstIndex === -1) this.#firstIndex = index;
+    this.#lastIndex = index;
     if (clear === null) {
-      this.gapFree = false;
+      this.#gapFree = false;
     } else {
-      if (clear.runId !== this.runId || clear.runSeq !== this.leaves.size) this.gapFree = false;
+      if (clear.runId !== this.#runId || clear.runSeq !== this.#leaves.size) this.#gapFree = false;
       // An id contains its leaf index, so ids are unique if indexes ascend.
-      if (eventIndex(clear.eventId) !== index) this.uniqueIds = false;
-      if (clear.eventType === unknownType) this.unknown += 1;
-      this.addTimes(clear.timestamp, clear.serverTimestamp);
+      if (eventIndex(clear.eventId) !== index) this.#uniqueIds = false;
+      if (clear.eventType === unknownType) this.#unknown += 1;
+      this.#addTimes(clear.timestamp, clear.serverTimestamp);
     }
-    this.leaves.addHash(hash.toString('latin1'));
-    this.addSource(timestampSource(event));
+    this.#leaves.addHash(hash.toString('latin1'));
+    this.#addSource(timestampSource(event));
   }
 
   /** Returns the facts; throws for a run without events. */
   finish(): IntegrityFacts {
-    if (this.leaves.size === 0) throw new Error('expected the events of a run, got none');
+    if (this.#leaves.size === 0) throw new Error('expected the events of a run, got none');
     return {
       run: {
-        runId: this.runId,
-        runEvents: this.leaves.size,
-        runRoot: hashText(this.leaves.root()),
-        firstIndex: this.firstIndex,
-        lastIndex: this.lastIndex,
+        runId: this.#runId,
+        runEvents: this.#leaves.size,
+        runRoot: hashText(this.#leaves.root()),
+        firstIndex: this.#firstIndex,
+        lastIndex: this.#lastIndex,
       },
       checks: [
-        { id: 'leaves_in_tree', pass: this.inTree },
-        { id: 'run_seq_gap_free', pass: this.gapFree },
-        { id: 'event_ids_unique', pass: this.uniqueIds && this.gapFree },
-        { id: 'server_time_monotonic', pass: this.monotonic },
+        { id: 'leaves_in_tree', pass: this.#inTree },
+        { id: 'run_seq_gap_free', pass: this.#gapFree },
+        { id: 'event_ids_unique', pass: this.#uniqueIds && this.#gapFree },
+        { id: 'server_time_monotonic', pass: this.#monotonic },
       ],
-      largestClockSkewMs: this.skewMs,
-      timestampSources: Object.fromEntries(this.sources),
-      unknownEvents: this.unknown,
+      largestClockSkewMs: this.#skewMs,
+      timestampSources: Object.fromEntries(this.#sources),
+      unknownEvents: this.#unknown,
     };
   }
 
-  private addTimes(timestamp: string, serverTimestamp: string): void {
+  #addTimes(timestamp: string, serverTimestamp: string): void {
     // The events of a batch share their time.
-    if (serverTimestamp !== this.lastServerTime || this.lastServerMs === null) {
-      this.lastServerMs = serverTimeForm.test(serverTimestamp) ? parseTimestamp(serverTimestamp) : null;
+    if (serverTimestamp !== this.#lastServerTime || this.#lastServerMs === null) {
+      this.#lastServerMs = serverTimeForm.test(serverTimestamp) ? parseTimestamp(serverTimestamp) : null;
       // The server spells times with a fixed width, so text order is time order.
-      if (this.lastServerMs === null || serverTimestamp < this.lastServerTime) this.monotonic = false;
-      this.lastServerTime = serverTimestamp;
+      if (this.#lastServerMs === null || serverTimestamp < this.#lastServerTime) this.#monotonic = false;
+      this.#lastServerTime = serverTimestamp;
     }
     const clientMs = parseTimestamp(timestamp);
-    if (this.lastServerMs !== null && clientMs !== null) {
-      this.skewMs = Math.max(this.skewMs, Math.abs(this.lastServerMs - clientMs));
+    if (this.#lastServerMs !== null && clientMs !== null) {
+      this.#skewMs = Math.max(this.#skewMs, Math.abs(this.#lastServerMs - clientMs));
     }
   }
 
-  private addSource(source: string | null): void {
-    if (source !== null) this.sources.set(source, (this.sources.get(source) ?? 0) + 1);
+  #addSource(source: string | null): void {
+    if (source !== null) this.#sources.set(source, (this.#sources.get(source) ?? 0) + 1);
   }
 }
 

@@ -25,6 +25,13 @@ export const verdictCodes = {
   DISCLOSURE_MISSING: 'A committed value is neither disclosed, nor listed as withheld, nor erased by the log',
   GRAPH_MISMATCH: 'The graph in the bundle differs from the logged graph',
   LAYER_MISMATCH: 'A recomputed layer differs from its statement',
+  INDEX_INVALID: 'What the file shows of the index of the log does not belong to it',
+  INDEX_TOO_OLD: 'The index of the log does not cover the proof',
+  RUN_INCOMPLETE: 'The log has more events or decisions of the run than the proof shows',
+  RUN_SHORTER_THAN_SHOWN: 'The log has fewer events or decisions of the run than the proof shows',
+  RUN_DIFFERS: 'The events of the proof are not those that the log has of the run',
+  ANSWER_INVALID: 'What the answer shows does not answer its question',
+  PERIOD_NOT_COVERED: 'The index of the log does not cover the whole period',
   SUBJECT_MISMATCH: 'The attestation in the bundle is about another proof',
   MALFORMED_EXPORT: 'The file is not an export in the exact form that the service writes',
   EXPORT_WITHOUT_PROOF: 'The export has no proof, so it cannot be verified',
@@ -65,6 +72,7 @@ export const checkIds = [
   'consistency',
   'tree_root',
   'witnesses',
+  'completeness',
   'attestation',
   'events',
   'disclosures',
@@ -132,37 +140,37 @@ export interface ProofVerdict extends Answers {
 
 /** Collects the results of checks. A check without a result is `not_checked`; a failed check stays failed. */
 export class CheckList<Id extends string = CheckId> {
-  private readonly results = new Map<Id, CheckResult<Id>>();
-  private readonly ids: readonly Id[];
+  readonly #results = new Map<Id, CheckResult<Id>>();
+  readonly #ids: readonly Id[];
 
   /** `ids`: the checks in order; default: those of a bundle, which `Id` then is. */
   constructor(ids: readonly Id[] = checkIds as readonly string[] as readonly Id[]) {
-    this.ids = ids;
+    this.#ids = ids;
   }
 
   pass(id: Id, detail?: string): void {
-    if (!this.results.has(id)) this.results.set(id, { id, result: 'passed', ...detailOf(detail) });
+    if (!this.#results.has(id)) this.#results.set(id, { id, result: 'passed', ...detailOf(detail) });
   }
 
   fail(id: Id, code: VerdictCode, detail: string): void {
-    if (!this.failed(id)) this.results.set(id, { id, result: 'failed', code, detail });
+    if (!this.failed(id)) this.#results.set(id, { id, result: 'failed', code, detail });
   }
 
   skip(id: Id, detail: string): void {
-    if (!this.results.has(id)) this.results.set(id, { id, result: 'not_checked', detail });
+    if (!this.#results.has(id)) this.#results.set(id, { id, result: 'not_checked', detail });
   }
 
   passed(id: Id): boolean {
-    return this.results.get(id)?.result === 'passed';
+    return this.#results.get(id)?.result === 'passed';
   }
 
   failed(id: Id): boolean {
-    return this.results.get(id)?.result === 'failed';
+    return this.#results.get(id)?.result === 'failed';
   }
 
   /** Returns all checks in order. */
   list(): CheckResult<Id>[] {
-    return this.ids.map((id) => this.results.get(id) ?? { id, result: 'not_checked' });
+    return this.#ids.map((id) => this.#results.get(id) ?? { id, result: 'not_checked' });
   }
 }
 

@@ -39,61 +39,62 @@ export interface ReplayReport {
 
 /** Counts the findings of comparisons without storing them. */
 export class FindingsTally {
-  private readonly changes = { stricter: 0, looser: 0, unchanged: 0 };
-  private notReplayable = 0;
-  private riskActionChanged = false;
-  private risks = 0;
+  readonly #changes = { stricter: 0, looser: 0, unchanged: 0 };
+  #notReplayable = 0;
+  #riskActionChanged = false;
+  #risks = 0;
 
   add({ status, policyChange, riskActionChanged }: StepOutcome): void {
-    if (status === 'not_replayable') this.notReplayable++;
-    if (policyChange !== undefined) this.changes[policyChange]++;
+    if (status === 'not_replayable') this.#notReplayable++;
+    if (policyChange !== undefined) this.#changes[policyChange]++;
     if (riskActionChanged === undefined) return;
-    this.risks++;
-    this.riskActionChanged ||= riskActionChanged;
+    this.#risks++;
+    this.#riskActionChanged ||= riskActionChanged;
   }
 
   /** Number of repeated evaluations and risk decisions. */
   get replayed(): number {
-    const { stricter, looser, unchanged } = this.changes;
-    return stricter + looser + unchanged + this.risks;
+    const { stricter, looser, unchanged } = this.#changes;
+    return stricter + looser + unchanged + this.#risks;
   }
 
   findings(): ReplayFindings {
-    const { notReplayable, riskActionChanged } = this;
-    return { ...this.changes, notReplayable, riskActionChanged };
+    const notReplayable = this.#notReplayable;
+    const riskActionChanged = this.#riskActionChanged;
+    return { ...this.#changes, notReplayable, riskActionChanged };
   }
 }
 
 const driftShare = limits.graphPartItems / driftSeverities.length;
 
 export class ReplayCollector {
-  private readonly steps: StepRecord[] = [];
-  private readonly summary = new ReplaySummary();
-  private readonly bySeverity: Record<DriftSeverity, DriftDiagnostic[]> = {
+  readonly #steps: StepRecord[] = [];
+  readonly #summary = new ReplaySummary();
+  readonly #bySeverity: Record<DriftSeverity, DriftDiagnostic[]> = {
     low: [],
     medium: [],
     high: [],
     critical: [],
   };
-  private driftCount = 0;
-  private driftKept = 0;
-  private readonly warnings = new Set<string>();
-  private warningsLeftOut = 0;
-  private readonly tally = new FindingsTally();
-  private count = 0;
+  #driftCount = 0;
+  #driftKept = 0;
+  readonly #warnings = new Set<string>();
+  #warningsLeftOut = 0;
+  readonly #tally = new FindingsTally();
+  #count = 0;
 
   /** Adds the next step. Cost: about 0.2 µs for a match. */
   add(source: StepSource, outcome: StepOutcome): void {
-    const index = this.count++;
+    const index = this.#count++;
     const { status, warnings = [] } = outcome;
     const { eventId, eventType, action, timestamp } = source;
-    this.summary.add({ eventId, index, status });
+    this.#summary.add({ eventId, index, status });
     if (index < limits.replaySteps) {
       const detail = detailOf(outcome);
       const step = { index, eventId, status, eventType, action, timestamp };
-      this.steps.push(detail === undefined ? step : { ...step, detail });
+      this.#steps.push(detail === undefined ? step : { ...step, detail });
     }
-    this.tally.add(outcome);
+    this.#tally.add(outcome);
     for (const { field, severity, expected, actual } of outcome.differences?.list ?? []) {
       if (severity === undefined) continue;
       this.drift({ field: `${outcome.subject ?? `steps[${index}]`}${field}`, expected, actual, severity });
@@ -102,38 +103,40 @@ export class ReplayCollector {
   }
 
   drift(diagnostic: DriftDiagnostic): void {
-    this.driftCount++;
-    const list = this.bySeverity[diagnostic.severity];
+    this.#driftCount++;
+    const list = this.#bySeverity[diagnostic.severity];
     if (list.length >= driftShare) return;
     list.push(diagnostic);
-    this.driftKept++;
+    this.#driftKept++;
   }
 
   /** Adds a warning once. */
   warn(text: string): void {
     const warning = cut(text, limits.reasoningChars);
-    if (this.warnings.has(warning)) return;
-    if (this.warnings.size < limits.fieldErrors) this.warnings.add(warning);
-    else this.warningsLeftOut++;
+    if (this.#warnings.has(warning)) return;
+    if (this.#warnings.size < limits.fieldErrors) this.#warnings.add(warning);
+    else this.#warningsLeftOut++;
   }
 
   /** Returns the findings so far. */
   findings(): ReplayFindings {
-    return this.tally.findings();
+    return this.#tally.findings();
   }
 
   finish(): ReplayReport {
-    const { steps, driftCount, warningsLeftOut } = this;
+    const steps = this.#steps;
+    const driftCount = this.#driftCount;
+    const warningsLeftOut = this.#warningsLeftOut;
     const more = warningsLeftOut === 0 ? [] : [`${warningsLeftOut} more warnings were left out`];
     return {
       steps,
-      replayed: this.tally.replayed,
-      driftDiagnostics: driftSeverities.toReversed().flatMap((severity) => this.bySeverity[severity]),
+      replayed: this.#tally.replayed,
+      driftDiagnostics: driftSeverities.toReversed().flatMap((severity) => this.#bySeverity[severity]),
       driftCount,
-      warnings: [...this.warnings, ...more],
-      summary: this.summary.counts(),
-      mismatches: this.summary.mismatches(),
-      truncated: this.count > steps.length || driftCount > this.driftKept,
+      warnings: [...this.#warnings, ...more],
+      summary: this.#summary.counts(),
+      mismatches: this.#summary.mismatches(),
+      truncated: this.#count > steps.length || driftCount > this.#driftKept,
     };
   }
 }

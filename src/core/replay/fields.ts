@@ -32,31 +32,31 @@ export interface Severities {
 
 /** Stores the first `limits.fieldErrors` differences. */
 export class Differences {
-  private readonly kept: FieldDifference[] = [];
-  private found = 0;
-  private readonly severities: Severities | undefined;
+  readonly #kept: FieldDifference[] = [];
+  #found = 0;
+  readonly #severities: Severities | undefined;
 
   constructor(severities?: Severities) {
-    this.severities = severities;
+    this.#severities = severities;
   }
 
   get list(): readonly FieldDifference[] {
-    return this.kept;
+    return this.#kept;
   }
 
   /** Number of differences, stored or not. */
   get count(): number {
-    return this.found;
+    return this.#found;
   }
 
   /** Adds a difference; the caller knows that the texts differ. */
   add(field: string, expected: string, actual: string): void {
-    this.found++;
-    if (this.kept.length >= limits.fieldErrors) return;
+    this.#found++;
+    if (this.#kept.length >= limits.fieldErrors) return;
     const [from, to] = cutPair(expected, actual);
-    const severity = this.severities?.[expected === '' || actual === '' ? 'absent' : 'differs'];
+    const severity = this.#severities?.[expected === '' || actual === '' ? 'absent' : 'differs'];
     const difference = { field: cut(field, limits.memberNameChars), expected: from, actual: to };
-    this.kept.push(severity === undefined ? difference : { ...difference, severity });
+    this.#kept.push(severity === undefined ? difference : { ...difference, severity });
   }
 
   /** Adds a difference if the texts differ. */

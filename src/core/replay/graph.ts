@@ -47,81 +47,81 @@ interface Ends {
 }
 
 export class GraphComparison {
-  private readonly expected: ExpectedGraph;
-  private readonly collector: ReplayCollector;
+  readonly #expected: ExpectedGraph;
+  readonly #collector: ReplayCollector;
   /** For steps without an event. */
-  private readonly timestamp: string;
-  private readonly missing: Map<string, ExpectedNode>;
-  private readonly declaredIds: ReadonlySet<string>;
-  private readonly declaredEdges: ReadonlySet<string>;
-  private readonly ends = new Map<string, Ends>();
-  private notDerivedMembers = 0;
+  readonly #timestamp: string;
+  readonly #missing: Map<string, ExpectedNode>;
+  readonly #declaredIds: ReadonlySet<string>;
+  readonly #declaredEdges: ReadonlySet<string>;
+  readonly #ends = new Map<string, Ends>();
+  #notDerivedMembers = 0;
 
   /** `timestamp`: of the graph. Memory: the declaration. */
   constructor(expected: ExpectedGraph, collector: ReplayCollector, timestamp: string) {
-    this.expected = expected;
-    this.collector = collector;
-    this.timestamp = timestamp;
-    this.missing = new Map(expected.nodes.map((node) => [node.id, node]));
-    this.declaredIds = new Set(this.missing.keys());
-    this.declaredEdges = new Set(expected.edges.map(edgeKey));
+    this.#expected = expected;
+    this.#collector = collector;
+    this.#timestamp = timestamp;
+    this.#missing = new Map(expected.nodes.map((node) => [node.id, node]));
+    this.#declaredIds = new Set(this.#missing.keys());
+    this.#declaredEdges = new Set(expected.edges.map(edgeKey));
     for (const edge of expected.edges) {
       const key = endsKey(edge);
-      const ends = this.ends.get(key);
-      if (ends === undefined) this.ends.set(key, { declared: new Set([edge.type]), derived: new Set() });
+      const ends = this.#ends.get(key);
+      if (ends === undefined) this.#ends.set(key, { declared: new Set([edge.type]), derived: new Set() });
       else ends.declared.add(edge.type);
     }
   }
 
   /** Adds the next derived node; ignores a repeated one. */
   node({ id, type }: { readonly id: string; readonly type: string }, data: JsonObject): void {
-    const declared = this.missing.get(id);
-    const source = nodeSource({ id, type, data }, this.timestamp);
+    const declared = this.#missing.get(id);
+    const source = nodeSource({ id, type, data }, this.#timestamp);
     if (declared !== undefined) {
-      this.missing.delete(id);
-      this.collector.add(source, this.compareNode(declared, type, data));
-    } else if (!this.declaredIds.has(id)) {
-      this.collector.add(source, extra(`nodes[${id}]`, type));
+      this.#missing.delete(id);
+      this.#collector.add(source, this.#compareNode(declared, type, data));
+    } else if (!this.#declaredIds.has(id)) {
+      this.#collector.add(source, extra(`nodes[${id}]`, type));
     }
   }
 
   /** Adds the next derived edge. A declared edge counts once, however often it is derived. */
   edge(edge: GraphEdge): void {
-    const ends = this.ends.get(endsKey(edge));
-    if (ends?.declared.delete(edge.type) === true) this.collector.add(this.edgeSource(edge), match);
-    else if (this.declaredEdges.has(edgeKey(edge))) return;
-    else if (ends === undefined) this.collector.add(this.edgeSource(edge), extraEdge(edge));
+    const ends = this.#ends.get(endsKey(edge));
+    if (ends?.declared.delete(edge.type) === true) this.#collector.add(this.#edgeSource(edge), match);
+    else if (this.#declaredEdges.has(edgeKey(edge))) return;
+    else if (ends === undefined) this.#collector.add(this.#edgeSource(edge), extraEdge(edge));
     else ends.derived.add(edge.type);
   }
 
   /** Ends the derivation: the remaining expected items are missing. */
   finish(): void {
-    const { collector } = this;
-    for (const node of this.missing.values()) {
+    const collector = this.#collector;
+    for (const node of this.#missing.values()) {
       const { id, type } = node;
-      collector.add(nodeSource(node, this.timestamp), absent(`nodes[${id}]`, type));
+      collector.add(nodeSource(node, this.#timestamp), absent(`nodes[${id}]`, type));
     }
-    for (const edge of this.expected.edges) this.finishEdge(edge);
-    for (const [key, { derived }] of this.ends) {
+    for (const edge of this.#expected.edges) this.#finishEdge(edge);
+    for (const [key, { derived }] of this.#ends) {
       const [source = '', target = ''] = key.split(' ');
       for (const type of derived) {
         const edge = { source, target, type };
-        collector.add(this.edgeSource(edge), extraEdge(edge));
+        collector.add(this.#edgeSource(edge), extraEdge(edge));
       }
     }
-    if (this.notDerivedMembers > 0) {
-      const members = this.notDerivedMembers;
+    if (this.#notDerivedMembers > 0) {
+      const members = this.#notDerivedMembers;
       collector.warn(`${members} declared members of node data are not in the events: they match nothing`);
     }
   }
 
-  private compareNode(declared: ExpectedNode, type: string, data: JsonObject): StepOutcome {
+  #compareNode(declared: ExpectedNode, type: string, data: JsonObject): StepOutcome {
     const types = new Differences(ofTypes);
     types.texts('/type', declared.type, type);
     const members = new Differences(ofData);
     for (const [name, value] of Object.entries(declared.data ?? {})) {
       const derived: Json | undefined = Object.hasOwn(data, name) ? data[name] : undefined;
-      if (derived === undefined) this.notDerivedMembers++;
+      if (derived === undefined) this.#notDerivedMembers++;
       members.values(`/data/${pointerToken(name)}`, value, derived);
     }
     const count = types.count + members.count;
@@ -131,23 +131,23 @@ export class GraphComparison {
   }
 
   /** Reports a declared edge that was not derived, unless another edge between the same nodes replaces it. */
-  private finishEdge(edge: GraphEdge): void {
-    const ends = this.ends.get(endsKey(edge));
+  #finishEdge(edge: GraphEdge): void {
+    const ends = this.#ends.get(endsKey(edge));
     if (ends?.declared.delete(edge.type) !== true) return;
     const [other] = ends.derived;
     const subject = `edges[${edgeKey(edge)}]`;
     if (other === undefined) {
-      this.collector.add(this.edgeSource(edge), absent(subject, edge.type));
+      this.#collector.add(this.#edgeSource(edge), absent(subject, edge.type));
       return;
     }
     ends.derived.delete(other);
     const differences = new Differences(ofTypes);
     differences.add('/type', edge.type, other);
-    this.collector.add(this.edgeSource(edge), { status: 'mismatch', subject, differences });
+    this.#collector.add(this.#edgeSource(edge), { status: 'mismatch', subject, differences });
   }
 
-  private edgeSource({ source, target, type }: GraphEdge): StepSource {
-    const { timestamp } = this;
+  #edgeSource({ source, target, type }: GraphEdge): StepSource {
+    const timestamp = this.#timestamp;
     return { eventId: source, eventType: 'graph.edge', action: `${type} ${target}`, timestamp };
   }
 }

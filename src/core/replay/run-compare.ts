@@ -26,15 +26,15 @@ export interface ComparedStep {
 
 /** Numbers for the words of steps; aligned runs share one instance. */
 export class StepWords {
-  private readonly numbers = new Map<string, number>();
+  readonly #numbers = new Map<string, number>();
 
   number({ eventType, action }: Pick<StepSource, 'eventType' | 'action'>): number {
     // Event types contain no space, so the key is unambiguous.
     const key = `${eventType} ${action}`;
-    const known = this.numbers.get(key);
+    const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    this.numbers.set(key, this.numbers.size);
-    return this.numbers.size - 1;
+    this.#numbers.set(key, this.#numbers.size);
+    return this.#numbers.size - 1;
   }
 }
 

@@ -27,40 +27,40 @@ type StepMark = Pick<StepRecord, 'eventId' | 'index' | 'status'>;
 
 /** Counts steps and commits to diverging ones, in memory that does not grow with them. */
 export class ReplaySummary {
-  private readonly byStatus: Record<StepStatus, number> = {
+  readonly #byStatus: Record<StepStatus, number> = {
     match: 0,
     mismatch: 0,
     missing: 0,
     extra: 0,
     not_replayable: 0,
   };
-  private readonly root = new ListRoot();
-  private total = 0;
-  private first: number | null = null;
+  readonly #root = new ListRoot();
+  #total = 0;
+  #first: number | null = null;
 
   add({ eventId, index, status }: StepMark): void {
-    this.total++;
-    this.byStatus[status]++;
+    this.#total++;
+    this.#byStatus[status]++;
     if (!diverges(status)) return;
-    this.first ??= index;
-    this.root.add(`\0${canonicalize({ eventId, index, status })}`);
+    this.#first ??= index;
+    this.#root.add(`\0${canonicalize({ eventId, index, status })}`);
   }
 
   counts(): ReplayCounts {
-    const { match, mismatch, missing, extra, not_replayable: notReplayable } = this.byStatus;
+    const { match, mismatch, missing, extra, not_replayable: notReplayable } = this.#byStatus;
     return {
-      steps: this.total,
+      steps: this.#total,
       match,
       mismatch,
       missing,
       extra,
       notReplayable,
-      firstDivergence: this.first,
+      firstDivergence: this.#first,
     };
   }
 
   mismatches(): ListCommitment {
-    return { n: this.root.size, root: hashText(this.root.root()) };
+    return { n: this.#root.size, root: hashText(this.#root.root()) };
   }
 }
 

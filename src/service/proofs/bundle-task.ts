@@ -13,11 +13,13 @@ import {
   edgeItems,
   nodeItems,
   pathText,
+  type BundleCompleteness,
   type BundleErasures,
   type BundleEvent,
   type BundleGraph,
   type IncludedRecord,
 } from '../../core/proof/bundle.ts';
+import type { MapEntry } from '../../core/completeness/entry.ts';
 import { erasuresOf } from '../../core/event/erased.ts';
 import { limits } from '../../contract/limits.ts';
 import type { StoredProof } from '../../store/port/store.ts';
@@ -27,15 +29,17 @@ import { runEvents } from '../events/run-stream.ts';
 import { consistencyAt, inclusionAt, sharedInclusionAt } from '../log/tree-proofs.ts';
 import type { Task, TaskContext } from '../call/work.ts';
 
-export const bundle: Task<'bundle'> = async (context, { projectId, proofId, events, dsse }) => {
+export const bundle: Task<'bundle'> = async (context, input) => {
+  const { projectId, proofId, events, completeness, dsse } = input;
   const { reader } = context;
   const stored = await reader.proof(projectId, proofId);
   if (stored === null) throw new Error(`expected a stored proof ${proofId}, got none`);
   const { treeSize, leafIndex } = stored;
   const checkpoint = await noteOf(context, projectId, treeSize);
+  const covered = Math.max(leafIndex, completeness?.leafIndex ?? 0) + 1;
   const proofCheckpoint =
-    (await reader.witnessedCheckpoint(projectId, 'audit', leafIndex + 1)) ??
-    (await noteOf(context, projectId, leafIndex + 1));
+    (await reader.witnessedCheckpoint(projectId, 'audit', covered)) ??
+    (await noteOf(context, projectId, covered));
   const second = openOwn(proofCheckpoint).size;
   const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
   const text = bundleText(
@@ -49,11 +53,33 @@ export const bundle: Task<'bundle'> = async (context, { projectId, proofId, even
       proofCheckpoint,
       consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
       ...enclosed,
+      ...(completeness === null
+        ? {}
+        : { completeness: await encloseIndex(context, projectId, { ...completeness, second }) }),
       ...(dsse === null ? {} : { dsse }),
     }),
   );
   return Buffer.from(text);
 };
+
+/** Adds the inclusion of each item that stands in the log after the list of the proof. */
+async function encloseIndex(
+  context: TaskContext,
+  projectId: string,
+  { leafIndex, entries, second }: { leafIndex: number; entries: readonly MapEntry[]; second: number },
+): Promise<BundleCompleteness> {
+  const shown: MapEntry[] = [];
+  for (const { growth, ...entry } of entries) {
+    if (growth === undefined) {
+      shown.push(entry);
+      continue;
+    }
+    const at = { index: growth.next.index, size: second };
+    const inclusion = pathText(await inclusionAt(context.reader, projectId, at));
+    shown.push({ ...entry, growth: { ...growth, next: { ...growth.next, inclusion } } });
+  }
+  return { index: await included(context, projectId, { index: leafIndex, size: second }), entries: shown };
+}
 
 async function noteOf({ reader }: TaskContext, projectId: string, size: number): Promise<string> {
   const note = await reader.checkpointFrom(projectId, 'audit', size);

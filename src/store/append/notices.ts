@@ -12,28 +12,28 @@ const maxProjects = 1000;
 export class Notices {
   /** Each is `code: text`. */
   readonly reasons: string[] = [];
-  private readonly warn: (text: string) => void;
-  private readonly projects = new Set<string>();
+  readonly #warn: (text: string) => void;
+  readonly #projects = new Set<string>();
 
   constructor(warn: (text: string) => void) {
-    this.warn = warn;
+    this.#warn = warn;
   }
 
   /** `reason`: `code: text`. Reports the first reason of each code. */
   add(reason: string): void {
-    if (this.keep(reason)) this.warn(reason);
+    if (this.#keep(reason)) this.#warn(reason);
   }
 
   /** Reports an altered leaf, once per project. Ignores other errors. */
   note(error: unknown, projectId: string): void {
-    if (!isAltered(error) || this.projects.has(projectId) || this.projects.size >= maxProjects) return;
-    this.projects.add(projectId);
+    if (!isAltered(error) || this.#projects.has(projectId) || this.#projects.size >= maxProjects) return;
+    this.#projects.add(projectId);
     const reason = `integrity_violation: project ${projectId}: ${error.message}`;
-    this.keep(reason);
-    this.warn(reason);
+    this.#keep(reason);
+    this.#warn(reason);
   }
 
-  private keep(reason: string): boolean {
+  #keep(reason: string): boolean {
     const code = reason.slice(0, reason.indexOf(':') + 1);
     if (this.reasons.some((known) => known.startsWith(code))) return false;
     this.reasons.push(reason);

@@ -10,7 +10,13 @@
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
-import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/event/record.ts';
+import {
+  sealEvent,
+  serverTime,
+  type EventDraft,
+  type LeafDraft,
+  type OtherDraft,
+} from '../../core/event/record.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -55,46 +61,46 @@ export type Repeated = Extract<AppendOutcome, { outcome: 'replayed' | 'key_reuse
 type IdempotencyKey = Pick<IdempotencyWrite, 'key' | 'fingerprint'>;
 
 export class Sequencer {
-  private readonly parts: SequencerParts;
+  readonly #parts: SequencerParts;
   /** Least recently written first. */
-  private readonly ledgers = new Map<string, Ledger>();
+  readonly #ledgers = new Map<string, Ledger>();
   /** A new map for each commit: a cleared map keeps its full table in memory. */
-  private pending = new Map<string, Pending>();
+  #pending = new Map<string, Pending>();
 
   constructor(parts: SequencerParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** The additions of requests since the last `settle`, by project. */
   get added(): Iterable<Pending> {
-    return this.pending.values();
+    return this.#pending.values();
   }
 
   /** Plans one request. If it throws, memory keeps nothing of the request. */
   append(request: AppendRequest): AppendOutcome {
-    const pending = this.pendingOf(request.projectId);
+    const pending = this.#pendingOf(request.projectId);
     const { idempotency, expect, inForce } = request;
-    const repeated = idempotency === undefined ? null : this.find(pending, idempotency);
+    const repeated = idempotency === undefined ? null : this.#find(pending, idempotency);
     if (repeated !== null) return repeated;
     const { revisedMs = pending.revisedMs } = request;
     if (revisedMs !== pending.revisedMs) return { outcome: 'revised' };
-    const plan = this.newPlan(pending);
-    const refused = overQuota(pending, request, { period: plan.period, clients: this.parts.clients });
+    const plan = this.#newPlan(pending);
+    const refused = overQuota(pending, request, { period: plan.period, clients: this.#parts.clients });
     if (refused !== null) return refused;
     if (expect !== undefined) {
-      const events = this.runOf(pending, expect.runId)?.events ?? 0;
+      const events = this.#runOf(pending, expect.runId)?.events ?? 0;
       if (events !== expect.events) return { outcome: 'stale', events };
     }
     if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
     const { auditSize = pending.size } = request;
     if (auditSize !== pending.size) return { outcome: 'outdated' };
-    this.assignAll(pending, plan, request);
+    this.#assignAll(pending, plan, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();
     for (const effect of request.effects ?? [])
-      this.parts.applyEffect(pending.ledger.no, effect, plan.assigned);
-    const response = this.keepAnswer(pending, request, plan);
-    this.accept(pending, request, plan);
+      this.#parts.applyEffect(pending.ledger.no, effect, plan.assigned);
+    const response = this.#keepAnswer(pending, request, plan);
+    this.#accept(pending, request, plan);
     for (const effect of request.effects ?? []) {
       if (effect.kind === 'changeProject') pending.revisedMs = effect.atMs;
     }
@@ -104,12 +110,12 @@ export class Sequencer {
 
   /** The outcome of an earlier request with this idempotency key, or null for a new key. */
   repeated(projectId: string, idempotency: IdempotencyKey): Repeated | null {
-    return this.find(this.pendingOf(projectId), idempotency);
+    return this.#find(this.#pendingOf(projectId), idempotency);
   }
 
   /** Call it after COMMIT: the pending additions are durable. */
   settle(): void {
-    for (const pending of this.pending.values()) {
+    for (const pending of this.#pending.values()) {
       const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
       ledger.audit.settle();
       ledger.metering.settle();
@@ -129,49 +135,49 @@ export class Sequencer {
         ledger.runs.delete(runId);
       }
     }
-    this.pending = new Map();
-    this.release();
+    this.#pending = new Map();
+    this.#release();
   }
 
   /** Call it after a failed transaction. The next use reads the ledgers of its projects again. */
   forget(): void {
-    for (const projectId of this.pending.keys()) this.ledgers.delete(projectId);
-    this.pending = new Map();
+    for (const projectId of this.#pending.keys()) this.#ledgers.delete(projectId);
+    this.#pending = new Map();
   }
 
   /** Drops projects that were not written to lately. */
-  private release(): void {
-    if (this.ledgers.size <= heldRunsOfAll / heldRuns) return;
+  #release(): void {
+    if (this.#ledgers.size <= heldRunsOfAll / heldRuns) return;
     let runs = 0;
-    for (const ledger of this.ledgers.values()) runs += ledger.runs.size;
-    for (const [projectId, ledger] of this.ledgers) {
-      if (this.ledgers.size <= heldLedgers && runs <= heldRunsOfAll) return;
-      this.ledgers.delete(projectId);
+    for (const ledger of this.#ledgers.values()) runs += ledger.runs.size;
+    for (const [projectId, ledger] of this.#ledgers) {
+      if (this.#ledgers.size <= heldLedgers && runs <= heldRunsOfAll) return;
+      this.#ledgers.delete(projectId);
       runs -= ledger.runs.size;
     }
   }
 
-  private pendingOf(projectId: string): Pending {
-    let pending = this.pending.get(projectId);
+  #pendingOf(projectId: string): Pending {
+    let pending = this.#pending.get(projectId);
     if (pending !== undefined) return pending;
-    const ledger = this.ledgers.get(projectId) ?? this.parts.openLedger(projectId);
-    this.ledgers.delete(projectId);
-    this.ledgers.set(projectId, ledger);
+    const ledger = this.#ledgers.get(projectId) ?? this.#parts.openLedger(projectId);
+    this.#ledgers.delete(projectId);
+    this.#ledgers.set(projectId, ledger);
     pending = new Pending(ledger);
-    this.pending.set(projectId, pending);
+    this.#pending.set(projectId, pending);
     return pending;
   }
 
-  private find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {
-    const kept = this.parts.kept.find(ledger.no, key);
+  #find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {
+    const kept = this.#parts.kept.find(ledger.no, key);
     if (kept === null) return null;
     return kept.fingerprint === fingerprint
       ? { outcome: 'replayed', response: kept.response }
       : { outcome: 'key_reused' };
   }
 
-  private newPlan({ lastMs, period, totals }: Pending): Plan {
-    const serverMs = Math.max(this.parts.clock.now(), lastMs);
+  #newPlan({ lastMs, period, totals }: Pending): Plan {
+    const serverMs = Math.max(this.#parts.clock.now(), lastMs);
     return {
       serverMs,
       period: periodAt(period, serverMs, totals),
@@ -182,13 +188,13 @@ export class Sequencer {
     };
   }
 
-  private assignAll(pending: Pending, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
+  #assignAll(pending: Pending, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
     leaves.forEach((draft, position) => {
-      plan.assigned.push(this.assign(pending, plan, { draft, fingerprint: fingerprints?.get(position) }));
+      plan.assigned.push(this.#assign(pending, plan, { draft, fingerprint: fingerprints?.get(position) }));
     });
   }
 
-  private assign(
+  #assign(
     pending: Pending,
     plan: Plan,
     { draft, fingerprint }: { draft: LeafDraft; fingerprint: string | undefined },
@@ -196,23 +202,23 @@ export class Sequencer {
     const index = pending.size + plan.entries.length;
     const { serverMs } = plan;
     if (draft.kind === 'other') {
-      const leaf = leafHash(draft.record);
-      plan.entries.push({ draft, index, record: draft.record, leaf, event: null });
+      const record = recordAt(draft, serverMs);
+      plan.entries.push({ draft, index, record, leaf: leafHash(record), event: null });
       return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
     }
-    const earlier = this.claimClientId(pending, plan, { draft, index, fingerprint });
+    const earlier = this.#claimClientId(pending, plan, { draft, index, fingerprint });
     if (earlier !== null) return earlier;
-    const run = this.extendRun(pending, plan, { draft, index });
+    const run = this.#extendRun(pending, plan, { draft, index });
     const runSeq = run.events - 1;
-    const random = this.parts.random.bits26();
+    const random = this.#parts.random.bits26();
     const { eventId, record, leaf } = sealEvent(draft, { index, runSeq, serverMs, random });
-    const typeNo = this.typeOf(pending, plan, draft.eventType);
+    const typeNo = this.#typeOf(pending, plan, draft.eventType);
     plan.entries.push({ draft, index, record, leaf, event: { eventId, run, runSeq, typeNo } });
     return { outcome: 'appended', index, eventId, runSeq, serverMs };
   }
 
   /** The outcome of an event with a known client id, or null for a new id. */
-  private claimClientId(
+  #claimClientId(
     pending: Pending,
     plan: Plan,
     event: { draft: EventDraft; index: number; fingerprint: string | undefined },
@@ -222,27 +228,23 @@ export class Sequencer {
     if (fingerprint === undefined)
       throw new Error(`expected a fingerprint for clientEventId of leaf ${index}, got none`);
     const project = pending.ledger.no;
-    const earlier = this.parts.clients.claim(project, draft.clientEventId, { index, fingerprint });
+    const earlier = this.#parts.clients.claim(project, draft.clientEventId, { index, fingerprint });
     if (earlier === null) return null;
     if (earlier.fingerprint !== fingerprint) return { outcome: 'conflict' };
     const eventId =
       plan.entries[earlier.index - pending.size]?.event?.eventId ??
       pending.eventIdAt(earlier.index) ??
-      this.parts.clients.eventId(project, earlier.index);
+      this.#parts.clients.eventId(project, earlier.index);
     return { outcome: 'duplicate', index: earlier.index, eventId };
   }
 
   /** Returns the event's run, with the event counted. */
-  private extendRun(
-    pending: Pending,
-    plan: Plan,
-    { draft, index }: { draft: EventDraft; index: number },
-  ): RunState {
+  #extendRun(pending: Pending, plan: Plan, { draft, index }: { draft: EventDraft; index: number }): RunState {
     const { runId, timestampMs, aiSystemId } = draft;
     let run = plan.runs.get(runId);
     if (run === undefined) {
-      const known = this.runOf(pending, runId);
-      run = known === null ? this.newRun(pending.ledger.no, draft, index) : { ...known };
+      const known = this.#runOf(pending, runId);
+      run = known === null ? this.#newRun(pending.ledger.no, draft, index) : { ...known };
       plan.runs.set(runId, run);
     }
     run.events += 1;
@@ -255,9 +257,9 @@ export class Sequencer {
   }
 
   /** Numbers of refused plans stay unused. */
-  private newRun(project: number, { runId, timestampMs }: EventDraft, index: number): RunState {
+  #newRun(project: number, { runId, timestampMs }: EventDraft, index: number): RunState {
     return {
-      no: this.parts.nextRunNo(project),
+      no: this.#parts.nextRunNo(project),
       runId,
       events: 0,
       firstIndex: index,
@@ -269,39 +271,39 @@ export class Sequencer {
     };
   }
 
-  private runOf({ ledger, runs }: Pending, runId: string): RunState | null {
-    return runs.get(runId) ?? ledger.runs.get(runId) ?? this.parts.readRun(ledger.no, runId);
+  #runOf({ ledger, runs }: Pending, runId: string): RunState | null {
+    return runs.get(runId) ?? ledger.runs.get(runId) ?? this.#parts.readRun(ledger.no, runId);
   }
 
-  private typeOf({ ledger, types }: Pending, plan: Plan, name: string): number {
+  #typeOf({ ledger, types }: Pending, plan: Plan, name: string): number {
     const known = ledger.types.get(name) ?? types.get(name) ?? plan.types.get(name);
     if (known !== undefined) return known;
-    const no = this.parts.nextTypeNo(ledger.no);
+    const no = this.#parts.nextTypeNo(ledger.no);
     plan.types.set(name, no);
     return no;
   }
 
-  private keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
+  #keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
     if (request.idempotency === undefined) return null;
     const { key, fingerprint, response: answer } = request.idempotency;
     const response = answerOf(answer, plan.assigned);
-    this.parts.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
+    this.#parts.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
     return response;
   }
 
   /** From here on only a storage error can throw, and that fails the whole commit. */
-  private accept(pending: Pending, request: AppendRequest, plan: Plan): void {
-    this.meter(pending, request, plan);
-    for (const entry of plan.entries) this.parts.rows.addEntry(pending.ledger.no, entry);
+  #accept(pending: Pending, request: AppendRequest, plan: Plan): void {
+    this.#meter(pending, request, plan);
+    for (const entry of plan.entries) this.#parts.rows.addEntry(pending.ledger.no, entry);
     pending.accept(plan);
   }
 
   /** Adds the metering leaf: one for each request that appends leaves or counts units. */
-  private meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
+  #meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
     const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
     if (entries.length === 0 && units === 0) return;
     const totals = addUnits(pending.totals, meter.op, units);
-    const nonce = this.parts.random.bytes(16);
+    const nonce = this.#parts.random.bytes(16);
     const firstIndex = pending.size;
     const ref = meterRef(
       nonce,
@@ -310,13 +312,19 @@ export class Sequencer {
     );
     const record = meterRecord({ op: meter.op, units, at: serverTime(serverMs), ref, totals });
     const index = pending.meterSize;
-    this.parts.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
+    this.#parts.rows.addMeter(pending.ledger.no, { index, firstIndex, count: entries.length, nonce, record });
     pending.meterHashes.push(leafHash(record));
     pending.totals = totals;
     if (units === 0 || period === pending.period) return;
-    this.parts.rows.addPeriod(pending.ledger.no, period);
+    this.#parts.rows.addPeriod(pending.ledger.no, period);
     pending.period = period;
   }
+}
+
+/** A record with its server time, which the draft of a `gov.index/1` leaf lacks. */
+function recordAt({ record, timeAt }: OtherDraft, serverMs: number): string {
+  if (timeAt === undefined) return record;
+  return record.slice(0, timeAt) + serverTime(serverMs) + record.slice(timeAt);
 }
 
 function conflict(): GovError {

@@ -6,7 +6,7 @@
  * (`subject-keys.ts`). It opens only while none of them is destroyed.
  * Bodies recorded before the first use of a master key stay in clear until they are erased. The seal only
  * hides values; the digests in the records detect altered ones.
- * Proven by `test/store/sqlite/sealed.alone.test.ts` and `test/store/erasure/subject-keys.test.ts`.
+ * Proven by `test/store/sqlite/sealed.long.test.ts` and `test/store/erasure/subject-keys.test.ts`.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomFillSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';

@@ -1,6 +1,6 @@
 /**
  * The body seal of each connection, and its file of subject keys.
- * Proven by `test/store/sqlite/sealed.alone.test.ts`.
+ * Proven by `test/store/sqlite/sealed.long.test.ts`.
  */
 import {
   closedBody,

@@ -23,6 +23,8 @@ import { exportReads } from '../read/exports.ts';
 import { jobMoves } from './effects/jobs.ts';
 import { intakeReads } from '../read/intake.ts';
 import { jobReads } from '../read/jobs.ts';
+import { indexMapReads } from '../read/index-map.ts';
+import { indexMapWrites } from './effects/index-map.ts';
 import { meterReads } from './read/meter.ts';
 import { policyReads } from '../read/policies.ts';
 import { decidedReads } from './read/decided.ts';
@@ -146,6 +148,7 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     ...exportMoves(database, numberOf),
+    ...indexMapWrites(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     saveCosignatures: cosignatureSaver(database, numbers),
     ...watch(database),
@@ -196,6 +199,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),
     ...exportReads(queries),
+    ...indexMapReads(queries),
   };
 }
 

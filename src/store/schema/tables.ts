@@ -1,9 +1,7 @@
 /**
- * Tables that are the same in both engines; each adds the tables that differ, and triggers.
+ * Tables that are the same in both engines. Each engine adds the tables that differ, and the triggers.
  * Proven by `test/store/schema/tables.test.ts`.
  */
-import { exportTable } from './exports.ts';
-import { intakeTable } from './intake.ts';
 import { id } from './words.ts';
 
 /** No other table comes before these. */
@@ -280,6 +278,34 @@ CREATE TABLE telemetry_usage (
 ) WITHOUT ROWID WITH (fillfactor = 70);
 `;
 
+const exportTable = `
+CREATE TABLE export_job (
+  project integer NOT NULL,
+  export_id ${id} NOT NULL,
+  job_id ${id} NOT NULL,
+  resource text NOT NULL,
+  format text NOT NULL,
+  filters text NOT NULL,
+  include_proof integer NOT NULL CHECK (include_proof IN (0, 1)),
+  tree_size bigint NOT NULL,
+  created_ms bigint NOT NULL,
+  artifact text,
+  row_count bigint,
+  size_bytes bigint,
+  digest bytea CHECK (octet_length(digest) = 32),
+  manifest text,
+  completed_ms bigint,
+  expires_ms bigint,
+  removed integer NOT NULL DEFAULT 0 CHECK (removed IN (0, 1)),
+  PRIMARY KEY (project, export_id),
+  CHECK ((completed_ms IS NULL) = (artifact IS NULL) AND (completed_ms IS NULL) = (row_count IS NULL)
+    AND (completed_ms IS NULL) = (size_bytes IS NULL) AND (completed_ms IS NULL) = (digest IS NULL)
+    AND (completed_ms IS NULL) = (manifest IS NULL) AND (completed_ms IS NULL) = (expires_ms IS NULL))
+);
+CREATE INDEX export_job_age ON export_job (project, created_ms, export_id);
+CREATE INDEX export_job_kept ON export_job (project, export_id) WHERE removed = 0;
+`;
+
 /**
  * A tile's row `part` has up to 32 of its hashes and only grows. `erased_key`: keys of subjects that an erasure
  * destroyed, by the index of its leaf. `cosignature`: what witnesses answered, by `<name>+<key id>` of the
@@ -330,7 +356,7 @@ CREATE TABLE cosignature (
 );
 `;
 
-const runTables = `${intakeTable}
+const runTables = `
 CREATE TABLE run_type (
   project integer NOT NULL,
   run_no bigint NOT NULL,

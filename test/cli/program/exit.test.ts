@@ -46,6 +46,12 @@ describe('exit codes', () => {
     });
   });
 
+  it('say where to look for what was not found', () => {
+    const thrown = new GovApiError(404, { code: 'NOT_FOUND' }, {});
+    expect(failureOf(thrown, 'gov runs list').hint).toBe('see what there is: gov runs list');
+    expect(failureOf(thrown).hint).toBeUndefined();
+  });
+
   it('tell an unreachable service from every answer', () => {
     expect(failureOf(new GovNetworkError('ECONNREFUSED', 'x', { retryable: true }))).toMatchObject({
       exit: 10,

@@ -23,7 +23,7 @@ export interface ToolOptions {
 /** What `bin/gov` starts: the bundle, which is published, and was built when this run of tests began. */
 export const runner = join(projectRoot, 'dist/gov.cjs');
 
-/** An empty directory; tests leave it to the system's cleaning of its temporary directory. */
+/** An empty directory, removed with all temporary files when the run of tests ends. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-'));
 
 /** Root could make a home that is not there, so each run of tests has an empty one. */

@@ -34,26 +34,26 @@ const node = (left: Buffer, right: Buffer): Buffer =>
   createHash('sha256').update('\x01').update(left).update(right).digest();
 
 export class Tree {
-  private readonly levels: Buffer[][] = [[]];
+  readonly #levels: Buffer[][] = [[]];
 
   get size(): number {
-    return this.levels[0]!.length;
+    return this.#levels[0]!.length;
   }
 
   append(leaf: Buffer): void {
-    this.levels[0]!.push(leaf);
-    for (let height = 0; this.levels[height]!.length % 2 === 0; height++) {
-      const [left, right] = this.levels[height]!.slice(-2);
-      (this.levels[height + 1] ??= []).push(node(left!, right!));
+    this.#levels[0]!.push(leaf);
+    for (let height = 0; this.#levels[height]!.length % 2 === 0; height++) {
+      const [left, right] = this.#levels[height]!.slice(-2);
+      (this.#levels[height + 1] ??= []).push(node(left!, right!));
     }
   }
 
   leaf(index: number): Buffer {
-    return this.levels[0]![index]!;
+    return this.#levels[0]![index]!;
   }
 
   root(size = this.size): Buffer {
-    return size === 0 ? createHash('sha256').digest() : this.range(0, size);
+    return size === 0 ? createHash('sha256').digest() : this.#range(0, size);
   }
 
   /** PATH(index, D[size]). */
@@ -62,7 +62,7 @@ export class Tree {
     let [start, end] = [0, size];
     while (end - start > 1) {
       const middle = start + split(end - start);
-      hashes.push(index < middle ? this.range(middle, end) : this.range(start, middle));
+      hashes.push(index < middle ? this.#range(middle, end) : this.#range(start, middle));
       if (index < middle) end = middle;
       else start = middle;
     }
@@ -75,18 +75,18 @@ export class Tree {
     let [start, end] = [0, size];
     while (end !== first) {
       const middle = start + split(end - start);
-      hashes.push(first <= middle ? this.range(middle, end) : this.range(start, middle));
+      hashes.push(first <= middle ? this.#range(middle, end) : this.#range(start, middle));
       if (first <= middle) end = middle;
       else start = middle;
     }
-    return [...(start === 0 ? [] : [this.range(start, end)]), ...hashes.toReversed()].map(text);
+    return [...(start === 0 ? [] : [this.#range(start, end)]), ...hashes.toReversed()].map(text);
   }
 
-  private range(start: number, end: number): Buffer {
+  #range(start: number, end: number): Buffer {
     const height = Math.log2(end - start);
-    if (Number.isInteger(height)) return this.levels[height]![start / 2 ** height]!;
+    if (Number.isInteger(height)) return this.#levels[height]![start / 2 ** height]!;
     const middle = start + split(end - start);
-    return node(this.range(start, middle), this.range(middle, end));
+    return node(this.#range(start, middle), this.#range(middle, end));
   }
 }
 
@@ -137,14 +137,14 @@ export class TestPlane {
   readonly reports: UsageReport[] = [];
   nowMs = startMs;
   readonly epoch: number;
-  private readonly seed: string;
+  readonly #seed: string;
 
   constructor({
     seed = 'log',
     epoch = 0,
     empty = false,
   }: { seed?: string; epoch?: number; empty?: boolean } = {}) {
-    this.seed = seed;
+    this.#seed = seed;
     this.epoch = epoch;
     if (!empty) this.append({ op: 'none', units: 0, leaves: 1 });
   }
@@ -157,7 +157,7 @@ export class TestPlane {
     const { op, units, leaves, counted = op } = operation;
     const firstIndex = this.audit.size;
     const hashes = Array.from({ length: leaves }, (_, at) =>
-      naiveLeaf(seeded(`${this.seed} ${firstIndex + at}`, 8)),
+      naiveLeaf(seeded(`${this.#seed} ${firstIndex + at}`, 8)),
     );
     for (const hash of hashes) this.audit.append(hash);
     if (operation.dropped === true) return this;
@@ -179,7 +179,7 @@ export class TestPlane {
 
   /** Many operations of all types, as `seed` says. */
   work(operations: number): this {
-    const random = seeded(`${this.seed} work ${this.leaves.length}`, operations);
+    const random = seeded(`${this.#seed} work ${this.leaves.length}`, operations);
     for (const byte of random) {
       const op = ([...meteredTypes, 'audit_event', 'none'] as const)[byte % 6]!;
       const leaves = op === 'audit_event' ? 1 + (byte % 7) : 1;
@@ -248,14 +248,14 @@ export class TestPlane {
     const { treeSize } = challenge;
     const samples = sampledUnits(challenge).map((unit) => {
       const index = this.leaves.findIndex(({ totals }) => sumOf(totals) >= unit);
-      return { unit, index, ...this.shown(index, treeSize), ...this.before(index, treeSize) };
+      return { unit, index, ...this.shown(index, treeSize), ...this.#before(index, treeSize) };
     });
     const consistency = challenge.consistencySizes.map((fromSize) => ({
       fromSize,
       toSize: treeSize,
       path: fromSize === 0 ? [] : this.meter.consistency(fromSize, treeSize),
     }));
-    const cross = crossIndexes(challenge).map((auditIndex) => this.cross(auditIndex, report));
+    const cross = crossIndexes(challenge).map((auditIndex) => this.#cross(auditIndex, report));
     const generatedAt = formatTimestamp(this.nowMs);
     return this.signed(challenge, {
       schemaVersion: attestSchema,
@@ -280,11 +280,11 @@ export class TestPlane {
     return { record: this.leaves[index]!.record, inclusion: this.meter.path(index, treeSize) };
   }
 
-  private before(index: number, treeSize: number) {
+  #before(index: number, treeSize: number) {
     return index === 0 ? {} : { previous: this.shown(index - 1, treeSize) };
   }
 
-  private cross(auditIndex: number, report: UsageReport): AttestationProof['cross'][number] {
+  #cross(auditIndex: number, report: UsageReport): AttestationProof['cross'][number] {
     const covering = this.leaves.findIndex(
       ({ firstIndex, count }) => firstIndex <= auditIndex && auditIndex < firstIndex + count,
     );

@@ -79,21 +79,21 @@ export const conditions = ({ total }: Options): fc.Arbitrary<Node> =>
   new Levels(total).of('boolean', 4, false).filter((node) => node.kind === 'call' || node.kind === 'path');
 
 class Levels {
-  private readonly total: boolean;
-  private readonly made = new Map<string, fc.Arbitrary<Node>>();
+  readonly #total: boolean;
+  readonly #made = new Map<string, fc.Arbitrary<Node>>();
 
   constructor(total: boolean) {
-    this.total = total;
+    this.#total = total;
   }
 
   of(type: Type, depth: number, hasItem: boolean): fc.Arbitrary<Node> {
     const key = `${type} ${depth} ${hasItem}`;
-    const made = this.made.get(key) ?? this.make(type, depth, hasItem);
-    this.made.set(key, made);
+    const made = this.#made.get(key) ?? this.#make(type, depth, hasItem);
+    this.#made.set(key, made);
     return made;
   }
 
-  private make(type: Type, depth: number, hasItem: boolean): fc.Arbitrary<Node> {
+  #make(type: Type, depth: number, hasItem: boolean): fc.Arbitrary<Node> {
     const path = pathTo(type, hasItem);
     const literals =
       type === 'list'
@@ -125,8 +125,8 @@ class Levels {
       { weight: 1, arbitrary: other },
       { weight: 2, arbitrary: choice },
       { weight: type === 'boolean' ? 8 : 2, arbitrary: joined },
-      ...this.calls(type, { next, some, hasItem, depth }).map((arbitrary) => ({ weight: 4, arbitrary })),
-      ...(this.total
+      ...this.#calls(type, { next, some, hasItem, depth }).map((arbitrary) => ({ weight: 4, arbitrary })),
+      ...(this.#total
         ? [
             {
               weight: 3,
@@ -137,7 +137,7 @@ class Levels {
     );
   }
 
-  private calls(
+  #calls(
     type: Type,
     {
       next,
@@ -174,7 +174,7 @@ class Levels {
       case 'list':
         return [
           fc.array(scalar.chain(next), { maxLength: 3 }).map((items): Node => ({ kind: 'list', items })),
-          ...(this.total ? [of(['missing'], fc.array(anyPath, { minLength: 1, maxLength: 2 }))] : []),
+          ...(this.#total ? [of(['missing'], fc.array(anyPath, { minLength: 1, maxLength: 2 }))] : []),
         ];
       case 'boolean': {
         const text = (literals: readonly string[]): fc.Arbitrary<Node> =>
@@ -191,7 +191,7 @@ class Levels {
           of(['all', 'none'], fc.tuple(lists, this.of('boolean', depth - 1, true))),
           of(['starts_with', 'ends_with'], fc.tuple(text(['a', '1.']), text(['a', 'b', '']))),
           of(['sem_ver'], fc.tuple(version, sign, version)),
-          ...(this.total ? [of(['exists'], fc.tuple(anyPath))] : []),
+          ...(this.#total ? [of(['exists'], fc.tuple(anyPath))] : []),
         ];
       }
     }

@@ -90,15 +90,17 @@ export interface ProveOptions {
 export class ProofLog {
   readonly leaves: RunLeaf[] = [];
   readonly hashes: Buffer[] = [];
-  private readonly runs = new Map<string, number[]>();
-  private readonly subtrees = new Map<string, Buffer>();
-  private salts = 0;
+  readonly #runs = new Map<string, number[]>();
+  readonly #subtrees = new Map<string, Buffer>();
+  #salts = 0;
+  /** Leaves that stand in the tree, while the tables say that they are not of their run. */
+  readonly lost = new Set<number>();
 
   constructor() {
     this.append(draftLeaf('gov.genesis/1', { origin, vkey: logSigner.verifierKey }));
   }
 
-  readonly salt = (): string => seeded(`salt ${this.salts++}`, 16).toString('base64url');
+  readonly salt = (): string => seeded(`salt ${this.#salts++}`, 16).toString('base64url');
 
   /** Records an event; index, eventId and server time follow from its place. */
   record(input: Partial<EventInput> & { runId: string }): RunEvent {
@@ -113,28 +115,28 @@ export class ProofLog {
     } as EventInput;
     const draft = draftEvent(event, parseTimestamp(event.timestamp) ?? 0, this.salt);
     if (!('head' in draft)) throw new Error(draft.detail);
-    const run = this.runs.get(input.runId) ?? [];
+    const run = this.#runs.get(input.runId) ?? [];
     const place = { index, runSeq: run.length, serverMs: startMs + index * 1000 + 7, random: index * 7919 };
     const { record, leaf } = sealEvent(draft, place);
-    this.runs.set(input.runId, [...run, index]);
-    this.push(record, draft.disclosures, leaf);
+    this.#runs.set(input.runId, [...run, index]);
+    this.#push(record, draft.disclosures, leaf);
     return readRunEvent(this.leaves[index]!);
   }
 
   append(draft: LeafDraft): number {
     if (draft.kind === 'event') throw new Error('record() appends events');
-    this.push(draft.record, draft.disclosures, leafHash(draft.record));
+    this.#push(draft.record, draft.disclosures, leafHash(draft.record));
     return this.leaves.length - 1;
   }
 
-  private push(record: string, disclosures: string | null, leaf: Buffer): void {
+  #push(record: string, disclosures: string | null, leaf: Buffer): void {
     this.leaves.push({ index: this.leaves.length, record, disclosures });
     this.hashes.push(leaf);
   }
 
   run(runId: string, before = this.leaves.length): RunEvent[] {
-    return (this.runs.get(runId) ?? [])
-      .filter((index) => index < before)
+    return (this.#runs.get(runId) ?? [])
+      .filter((index) => index < before && !this.lost.has(index))
       .map((index) => readRunEvent(this.leaves[index]!));
   }
 
@@ -142,11 +144,11 @@ export class ProofLog {
   hash(start: number, end: number): Buffer {
     if (end - start === 1) return this.hashes[start]!;
     const key = `${start} ${end}`;
-    const known = this.subtrees.get(key);
+    const known = this.#subtrees.get(key);
     if (known !== undefined) return known;
     const middle = start + split(end - start);
     const hash = nodeHash(this.hash(start, middle), this.hash(middle, end));
-    this.subtrees.set(key, hash);
+    this.#subtrees.set(key, hash);
     return hash;
   }
 
@@ -186,10 +188,10 @@ export class ProofLog {
   /** Proves a run and bundles the proof. */
   prove(runId: string, options: ProveOptions = {}): Bundle {
     const signers = options.signers ?? [logSigner];
-    const graph = this.logGraph(runId, options.declaration ?? null);
+    const graph = this.#logGraph(runId, options.declaration ?? null);
     const size = this.leaves.length;
     const checkpoint = this.checkpoint(size, signers);
-    const layers = this.state(runId, { size, checkpoint, graph, options });
+    const layers = this.#state(runId, { size, checkpoint, graph, options });
     const { proof, preimage } = composeProof({
       proofId: 'prf_01kfn3v5k8hf7wb3c9x2m4n6p8',
       runId,
@@ -205,17 +207,17 @@ export class ProofLog {
       proof,
       proofPreimage: preimage,
       layerStatements: Object.fromEntries(layers.map(({ name, statement }) => [name, statement])),
-      proofLeaf: this.included(leafIndex, later),
+      proofLeaf: this.#included(leafIndex, later),
       checkpoint,
       proofCheckpoint: this.checkpoint(later, signers),
       consistency: pathText(this.consistency(size, later)),
-      ...this.enclosedEvents(runId, size, options),
-      ...(options.graph === false ? {} : { graph: this.enclosedGraph(graph, size) }),
+      ...this.#enclosedEvents(runId, size, options),
+      ...(options.graph === false ? {} : { graph: this.#enclosedGraph(graph, size) }),
       ...(dsseKey === undefined ? {} : { dsse: signDsse(inTotoPayloadType, inTotoPayload(proof), dsseKey) }),
     });
   }
 
-  private logGraph(runId: string, declaration: Declaration | null): LoggedGraph {
+  #logGraph(runId: string, declaration: Declaration | null): LoggedGraph {
     const builder = new GraphBuilder(runId, declaration);
     const covered = this.run(runId);
     for (const event of covered) builder.add(event);
@@ -226,7 +228,7 @@ export class ProofLog {
     return { facts, rows, index, covered: covered.length };
   }
 
-  private state(
+  #state(
     runId: string,
     at: { size: number; checkpoint: string; graph: LoggedGraph; options: ProveOptions },
   ): { name: string; statement: string; verified: boolean }[] {
@@ -257,11 +259,11 @@ export class ProofLog {
     });
   }
 
-  private included(index: number, size: number): IncludedRecord {
+  #included(index: number, size: number): IncludedRecord {
     return { index, record: this.leaves[index]!.record, inclusion: pathText(this.path(index, size)) };
   }
 
-  private enclosedEvents(
+  #enclosedEvents(
     runId: string,
     size: number,
     { events = 'records', disclose }: ProveOptions,
@@ -281,9 +283,9 @@ export class ProofLog {
     };
   }
 
-  private enclosedGraph({ index, rows }: LoggedGraph, size: number): BundleGraph {
+  #enclosedGraph({ index, rows }: LoggedGraph, size: number): BundleGraph {
     const nodes = nodeItems(rows.nodes);
-    return { leaf: this.included(index, size), nodes, edges: edgeItems(rows.edges, nodes) };
+    return { leaf: this.#included(index, size), nodes, edges: edgeItems(rows.edges, nodes) };
   }
 }
 

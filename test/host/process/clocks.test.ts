@@ -1,7 +1,7 @@
 /** Two processes of one service whose clocks differ: what has ended has ended for both. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { serveProcess, type ServingProcess } from '../../support/hosted-process.ts';
+import { serveProcess, type ServingProcess } from '../../support/process.ts';
 import { send } from '../../support/serving.ts';
 
 /** Of what was looked up just before the end, and a little. */
@@ -17,7 +17,7 @@ describe.skipIf(!engines.includes('postgres')).each([
   beforeAll(async () => {
     service = await startService({ engine: 'postgres' });
     ada = await service.signUp('ada');
-    other = await serveProcess(service.dataDir, { aheadMs });
+    other = await serveProcess('service', service.dataDir, { aheadMs });
   }, 60_000);
   afterAll(async () => {
     other.child.kill('SIGTERM');

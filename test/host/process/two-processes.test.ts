@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { serveProcess, type ServingProcess } from '../../support/hosted-process.ts';
+import { serveProcess, type ServingProcess } from '../../support/process.ts';
 import { event, send } from '../../support/serving.ts';
 
 describe.skipIf(!engines.includes('postgres'))('two processes on one database', () => {
@@ -32,7 +32,10 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
   }
 
   it('finish what they accepted on SIGTERM, and end with 0', async () => {
-    const [first, second] = [await serveProcess(service.dataDir), await serveProcess(service.dataDir)];
+    const [first, second] = [
+      await serveProcess('service', service.dataDir),
+      await serveProcess('service', service.dataDir),
+    ];
     const acknowledged: string[] = [];
     const writers = Array.from({ length: 8 }, async () => {
       for (;;) {
@@ -57,7 +60,10 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
   }, 60_000);
 
   it('lose and repeat nothing where one is killed and clients go to the other', async () => {
-    const [first, second] = [await serveProcess(service.dataDir), await serveProcess(service.dataDir)];
+    const [first, second] = [
+      await serveProcess('service', service.dataDir),
+      await serveProcess('service', service.dataDir),
+    ];
     const names = Array.from({ length: 400 }, (_, at) => `n${at}`);
     const ids = new Map<string, string>();
     const lane = async (lane: number): Promise<void> => {
@@ -86,7 +92,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
   it('take over the jobs of a process that is gone once its lease ran out', async () => {
     // a service in this process would take the job itself
     await service.close();
-    const first = await serveProcess(service.dataDir);
+    const first = await serveProcess('service', service.dataDir);
     for (let batch = 0; batch < 12; batch += 1) {
       const body = { events: Array.from({ length: 500 }, () => event({ runId: 'long' })) };
       const answer = await send('POST', `${first.baseUrl}/events/batch`, { key: key(), body });
@@ -101,7 +107,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
     while ((await get(first, `/jobs/${jobId}`)).status === 'pending');
     first.child.kill('SIGKILL');
     await first.ended;
-    const second = await serveProcess(service.dataDir);
+    const second = await serveProcess('service', service.dataDir);
     expect(await get(second, `/jobs/${jobId}`)).toMatchObject({ status: 'processing' });
     expect(await attempt(`UPDATE gov.job SET due_ms = due_ms - 60000 WHERE job_id = '${jobId}'`)).toBe(1);
     await expect

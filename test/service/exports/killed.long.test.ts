@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { postgresBelow } from '../../support/below.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
-import { serveProcess, type ServingProcess } from '../../support/hosted-process.ts';
+import { serveProcess, type ServingProcess } from '../../support/process.ts';
 import { event, send } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 import { exportEnd } from '../support/filled.ts';
@@ -40,7 +40,7 @@ describe.each(engines)('an export on %s whose process is killed', (engine) => {
   const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
     send(method, `${serving.baseUrl}${path}`, { key, body });
   const serve = async (): Promise<void> => {
-    serving = await serveProcess(service.dataDir, { aheadMs });
+    serving = await serveProcess('service', service.dataDir, { aheadMs });
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     serving.child.kill(signal);

@@ -1,7 +1,7 @@
 /** S31: what is asked again after kill -9 has one effect and is counted once. */
 import { describe, expect, it } from 'vitest';
 import { engines, startService } from '../../support/hosted.ts';
-import { serveProcess, type ServingProcess } from '../../support/hosted-process.ts';
+import { serveProcess, type ServingProcess } from '../../support/process.ts';
 import { event, send } from '../../support/serving.ts';
 
 const rounds = 2;
@@ -52,10 +52,10 @@ describe.each(engines)('a service on %s that is killed again and again', (engine
       const acknowledged: Acknowledged = new Map();
       const sent: string[] = [];
       for (let round = 0; round < rounds; round++) {
-        const serving = await serveProcess(service.dataDir);
+        const serving = await serveProcess('service', service.dataDir);
         sent.push(...(await writeUntilKilled(serving, { key, round, acknowledged })));
       }
-      const { child, baseUrl, ended } = await serveProcess(service.dataDir);
+      const { child, baseUrl, ended } = await serveProcess('service', service.dataDir);
       let repeated = 0;
       for (const name of sent) {
         const answer = await ask(baseUrl, key, name);

@@ -179,17 +179,17 @@ describe.skipIf(missing !== null)('two processes', () => {
 describe.skipIf(missing !== null)('a connection that ends', () => {
   /** Ends the server process of a write at the n-th step of this name. */
   class Killer implements Faults {
-    private readonly superuser: string;
+    readonly #superuser: string;
     target: { step: 'read' | 'write'; after: number } | null = null;
 
     constructor(superuser: string) {
-      this.superuser = superuser;
+      this.#superuser = superuser;
     }
 
     async before(step: 'read' | 'write', backend: number): Promise<void> {
       if (this.target?.step !== step || (this.target.after -= 1) > 0) return;
       this.target = null;
-      const client = new Client({ connectionString: this.superuser });
+      const client = new Client({ connectionString: this.#superuser });
       await client.connect();
       await client.query('SELECT pg_terminate_backend($1, 5000)', [backend]);
       await client.end();

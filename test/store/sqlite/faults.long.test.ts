@@ -35,18 +35,18 @@ afterEach(() => {
 /** Counts the steps of a write path, and lets one of them fail. */
 class Injected implements Faults {
   readonly steps: string[] = [];
-  private readonly failing: number;
-  private readonly fail: () => void;
+  readonly #failing: number;
+  readonly #fail: () => void;
 
   /** The step with number `failing` runs `fail` instead of its statement. */
   constructor(failing: number, fail: () => void) {
-    this.failing = failing;
-    this.fail = fail;
+    this.#failing = failing;
+    this.#fail = fail;
   }
 
   before(step: string): void {
     this.steps.push(step);
-    if (this.steps.length - 1 === this.failing) this.fail();
+    if (this.steps.length - 1 === this.#failing) this.#fail();
   }
 }
 

@@ -5,10 +5,10 @@
 import type { ComplianceProof, ProofRequest } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage, type ExitCode } from '../../program/exit.ts';
-import type { Out } from '../../terminal/out.ts';
+import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
+import { printProof, saveBundle } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
-import { viewOf } from '../../terminal/answer-view.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
 
@@ -18,6 +18,11 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.async && flags.failOn !== undefined) {
     throw usage('--fail-on: expected a proof to judge, got --async', 'use --wait');
   }
+  if (flags.out !== undefined) {
+    if (flags.async) throw usage('--out: expected a proof to write, got --async', 'use --wait');
+    if (isStdout(flags.out, invocation)) throw usage('--out: expected a file, got standard output');
+    refuseExisting(flags.out, flags, invocation);
+  }
   const client = await session.client();
   const body: ProofRequest = {
     runId: flags.run,
@@ -26,30 +31,20 @@ export const run: Run<typeof spec> = async (invocation) => {
     ...(flags.async || flags.wait ? { async: true } : {}),
   };
   const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
-  if (answer.status === 201) {
-    out.verdict = exitOf(answer.body, flags.failOn);
-    await printProof(out, answer.body);
-    return out.verdict;
-  }
+  if (answer.status === 201) return show(invocation, answer.body);
   if (flags.wait) return awaited(invocation, answer.body.jobId);
   await out.one(answer.body, plainView(['jobId']));
   if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
   return exit.ok;
 };
 
-async function awaited(
-  { flags, out, session, settings, signal }: Invocation<typeof spec>,
-  jobId: string,
-): Promise<number> {
+async function awaited(invocation: Invocation<typeof spec>, jobId: string): Promise<number> {
+  const { session, settings, signal } = invocation;
   const client = await session.client();
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline, signal });
-  if (job.status === 'completed') {
-    // the result of a job that makes a proof
-    out.verdict = exitOf(job.result as unknown as ComplianceProof, flags.failOn);
-    await printProof(out, job.result);
-    return out.verdict;
-  }
+  // the result of a job that makes a proof
+  if (job.status === 'completed') return show(invocation, job.result as unknown as ComplianceProof);
   const reason = await jobError(client, job);
   throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
     code: 'JOB_FAILED',
@@ -65,9 +60,18 @@ function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefine
   return broken && failed.length === 1 ? exit.notCompliant : exit.checkFailed;
 }
 
-/** A layer can pass because nothing was governed; only a verification shows that. */
-async function printProof(out: Out, proof: unknown): Promise<void> {
-  await out.one(proof, viewOf('getProof'));
-  if (!out.isHuman || typeof proof !== 'object' || proof === null || !('proofId' in proof)) return;
-  await out.note(safe`see the basis of each layer: gov proofs verify ${String(proof.proofId)}`);
+/** Prints the proof, and writes its bundle where --out says. Returns the exit code. */
+async function show(call: Invocation<typeof spec>, proof: ComplianceProof): Promise<number> {
+  const { flags, out, session } = call;
+  out.verdict = exitOf(proof, flags.failOn);
+  await printProof(proof, out);
+  if (flags.out !== undefined) {
+    const client = await session.client();
+    const { bytes } = await client.getProofBundle({ params: { proofId: proof.proofId } });
+    await saveBundle(flags.out, bytes, call);
+  } else if (out.isHuman) {
+    // a layer can hold because nothing was governed, which only a verification shows
+    await out.note(safe`see the basis of each layer: gov proofs verify ${proof.proofId}`);
+  }
+  return out.verdict;
 }

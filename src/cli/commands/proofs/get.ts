@@ -5,9 +5,11 @@
 import { createHash } from 'node:crypto';
 import { bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
+import type { ComplianceProof } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
+import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
@@ -20,15 +22,18 @@ export const run: Run<typeof spec> = async (invocation) => {
   const wantsBundle = flags.bundle || flags.out !== undefined || flags.format !== undefined;
   if (!wantsBundle) {
     const { body } = await client.getProof({ params });
-    return out.one(body, viewOf('getProof'));
+    return printProof(body, out);
   }
   const query =
-    flags.format === 'dsse' ? ({ events: 'none', attestation: true } as const) : { events: flags.events };
+    flags.format === 'dsse'
+      ? ({ events: 'none', attestation: true, completeness: false } as const)
+      : { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
   const { bytes } = await client.getProofBundle({ params, query });
   const document = convert(bytes, flags.format ?? 'govproof');
   await deliver(invocation, document);
 };
 
+type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
 type Format = 'govproof' | 'tlog-proof' | 'dsse';
 
 /** Returns the bundle in the given form. Errors: exit 5 if the bundle lacks that part. */
@@ -52,15 +57,41 @@ function convert(bytes: Uint8Array, format: Format): Uint8Array {
 async function deliver(call: Invocation<typeof spec>, document: Uint8Array): Promise<void> {
   const { flags, out } = call;
   if (flags.out !== undefined && !isStdout(flags.out, call)) {
-    await writeOutput(flags.out, document, call);
-    const hash = createHash('sha256').update(document).digest('hex');
-    await out.note(safe`wrote ${flags.out} (${document.length} bytes, sha256 ${hash})`);
-    if ((flags.format ?? 'govproof') === 'govproof')
-      await out.note(safe`verify it: gov proofs verify ${flags.out}`);
+    if ((flags.format ?? 'govproof') === 'govproof') await saveBundle(flags.out, document, call);
+    else await save(flags.out, document, call);
   } else if (!out.settings.tty) {
     await out.raw(document);
   } else {
     const text = Buffer.from(document).toString();
     await out.line(flags.format === 'tlog-proof' ? Safe.clean(text) : Safe.json(JSON.parse(text), 2));
   }
+}
+
+/** Prints a proof: its layers as a list for people, else as the service answered. */
+export async function printProof(proof: ComplianceProof, out: Out): Promise<void> {
+  if (!out.isHuman) return out.one(proof, viewOf('getProof'));
+  const { bold, green, red } = out.styles;
+  const { proofId, runId, createdAt, proofHash, layers } = proof;
+  await out.lines([
+    safe`${bold('Proof')}  ${proofId}`,
+    safe`  run      ${runId}`,
+    safe`  created  ${createdAt}`,
+    safe`  hash     ${proofHash}`,
+    bold('Layers'),
+    ...layers.map(({ name, verified }) =>
+      verified ? safe`  ${green('✓')} ${name}` : safe`  ${red('✗')} ${name}: does not hold`,
+    ),
+  ]);
+}
+
+/** Writes a bundle to a file, and names the command that verifies it. */
+export async function saveBundle(file: string, bundle: Uint8Array, call: Saving): Promise<void> {
+  await save(file, bundle, call);
+  await call.out.note(safe`verify it: gov proofs verify ${file}`);
+}
+
+async function save(file: string, document: Uint8Array, call: Saving): Promise<void> {
+  await writeOutput(file, document, call);
+  const hash = createHash('sha256').update(document).digest('hex');
+  await call.out.note(safe`wrote ${file} (${document.length} bytes, sha256 ${hash})`);
 }

@@ -10,15 +10,15 @@ import { workDone } from './budget.ts';
 export type TimeSliced<Result> = Generator<undefined, Result, undefined>;
 
 export class TimeSlice {
-  private since = workDone();
+  #since = workDone();
 
   /** Whether the work of one slice, about 5 ms, was done since its begin. */
   get isOver(): boolean {
-    return workDone() - this.since >= limits.timeSliceUnits;
+    return workDone() - this.#since >= limits.timeSliceUnits;
   }
 
   begin(): void {
-    this.since = workDone();
+    this.#since = workDone();
   }
 }
 

@@ -23,32 +23,32 @@ interface Allowance {
 export class Judged {
   readonly clause: Clause;
   readonly truth: Truth;
-  private readonly input: PolicyInput;
-  private readonly allowance: Allowance;
-  private below: readonly Judged[] | undefined;
-  private found: readonly Judged[] | undefined;
+  readonly #input: PolicyInput;
+  readonly #allowance: Allowance;
+  #below: readonly Judged[] | undefined;
+  #found: readonly Judged[] | undefined;
 
   constructor(clause: Clause, input: PolicyInput, allowance: Allowance = { units: limits.reasoningUnits }) {
     const before = workDone();
     this.clause = clause;
     this.truth = allowance.units > 0 ? clause.condition.evaluate(input) : 'indeterminate';
-    this.input = input;
-    this.allowance = allowance;
+    this.#input = input;
+    this.#allowance = allowance;
     allowance.units -= workDone() - before;
   }
 
   get parts(): readonly Judged[] {
-    this.below ??= this.clause.parts.map((part) => new Judged(part, this.input, this.allowance));
-    return this.below;
+    this.#below ??= this.clause.parts.map((part) => new Judged(part, this.#input, this.#allowance));
+    return this.#below;
   }
 
   /** The decisive clauses below, in text order; for a leaf the leaf itself. */
   get deciders(): readonly Judged[] {
-    this.found ??= this.find();
-    return this.found;
+    this.#found ??= this.#find();
+    return this.#found;
   }
 
-  private find(): readonly Judged[] {
+  #find(): readonly Judged[] {
     const chosen = deciding(this.clause.op, this.truth, this.parts);
     const [only] = chosen;
     // A connective that its parts do not explain is decisive itself: it exceeded its budget.

@@ -62,36 +62,36 @@ function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
 const triedUnits = 300;
 
 class Search {
-  private readonly root: Judged;
-  private readonly input: PolicyInput;
-  private left: number = limits.nearestEvaluations;
-  private readonly begun = workDone();
+  readonly #root: Judged;
+  readonly #input: PolicyInput;
+  #left: number = limits.nearestEvaluations;
+  readonly #begun = workDone();
 
   constructor(root: Judged, input: PolicyInput) {
-    this.root = root;
-    this.input = input;
+    this.#root = root;
+    this.#input = input;
   }
 
   /** Returns the first moves that make the condition false, else the first that make it true, if it was not so. */
   among(tries: Iterable<readonly Move[]>): readonly Move[] | undefined {
     let second: readonly Move[] | undefined;
     for (const moves of tries) {
-      if (this.left === 0 || workDone() - this.begun > limits.nearestUnits) break;
-      const truth = this.after(moves);
-      if (truth === undefined || truth === 'indeterminate' || truth === this.root.truth) continue;
-      if (truth === 'false' || this.root.truth === 'false') return moves;
+      if (this.#left === 0 || workDone() - this.#begun > limits.nearestUnits) break;
+      const truth = this.#after(moves);
+      if (truth === undefined || truth === 'indeterminate' || truth === this.#root.truth) continue;
+      if (truth === 'false' || this.#root.truth === 'false') return moves;
       second ??= moves;
     }
     return second;
   }
 
-  private after(moves: readonly Move[]): Truth | undefined {
-    let changed: PolicyInput | undefined = this.input;
+  #after(moves: readonly Move[]): Truth | undefined {
+    let changed: PolicyInput | undefined = this.#input;
     for (const { path, set } of moves) changed = changed && withValue(changed, path, set);
     if (changed === undefined) return undefined;
-    this.left--;
+    this.#left--;
     addWork(triedUnits);
-    return this.root.clause.condition.evaluate(changed);
+    return this.#root.clause.condition.evaluate(changed);
   }
 }
 

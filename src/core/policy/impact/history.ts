@@ -72,56 +72,56 @@ export function historyImpact(
 
 /** The same, one record at a time; it stores only counts and examples. */
 export class HistoryTally {
-  private readonly before: Side | null;
-  private readonly after: Side;
-  private readonly missing: (paths: readonly string[]) => readonly string[];
-  private readonly notRetained = new Set<string>();
-  private readonly examples: Record<Direction, Map<string, Example>> = {
+  readonly #before: Side | null;
+  readonly #after: Side;
+  readonly #missing: (paths: readonly string[]) => readonly string[];
+  readonly #notRetained = new Set<string>();
+  readonly #examples: Record<Direction, Map<string, Example>> = {
     tightened: new Map(),
     loosened: new Map(),
     same: new Map(),
   };
-  private readonly counts: Record<Direction, number> = { tightened: 0, loosened: 0, same: 0 };
-  private readonly agents = new Groups();
-  private readonly tools = new Groups();
-  private notReplayable = 0;
+  readonly #counts: Record<Direction, number> = { tightened: 0, loosened: 0, same: 0 };
+  readonly #agents = new Groups();
+  readonly #tools = new Groups();
+  #notReplayable = 0;
 
   /** `before`: null without an active version. */
   constructor(before: Side | null, after: Side) {
-    this.before = before;
-    this.after = after;
-    this.missing = missingPaths(before === null ? [after] : [before, after]);
+    this.#before = before;
+    this.#after = after;
+    this.#missing = missingPaths(before === null ? [after] : [before, after]);
   }
 
   add(record: RecordedInput): void {
-    const unknown = this.missing(record.paths);
+    const unknown = this.#missing(record.paths);
     if (unknown.length > 0) {
-      this.notReplayable++;
-      for (const path of unknown) this.notRetained.add(path);
+      this.#notReplayable++;
+      for (const path of unknown) this.#notRetained.add(path);
       return;
     }
-    const comparison = compare(record.input, this.before, this.after);
-    this.counts[comparison.direction]++;
-    this.agents.add(record.agent, comparison.direction);
-    this.tools.add(record.tool, comparison.direction);
-    addExample(this.examples[comparison.direction], record, comparison);
+    const comparison = compare(record.input, this.#before, this.#after);
+    this.#counts[comparison.direction]++;
+    this.#agents.add(record.agent, comparison.direction);
+    this.#tools.add(record.tool, comparison.direction);
+    addExample(this.#examples[comparison.direction], record, comparison);
   }
 
   impact(): HistoryImpact {
-    const { tightened, loosened, same } = this.counts;
+    const { tightened, loosened, same } = this.#counts;
     const replayed = tightened + loosened + same;
     return {
       ...changeCounts(tightened + loosened, replayed),
       replayed,
-      notReplayable: { count: this.notReplayable, paths: [...this.notRetained].sort() },
+      notReplayable: { count: this.#notReplayable, paths: [...this.#notRetained].sort() },
       tightened,
       loosened,
       interval: wilsonInterval(tightened + loosened, replayed),
-      byAgent: this.agents.list(),
-      byTool: this.tools.list(),
+      byAgent: this.#agents.list(),
+      byTool: this.#tools.list(),
       examples: {
-        tightened: [...this.examples.tightened.values()],
-        loosened: [...this.examples.loosened.values()],
+        tightened: [...this.#examples.tightened.values()],
+        loosened: [...this.#examples.loosened.values()],
       },
     };
   }
@@ -152,17 +152,17 @@ function missingPaths(sides: readonly Side[]): (paths: readonly string[]) => rea
 }
 
 class Groups {
-  private readonly groups = new Map<string, Record<Direction, number>>();
+  readonly #groups = new Map<string, Record<Direction, number>>();
 
   add(key: string | null, direction: Direction): void {
     if (key === null) return;
-    const group = this.groups.get(key) ?? { tightened: 0, loosened: 0, same: 0 };
+    const group = this.#groups.get(key) ?? { tightened: 0, loosened: 0, same: 0 };
     group[direction]++;
-    this.groups.set(key, group);
+    this.#groups.set(key, group);
   }
 
   list(): Group[] {
-    const groups = [...this.groups].map(([key, { tightened, loosened, same }]) => {
+    const groups = [...this.#groups].map(([key, { tightened, loosened, same }]) => {
       return { key, total: tightened + loosened + same, tightened, loosened };
     });
     const changes = ({ tightened, loosened }: Group): number => tightened + loosened;

@@ -67,107 +67,108 @@ const literals: ReadonlyMap<string, null | boolean> = new Map<string, null | boo
 const call = (op: Operator, args: readonly Node[]): Node => ({ kind: 'call', op, args });
 
 class Parser {
-  private readonly source: string;
-  private readonly tokens: readonly Token[];
-  private at = 0;
-  private depth = 0;
+  readonly #source: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
 
   constructor(source: string) {
-    this.source = source;
-    this.tokens = tokenize(source);
+    this.#source = source;
+    this.#tokens = tokenize(source);
   }
 
   whole(): Node {
-    const node = this.condition();
-    if (this.token.kind !== 'end') this.refuse('an operator or the end of the text');
+    const node = this.#condition();
+    if (this.#token.kind !== 'end') this.#refuse('an operator or the end of the text');
     return node;
   }
 
-  private get token(): Token {
-    return this.tokens[this.at] as Token; // the last one is `end`, which is never taken
+  get #token(): Token {
+    return this.#tokens[this.#at] as Token; // the last one is `end`, which is never taken
   }
 
-  private refuse(expected: string, token = this.token): never {
-    return refuse(this.source, token.at, expected, shown(token));
+  #refuse(expected: string, token = this.#token): never {
+    return refuse(this.#source, token.at, expected, shown(token));
   }
 
-  private is(symbol: string): boolean {
-    const token = this.token;
+  #is(symbol: string): boolean {
+    const token = this.#token;
     return (token.kind === 'symbol' || token.kind === 'name') && token.text === symbol;
   }
 
   /** Takes one of the given signs if it is next. */
-  private take<S extends string>(...symbols: readonly S[]): S | undefined {
-    const found = symbols.find((symbol) => this.is(symbol));
-    if (found !== undefined) this.at++;
+  #take<S extends string>(...symbols: readonly S[]): S | undefined {
+    const found = symbols.find((symbol) => this.#is(symbol));
+    if (found !== undefined) this.#at++;
     return found;
   }
 
-  private expect(symbol: string, expected = `'${symbol}'`): void {
-    if (this.take(symbol) === undefined) this.refuse(expected);
+  #expect(symbol: string, expected = `'${symbol}'`): void {
+    if (this.#take(symbol) === undefined) this.#refuse(expected);
   }
 
   /** Counts a nesting level, so that no source can exhaust the stack. */
-  private nested<T>(read: () => T): T {
+  #nested<T>(read: () => T): T {
     // A node opens at most two levels, such as `!` and the parentheses of its argument.
     const most = 2 * limits.conditionDepth;
-    if (this.depth === most) this.refuse(`at most ${most} levels of nesting`);
-    this.depth++;
+    if (this.#depth === most) this.#refuse(`at most ${most} levels of nesting`);
+    this.#depth++;
     const result = read();
-    this.depth--;
+    this.#depth--;
     return result;
   }
 
-  private condition(): Node {
-    return this.nested(() => {
-      const test = this.or();
-      if (this.take('?') === undefined) return test;
-      const then = this.condition();
-      this.expect(':');
-      return call('if', [test, then, this.condition()]);
+  #condition(): Node {
+    return this.#nested(() => {
+      const test = this.#or();
+      if (this.#take('?') === undefined) return test;
+      const then = this.#condition();
+      this.#expect(':');
+      return call('if', [test, then, this.#condition()]);
     });
   }
 
-  private or(): Node {
-    const args = [this.and()];
-    while (this.take('||') !== undefined) args.push(this.and());
+  #or(): Node {
+    const args = [this.#and()];
+    while (this.#take('||') !== undefined) args.push(this.#and());
     return args.length === 1 ? (args[0] as Node) : call('or', args);
   }
 
-  private and(): Node {
-    const args = [this.relation()];
-    while (this.take('&&') !== undefined) args.push(this.relation());
+  #and(): Node {
+    const args = [this.#relation()];
+    while (this.#take('&&') !== undefined) args.push(this.#relation());
     return args.length === 1 ? (args[0] as Node) : call('and', args);
   }
 
-  private relation(): Node {
-    const left = this.sum();
-    const op = this.take('==', '===', '!=', '!==', 'in', '<', '<=', '>', '>=');
+  #relation(): Node {
+    const left = this.#sum();
+    const op = this.#take('==', '===', '!=', '!==', 'in', '<', '<=', '>', '>=');
     if (op === undefined) return left;
-    const args = [left, this.sum()];
-    if (/[<>]/.test(op) && this.take(op) !== undefined) args.push(this.sum());
-    if (['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='].some((sign) => this.is(sign))) {
-      this.refuse('parentheses around one of the comparisons');
+    const args = [left, this.#sum()];
+    if (/[<>]/.test(op) && this.#take(op) !== undefined) args.push(this.#sum());
+    if (['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='].some((sign) => this.#is(sign))) {
+      this.#refuse('parentheses around one of the comparisons');
     }
     return call(op, args);
   }
 
-  private sum(): Node {
-    return this.chain(['+', '-'], '+', () => this.product());
+  #sum(): Node {
+    return this.#chain(['+', '-'], '+', () => this.#product());
   }
 
-  private product(): Node {
-    return this.chain(['*', '/', '%'], '*', () => this.unary());
+  #product(): Node {
+    return this.#chain(['*', '/', '%'], '*', () => this.#unary());
   }
 
   /** Left to right; repeated signs of an operator with any number of arguments form one call. */
-  private chain(signs: readonly Operator[], many: Operator, operand: () => Node): Node {
+  #chain(signs: readonly Operator[], many: Operator, operand: () => Node): Node {
     let args = [operand()];
     let last: Operator | undefined;
     let levels = 0;
-    for (let op = this.take(...signs); op !== undefined; op = this.take(...signs)) {
+    for (let op = this.#take(...signs); op !== undefined; op = this.#take(...signs)) {
       if (last !== undefined && (op !== last || op !== many)) {
-        if (++levels > limits.conditionDepth) this.refuse(`at most ${limits.conditionDepth} levels of calls`);
+        if (++levels > limits.conditionDepth)
+          this.#refuse(`at most ${limits.conditionDepth} levels of calls`);
         args = [call(last, args)];
       }
       args.push(operand());
@@ -176,124 +177,124 @@ class Parser {
     return last === undefined ? (args[0] as Node) : call(last, args);
   }
 
-  private unary(): Node {
-    const op = this.take('!', '!!', '-');
-    if (op === undefined) return this.primary();
-    const token = this.token;
+  #unary(): Node {
+    const op = this.#take('!', '!!', '-');
+    if (op === undefined) return this.#primary();
+    const token = this.#token;
     if (op === '-' && token.kind === 'number') {
-      this.at++;
+      this.#at++;
       return { kind: 'literal', value: 0 - token.value };
     }
-    return call(op, [this.nested(() => this.unary())]);
+    return call(op, [this.#nested(() => this.#unary())]);
   }
 
   /** Returns whether a parenthesis follows the token, so that a name is a function. */
-  private isCalled(): boolean {
-    const next = this.tokens[this.at + 1];
+  #isCalled(): boolean {
+    const next = this.#tokens[this.#at + 1];
     return next?.kind === 'symbol' && next.text === '(';
   }
 
-  private primary(): Node {
-    const token = this.token;
+  #primary(): Node {
+    const token = this.#token;
     if (token.kind === 'number' || token.kind === 'string') {
-      this.at++;
+      this.#at++;
       return { kind: 'literal', value: token.value };
     }
-    if (token.kind === 'operator' || (token.kind === 'name' && this.isCalled())) return this.function();
+    if (token.kind === 'operator' || (token.kind === 'name' && this.#isCalled())) return this.#function();
     const literal = token.kind === 'name' ? literals.get(token.text) : undefined;
     if (literal !== undefined) {
-      this.at++;
+      this.#at++;
       return { kind: 'literal', value: literal };
     }
-    if (this.take('[') !== undefined) return { kind: 'list', items: this.list(']') };
-    if (this.take('(') !== undefined) {
-      const inner = this.condition();
-      this.expect(')', "an operator or ')'");
+    if (this.#take('[') !== undefined) return { kind: 'list', items: this.#list(']') };
+    if (this.#take('(') !== undefined) {
+      const inner = this.#condition();
+      this.#expect(')', "an operator or ')'");
       return inner;
     }
-    return this.path();
+    return this.#path();
   }
 
-  private list(close: string): Node[] {
+  #list(close: string): Node[] {
     const items: Node[] = [];
-    if (this.take(close) !== undefined) return items;
-    do items.push(this.condition());
-    while (this.take(',') !== undefined);
-    this.expect(close, `',' or '${close}'`);
+    if (this.#take(close) !== undefined) return items;
+    do items.push(this.#condition());
+    while (this.#take(',') !== undefined);
+    this.#expect(close, `',' or '${close}'`);
     return items;
   }
 
-  private function(): Node {
-    const token = this.token;
-    this.at++;
-    if (token.kind === 'name' && token.text === 'default') return this.default();
+  #function(): Node {
+    const token = this.#token;
+    this.#at++;
+    if (token.kind === 'name' && token.text === 'default') return this.#default();
     const op = token.kind === 'operator' ? allOperators.get(token.value) : functions.get(token.text);
     if (op === undefined) {
-      this.refuse(`a function (default, ${[...functions.keys()].join(', ')})`, token);
+      this.#refuse(`a function (default, ${[...functions.keys()].join(', ')})`, token);
     }
-    this.expect('(');
-    const first = this.token;
-    const args = this.list(')');
+    this.#expect('(');
+    const first = this.#token;
+    const args = this.#list(')');
     const [fewest, most] = arity[op];
     if (args.length < fewest || args.length > most) {
       const expected =
         most === Infinity ? `${fewest} or more` : fewest === most ? `${most}` : `${fewest} or ${most}`;
-      refuse(this.source, token.at, `${expected} arguments of ${token.text}`, `${args.length}`);
+      refuse(this.#source, token.at, `${expected} arguments of ${token.text}`, `${args.length}`);
     }
     const takesPaths = op === 'exists' || op === 'missing';
     if (takesPaths && args.some((arg) => arg.kind !== 'path' || arg.fallback !== undefined)) {
-      this.refuse('paths only', first);
+      this.#refuse('paths only', first);
     }
     return call(op, args);
   }
 
-  private default(): Node {
-    this.expect('(');
-    const path = this.path();
-    this.expect(',');
-    const fallback = this.condition();
-    this.expect(')', "an operator or ')'");
+  #default(): Node {
+    this.#expect('(');
+    const path = this.#path();
+    this.#expect(',');
+    const fallback = this.#condition();
+    this.#expect(')', "an operator or ')'");
     return { ...path, fallback };
   }
 
-  private path(): Extract<Node, { kind: 'path' }> {
-    const token = this.token;
-    const scope = this.take('@') === undefined ? 'root' : 'item';
-    if (scope === 'item' || this.take('$') !== undefined)
-      return { kind: 'path', scope, path: this.segments() };
+  #path(): Extract<Node, { kind: 'path' }> {
+    const token = this.#token;
+    const scope = this.#take('@') === undefined ? 'root' : 'item';
+    if (scope === 'item' || this.#take('$') !== undefined)
+      return { kind: 'path', scope, path: this.#segments() };
     if (token.kind !== 'name' || token.text === 'in' || literals.has(token.text)) {
-      this.refuse('a path, a value or a function');
+      this.#refuse('a path, a value or a function');
     }
-    this.at++;
+    this.#at++;
     const isRooted = token.text === 'context' || token.text === 'step';
     const start = isRooted ? [token.text] : ['context', token.text];
-    return { kind: 'path', scope, path: [...start, ...this.segments()] };
+    return { kind: 'path', scope, path: [...start, ...this.#segments()] };
   }
 
-  private segments(): Segment[] {
+  #segments(): Segment[] {
     const segments: Segment[] = [];
     for (;;) {
-      if (this.take('.') !== undefined) segments.push(this.name());
-      else if (this.take('[') !== undefined) segments.push(this.subscript());
+      if (this.#take('.') !== undefined) segments.push(this.#name());
+      else if (this.#take('[') !== undefined) segments.push(this.#subscript());
       else return segments;
       if (segments.length > limits.conditionPath)
-        this.refuse(`at most ${limits.conditionPath} segments in a path`);
+        this.#refuse(`at most ${limits.conditionPath} segments in a path`);
     }
   }
 
-  private name(): string {
-    const token = this.token;
-    if (token.kind !== 'name') this.refuse('a name (others as ["…"])');
-    this.at++;
+  #name(): string {
+    const token = this.#token;
+    if (token.kind !== 'name') this.#refuse('a name (others as ["…"])');
+    this.#at++;
     return token.text;
   }
 
-  private subscript(): Segment {
-    const token = this.token;
+  #subscript(): Segment {
+    const token = this.#token;
     const isIndex = token.kind === 'number' && Number.isSafeInteger(token.value);
-    if (!isIndex && token.kind !== 'string') this.refuse('a string or an index from 0');
-    this.at++;
-    this.expect(']');
+    if (!isIndex && token.kind !== 'string') this.#refuse('a string or an index from 0');
+    this.#at++;
+    this.#expect(']');
     return token.value;
   }
 }

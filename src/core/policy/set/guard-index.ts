@@ -27,9 +27,9 @@ interface Shelf {
 type Presence = ReturnType<typeof presence>;
 
 export class GuardIndex {
-  private readonly shelves = new Map<string, Shelf>();
+  readonly #shelves = new Map<string, Shelf>();
   /** Conditions without a guard; always evaluated. */
-  private readonly always: number[] = [];
+  readonly #always: number[] = [];
 
   /** Cost: about 1 µs a condition. */
   constructor(guards: readonly Guards[]) {
@@ -37,20 +37,20 @@ export class GuardIndex {
     for (const [member, { values, present }] of guards.entries()) {
       const guard = rarest(values, frequency);
       const [asked] = present;
-      if (guard !== undefined) this.file(member, guard, present);
-      else if (asked !== undefined) this.shelf(asked).present.push(member);
-      else this.always.push(member);
+      if (guard !== undefined) this.#file(member, guard, present);
+      else if (asked !== undefined) this.#shelf(asked).present.push(member);
+      else this.#always.push(member);
     }
   }
 
   /** Returns the conditions that may not be false, each once, unordered. Cost: one read for each guarded path. */
   candidates(input: PolicyInput): number[] {
-    const found = this.always.slice();
+    const found = this.#always.slice();
     const add = (members: readonly number[]): void => {
       for (const member of members) found.push(member);
     };
     const root = input as unknown as JsonObject; // guard paths start with context or step
-    for (const shelf of this.shelves.values()) {
+    for (const shelf of this.#shelves.values()) {
       const { byValue, byType, absent, absentBut, present, isPresent } = shelf;
       const value = shelf.read(root);
       if (value === null) {
@@ -66,8 +66,8 @@ export class GuardIndex {
     return found;
   }
 
-  private file(member: number, guard: Guard, present: readonly GuardedPath[]): void {
-    const { byValue, byType, absent, absentBut } = this.shelf(guard);
+  #file(member: number, guard: Guard, present: readonly GuardedPath[]): void {
+    const { byValue, byType, absent, absentBut } = this.#shelf(guard);
     for (const value of guard.values) push(byValue, value, member);
     if (guard.looseType !== null) push(byType, guard.looseType, member);
     const other = present.find((place) => encloses(place, guard)) ?? present[0];
@@ -80,8 +80,8 @@ export class GuardIndex {
     absentBut.set(other.key, but);
   }
 
-  private shelf({ key, path }: GuardedPath): Shelf {
-    const known = this.shelves.get(key);
+  #shelf({ key, path }: GuardedPath): Shelf {
+    const known = this.#shelves.get(key);
     if (known !== undefined) return known;
     const shelf: Shelf = {
       read: reader(path),
@@ -92,7 +92,7 @@ export class GuardIndex {
       present: [],
       isPresent: presence(path),
     };
-    this.shelves.set(key, shelf);
+    this.#shelves.set(key, shelf);
     return shelf;
   }
 }

@@ -61,17 +61,17 @@ export class PolicySet {
   static readonly empty = new PolicySet([]);
 
   /** By policy id in byte order, which for ids (contract A2) equals text order. */
-  private readonly list: readonly Member[];
-  private byId: ReadonlyMap<string, Member> | undefined;
-  private index: MemberIndex | undefined;
-  private hash: string | undefined;
-  private reads: Reads | undefined;
+  readonly #list: readonly Member[];
+  #byId: ReadonlyMap<string, Member> | undefined;
+  #index: MemberIndex | undefined;
+  #hash: string | undefined;
+  #reads: Reads | undefined;
   /** Of an earlier set, to share where the paths are the same. */
-  private readonly earlierReads: Reads | undefined;
+  readonly #earlierReads: Reads | undefined;
 
   private constructor(list: readonly Member[], earlierReads?: Reads) {
-    this.list = list;
-    this.earlierReads = earlierReads;
+    this.#list = list;
+    this.#earlierReads = earlierReads;
   }
 
   /**
@@ -88,7 +88,7 @@ export class PolicySet {
       }
       members.push(previous.get(version.policyId)?.as(version) ?? Member.of(version));
     }
-    return new PolicySet(members, previous.reads ?? previous.earlierReads);
+    return new PolicySet(members, previous.#reads ?? previous.#earlierReads);
   }
 
   /**
@@ -96,56 +96,56 @@ export class PolicySet {
    * version, and about 10 µs for 10,000 policies.
    */
   with(version: PolicyVersion): PolicySet {
-    const at = this.placeOf(version.policyId);
-    const before = this.at(at, version.policyId);
+    const at = this.#placeOf(version.policyId);
+    const before = this.#at(at, version.policyId);
     const after = before?.as(version) ?? Member.of(version);
-    return after === before ? this : this.changed(at, before, after);
+    return after === before ? this : this.#changed(at, before, after);
   }
 
   /** Returns the set without a policy; itself if it has no such policy. Cost: as above. */
   without(policyId: string): PolicySet {
-    const at = this.placeOf(policyId);
-    const before = this.at(at, policyId);
-    return before === undefined ? this : this.changed(at, before, undefined);
+    const at = this.#placeOf(policyId);
+    const before = this.#at(at, policyId);
+    return before === undefined ? this : this.#changed(at, before, undefined);
   }
 
   get size(): number {
-    return this.list.length;
+    return this.#list.length;
   }
 
   get(policyId: string): Member | undefined {
-    if (this.size > indexedPolicies) return this.at(this.placeOf(policyId), policyId);
+    if (this.size > indexedPolicies) return this.#at(this.#placeOf(policyId), policyId);
     // Called for each decision of a set that is listed in full.
-    this.byId ??= new Map(this.list.map((member) => [member.policy.policyId, member]));
-    return this.byId.get(policyId);
+    this.#byId ??= new Map(this.#list.map((member) => [member.policy.policyId, member]));
+    return this.#byId.get(policyId);
   }
 
   versions(): PolicyVersion[] {
-    return this.list.map(({ policy }) => policy);
+    return this.#list.map(({ policy }) => policy);
   }
 
   /** Computed once for each set: 7 ms for 10,000 policies. */
   get policySetHash(): string {
-    this.hash ??= hashText(merkleRoot(this.leaves()));
-    return this.hash;
+    this.#hash ??= hashText(merkleRoot(this.#leaves()));
+    return this.#hash;
   }
 
   /** Returns the proof that the policy is part of the set; undefined if it is not in force. Cost: that of the hash. */
   inForceProof(policyId: string): InForceProof | undefined {
-    const index = this.placeOf(policyId);
-    if (this.at(index, policyId) === undefined) return undefined;
-    return { index, size: this.size, hashes: pathTo(index, this.leaves()).map(hashText) };
+    const index = this.#placeOf(policyId);
+    if (this.#at(index, policyId) === undefined) return undefined;
+    return { index, size: this.size, hashes: pathTo(index, this.#leaves()).map(hashText) };
   }
 
   /** The read-set of the conditions, computed once for each set. Cost: 1 ms for 10,000 policies. */
   get readSet(): ReadSet {
-    if (this.reads === undefined) {
+    if (this.#reads === undefined) {
       const names = new Set<string>();
-      for (const { compiled } of this.list) for (const path of compiled.readPaths) names.add(path);
-      const earlier = this.earlierReads;
-      this.reads = earlier !== undefined && areSame(names, earlier.names) ? earlier : readsOf(names);
+      for (const { compiled } of this.#list) for (const path of compiled.readPaths) names.add(path);
+      const earlier = this.#earlierReads;
+      this.#reads = earlier !== undefined && areSame(names, earlier.names) ? earlier : readsOf(names);
     }
-    return this.reads.set;
+    return this.#reads.set;
   }
 
   /**
@@ -163,32 +163,32 @@ export class PolicySet {
     if (ids.length > 0) {
       const asked = [...new Set(ids)].map((id) => this.get(id) ?? id);
       const decisions = yield* decisionsOf(asked, input);
-      return this.answer(decisions, decisions.length, defaultDecision);
+      return this.#answer(decisions, decisions.length, defaultDecision);
     }
     if (this.size <= limits.policiesListed) {
-      return this.answer(yield* decisionsOf(this.list, input), this.size, defaultDecision);
+      return this.#answer(yield* decisionsOf(this.#list, input), this.size, defaultDecision);
     }
-    return this.answer(yield* this.voices(input), this.size, defaultDecision);
+    return this.#answer(yield* this.#voices(input), this.size, defaultDecision);
   }
 
   /** Returns the decisions of policies that matched or are indeterminate, ordered by id. */
-  private *voices(input: PolicyInput): TimeSliced<PolicyDecision[]> {
-    const candidates = this.candidates(input);
-    const decisions = yield* decisionsOf(candidates ?? this.list, input);
+  *#voices(input: PolicyInput): TimeSliced<PolicyDecision[]> {
+    const candidates = this.#candidates(input);
+    const decisions = yield* decisionsOf(candidates ?? this.#list, input);
     const voices = decisions.filter(({ outcome }) => counts(outcome));
     return candidates === null ? voices : voices.sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
   }
 
   /** Returns policies that may match, unordered; null if evaluating all in order costs less. */
-  private candidates(input: PolicyInput): readonly Member[] | null {
+  #candidates(input: PolicyInput): readonly Member[] | null {
     if (this.size <= indexedPolicies) return null;
-    this.index ??= MemberIndex.of(this.list);
-    const candidates = this.index.candidates(input);
+    this.#index ??= MemberIndex.of(this.#list);
+    const candidates = this.#index.candidates(input);
     return candidates.length > this.size / 4 ? null : candidates;
   }
 
   /** `total`: at least the number of decisions; the other policies did not match. */
-  private answer(
+  #answer(
     all: readonly PolicyDecision[],
     total: number,
     defaultDecision: PolicyAction | undefined,
@@ -213,37 +213,37 @@ export class PolicySet {
     return { decisions, summary: { ...summary, policySetHash, engine, ...truncated } };
   }
 
-  private changed(at: number, before: Member | undefined, after: Member | undefined): PolicySet {
-    const list = this.list.toSpliced(
+  #changed(at: number, before: Member | undefined, after: Member | undefined): PolicySet {
+    const list = this.#list.toSpliced(
       at,
       before === undefined ? 0 : 1,
       ...(after === undefined ? [] : [after]),
     );
-    const next = new PolicySet(list, this.reads ?? this.earlierReads);
-    next.index = this.index?.changed(before, after);
+    const next = new PolicySet(list, this.#reads ?? this.#earlierReads);
+    next.#index = this.#index?.changed(before, after);
     const readsAsMuch = before !== undefined && after !== undefined && readSame(before, after);
-    next.reads = readsAsMuch ? this.reads : undefined;
+    next.#reads = readsAsMuch ? this.#reads : undefined;
     return next;
   }
 
-  private leaves(): Buffer[] {
-    return this.list.map(({ leaf }) => leaf);
+  #leaves(): Buffer[] {
+    return this.#list.map(({ leaf }) => leaf);
   }
 
   /** Returns the position of a policy, or its insertion position. Cost: log n. */
-  private placeOf(policyId: string): number {
+  #placeOf(policyId: string): number {
     let low = 0;
-    let high = this.list.length;
+    let high = this.#list.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.list[middle] as Member).policy.policyId < policyId) low = middle + 1;
+      if ((this.#list[middle] as Member).policy.policyId < policyId) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  private at(place: number, policyId: string): Member | undefined {
-    const member = this.list[place];
+  #at(place: number, policyId: string): Member | undefined {
+    const member = this.#list[place];
     return member?.policy.policyId === policyId ? member : undefined;
   }
 }

@@ -12,22 +12,22 @@ import type { Member } from './member.ts';
 export const changesBorne = 500;
 
 export class MemberIndex {
-  private readonly filed: readonly Member[];
-  private readonly guards: GuardIndex;
+  readonly #filed: readonly Member[];
+  readonly #guards: GuardIndex;
   /** Filed, but not in the set any more. */
-  private readonly gone: ReadonlySet<Member>;
+  readonly #gone: ReadonlySet<Member>;
   /** In the set, but not filed. */
-  private readonly come: readonly Member[];
+  readonly #come: readonly Member[];
 
   private constructor(
     { filed, guards }: { readonly filed: readonly Member[]; readonly guards: GuardIndex },
     gone: ReadonlySet<Member>,
     come: readonly Member[],
   ) {
-    this.filed = filed;
-    this.guards = guards;
-    this.gone = gone;
-    this.come = come;
+    this.#filed = filed;
+    this.#guards = guards;
+    this.#gone = gone;
+    this.#come = come;
   }
 
   /** Cost: about 1 µs a member. */
@@ -38,11 +38,12 @@ export class MemberIndex {
 
   /** The index of a set with one member in place of another; undefined once too many have changed. */
   changed(before: Member | undefined, after: Member | undefined): MemberIndex | undefined {
-    const come = this.come.filter((member) => member !== before);
-    const gone = new Set(this.gone);
-    if (before !== undefined && come.length === this.come.length) gone.add(before);
+    const come = this.#come.filter((member) => member !== before);
+    const gone = new Set(this.#gone);
+    if (before !== undefined && come.length === this.#come.length) gone.add(before);
     if (after !== undefined) come.push(after);
-    const { filed, guards } = this;
+    const filed = this.#filed;
+    const guards = this.#guards;
     return come.length + gone.size > changesBorne
       ? undefined
       : new MemberIndex({ filed, guards }, gone, come);
@@ -50,10 +51,10 @@ export class MemberIndex {
 
   /** Those that may be other than false, each once, in no order. Cost: one read for each path with guards. */
   candidates(input: PolicyInput): Member[] {
-    const found = this.come.slice();
-    for (const at of this.guards.candidates(input)) {
-      const member = this.filed[at];
-      if (member !== undefined && !this.gone.has(member)) found.push(member);
+    const found = this.#come.slice();
+    for (const at of this.#guards.candidates(input)) {
+      const member = this.#filed[at];
+      if (member !== undefined && !this.#gone.has(member)) found.push(member);
     }
     return found;
   }

@@ -40,8 +40,8 @@ interface Compiled {
 export class Member {
   readonly policy: PolicyVersion;
   readonly compiled: Compiled;
-  private readonly answers: Readonly<Record<Truth, PolicyDecision>>;
-  private hashed: Buffer | undefined;
+  readonly #answers: Readonly<Record<Truth, PolicyDecision>>;
+  #hashed: Buffer | undefined;
 
   private constructor(policy: PolicyVersion, compiled: Compiled) {
     const { policyId, version, action, severity } = policy;
@@ -49,7 +49,7 @@ export class Member {
       Object.freeze({ policyId, version, ...decide(action, truth), severity });
     this.policy = policy;
     this.compiled = compiled;
-    this.answers = {
+    this.#answers = {
       true: answer('true'),
       false: answer('false'),
       indeterminate: answer('indeterminate'),
@@ -78,8 +78,8 @@ export class Member {
 
   /** Leaf hash in the tree of a set: always the same object, by which two trees recognize shared leaves. */
   get leaf(): Buffer {
-    this.hashed ??= leafOf(this.policy);
-    return this.hashed;
+    this.#hashed ??= leafOf(this.policy);
+    return this.#hashed;
   }
 
   get condition(): Condition {
@@ -88,6 +88,6 @@ export class Member {
 
   /** Evaluates the policy. Cost: one evaluation, without allocation. */
   decide(input: PolicyInput): PolicyDecision {
-    return this.answers[this.condition.evaluate(input)];
+    return this.#answers[this.condition.evaluate(input)];
   }
 }

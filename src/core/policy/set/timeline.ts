@@ -7,47 +7,47 @@ import { policySetHash } from '../language/hash.ts';
 
 /** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
 export class PolicyTimeline {
-  private readonly inForce: InForce = new Map();
-  private newest: number | null = null;
-  private hash: string | undefined;
+  readonly #inForce: InForce = new Map();
+  #newest: number | null = null;
+  #hash: string | undefined;
   /** Indexes of the leaves after which the first policy came into force, or the last one left it. */
-  private readonly switches: number[] = [];
+  readonly #switches: number[] = [];
 
   /** Adds the next change; `index`: of its leaf. */
   add(index: number, change: PolicyChange): void {
-    const before = this.inForce.get(change.policyId);
-    const wasActive = this.inForce.size > 0;
-    applyPolicyChange(this.inForce, change);
-    if (this.inForce.size > 0 !== wasActive) this.switches.push(index);
-    if (this.inForce.get(change.policyId)?.policyHash !== before?.policyHash) this.hash = undefined;
-    this.newest = index;
+    const before = this.#inForce.get(change.policyId);
+    const wasActive = this.#inForce.size > 0;
+    applyPolicyChange(this.#inForce, change);
+    if (this.#inForce.size > 0 !== wasActive) this.#switches.push(index);
+    if (this.#inForce.get(change.policyId)?.policyHash !== before?.policyHash) this.#hash = undefined;
+    this.#newest = index;
   }
 
   /** Policy id → version and hash in force after the added changes. */
   get versions(): ReadonlyMap<string, { readonly version: number; readonly policyHash: string }> {
-    return this.inForce;
+    return this.#inForce;
   }
 
   /** Index of the newest added leaf; null before any. */
   get policyIndex(): number | null {
-    return this.newest;
+    return this.#newest;
   }
 
   /** Computed once after each change: 1.5 µs a policy. */
   get policySetHash(): string {
-    this.hash ??= policySetHash(
-      Array.from(this.inForce, ([policyId, { policyHash }]) => ({ policyId, policyHash })),
+    this.#hash ??= policySetHash(
+      Array.from(this.#inForce, ([policyId, { policyHash }]) => ({ policyId, policyHash })),
     );
-    return this.hash;
+    return this.#hash;
   }
 
   /** Returns whether any policy was in force for a leaf at this index, up to the newest added. Cost: log n. */
   activeAt(index: number): boolean {
     let low = 0;
-    let high = this.switches.length;
+    let high = this.#switches.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.switches[middle] ?? 0) < index) low = middle + 1;
+      if ((this.#switches[middle] ?? 0) < index) low = middle + 1;
       else high = middle;
     }
     return low % 2 === 1;
@@ -55,6 +55,6 @@ export class PolicyTimeline {
 
   /** Returns whether any policy was ever in force. */
   get everActive(): boolean {
-    return this.switches.length > 0;
+    return this.#switches.length > 0;
   }
 }

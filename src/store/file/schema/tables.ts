@@ -10,6 +10,8 @@
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { indexTables } from '../../schema/index-map.ts';
+import { intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
@@ -209,6 +211,8 @@ export const mainMigrations: readonly Migration[] = [
       telemetry +
       exported,
   },
+  { version: 2, sql: inSqlite(indexTables) },
+  { version: 3, sql: inSqlite(intakeTable) },
 ];
 
 export const headDelete =

@@ -12,28 +12,28 @@ import type { Check } from '../check.ts';
 import type { TreeName } from '../../port/store.ts';
 
 export class KeyCheck {
-  private readonly check: Check;
-  private readonly project: CheckedProject;
-  private readonly tree: TreeName;
+  readonly #check: Check;
+  readonly #project: CheckedProject;
+  readonly #tree: TreeName;
 
   constructor(check: Check, project: CheckedProject, tree: TreeName) {
-    this.check = check;
-    this.project = project;
-    this.tree = tree;
+    this.#check = check;
+    this.#project = project;
+    this.#tree = tree;
   }
 
   /** Null if the log does not name its keys. */
   get inForce(): readonly VerifierKey[] | null {
-    const history = this.check.keys.get(this.project.no);
+    const history = this.#check.keys.get(this.#project.no);
     if (history === undefined) return null;
-    return this.tree === 'audit' ? history.inForce : [...history.inForce, ...history.retired];
+    return this.#tree === 'audit' ? history.inForce : [...history.inForce, ...history.retired];
   }
 
   /** Reads the keys in a record of the audit log. An invalid change of keys is reported and has no effect. */
   read(index: number, record: string): void {
-    if (this.tree !== 'audit') return;
-    const { keys } = this.check;
-    const { no, projectId } = this.project;
+    if (this.#tree !== 'audit') return;
+    const { keys } = this.#check;
+    const { no, projectId } = this.#project;
     if (index === 0) {
       const history = begun(record);
       if (history !== null) keys.set(no, history);
@@ -46,7 +46,10 @@ export class KeyCheck {
     } catch (error) {
       if (!(error instanceof GovError)) throw error;
       const expected = 'a change of keys that keys in force signed';
-      this.check.problem(`${projectId}/audit/${index}`, 'log_key_mismatch', { expected, got: error.message });
+      this.#check.problem(`${projectId}/audit/${index}`, 'log_key_mismatch', {
+        expected,
+        got: error.message,
+      });
     }
   }
 }

@@ -27,16 +27,16 @@ interface Milestone {
 }
 
 export class TreeCheck {
-  private readonly frontier = new Frontier();
-  private readonly check: Check;
-  private readonly prefix: string;
-  private readonly milestones: Iterator<Milestone>;
-  private awaited: Milestone | undefined;
-  private readonly tile: (level: number, index: number) => Buffer;
+  readonly #frontier = new Frontier();
+  readonly #check: Check;
+  readonly #prefix: string;
+  readonly #milestones: Iterator<Milestone>;
+  #awaited: Milestone | undefined;
+  readonly #tile: (level: number, index: number) => Buffer;
   /** The tile of each level under comparison. */
-  private readonly open: { index: number; hashes: Buffer }[] = [];
-  private readonly keys: KeyCheck;
-  private readonly origin: string;
+  readonly #open: { index: number; hashes: Buffer }[] = [];
+  readonly #keys: KeyCheck;
+  readonly #origin: string;
 
   /** `roots`: further expected roots, ascending by size. */
   constructor(
@@ -44,19 +44,19 @@ export class TreeCheck {
     project: CheckedProject,
     { tree, roots = [] }: { readonly tree: TreeName; readonly roots?: readonly Milestone[] },
   ) {
-    this.check = check;
-    this.prefix = `${project.projectId}/${tree}`;
+    this.#check = check;
+    this.#prefix = `${project.projectId}/${tree}`;
     const read = tileReader(check.db);
-    this.tile = (level, index) => read(project.no, tree, { level, index });
-    this.keys = new KeyCheck(check, project, tree);
-    this.origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
-    this.milestones = inOrder(milestonesOf(check, project, tree), roots);
-    this.awaited = this.nextMilestone();
-    this.meetMilestones();
+    this.#tile = (level, index) => read(project.no, tree, { level, index });
+    this.#keys = new KeyCheck(check, project, tree);
+    this.#origin = tree === 'audit' ? project.auditOrigin : project.meteringOrigin;
+    this.#milestones = inOrder(milestonesOf(check, project, tree), roots);
+    this.#awaited = this.#nextMilestone();
+    this.#meetMilestones();
   }
 
   get size(): number {
-    return this.frontier.size;
+    return this.#frontier.size;
   }
 
   /**
@@ -64,77 +64,77 @@ export class TreeCheck {
    * pruned.
    */
   next(record: string | null, { pruned = false }: { readonly pruned?: boolean } = {}): void {
-    const index = this.frontier.size;
-    if (record !== null) this.keys.read(index, record);
+    const index = this.#frontier.size;
+    if (record !== null) this.#keys.read(index, record);
     const own = record === null ? null : leafHash(record);
-    const stored = this.storedHash(0, index);
+    const stored = this.#storedHash(0, index);
     if (own === null) {
-      if (!pruned) this.problem(`${index}`, 'record_missing', { expected: 'a record', got: 'none' });
+      if (!pruned) this.#problem(`${index}`, 'record_missing', { expected: 'a record', got: 'none' });
     } else if (stored === null) {
-      this.problem(`${index}`, 'tile_missing', { expected: own.toString('hex'), got: 'no hash' });
+      this.#problem(`${index}`, 'tile_missing', { expected: own.toString('hex'), got: 'no hash' });
     } else if (!own.equals(stored)) {
-      this.problem(`${index}`, 'record_altered', {
+      this.#problem(`${index}`, 'record_altered', {
         expected: stored.toString('hex'),
         got: own.toString('hex'),
       });
     }
-    this.frontier.append(stored ?? own ?? Buffer.alloc(hashBytes), (height, hash) => {
-      if (height % 8 === 0) this.compareParent(height / 8, index, hash);
+    this.#frontier.append(stored ?? own ?? Buffer.alloc(hashBytes), (height, hash) => {
+      if (height % 8 === 0) this.#compareParent(height / 8, index, hash);
     });
-    this.meetMilestones();
+    this.#meetMilestones();
   }
 
-  private compareParent(level: number, leaf: number, hash: Buffer): void {
+  #compareParent(level: number, leaf: number, hash: Buffer): void {
     const position = Math.floor(leaf / tileWidth ** level);
-    const stored = this.storedHash(level, position);
+    const stored = this.#storedHash(level, position);
     if (stored?.equals(hash) === true) return;
     const where = `tile/${level}/${Math.floor(position / tileWidth)}`;
     const got = stored?.toString('hex') ?? 'no hash';
-    this.problem(where, stored === null ? 'tile_missing' : 'tile_altered', {
+    this.#problem(where, stored === null ? 'tile_missing' : 'tile_altered', {
       expected: hash.toString('hex'),
       got,
     });
   }
 
   /** The hash at a position of a tile level. Reads one tile at a time. */
-  private storedHash(level: number, position: number): Buffer | null {
+  #storedHash(level: number, position: number): Buffer | null {
     const index = Math.floor(position / tileWidth);
-    let open = this.open[level];
-    if (open?.index !== index) this.open[level] = open = { index, hashes: this.tile(level, index) };
+    let open = this.#open[level];
+    if (open?.index !== index) this.#open[level] = open = { index, hashes: this.#tile(level, index) };
     const at = (position % tileWidth) * hashBytes;
     return open.hashes.length < at + hashBytes ? null : open.hashes.subarray(at, at + hashBytes);
   }
 
-  private meetMilestones(): void {
-    for (; this.awaited?.size === this.frontier.size; this.awaited = this.nextMilestone()) {
-      this.judge(this.awaited);
-      const root = this.frontier.root();
-      if (root.equals(this.awaited.root)) continue;
-      const [expected, got] = [this.awaited.root.toString('hex'), root.toString('hex')];
-      this.check.problem(this.awaited.position, 'root_mismatch', { expected, got });
+  #meetMilestones(): void {
+    for (; this.#awaited?.size === this.#frontier.size; this.#awaited = this.#nextMilestone()) {
+      this.#judge(this.#awaited);
+      const root = this.#frontier.root();
+      if (root.equals(this.#awaited.root)) continue;
+      const [expected, got] = [this.#awaited.root.toString('hex'), root.toString('hex')];
+      this.#check.problem(this.#awaited.position, 'root_mismatch', { expected, got });
     }
   }
 
   /** Checks that a key in force according to the leaves below signed it. */
-  private judge({ note, position }: Milestone): void {
-    const { deep, judgeNote } = this.check;
+  #judge({ note, position }: Milestone): void {
+    const { deep, judgeNote } = this.#check;
     if (note === undefined || !deep || judgeNote === undefined) return;
-    const got = judgeNote(note, this.origin, this.keys.inForce);
+    const got = judgeNote(note, this.#origin, this.#keys.inForce);
     if (got === null) return;
-    this.check.problem(position, 'checkpoint_signature', { expected: 'a valid signature', got });
+    this.#check.problem(position, 'checkpoint_signature', { expected: 'a valid signature', got });
   }
 
-  private nextMilestone(): Milestone | undefined {
-    const { done, value } = this.milestones.next();
+  #nextMilestone(): Milestone | undefined {
+    const { done, value } = this.#milestones.next();
     return done === true ? undefined : value;
   }
 
-  private problem(
+  #problem(
     where: string,
     kind: Parameters<Check['problem']>[1],
     what: { expected: string; got: string },
   ): void {
-    this.check.problem(`${this.prefix}/${where}`, kind, what);
+    this.#check.problem(`${this.#prefix}/${where}`, kind, what);
   }
 }
 

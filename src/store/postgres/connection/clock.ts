@@ -16,19 +16,19 @@ const mostMs = 5000;
 const everyMs = 60_000;
 
 export class ClockWatch {
-  private readonly database: Database;
-  private readonly warn: (text: string) => void;
-  private timer: NodeJS.Timeout | undefined;
-  private skew: string | null = null;
+  readonly #database: Database;
+  readonly #warn: (text: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #skew: string | null = null;
 
   constructor(database: Database, warn: (text: string) => void) {
-    this.database = database;
-    this.warn = warn;
+    this.#database = database;
+    this.#warn = warn;
   }
 
   /** The reasons for `/health`: `clock_skew: …`, or none. */
   get reasons(): readonly string[] {
-    return this.skew === null ? [] : [this.skew];
+    return this.#skew === null ? [] : [this.#skew];
   }
 
   /**
@@ -36,29 +36,29 @@ export class ClockWatch {
    * database.
    */
   async watch(now: () => number): Promise<void> {
-    clearInterval(this.timer);
-    this.timer = setInterval(() => void this.look(now), everyMs).unref();
-    await this.look(now);
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => void this.#look(now), everyMs).unref();
+    await this.#look(now);
   }
 
   close(): void {
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
   }
 
-  private async look(now: () => number): Promise<void> {
+  async #look(now: () => number): Promise<void> {
     const askedMs = now();
-    const theirsMs = await this.ask().catch(() => null);
-    if (theirsMs !== null) this.judge({ askedMs, answeredMs: now(), theirsMs });
+    const theirsMs = await this.#ask().catch(() => null);
+    if (theirsMs !== null) this.#judge({ askedMs, answeredMs: now(), theirsMs });
   }
 
-  private async ask(): Promise<number | null> {
-    const [{ rows }] = await this.database.read({ project: 0 }, [step(databaseClock)]);
+  async #ask(): Promise<number | null> {
+    const [{ rows }] = await this.#database.read({ project: 0 }, [step(databaseClock)]);
     return rows[0]?.ms ?? null;
   }
 
-  private judge(look: ClockLook): void {
-    const before = this.skew;
-    this.skew = isApart(look, mostMs) ? `clock_skew: ${skewText(aheadMs(look))}; ${skewAdvice}` : null;
-    if (before === null && this.skew !== null) this.warn(this.skew);
+  #judge(look: ClockLook): void {
+    const before = this.#skew;
+    this.#skew = isApart(look, mostMs) ? `clock_skew: ${skewText(aheadMs(look))}; ${skewAdvice}` : null;
+    if (before === null && this.#skew !== null) this.#warn(this.#skew);
   }
 }

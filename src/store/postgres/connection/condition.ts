@@ -18,19 +18,21 @@ const writeProbe = sql("SELECT pg_logical_emit_message(true, 'gov', '')");
 
 export class Condition {
   readonly clock: ClockWatch;
-  private readonly database: Database;
-  private readonly notices: Notices;
-  private trouble: GovError | null = null;
-  private probing: NodeJS.Timeout | undefined;
+  readonly #database: Database;
+  readonly #notices: Notices;
+  #trouble: GovError | null = null;
+  #probing: NodeJS.Timeout | undefined;
 
   constructor(database: Database, warn: (text: string) => void) {
-    this.database = database;
-    this.notices = new Notices(warn);
+    this.#database = database;
+    this.#notices = new Notices(warn);
     this.clock = new ClockWatch(database, warn);
   }
 
   get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
-    const { trouble, notices, clock } = this;
+    const { clock } = this;
+    const notices = this.#notices;
+    const trouble = this.#trouble;
     const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
     return { writable: trouble === null, reasons: [...reasons, ...notices.reasons, ...clock.reasons] };
   }
@@ -42,37 +44,37 @@ export class Condition {
     } catch (error) {
       const problem = problemOf(error);
       this.note(problem, projectId);
-      if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.enter(problem);
+      if (['lost', 'full', 'fault'].includes(troubleOf(problem.cause ?? error))) this.#enter(problem);
       throw problem;
     }
   }
 
   /** Commits a record that changes nothing. Rejects if a write now would not be durable. */
   async probe(): Promise<void> {
-    await this.watch(async () => this.database.write({ project: 0 }, [step(writeProbe)]));
+    await this.watch(async () => this.#database.write({ project: 0 }, [step(writeProbe)]));
   }
 
   /** Like `PostgresStore.note`. */
   note(error: unknown, projectId: string): void {
-    this.notices.note(error, projectId);
+    this.#notices.note(error, projectId);
   }
 
   close(): void {
     this.clock.close();
-    clearInterval(this.probing);
+    clearInterval(this.#probing);
   }
 
-  private enter(problem: GovError): void {
-    this.trouble = problem;
-    clearInterval(this.probing);
-    this.probing = setInterval(() => void this.look(), probeMs).unref();
+  #enter(problem: GovError): void {
+    this.#trouble = problem;
+    clearInterval(this.#probing);
+    this.#probing = setInterval(() => void this.#look(), probeMs).unref();
   }
 
-  private async look(): Promise<void> {
+  async #look(): Promise<void> {
     try {
-      await this.database.read({ project: 0 }, [step(probe)]);
-      this.trouble = null;
-      clearInterval(this.probing);
+      await this.#database.read({ project: 0 }, [step(probe)]);
+      this.#trouble = null;
+      clearInterval(this.#probing);
     } catch {
       // still in trouble; the next probe follows in a second
     }

@@ -38,12 +38,12 @@ export class Database {
   onLost: () => void = () => {};
   /** Seals bodies. */
   readonly seal: BodySeal;
-  private readonly pool: Pool;
-  private closing: Promise<void> | undefined;
+  readonly #pool: Pool;
+  #closing: Promise<void> | undefined;
 
   constructor({ url, connections = 8, waitMs = 10_000, masterKey }: DatabaseOptions) {
     this.seal = masterKey === undefined ? unsealed : createBodySeal(masterKey);
-    this.pool = new Pool({
+    this.#pool = new Pool({
       connectionString: url,
       max: connections,
       connectionTimeoutMillis: waitMs,
@@ -55,12 +55,12 @@ export class Database {
         await verify(client as Client);
       },
     });
-    this.pool.on('error', ignore);
+    this.#pool.on('error', ignore);
   }
 
   /** Connects once, so that a start fails if the database is unreachable. */
   async open(): Promise<void> {
-    await this.use(async () => {});
+    await this.#use(async () => {});
   }
 
   /**
@@ -69,7 +69,7 @@ export class Database {
    */
   async read<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
     const all = [scoped(scope), ...steps];
-    const ask = async () => this.use(async (client) => dropFirst<Steps>(await pipeline(client, all)));
+    const ask = async () => this.#use(async (client) => dropFirst<Steps>(await pipeline(client, all)));
     try {
       return await ask();
     } catch (error) {
@@ -82,7 +82,7 @@ export class Database {
 
   /** Runs statements in one snapshot (`REPEATABLE READ`). */
   async readAtOnce<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
-    return this.use(async (client) => {
+    return this.#use(async (client) => {
       try {
         const all = [step(beginMoment), scoped(scope), ...steps, step(commit)];
         return dropFirst<Steps>((await pipeline(client, all)).slice(1, -1));
@@ -95,12 +95,12 @@ export class Database {
 
   /** Writes in one round trip and one transaction. Rejects with the server's error. */
   async write<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
-    return this.use(async (client) => dropFirst<Steps>(await pipeline(client, [scoped(scope), ...steps])));
+    return this.#use(async (client) => dropFirst<Steps>(await pipeline(client, [scoped(scope), ...steps])));
   }
 
   /** Runs a transaction of several round trips and rolls it back unless `commit` ran. */
   async transaction<Value>(scope: Scope, body: (transaction: Transaction) => Promise<Value>): Promise<Value> {
-    return this.use(async (client) => {
+    return this.#use(async (client) => {
       let opening: Step[] = [step(begin), scoped(scope)];
       const send = async (steps: readonly Step[]): Promise<Result[]> => {
         const before = opening;
@@ -132,7 +132,7 @@ export class Database {
       run: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Results<Steps>>,
     ) => Promise<Value>,
   ): Promise<Value> {
-    return this.use(async (client) => {
+    return this.#use(async (client) => {
       await pipeline(client, [step(beginMoment), scoped(scope)]);
       try {
         return await body((steps) => pipeline(client, steps));
@@ -143,14 +143,14 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await (this.closing ??= this.pool.end());
+    await (this.#closing ??= this.#pool.end());
   }
 
-  private async connection(): Promise<PoolClient> {
+  async #connection(): Promise<PoolClient> {
     try {
-      return await this.pool.connect();
+      return await this.#pool.connect();
     } catch (error) {
-      const { idleCount, totalCount, options } = this.pool;
+      const { idleCount, totalCount, options } = this.#pool;
       if (idleCount > 0 || totalCount < options.max || !isTimeout(error)) throw error;
       const problem = `expected one of ${options.max} connections to become free in time, got none`;
       throw new GovError('OVERLOADED', problem, { cause: error, retryAfterSeconds: 1 });
@@ -158,8 +158,8 @@ export class Database {
   }
 
   /** A broken connection leaves the pool. */
-  private async use<Value>(body: (client: Client) => Promise<Value>): Promise<Value> {
-    const client = await this.connection();
+  async #use<Value>(body: (client: Client) => Promise<Value>): Promise<Value> {
+    const client = await this.#connection();
     let broken = false;
     try {
       return await body(client as unknown as Client);

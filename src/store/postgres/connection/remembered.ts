@@ -33,20 +33,20 @@ const byOrigin = sql<Logs>(
 );
 
 export class Remembered {
-  private readonly database: Database;
-  private readonly heads: Seen;
-  private readonly warn: (text: string) => void;
-  private readonly refused = new Map<string, Logs>();
+  readonly #database: Database;
+  readonly #heads: Seen;
+  readonly #warn: (text: string) => void;
+  readonly #refused = new Map<string, Logs>();
 
   constructor(database: Database, heads: Seen, warn: (text: string) => void = () => {}) {
-    this.database = database;
-    this.heads = heads;
-    this.warn = warn;
+    this.#database = database;
+    this.#heads = heads;
+    this.#warn = warn;
   }
 
   /** The reasons for `/health`. Only the operator's log names the logs. */
   get reasons(): readonly string[] {
-    if (this.refused.size === 0) return [];
+    if (this.#refused.size === 0) return [];
     return ["database_behind: the database lacks signed leaves of a log; the operator's log names the log"];
   }
 
@@ -56,27 +56,27 @@ export class Remembered {
    */
   async judge(logs: Logs): Promise<void> {
     try {
-      await this.compare(logs);
-      this.refused.delete(logs.project_id);
+      await this.#compare(logs);
+      this.#refused.delete(logs.project_id);
     } catch (error) {
-      if (error instanceof Behind) this.refuse(logs, error);
+      if (error instanceof Behind) this.#refuse(logs, error);
       throw error;
     }
   }
 
   /** Like `judge`, for the log with the newest signed head: the check of a start. */
   async judgeNewest(): Promise<void> {
-    const newest = this.heads.newest();
+    const newest = this.#heads.newest();
     if (newest === null) return;
     const { origin, size } = newest;
-    const [{ rows }] = await this.database.read({ duty: 'check' }, [step(byOrigin, origin)]);
+    const [{ rows }] = await this.#database.read({ duty: 'check' }, [step(byOrigin, origin)]);
     if (rows[0] === undefined) throw new Behind(origin, `a log of at least ${size} leaves`, 'no such log');
     await this.judge(rows[0]);
   }
 
   /** Checks refused projects again, and stops at the first that is still refused. */
   async judgeRefused(): Promise<void> {
-    for (const logs of this.refused.values()) {
+    for (const logs of this.#refused.values()) {
       try {
         await this.judge(logs);
       } catch {
@@ -85,31 +85,31 @@ export class Remembered {
     }
   }
 
-  private async compare({ project, audit_origin: audit, metering_origin: metering }: Logs): Promise<void> {
+  async #compare({ project, audit_origin: audit, metering_origin: metering }: Logs): Promise<void> {
     // before the sizes are read, so that heads that others raise meanwhile do not count against the logs
     const kept = Object.entries({ audit, metering }).map(([tree, origin], at) => ({
       tree: tree as TreeName,
       at,
       origin,
-      head: this.heads.find(origin),
+      head: this.#heads.find(origin),
     }));
     if (kept.every(({ head }) => head === null)) return;
-    const [{ rows }] = await this.database.read({ project }, [step(sizes, project)]);
+    const [{ rows }] = await this.#database.read({ project }, [step(sizes, project)]);
     for (const { tree, at, origin, head } of kept) {
       if (head === null) continue;
       const { size, root } = head;
       const stored = rows[at]?.size ?? 0;
       if (stored < size) throw new Behind(origin, `a log of at least ${size} leaves`, `${stored} leaves`);
-      const own = (await rootAt(this.database, { project, tree }, size)).toString('hex');
+      const own = (await rootAt(this.#database, { project, tree }, size)).toString('hex');
       const signed = root.toString('hex');
       if (own !== signed) throw new Behind(origin, `root ${signed} at size ${size}`, `root ${own}`);
     }
   }
 
-  private refuse(logs: Logs, { message }: Behind): void {
-    if (this.refused.has(logs.project_id) || this.refused.size >= maxReported) return;
-    this.refused.set(logs.project_id, logs);
-    this.warn(`database_behind: ${message}`);
+  #refuse(logs: Logs, { message }: Behind): void {
+    if (this.#refused.has(logs.project_id) || this.#refused.size >= maxReported) return;
+    this.#refused.set(logs.project_id, logs);
+    this.#warn(`database_behind: ${message}`);
   }
 }
 

@@ -44,33 +44,33 @@ interface Settle {
 
 /** The query object that `pg` passes to its connection, which calls it for each message. */
 class Pipeline {
-  private readonly steps: readonly Step[];
-  private readonly known: Known;
-  private readonly settle: Settle;
-  private readonly results: Result[] = [];
-  private readonly fresh: string[] = [];
-  private readonly columns = new Map<string, Columns>();
-  private rows: unknown[] = [];
-  private parsed = 0;
-  private failed: unknown = null;
+  readonly #steps: readonly Step[];
+  readonly #known: Known;
+  readonly #settle: Settle;
+  readonly #results: Result[] = [];
+  readonly #fresh: string[] = [];
+  readonly #columns = new Map<string, Columns>();
+  #rows: unknown[] = [];
+  #parsed = 0;
+  #failed: unknown = null;
 
   constructor(steps: readonly Step[], statementsOf: Known, settle: Settle) {
-    this.steps = steps;
-    this.known = statementsOf;
-    this.settle = settle;
+    this.#steps = steps;
+    this.#known = statementsOf;
+    this.#settle = settle;
   }
 
   submit(connection: Connection): void {
     const { stream } = connection;
-    (connection as EventEmitter).on('parseComplete', this.onParsed);
+    (connection as EventEmitter).on('parseComplete', this.#onParsed);
     stream.cork();
     try {
-      for (const { statement, values } of this.steps) {
+      for (const { statement, values } of this.#steps) {
         const { name, text } = statement;
-        if (!this.known.has(name) && !this.fresh.includes(name)) {
+        if (!this.#known.has(name) && !this.#fresh.includes(name)) {
           connection.parse({ name, text, types: [] }, true);
           connection.describe({ type: 'S', name }, true);
-          this.fresh.push(name);
+          this.#fresh.push(name);
         }
         const texts = values.map((value) => (typeof value === 'number' ? String(value) : value));
         connection.bind({ statement: name, values: texts }, true);
@@ -83,15 +83,15 @@ class Pipeline {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
-    this.columns.set(
-      this.current.name,
+    this.#columns.set(
+      this.#current.name,
       fields.map(({ name, dataTypeID }) => ({ name, read: readers[dataTypeID] ?? asText })),
     );
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const { name } = this.current;
-    const columns = this.columns.get(name) ?? this.known.get(name) ?? [];
+    const { name } = this.#current;
+    const columns = this.#columns.get(name) ?? this.#known.get(name) ?? [];
     const row: Record<string, unknown> = {};
     for (let at = 0; at < columns.length; at++) {
       const column = columns[at];
@@ -99,12 +99,12 @@ class Pipeline {
       if (column !== undefined)
         row[column.name] = text === null || text === undefined ? null : column.read(text);
     }
-    this.rows.push(row);
+    this.#rows.push(row);
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    this.results.push({ rows: this.rows, count: Number(/ (\d+)$/.exec(text)?.[1] ?? 0) });
-    this.rows = [];
+    this.#results.push({ rows: this.#rows, count: Number(/ (\d+)$/.exec(text)?.[1] ?? 0) });
+    this.#rows = [];
   }
 
   handleEmptyQuery(): void {
@@ -116,39 +116,39 @@ class Pipeline {
    * connection.
    */
   handleError(error: unknown, connection: Connection): void {
-    if (this.failed !== null) return;
-    this.failed = error;
-    this.end(connection);
-    this.settle.reject(error);
+    if (this.#failed !== null) return;
+    this.#failed = error;
+    this.#end(connection);
+    this.#settle.reject(error);
   }
 
   handleReadyForQuery(connection: Connection): void {
-    this.end(connection);
-    this.settle.resolve(this.results);
+    this.#end(connection);
+    this.#settle.resolve(this.#results);
   }
 
   handlePortalSuspended(): void {
     // no step asks for rows in parts
   }
 
-  private get current(): Sql {
-    const at = this.steps[this.results.length];
-    if (at === undefined) throw new Error(`expected at most ${this.steps.length} results, got one more`);
+  get #current(): Sql {
+    const at = this.#steps[this.#results.length];
+    if (at === undefined) throw new Error(`expected at most ${this.#steps.length} results, got one more`);
     return at.statement;
   }
 
-  private readonly onParsed = (): void => {
-    this.parsed += 1;
+  readonly #onParsed = (): void => {
+    this.#parsed += 1;
   };
 
   /** A parsed statement stays prepared, also after a later step failed. */
-  private end(connection: Connection): void {
-    (connection as EventEmitter).off('parseComplete', this.onParsed);
-    for (const name of this.fresh.slice(0, this.parsed)) {
+  #end(connection: Connection): void {
+    (connection as EventEmitter).off('parseComplete', this.#onParsed);
+    for (const name of this.#fresh.slice(0, this.#parsed)) {
       // Described directly after its parse. A statement without known columns after a failure is closed again
-      const described = this.columns.get(name) ?? null;
-      if (described === null && this.failed !== null) connection.close({ type: 'S', name }, true);
-      else this.known.set(name, described);
+      const described = this.#columns.get(name) ?? null;
+      if (described === null && this.#failed !== null) connection.close({ type: 'S', name }, true);
+      else this.#known.set(name, described);
     }
   }
 }

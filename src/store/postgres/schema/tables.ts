@@ -8,10 +8,13 @@
  */
 import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
+import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
+import { indexTables } from '../../schema/index-map.ts';
+import { intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { id, inPostgres } from '../../schema/words.ts';
-import { security } from './security.ts';
+import { intakeRules, laterTables } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -161,7 +164,9 @@ export const migrations: readonly Migration[] = [
       exportTables +
       security,
   },
+  { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
+  { version: 3, sql: inPostgres(intakeTable) + rulesOf(intakeRules) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 1;
+export const newestVersion = 3;

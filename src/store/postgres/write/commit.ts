@@ -38,11 +38,11 @@ export interface CommitterOptions {
 }
 
 export class Committer {
-  private readonly options: CommitterOptions;
-  private readonly ledgers = new Map<string, OpenLedger>();
+  readonly #options: CommitterOptions;
+  readonly #ledgers = new Map<string, OpenLedger>();
 
   constructor(options: CommitterOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /**
@@ -52,15 +52,15 @@ export class Committer {
   async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await this.attempt(projectId, requests);
+        return await this.#attempt(projectId, requests);
       } catch (error) {
-        this.ledgers.delete(projectId);
+        this.#ledgers.delete(projectId);
         const unsent = error instanceof Unsent;
         const cause = unsent ? error.cause : error;
         const trouble = troubleOf(isFault(cause) ? cause.cause : cause);
         const isOnes = stateOf(cause) !== null || requests.some(({ toHome }) => toHome !== undefined);
         if (trouble === 'bug' && isOnes && requests.length > 1) {
-          return this.oneByOne(projectId, requests);
+          return this.#oneByOne(projectId, requests);
         }
         if ((trouble !== 'again' && !(unsent && trouble === 'lost')) || tried === tries) throw cause;
         await pause(tried * tried * 5);
@@ -71,7 +71,7 @@ export class Committer {
   /**
    * Gives each request its own commit, because any of them may have caused the row or the home to be refused.
    */
-  private async oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
+  async #oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
     const settled: Settled[] = [];
     for (const request of requests) {
       try {
@@ -83,21 +83,21 @@ export class Committer {
     return settled;
   }
 
-  private async attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
-    const { database, numberOf, faults } = this.options;
+  async #attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+    const { database, numberOf, faults } = this.#options;
     return before(async () => {
       // after a lost connection the project is checked again: another server may answer
       const project = await numberOf(projectId);
       return database.transaction({ project }, async (transaction) => {
         const { ledger, facts } = await before(async () => {
           await faults?.before('read', transaction.backend);
-          return this.read(transaction, { project, projectId }, requests);
+          return this.#read(transaction, { project, projectId }, requests);
         });
-        const commit = new CommitPlan({ ...this.options, ledger, facts });
+        const commit = new CommitPlan({ ...this.#options, ledger, facts });
         const { settled, forHomes } = planAll(commit, requests, facts);
         const steps = commit.steps();
         for (const [home, leaves] of forHomes) {
-          steps.push(...(await logBeside(transaction, this.options, { projectId: home, leaves })));
+          steps.push(...(await logBeside(transaction, this.#options, { projectId: home, leaves })));
         }
         // the look-ups of homes changed the scope
         if (forHomes.size > 0) steps.unshift(scoped({ project }));
@@ -108,7 +108,7 @@ export class Committer {
           });
         }
         commit.settle();
-        this.ledgers.set(projectId, ledger);
+        this.#ledgers.set(projectId, ledger);
         return settled;
       });
     });
@@ -118,7 +118,7 @@ export class Committer {
    * Locks the heads, looks up the rows that the requests name, and reads the ledger if another process moved
    * a head.
    */
-  private async read(
+  async #read(
     transaction: Transaction,
     { project, projectId }: { readonly project: number; readonly projectId: string },
     requests: readonly AppendRequest[],
@@ -126,7 +126,7 @@ export class Committer {
     const before = organizationLookups(project, requests);
     const after = [
       ...lookupsOf(project, requests),
-      ...keyLookups(project, requests, this.options.database.seal),
+      ...keyLookups(project, requests, this.#options.database.seal),
     ];
     const results: readonly Result[] = await transaction.run([
       ...before.map((lookup) => lookup.step),
@@ -136,7 +136,7 @@ export class Committer {
     const locked = results[before.length];
     const found = results.filter((_, at) => at !== before.length);
     const heads = bothHeads(project, (locked?.rows ?? []) as HeadRow[]); // the rows of `lockHeads`
-    const held = this.ledgers.get(projectId);
+    const held = this.#ledgers.get(projectId);
     const ledger =
       held !== undefined && isCurrent(held, heads) ? held : await openLedger(transaction, project, heads);
     return { ledger, facts: factsOf([...before, ...after], found) };

@@ -20,11 +20,11 @@ import { sql, step, type Sql } from '../../read/queries.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
+ * Tables that no check reads: people, sessions, stored responses, subjects, the saved map. `copyOrganization` copies the
  * organization. `key_file` exists only in SQLite: it names the file of keys.
  */
 const skippedTables: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency subject key_file'.split(' '),
+  'organization person session installation idempotency subject key_file index_map index_list'.split(' '),
 );
 
 interface Table {

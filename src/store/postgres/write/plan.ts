@@ -32,88 +32,88 @@ export interface PlanOptions {
 
 /** Plans requests of one project one by one in memory, each with those before it. */
 export class CommitPlan {
-  private readonly ledger: OpenLedger;
-  private readonly rows: CommitRows;
-  private readonly undo = new Undo();
-  private readonly written: Step[] = [];
-  private readonly sequencer: Sequencer;
+  readonly #ledger: OpenLedger;
+  readonly #rows: CommitRows;
+  readonly #undo = new Undo();
+  readonly #written: Step[] = [];
+  readonly #sequencer: Sequencer;
 
   constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
-    this.ledger = ledger;
-    this.rows = new CommitRows(seal, facts);
+    this.#ledger = ledger;
+    this.#rows = new CommitRows(seal, facts);
     const effects = effectRows({
       project: ledger.no,
       facts,
-      undo: this.undo,
+      undo: this.#undo,
       seal,
-      write: (made) => this.write(made),
+      write: (made) => this.#write(made),
     });
-    this.sequencer = new Sequencer({
+    this.#sequencer = new Sequencer({
       clock,
       random,
       openLedger: () => ledger,
-      kept: this.keptAnswers(facts),
-      clients: this.clientEvents(facts),
+      kept: this.#keptAnswers(facts),
+      clients: this.#clientEvents(facts),
       readRun: (_, runId) => facts.runs.get(runId) ?? null,
       applyEffect: (_, effect, assigned) => applyEffect(effects, effect, assigned),
       nextRunNo: () => ledger.nextRunNo++,
       nextTypeNo: () => ledger.nextTypeNo++,
-      rows: this.rows,
+      rows: this.#rows,
     });
   }
 
   /** Plans one request; a refused one leaves nothing. */
   plan(request: AppendRequest): Settled {
     try {
-      const outcome = this.sequencer.append(request);
-      this.undo.keep();
+      const outcome = this.#sequencer.append(request);
+      this.#undo.keep();
       return { done: true, outcome };
     } catch (error) {
-      this.undo.back();
+      this.#undo.back();
       return { done: false, error: error instanceof GovError ? error : problemOf(error) };
     }
   }
 
   /** Returns all steps of the commit; call it once. */
   steps(): Step[] {
-    return [...this.written, ...this.rows.steps(this.sequencer.added)];
+    return [...this.#written, ...this.#rows.steps(this.#sequencer.added)];
   }
 
   /** Called after COMMIT returned. */
   settle(): void {
-    this.sequencer.settle();
-    this.ledger.runs.clear(); // each commit looks up the runs that it names
+    this.#sequencer.settle();
+    this.#ledger.runs.clear(); // each commit looks up the runs that it names
   }
 
-  private write(made: Step): void {
-    const count = this.written.length;
-    this.undo.add(() => (this.written.length = count));
-    this.written.push(made);
+  #write(made: Step): void {
+    const count = this.#written.length;
+    this.#undo.add(() => (this.#written.length = count));
+    this.#written.push(made);
   }
 
-  private keptAnswers({ kept }: Facts): SequencerParts['kept'] {
+  #keptAnswers({ kept }: Facts): SequencerParts['kept'] {
     return {
       find: (_, key) => kept.get(key) ?? null,
       save: (project, key, { fingerprint, response, atMs }) => {
         const { status, headers, body } = response;
-        const { kept: rows } = this.rows;
+        const { kept: rows } = this.#rows;
         const { count } = rows;
-        this.undo.set(kept, key, { fingerprint, response });
-        this.undo.add(() => rows.cut(count));
+        this.#undo.set(kept, key, { fingerprint, response });
+        this.#undo.add(() => rows.cut(count));
         rows.add(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
       },
     };
   }
 
-  private clientEvents({ clients }: Facts): SequencerParts['clients'] {
+  #clientEvents({ clients }: Facts): SequencerParts['clients'] {
     return {
       claim: (project, clientEventId, { index, fingerprint }) => {
         const earlier = clients.get(clientEventId);
         if (earlier !== undefined) return earlier;
-        const { clients: rows } = this.rows;
+        const { clients: rows } = this.#rows;
         const { count } = rows;
-        this.undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
-        this.undo.add(() => rows.cut(count));
+        this.#undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
+        this.#undo.add(() => rows.cut(count));
         rows.add(project, clientEventId, index, fingerprint);
         return null;
       },

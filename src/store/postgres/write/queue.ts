@@ -23,25 +23,25 @@ interface Queued {
 export type Commit = (projectId: string, requests: readonly AppendRequest[]) => Promise<readonly Settled[]>;
 
 export class WriteQueue {
-  private readonly commit: Commit;
-  private readonly waiting = new Map<string, Queued[]>();
-  private readonly running = new Set<Promise<void>>();
-  private count = 0;
-  private closed = false;
+  readonly #commit: Commit;
+  readonly #waiting = new Map<string, Queued[]>();
+  readonly #running = new Set<Promise<void>>();
+  #count = 0;
+  #closed = false;
 
   /** The queue calls `commit` with requests of one project, and never twice at a time for one project. */
   constructor(commit: Commit) {
-    this.commit = commit;
+    this.#commit = commit;
   }
 
   /** How many requests are unsettled. */
   get queued(): number {
-    return this.count;
+    return this.#count;
   }
 
   /** Throws SHUTTING_DOWN once the store is closing. */
   refuseClosed(): void {
-    if (this.closed)
+    if (this.#closed)
       throw new GovError(
         'SHUTTING_DOWN',
         'expected an open store, got one that is closing; nothing was stored',
@@ -53,50 +53,50 @@ export class WriteQueue {
     return new Promise((resolve, reject) => {
       const item = { request, bytes: requestBytes(request), resolve, reject };
       const { projectId } = request;
-      const refused = this.count < limits.writeQueue ? undefined : makeWay(this.waiting, projectId, item);
+      const refused = this.#count < limits.writeQueue ? undefined : makeWay(this.#waiting, projectId, item);
       refused?.reject(overloaded());
       if (refused === item) return;
-      if (refused === undefined) this.count += 1;
-      const queue = this.waiting.get(projectId);
+      if (refused === undefined) this.#count += 1;
+      const queue = this.#waiting.get(projectId);
       if (queue !== undefined) queue.push(item);
-      else this.start(projectId, item);
+      else this.#start(projectId, item);
     });
   }
 
   /** Settles the queued requests and refuses all later ones. */
   async close(): Promise<void> {
-    this.closed = true;
-    while (this.running.size > 0) await Promise.all(this.running);
+    this.#closed = true;
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   /** A project stays in `waiting` while its queue runs. */
-  private start(projectId: string, first: Queued): void {
+  #start(projectId: string, first: Queued): void {
     const queue = [first];
-    this.waiting.set(projectId, queue);
-    const run = this.run(projectId, queue).finally(() => this.running.delete(run));
-    this.running.add(run);
+    this.#waiting.set(projectId, queue);
+    const run = this.#run(projectId, queue).finally(() => this.#running.delete(run));
+    this.#running.add(run);
   }
 
-  private async run(projectId: string, queue: Queued[]): Promise<void> {
+  async #run(projectId: string, queue: Queued[]): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve)); // collect the requests of this turn of the event loop
-    while (queue.length > 0) await this.settle(projectId, take(queue));
-    this.waiting.delete(projectId);
+    while (queue.length > 0) await this.#settle(projectId, take(queue));
+    this.#waiting.delete(projectId);
   }
 
-  private async settle(projectId: string, items: readonly Queued[]): Promise<void> {
+  async #settle(projectId: string, items: readonly Queued[]): Promise<void> {
     try {
-      const settled = await this.commit(
+      const settled = await this.#commit(
         projectId,
         items.map(({ request }) => request),
       );
-      this.count -= items.length;
+      this.#count -= items.length;
       items.forEach((item, at) => {
         const each = settled[at];
         if (each?.done === true) item.resolve(each.outcome);
         else item.reject(each?.error);
       });
     } catch (error) {
-      this.count -= items.length;
+      this.#count -= items.length;
       for (const { reject } of items) reject(error);
     }
   }

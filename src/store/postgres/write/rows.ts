@@ -101,55 +101,62 @@ const markGrown = sql('INSERT INTO grown (project) VALUES ($1) ON CONFLICT DO NO
 const none: readonly string[] = [];
 
 export class CommitRows {
-  private readonly leaves = new Rows(tables.leaf);
-  private readonly bodies = new Rows(tables.body);
-  private readonly runEvents = new Rows(tables.runEvent);
-  private readonly meters = new Rows(tables.meter);
-  private readonly periods = new Rows(tables.period);
-  private readonly decided = new Rows(tables.decided);
-  private readonly subjects = new Rows(tables.subject);
+  readonly #leaves = new Rows(tables.leaf);
+  readonly #bodies = new Rows(tables.body);
+  readonly #runEvents = new Rows(tables.runEvent);
+  readonly #meters = new Rows(tables.meter);
+  readonly #periods = new Rows(tables.period);
+  readonly #decided = new Rows(tables.decided);
+  readonly #subjects = new Rows(tables.subject);
   readonly clients = new Rows(tables.client);
   readonly kept = new Rows(tables.kept);
-  private readonly subjectKeys = new Rows(tables.subjectKey);
-  private readonly seal: BodySeal;
-  private readonly keysOf: ReturnType<typeof sealingKeys>;
+  readonly #subjectKeys = new Rows(tables.subjectKey);
+  readonly #seal: BodySeal;
+  readonly #keysOf: ReturnType<typeof sealingKeys>;
 
   constructor(seal: BodySeal, facts: SubjectFacts) {
-    this.seal = seal;
-    this.keysOf = sealingKeys(facts, this.subjectKeys);
+    this.#seal = seal;
+    this.#keysOf = sealingKeys(facts, this.#subjectKeys);
   }
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = { project, index };
-    this.leaves.add(position, record);
+    this.#leaves.add(position, record);
     const subjects = draft.subjects ?? none;
     if (draft.disclosures !== null) {
-      const keys = this.seal.seals ? this.keysOf(project, subjects) : [];
-      this.bodies.add(position, this.seal.seal(draft.disclosures, keys), idsText(keys) || null);
+      const keys = this.#seal.seals ? this.#keysOf(project, subjects) : [];
+      this.#bodies.add(position, this.#seal.seal(draft.disclosures, keys), idsText(keys) || null);
     }
-    for (const subject of subjects) this.subjects.add(project, subject, index);
+    for (const subject of subjects) this.#subjects.add(project, subject, index);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
-      if (type !== null) this.decided.add(project, type, index, draft.runId, draft.id);
+      if (type !== null) this.#decided.add(project, type, index, draft.runId, draft.id);
     } else if (event !== null) {
-      this.runEvents.add(project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs);
+      this.#runEvents.add(project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs);
     }
   }
 
   addMeter(project: number, { index, firstIndex, count, nonce, record }: MeterRow): void {
-    this.meters.add({ project, index }, firstIndex, count, nonce, record);
+    this.#meters.add({ project, index }, firstIndex, count, nonce, record);
   }
 
   addPeriod(project: number, period: Period): void {
-    this.periods.add(project, period.month, baseText(period));
+    this.#periods.add(project, period.month, baseText(period));
   }
 
   /**
    * Returns all steps of the commit except its effects and COMMIT; the heads come last, by compare-and-swap.
    */
   steps(added: Iterable<Pending>): Step[] {
-    const { leaves, bodies, subjectKeys, runEvents, meters, periods, decided, subjects, clients, kept } =
-      this;
+    const { clients, kept } = this;
+    const leaves = this.#leaves;
+    const bodies = this.#bodies;
+    const runEvents = this.#runEvents;
+    const meters = this.#meters;
+    const periods = this.#periods;
+    const decided = this.#decided;
+    const subjects = this.#subjects;
+    const subjectKeys = this.#subjectKeys;
     const rows = [leaves, bodies, subjectKeys, runEvents, meters, periods, decided, subjects, clients, kept];
     const steps = rows.flatMap((each) => each.steps());
     for (const pending of added) {

@@ -11,46 +11,46 @@ type Columns = Readonly<Record<string, ColumnType>>;
 /** A statement that inserts rows from arrays into a table. */
 export class Table {
   readonly types: readonly ColumnType[];
-  private readonly insert: Sql;
+  readonly #insert: Sql;
 
   constructor(name: string, columns: Columns, onConflict = '') {
     const names = Object.keys(columns);
     this.types = Object.values(columns);
     const arrays = this.types.map((type, at) => `$${at + 1}::${type === 'position' ? 'int8' : type}[]`);
-    this.insert = sql(
+    this.#insert = sql(
       `INSERT INTO ${name} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`,
     );
   }
 
   step(cells: readonly (readonly Cell[])[]): Step {
-    return step(this.insert, ...this.types.map((type, at) => arrayOf(type, cells[at] ?? [])));
+    return step(this.#insert, ...this.types.map((type, at) => arrayOf(type, cells[at] ?? [])));
   }
 }
 
 /** Rows for one table; `cut` removes the rows of a refused request. */
 export class Rows {
-  private readonly table: Table;
-  private readonly cells: Cell[][];
+  readonly #table: Table;
+  readonly #cells: Cell[][];
 
   constructor(table: Table) {
-    this.table = table;
-    this.cells = table.types.map(() => []);
+    this.#table = table;
+    this.#cells = table.types.map(() => []);
   }
 
   get count(): number {
-    return this.cells[0]?.length ?? 0;
+    return this.#cells[0]?.length ?? 0;
   }
 
   /** `row` has one value per column, in their order. */
   add(...row: readonly Cell[]): void {
-    for (let at = 0; at < this.cells.length; at++) this.cells[at]?.push(row[at] ?? null);
+    for (let at = 0; at < this.#cells.length; at++) this.#cells[at]?.push(row[at] ?? null);
   }
 
   cut(count: number): void {
-    for (const column of this.cells) column.length = count;
+    for (const column of this.#cells) column.length = count;
   }
 
   steps(): Step[] {
-    return this.count === 0 ? [] : [this.table.step(this.cells)];
+    return this.count === 0 ? [] : [this.#table.step(this.#cells)];
   }
 }

@@ -1,9 +1,9 @@
 /** Changes that one request made in memory, and how to undo them if the request is refused. */
 export class Undo {
-  private steps: (() => void)[] = [];
+  #steps: (() => void)[] = [];
 
   add(step: () => void): void {
-    this.steps.push(step);
+    this.#steps.push(step);
   }
 
   set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
@@ -34,11 +34,11 @@ export class Undo {
 
   /** Accepts the request's changes. */
   keep(): void {
-    this.steps = [];
+    this.#steps = [];
   }
 
   /** Undoes the changes of a refused request. */
   back(): void {
-    for (const step of this.steps.splice(0).reverse()) step();
+    for (const step of this.#steps.splice(0).reverse()) step();
   }
 }

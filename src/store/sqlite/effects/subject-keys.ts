@@ -94,66 +94,66 @@ export function subjectKeys(subjects: Connection, parts: Parts): SubjectKeys {
 /** The keys that an erasure destroys once it is stored. */
 class Doomed {
   /** Key id → project. */
-  private readonly ids = new Map<string, number>();
+  readonly #ids = new Map<string, number>();
   /** Whether the file and its write-ahead log hold no destroyed key. Unknown, so false, after opening. */
-  private isCut = false;
-  private isBegun = false;
-  private readonly subjects: Connection;
-  private readonly destroyer: KeyDestroyer;
-  private readonly insert: Statement;
-  private readonly find: Statement;
+  #isCut = false;
+  #isBegun = false;
+  readonly #subjects: Connection;
+  readonly #destroyer: KeyDestroyer;
+  readonly #insert: Statement;
+  readonly #find: Statement;
 
   constructor(subjects: Connection, { prepare, prepareKeys }: Parts) {
-    this.subjects = subjects;
-    this.destroyer = keyDestroyer(subjects, prepareKeys);
-    this.insert = prepare(
+    this.#subjects = subjects;
+    this.#destroyer = keyDestroyer(subjects, prepareKeys);
+    this.#insert = prepare(
       'erase subject key',
       'INSERT INTO erased_key (project, leaf_index, key_id) VALUES (?, ?, ?)',
     );
-    this.find = prepare('find erased key', 'SELECT 1 FROM erased_key WHERE project = ? AND key_id = ?');
+    this.#find = prepare('find erased key', 'SELECT 1 FROM erased_key WHERE project = ? AND key_id = ?');
   }
 
   add(project: number, keyIds: readonly string[], leaf: number): void {
     for (const id of keyIds) {
-      this.insert.run(project, leaf, id);
-      this.ids.set(id, project);
+      this.#insert.run(project, leaf, id);
+      this.#ids.set(id, project);
     }
   }
 
   /** Whether the log names the key; it does not name keys of a refused erasure. */
   has(keyId: string): boolean {
-    const project = this.ids.get(keyId);
-    return project !== undefined && this.find.get(project, keyId) !== undefined;
+    const project = this.#ids.get(keyId);
+    return project !== undefined && this.#find.get(project, keyId) !== undefined;
   }
 
   begin(): void {
-    const ids = [...this.ids.keys()].filter((id) => this.has(id));
+    const ids = [...this.#ids.keys()].filter((id) => this.has(id));
     if (ids.length === 0) return;
-    this.destroyer.begin(ids);
-    this.isBegun = true;
+    this.#destroyer.begin(ids);
+    this.#isBegun = true;
   }
 
   undo(): void {
-    this.destroyer.undo();
-    this.isBegun = false;
+    this.#destroyer.undo();
+    this.#isBegun = false;
   }
 
   /** Runs outside a transaction of the log. False if there was nothing to destroy. */
   destroy(): boolean {
-    if (this.ids.size === 0) return false;
-    if (!this.isBegun) this.begin(); // a second try
-    if (this.isBegun) {
-      this.isBegun = false;
-      this.isCut = false;
-      this.destroyer.commit();
+    if (this.#ids.size === 0) return false;
+    if (!this.#isBegun) this.begin(); // a second try
+    if (this.#isBegun) {
+      this.#isBegun = false;
+      this.#isCut = false;
+      this.#destroyer.commit();
     }
-    this.ids.clear();
+    this.#ids.clear();
     return true;
   }
 
   cut(): boolean {
-    this.isCut ||= cutLog(this.subjects);
-    return this.isCut;
+    this.#isCut ||= cutLog(this.#subjects);
+    return this.#isCut;
   }
 }
 
@@ -161,18 +161,18 @@ class Doomed {
 class KeyMaker {
   /** Ids of the keys that sealed bodies of this commit. */
   readonly used = new Set<string>();
-  private readonly held = new Map<string, SubjectKey>();
-  private made: NewKey[] = [];
-  private readonly isErased: (keyId: string) => boolean;
-  private readonly subjects: Connection;
-  private readonly statements: Record<'begin' | 'insert' | 'commit', Statement>;
-  private readonly find: ReturnType<typeof subjectReader>;
+  readonly #held = new Map<string, SubjectKey>();
+  #made: NewKey[] = [];
+  readonly #isErased: (keyId: string) => boolean;
+  readonly #subjects: Connection;
+  readonly #statements: Record<'begin' | 'insert' | 'commit', Statement>;
+  readonly #find: ReturnType<typeof subjectReader>;
 
   constructor(subjects: Connection, { prepareKeys }: Parts, isErased: (keyId: string) => boolean) {
-    this.subjects = subjects;
-    this.isErased = isErased;
-    this.find = subjectReader(subjects);
-    this.statements = {
+    this.#subjects = subjects;
+    this.#isErased = isErased;
+    this.#find = subjectReader(subjects);
+    this.#statements = {
       begin: prepareKeys('begin subject keys', 'BEGIN IMMEDIATE'),
       insert: prepareKeys(
         'insert subject key',
@@ -183,56 +183,56 @@ class KeyMaker {
   }
 
   of(project: number, subjects: readonly string[]): SubjectKey[] {
-    const keys = inOrder(subjects.map((subject) => this.keyOf(project, subject)));
+    const keys = inOrder(subjects.map((subject) => this.#keyOf(project, subject)));
     for (const { id } of keys) this.used.add(id);
     return keys;
   }
 
   /** Ids of all stored and new keys. */
   allOf(project: number, subject: string): string[] {
-    const stored = this.find(project, subject).map(({ id }) => id);
-    const made = this.made.flatMap((key) =>
+    const stored = this.#find(project, subject).map(({ id }) => id);
+    const made = this.#made.flatMap((key) =>
       key.project === project && key.subject === subject ? [key.id] : [],
     );
-    return [...stored, ...made].filter((id) => !this.isErased(id));
+    return [...stored, ...made].filter((id) => !this.#isErased(id));
   }
 
   flush(): void {
-    if (this.made.length === 0) return;
-    const { begin, insert, commit } = this.statements;
+    if (this.#made.length === 0) return;
+    const { begin, insert, commit } = this.#statements;
     try {
       begin.run();
-      for (const { project, id, subject, secret } of this.made) insert.run(project, id, subject, secret);
+      for (const { project, id, subject, secret } of this.#made) insert.run(project, id, subject, secret);
       commit.run();
-      this.made = [];
+      this.#made = [];
     } finally {
-      if (this.subjects.inTransaction) this.subjects.exec('ROLLBACK');
+      if (this.#subjects.inTransaction) this.#subjects.exec('ROLLBACK');
     }
   }
 
   settle(): void {
     this.used.clear();
-    if (this.held.size > heldKeys) this.held.clear();
+    if (this.#held.size > heldKeys) this.#held.clear();
   }
 
   forget(): void {
-    this.made = [];
+    this.#made = [];
     this.used.clear();
-    this.held.clear();
+    this.#held.clear();
   }
 
   release(): void {
-    this.held.clear();
+    this.#held.clear();
   }
 
-  private keyOf(project: number, subject: string): SubjectKey {
+  #keyOf(project: number, subject: string): SubjectKey {
     const name = `${project}/${subject}`;
-    const held = this.held.get(name);
-    if (held !== undefined && !this.isErased(held.id)) return held;
-    const found = this.find(project, subject).find(({ id }) => !this.isErased(id));
+    const held = this.#held.get(name);
+    if (held !== undefined && !this.#isErased(held.id)) return held;
+    const found = this.#find(project, subject).find(({ id }) => !this.#isErased(id));
     const key = found ?? newSubjectKey();
-    if (found === undefined) this.made.push({ ...key, project, subject });
-    this.held.set(name, key);
+    if (found === undefined) this.#made.push({ ...key, project, subject });
+    this.#held.set(name, key);
     return key;
   }
 }

@@ -17,6 +17,7 @@ import { jobReads } from '../../read/jobs.ts';
 import { policyReads } from '../../read/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
+import { indexMapReads } from '../../read/index-map.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
 import { telemetryReads } from '../../read/planes.ts';
@@ -45,6 +46,7 @@ export function storeReader(db: Connection): StoreReader {
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),
     ...exportReads(queries),
+    ...indexMapReads(queries),
   };
 }
 

@@ -111,31 +111,31 @@ class Copier {
   busy = false;
   /** The worker could not start; the writer copies by itself. */
   broken = false;
-  private wasFull = false;
-  private worker: Worker | null = null;
-  private readonly path: string;
-  private readonly failed: (error: unknown) => void;
+  #wasFull = false;
+  #worker: Worker | null = null;
+  readonly #path: string;
+  readonly #failed: (error: unknown) => void;
 
   constructor(path: string, failed: (error: unknown) => void) {
-    this.path = path;
-    this.failed = failed;
+    this.#path = path;
+    this.#failed = failed;
   }
 
   healed(): void {
-    this.wasFull = this.busy;
+    this.#wasFull = this.busy;
   }
 
   copy(): void {
     this.busy = true;
-    this.wasFull = false;
-    this.worker ??= this.start();
-    this.worker.postMessage('copy');
+    this.#wasFull = false;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage('copy');
   }
 
   async close(): Promise<void> {
-    const { worker } = this;
+    const worker = this.#worker;
     if (worker === null) return;
-    this.worker = null;
+    this.#worker = null;
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
       worker.ref();
@@ -143,20 +143,20 @@ class Copier {
     });
   }
 
-  private start(): Worker {
+  #start(): Worker {
     const driver = createRequire(import.meta.url).resolve('better-sqlite3');
-    const worker = new Worker(program, { eval: true, workerData: { driver, path: this.path } });
+    const worker = new Worker(program, { eval: true, workerData: { driver, path: this.#path } });
     worker.unref();
     worker.on('message', (error: { message: string; code: string } | null) => {
       this.busy = false;
       if (error === null) return;
       const failure = new Database.SqliteError(error.message, error.code);
-      if (!(this.wasFull && troubleOf(failure) === 'full')) this.failed(failure);
+      if (!(this.#wasFull && troubleOf(failure) === 'full')) this.#failed(failure);
     });
     worker.on('error', () => {
       this.busy = false;
       this.broken = true;
-      this.worker = null;
+      this.#worker = null;
     });
     return worker;
   }

@@ -34,46 +34,46 @@ export interface Sealing {
 }
 
 export class CommitRows {
-  private readonly leaves: RowBuffer;
-  private readonly bodies: RowBuffer;
-  private readonly runEvents: RowBuffer;
-  private readonly meters: RowBuffer;
-  private readonly decided: RowBuffer;
-  private readonly subjects: RowBuffer;
-  private readonly periods: RowBuffer;
-  private readonly saveTiles: TileWriter;
-  private readonly moveHead: Statement;
-  private readonly saveType: Statement;
-  private readonly saveRun: Statement;
-  private readonly raiseRunType: Statement;
-  private readonly raiseType: Statement;
-  private readonly fillBlocks: Statement;
+  readonly #leaves: RowBuffer;
+  readonly #bodies: RowBuffer;
+  readonly #runEvents: RowBuffer;
+  readonly #meters: RowBuffer;
+  readonly #decided: RowBuffer;
+  readonly #subjects: RowBuffer;
+  readonly #periods: RowBuffer;
+  readonly #saveTiles: TileWriter;
+  readonly #moveHead: Statement;
+  readonly #saveType: Statement;
+  readonly #saveRun: Statement;
+  readonly #raiseRunType: Statement;
+  readonly #raiseType: Statement;
+  readonly #fillBlocks: Statement;
 
-  private readonly seal: BodySeal;
-  private readonly keys: Pick<SubjectKeys, 'of'>;
+  readonly #seal: BodySeal;
+  readonly #keys: Pick<SubjectKeys, 'of'>;
 
   constructor(prepare: Prepare, { seal, keys }: Sealing) {
-    this.seal = seal;
-    this.keys = keys;
-    this.leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
-    this.bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures', 'keys']);
+    this.#seal = seal;
+    this.#keys = keys;
+    this.#leaves = new RowBuffer(prepare, 'leaf', ['position', 'record']);
+    this.#bodies = new RowBuffer(prepare, 'body', ['position', 'disclosures', 'keys']);
     const ofEvent = ['project', 'run_no', 'run_seq', 'idx', 'type_no', 'at_ms'];
-    this.runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
+    this.#runEvents = new RowBuffer(prepare, 'run_event', ofEvent);
     const ofMeter = ['position', 'first_index', 'leaf_count', 'nonce', 'record'];
-    this.meters = new RowBuffer(prepare, 'meter', ofMeter);
-    this.decided = new RowBuffer(prepare, 'decided', ['project', 'type', 'idx', 'run_id', 'id']);
-    this.subjects = new RowBuffer(prepare, 'subject', ['project', 'subject', 'idx']);
-    this.periods = new RowBuffer(prepare, 'period', ['project', 'month', 'base']);
-    this.saveTiles = tileWriter(prepare);
-    this.moveHead = prepare(
+    this.#meters = new RowBuffer(prepare, 'meter', ofMeter);
+    this.#decided = new RowBuffer(prepare, 'decided', ['project', 'type', 'idx', 'run_id', 'id']);
+    this.#subjects = new RowBuffer(prepare, 'subject', ['project', 'subject', 'idx']);
+    this.#periods = new RowBuffer(prepare, 'period', ['project', 'month', 'base']);
+    this.#saveTiles = tileWriter(prepare);
+    this.#moveHead = prepare(
       'move head',
       'UPDATE head SET size = ?, root = ?, last_ms = ? WHERE project = ? AND tree = ? AND size = ?',
     );
-    this.saveType = prepare(
+    this.#saveType = prepare(
       'save event type',
       'INSERT INTO event_type (type_no, project, name) VALUES (?, ?, ?)',
     );
-    this.saveRun = prepare(
+    this.#saveRun = prepare(
       'save run',
       `INSERT INTO run (run_no, project, run_id, events, first_index, last_index, first_ms, last_ms,
          last_server_ms, ai_system_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -81,17 +81,17 @@ export class CommitRows {
          first_ms = excluded.first_ms, last_ms = excluded.last_ms, last_server_ms = excluded.last_server_ms,
          ai_system_id = excluded.ai_system_id`,
     );
-    this.raiseRunType = prepare(
+    this.#raiseRunType = prepare(
       'raise run type',
       `INSERT INTO run_type (project, run_no, type_no, events) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET events = events + excluded.events`,
     );
-    this.raiseType = prepare(
+    this.#raiseType = prepare(
       'raise type total',
       `INSERT INTO type_total (project, type_no, events) VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET events = events + excluded.events`,
     );
-    this.fillBlocks = prepare(
+    this.#fillBlocks = prepare(
       'fill run blocks',
       `INSERT INTO run_block (project, run_no, block, type_no, events, first_ms, last_ms)
        ${summary('type_no', 'block, type_no')} UNION ALL ${summary(`${allTypes}`, 'block')}`,
@@ -100,73 +100,79 @@ export class CommitRows {
 
   addEntry(project: number, { draft, index, record, event }: Entry): void {
     const position = positionOf(project, index);
-    this.leaves.add([position, record]);
+    this.#leaves.add([position, record]);
     const subjects = draft.subjects ?? none;
     if (draft.disclosures !== null) {
-      const keys = this.keys.of(project, subjects);
-      this.bodies.add([position, this.seal.seal(draft.disclosures, keys), idsText(keys) || null]);
+      const keys = this.#keys.of(project, subjects);
+      this.#bodies.add([position, this.#seal.seal(draft.disclosures, keys), idsText(keys) || null]);
     }
-    for (const subject of subjects) this.subjects.add([project, subject, index]);
+    for (const subject of subjects) this.#subjects.add([project, subject, index]);
     if (draft.kind === 'other') {
       const type = typeNumber(draft.type);
-      if (type !== null) this.decided.add([project, type, index, draft.runId, draft.id]);
+      if (type !== null) this.#decided.add([project, type, index, draft.runId, draft.id]);
       return;
     }
     if (event === null) return;
-    this.runEvents.add([project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs]);
+    this.#runEvents.add([project, event.run.no, event.runSeq, index, event.typeNo, draft.timestampMs]);
   }
 
   addMeter(project: number, { index, firstIndex, count, nonce, record }: MeterRow): void {
-    this.meters.add([positionOf(project, index), firstIndex, count, nonce, record]);
+    this.#meters.add([positionOf(project, index), firstIndex, count, nonce, record]);
   }
 
   addPeriod(project: number, period: Period): void {
-    this.periods.add([project, period.month, baseText(period)]);
+    this.#periods.add([project, period.month, baseText(period)]);
   }
 
   /** Writes all rows of the commit; the caller runs COMMIT. */
   flush(projects: Iterable<Pending>): void {
-    this.leaves.flush();
-    this.bodies.flush();
-    this.runEvents.flush();
-    this.meters.flush();
-    this.decided.flush();
-    this.subjects.flush();
-    this.periods.flush();
+    this.#leaves.flush();
+    this.#bodies.flush();
+    this.#runEvents.flush();
+    this.#meters.flush();
+    this.#decided.flush();
+    this.#subjects.flush();
+    this.#periods.flush();
     for (const pending of projects) {
-      this.flushRuns(pending);
-      this.flushBlocks(pending);
-      this.flushTree('audit', pending, pending.hashes);
-      this.flushTree('metering', pending, pending.meterHashes);
+      this.#flushRuns(pending);
+      this.#flushBlocks(pending);
+      this.#flushTree('audit', pending, pending.hashes);
+      this.#flushTree('metering', pending, pending.meterHashes);
     }
   }
 
   /** Drops all rows after the transaction failed. */
   clear(): void {
-    const { leaves, bodies, runEvents, meters, decided, subjects, periods } = this;
+    const leaves = this.#leaves;
+    const bodies = this.#bodies;
+    const runEvents = this.#runEvents;
+    const meters = this.#meters;
+    const decided = this.#decided;
+    const subjects = this.#subjects;
+    const periods = this.#periods;
     for (const rows of [leaves, bodies, runEvents, meters, decided, subjects, periods]) rows.clear();
   }
 
-  private flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {
-    for (const [name, no] of types) this.saveType.run(no, ledger.no, name);
-    for (const run of runs.values()) this.flushRun(ledger.no, run);
-    for (const [typeNo, events] of typeEvents) this.raiseType.run(ledger.no, typeNo, events);
+  #flushRuns({ ledger, runs, types, typeEvents, runTypeEvents }: Pending): void {
+    for (const [name, no] of types) this.#saveType.run(no, ledger.no, name);
+    for (const run of runs.values()) this.#flushRun(ledger.no, run);
+    for (const [typeNo, events] of typeEvents) this.#raiseType.run(ledger.no, typeNo, events);
     for (const [runNo, byType] of runTypeEvents) {
-      for (const [typeNo, events] of byType) this.raiseRunType.run(ledger.no, runNo, typeNo, events);
+      for (const [typeNo, events] of byType) this.#raiseRunType.run(ledger.no, runNo, typeNo, events);
     }
   }
 
   /** Runs after the rows of the events are written. */
-  private flushBlocks(pending: Pending): void {
+  #flushBlocks(pending: Pending): void {
     for (const { runNo, from, to } of filledBy(pending)) {
       const range = [pending.ledger.no, runNo, from, to];
-      this.fillBlocks.run(...range, ...range);
+      this.#fillBlocks.run(...range, ...range);
     }
   }
 
-  private flushRun(project: number, run: RunState): void {
+  #flushRun(project: number, run: RunState): void {
     const { no, runId, events, firstIndex, lastIndex, firstMs, lastMs, lastServerMs, aiSystemId } = run;
-    this.saveRun.run(
+    this.#saveRun.run(
       no,
       project,
       runId,
@@ -181,13 +187,13 @@ export class CommitRows {
   }
 
   /** Extends a tree and moves its head by compare-and-swap. */
-  private flushTree(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): void {
+  #flushTree(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): void {
     if (hashes.length === 0) return;
     const edge = tree === 'audit' ? ledger.audit : ledger.metering;
     const storedSize = edge.size;
     edge.append(hashes);
-    this.saveTiles(ledger.no, tree, { edge, storedSize });
-    const moved = this.moveHead.run(edge.size, edge.root(), lastMs, ledger.no, treeNumber(tree), storedSize);
+    this.#saveTiles(ledger.no, tree, { edge, storedSize });
+    const moved = this.#moveHead.run(edge.size, edge.root(), lastMs, ledger.no, treeNumber(tree), storedSize);
     if (moved.changes !== 1) {
       throw new GovError(
         'STORAGE_FAULT',

@@ -42,42 +42,42 @@ interface Waiting extends Settle {
 }
 
 export class ThreadEngine implements Engine {
-  private readonly options: ThreadEngineOptions;
+  readonly #options: ThreadEngineOptions;
   /** The first write starts the thread, so that a plane listens earlier. */
-  private thread: Worker | null = null;
-  private gone: Promise<void> = Promise.resolve();
-  private readonly waiting = new CommitQueue<Waiting>();
-  private readonly sent = new SentWrites<Waiting>();
-  private scheduled = false;
-  private fault: GovError | null = null;
-  private full: GovError | null = null;
-  private draining: (() => void) | null = null;
-  private drained: Promise<void> | null = null;
-  private ending = false;
+  #thread: Worker | null = null;
+  #gone: Promise<void> = Promise.resolve();
+  readonly #waiting = new CommitQueue<Waiting>();
+  readonly #sent = new SentWrites<Waiting>();
+  #scheduled = false;
+  #fault: GovError | null = null;
+  #full: GovError | null = null;
+  #draining: (() => void) | null = null;
+  #drained: Promise<void> | null = null;
+  #ending = false;
 
   constructor(options: ThreadEngineOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   get trouble(): GovError | null {
-    return this.fault ?? this.full;
+    return this.#fault ?? this.#full;
   }
 
   get queued(): number {
-    return this.waiting.size + this.sent.size;
+    return this.#waiting.size + this.#sent.size;
   }
 
   write<Name extends Verb>(write: WriteOf<Name>): Promise<ResultOf<Name>> {
-    const refusal = refusalOf({ closed: this.drained !== null, trouble: this.trouble });
+    const refusal = refusalOf({ closed: this.#drained !== null, trouble: this.trouble });
     if (refusal !== null) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       // the thread answers each verb with its result
       const bytes = bytesOf(write as Write);
       const item = { write: write as Write, bytes, resolve: resolve as never, reject };
       const sized = { projectId: projectOf(item.write), bytes, item };
-      this.waiting.add(sized, limits.writeQueue - this.sent.size)?.reject(overloaded());
-      this.sendAhead();
-      if (this.sent.size === 0) this.schedule();
+      this.#waiting.add(sized, limits.writeQueue - this.#sent.size)?.reject(overloaded());
+      this.#sendAhead();
+      if (this.#sent.size === 0) this.#schedule();
     });
   }
 
@@ -85,155 +85,155 @@ export class ThreadEngine implements Engine {
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
     const problem = problemOf(trouble, error);
-    if (isPassing(trouble) || this.fault !== null) return problem;
+    if (isPassing(trouble) || this.#fault !== null) return problem;
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof Database.SqliteError ? error.code : 'SQLITE_ERROR';
-    this.post({ kind: 'report', message, code });
-    this.enter(trouble, problem);
+    this.#post({ kind: 'report', message, code });
+    this.#enter(trouble, problem);
     return problem;
   }
 
   heal(): void {
-    this.full = null;
-    this.post({ kind: 'heal' });
+    this.#full = null;
+    this.#post({ kind: 'heal' });
   }
 
   async drain(): Promise<void> {
-    this.drained ??= new Promise((resolve) => {
-      this.draining = resolve;
+    this.#drained ??= new Promise((resolve) => {
+      this.#draining = resolve;
     });
-    this.settleDrain();
-    await this.drained;
+    this.#settleDrain();
+    await this.#drained;
   }
 
   async close(): Promise<void> {
     await this.drain();
-    if (!this.ending) {
-      this.ending = true;
-      this.post({ kind: 'close' }); // the connection that closes last removes the write-ahead log
-      this.thread?.ref();
+    if (!this.#ending) {
+      this.#ending = true;
+      this.#post({ kind: 'close' }); // the connection that closes last removes the write-ahead log
+      this.#thread?.ref();
     }
-    const { fault } = this;
-    await this.gone;
-    if (this.fault !== null && this.fault !== fault) throw this.fault;
+    const fault = this.#fault;
+    await this.#gone;
+    if (this.#fault !== null && this.#fault !== fault) throw this.#fault;
   }
 
   /** Collects the writes of one turn of the event loop. */
-  private schedule(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     setImmediate(() => {
-      this.scheduled = false;
-      this.sendNext();
+      this.#scheduled = false;
+      this.#sendNext();
     });
   }
 
   /** Sends all waiting writes if the thread would otherwise idle. */
-  private sendNext(): void {
-    this.sendAhead();
-    while (this.sent.size === 0 && this.waiting.size > 0) this.send(this.waiting.next());
+  #sendNext(): void {
+    this.#sendAhead();
+    while (this.#sent.size === 0 && this.#waiting.size > 0) this.#send(this.#waiting.next());
   }
 
   /**
    * Sends small writes early, while the thread has little left to do. No other project's turn is delayed by
    * it.
    */
-  private sendAhead(): void {
+  #sendAhead(): void {
     const { commitAheadRequests, commitAheadMost, commitSharedBytes } = limits;
     while (
-      this.waiting.size >= commitAheadRequests &&
-      this.sent.size < commitAheadMost &&
-      this.sent.bytes + this.waiting.bytes < commitSharedBytes
+      this.#waiting.size >= commitAheadRequests &&
+      this.#sent.size < commitAheadMost &&
+      this.#sent.bytes + this.#waiting.bytes < commitSharedBytes
     ) {
-      this.send(this.waiting.next());
+      this.#send(this.#waiting.next());
     }
   }
 
-  private send(taken: readonly Waiting[]): void {
-    const first = this.sent.next;
+  #send(taken: readonly Waiting[]): void {
+    const first = this.#sent.next;
     try {
       const writes = taken.map(({ write }) => write);
-      this.post({ kind: 'write', first, nowMs: this.options.clock.now(), writes });
+      this.#post({ kind: 'write', first, nowMs: this.#options.clock.now(), writes });
     } catch (error) {
       // one of the writes was not plain data: a bug, and `postMessage` sent none of them
-      if (taken.length > 1) for (const item of taken) this.send([item]);
+      if (taken.length > 1) for (const item of taken) this.#send([item]);
       else taken[0]?.reject(problemOf('bug', error));
-      this.settleDrain();
+      this.#settleDrain();
       return;
     }
-    if (this.sent.size === 0) this.thread?.ref();
-    this.sent.add(taken);
+    if (this.#sent.size === 0) this.#thread?.ref();
+    this.#sent.add(taken);
   }
 
-  private post(message: ToThread): void {
+  #post(message: ToThread): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    (this.thread ??= this.start()).postMessage(message);
+    (this.#thread ??= this.#start()).postMessage(message);
   }
 
-  private start(): Worker {
-    const { path, masterKey, started } = this.options;
+  #start(): Worker {
+    const { path, masterKey, started } = this.#options;
     const workerData: ThreadStart = { path, masterKey };
     const thread = new Worker(entry, {
       workerData,
       resourceLimits: { maxYoungGenerationSizeMb: youngMiB },
     });
     thread.unref();
-    this.gone = new Promise((resolve) => {
+    this.#gone = new Promise((resolve) => {
       thread.once('exit', () => {
-        if (!this.ending)
-          this.lost(new Error('expected the writing thread to run until close(), got its exit'));
+        if (!this.#ending)
+          this.#lost(new Error('expected the writing thread to run until close(), got its exit'));
         resolve();
       });
     });
-    thread.on('error', (error) => this.lost(error));
-    thread.on('messageerror', (error) => this.lost(error));
-    thread.on('message', (message: FromThread) => this.receive(message));
+    thread.on('error', (error) => this.#lost(error));
+    thread.on('messageerror', (error) => this.#lost(error));
+    thread.on('message', (message: FromThread) => this.#receive(message));
     started?.(thread);
     return thread;
   }
 
-  private receive(message: FromThread): void {
+  #receive(message: FromThread): void {
     if (message.kind === 'warning') {
-      this.options.warn(message.text);
+      this.#options.warn(message.text);
       return;
     }
     if (message.kind === 'trouble') {
-      this.enter(message.trouble, errorOf(message.failure) as GovError);
+      this.#enter(message.trouble, errorOf(message.failure) as GovError);
       return;
     }
-    const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.sent.take(outcome.no) }));
-    this.sendNext();
+    const answered = message.outcomes.map((outcome) => ({ outcome, sent: this.#sent.take(outcome.no) }));
+    this.#sendNext();
     for (const { outcome, sent } of answered) if (sent !== undefined) keep(sent, outcome);
-    if (this.sent.size === 0 && !this.ending) this.thread?.unref();
-    this.settleDrain();
+    if (this.#sent.size === 0 && !this.#ending) this.#thread?.unref();
+    this.#settleDrain();
   }
 
   /** Refuses all writes from now on: with `full` until space returns, with `fault` permanently. */
-  private enter(trouble: 'full' | 'fault', problem: GovError): void {
-    if (this.fault !== null || (trouble === 'full' && this.full !== null)) return;
-    if (trouble === 'fault') this.fault = problem;
-    else this.full = problem;
-    for (const { reject } of this.waiting.clear()) reject(problem);
-    if (trouble === 'fault') this.options.stopped(problem);
-    else this.options.filled(problem);
-    this.settleDrain();
+  #enter(trouble: 'full' | 'fault', problem: GovError): void {
+    if (this.#fault !== null || (trouble === 'full' && this.#full !== null)) return;
+    if (trouble === 'fault') this.#fault = problem;
+    else this.#full = problem;
+    for (const { reject } of this.#waiting.clear()) reject(problem);
+    if (trouble === 'fault') this.#options.stopped(problem);
+    else this.#options.filled(problem);
+    this.#settleDrain();
   }
 
   /**
    * The thread ended or sent an unreadable message, which ends it. Nobody knows which unanswered writes are
    * stored.
    */
-  private lost(error: Error): void {
-    this.ending = true;
-    void this.thread?.terminate();
+  #lost(error: Error): void {
+    this.#ending = true;
+    void this.#thread?.terminate();
     const problem = problemOf('fault', error);
-    this.enter('fault', problem);
-    for (const { reject } of this.sent.clear()) reject(problem);
-    this.settleDrain();
+    this.#enter('fault', problem);
+    for (const { reject } of this.#sent.clear()) reject(problem);
+    this.#settleDrain();
   }
 
-  private settleDrain(): void {
-    if (this.queued === 0) this.draining?.();
+  #settleDrain(): void {
+    if (this.queued === 0) this.#draining?.();
   }
 }
 

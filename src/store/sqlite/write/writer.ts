@@ -65,19 +65,19 @@ type Outcome = { readonly item: Queued } & (
 export class Torn extends Error {}
 
 export class Writer {
-  private readonly options: WriterOptions;
-  private readonly statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
-  private readonly queue = new CommitQueue<Queued>();
-  private scheduled = false;
-  private closing: (() => void) | null = null;
+  readonly #options: WriterOptions;
+  readonly #statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
+  readonly #queue = new CommitQueue<Queued>();
+  #scheduled = false;
+  #closing: (() => void) | null = null;
   closed = false;
-  private fault: GovError | null = null;
-  private full: GovError | null = null;
+  #fault: GovError | null = null;
+  #full: GovError | null = null;
 
   constructor(options: WriterOptions) {
-    this.options = options;
+    this.#options = options;
     const prepare = preparer(options.db, options.faults);
-    this.statements = {
+    this.#statements = {
       begin: prepare('begin', 'BEGIN IMMEDIATE'),
       commit: prepare('commit', 'COMMIT'),
       savepoint: prepare('savepoint', 'SAVEPOINT request'),
@@ -88,11 +88,11 @@ export class Writer {
 
   /** Why the writer cannot write now, or null. */
   get trouble(): GovError | null {
-    return this.fault ?? this.full;
+    return this.#fault ?? this.#full;
   }
 
   get queued(): number {
-    return this.queue.size;
+    return this.#queue.size;
   }
 
   /**
@@ -107,118 +107,118 @@ export class Writer {
     }
     const { projectId, bytes } = work;
     const item = { work, resolve, reject };
-    this.queue.add({ projectId, bytes, item }, limits.writeQueue)?.reject(overloaded());
-    this.schedule();
+    this.#queue.add({ projectId, bytes, item }, limits.writeQueue)?.reject(overloaded());
+    this.#schedule();
   }
 
   /** Called when a full disk has space again. */
   heal(): void {
-    this.full = null;
+    this.#full = null;
   }
 
   /** Handles a storage error from outside a commit like one inside. Returns the problem for the caller. */
   report(error: unknown): GovError {
-    return this.fail([], error);
+    return this.#fail([], error);
   }
 
   /** Commits the queued work and refuses all later work. */
   async drain(): Promise<void> {
     this.closed = true;
-    if (this.queue.size === 0) return;
+    if (this.#queue.size === 0) return;
     await new Promise<void>((resolve) => {
-      const { closing } = this;
-      this.closing = () => {
+      const closing = this.#closing;
+      this.#closing = () => {
         closing?.();
         resolve();
       };
     });
   }
 
-  private schedule(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     setImmediate(() => {
-      this.scheduled = false;
-      this.commit(this.queue.next());
-      if (this.queue.size > 0) this.schedule();
-      else this.closing?.();
+      this.#scheduled = false;
+      this.#commit(this.#queue.next());
+      if (this.#queue.size > 0) this.#schedule();
+      else this.#closing?.();
     });
   }
 
-  private commit(items: readonly Queued[]): void {
+  #commit(items: readonly Queued[]): void {
     const outcomes: Outcome[] = [];
     try {
-      this.statements.begin.run();
+      this.#statements.begin.run();
       for (const item of items) {
-        const outcome = this.attempt(item);
+        const outcome = this.#attempt(item);
         outcomes.push(outcome);
         if (!outcome.done && isTorn(outcome.error, item.work)) {
-          return this.retryWithout(item, items, outcome.error);
+          return this.#retryWithout(item, items, outcome.error);
         }
       }
-      this.options.participant.flush();
-      this.statements.commit.run();
-      this.options.confirm();
+      this.#options.participant.flush();
+      this.#statements.commit.run();
+      this.#options.confirm();
     } catch (error) {
-      this.fail(items, error);
+      this.#fail(items, error);
       return;
     }
-    this.options.participant.settle();
+    this.#options.participant.settle();
     for (const outcome of outcomes) {
       if (outcome.done) outcome.item.resolve(outcome.result);
       else outcome.item.reject(asProblem(outcome.error));
     }
-    this.options.committed();
+    this.#options.committed();
   }
 
   /** Runs one piece of work; throws only if the transaction is lost. */
-  private attempt(item: Queued): Outcome {
+  #attempt(item: Queued): Outcome {
     const { work } = item;
-    if (work.isolated) this.statements.savepoint.run();
+    if (work.isolated) this.#statements.savepoint.run();
     try {
       const result = work.run();
-      if (work.isolated) this.statements.release.run();
+      if (work.isolated) this.#statements.release.run();
       return { item, done: true, result };
     } catch (error) {
-      if (troubleOf(error) !== 'bug' || !this.options.db.inTransaction) throw error;
+      if (troubleOf(error) !== 'bug' || !this.#options.db.inTransaction) throw error;
       if (work.isolated) {
-        this.statements.undo.run();
-        this.statements.release.run();
+        this.#statements.undo.run();
+        this.#statements.release.run();
       }
       return { item, done: false, error };
     }
   }
 
-  private retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
-    this.rollback();
+  #retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
+    this.#rollback();
     culprit.reject(asProblem(error instanceof Torn ? error.cause : error));
     const others = items.filter((item) => item !== culprit);
-    if (others.length > 0) this.commit(others);
+    if (others.length > 0) this.#commit(others);
   }
 
-  private fail(items: readonly Queued[], error: unknown): GovError {
+  #fail(items: readonly Queued[], error: unknown): GovError {
     // Any other error came from `flush`, where nothing may fail: it stops the writer as well.
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
     const problem = problemOf(trouble, error);
-    this.rollback();
+    this.#rollback();
     for (const item of items) item.reject(problem);
-    if (isPassing(trouble) || this.fault !== null) return problem;
-    if (trouble === 'fault') this.fault = problem;
-    else this.full = problem;
-    for (const item of this.queue.clear()) item.reject(problem);
-    if (trouble === 'fault') this.options.stopped(problem);
-    else this.options.filled(problem);
+    if (isPassing(trouble) || this.#fault !== null) return problem;
+    if (trouble === 'fault') this.#fault = problem;
+    else this.#full = problem;
+    for (const item of this.#queue.clear()) item.reject(problem);
+    if (trouble === 'fault') this.#options.stopped(problem);
+    else this.#options.filled(problem);
     return problem;
   }
 
-  private rollback(): void {
-    const { db, participant } = this.options;
+  #rollback(): void {
+    const { db, participant } = this.#options;
     participant.forget();
     try {
       if (db.inTransaction) db.exec('ROLLBACK'); // releases the lock; writes to no file
     } catch (error) {
-      this.fault ??= problemOf('fault', error);
+      this.#fault ??= problemOf('fault', error);
     }
   }
 }

@@ -79,4 +79,18 @@ describe('gov proofs create', () => {
     const { code } = await govHere(['proofs', 'create', '--run', 'r', '--async', '--wait'], { env });
     expect(code).toBe(2);
   });
+
+  it('asks for no proof where --out names a place that it could not write to', async () => {
+    const asked = server.seen.length;
+    const create = ['proofs', 'create', '--run', 'r'];
+    for (const [flags, reason] of [
+      [['--out', 'b.json', '--async'], '--out: expected a proof to write, got --async'],
+      [['--out', '-'], '--out: expected a file, got standard output'],
+      [['--out', import.meta.filename], 'exists'],
+    ] as const) {
+      const { code, stderr } = await govHere([...create, ...flags], { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    }
+    expect(server.seen.length).toBe(asked);
+  });
 });

@@ -30,7 +30,7 @@ function absent(why: string): Server {
 export class Processes {
   readonly database: TestDatabase;
   readonly clock = new HandClock();
-  private readonly opened: Store[] = [];
+  readonly #opened: Store[] = [];
 
   private constructor(database: TestDatabase) {
     this.database = database;
@@ -44,19 +44,19 @@ export class Processes {
   }
 
   get first(): Store {
-    return this.opened[0]!;
+    return this.#opened[0]!;
   }
 
   async start(more: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
-    const randomBytes = seededBytes(`process ${this.opened.length}`);
+    const randomBytes = seededBytes(`process ${this.#opened.length}`);
     const { serving: url } = this.database;
     const store = await openPostgres({ url, clock: this.clock, randomBytes, connections: 4, ...more });
-    this.opened.push(store);
+    this.#opened.push(store);
     return store;
   }
 
   async drop(): Promise<void> {
-    for (const store of this.opened) await store.close();
+    for (const store of this.#opened) await store.close();
     await this.database.drop();
   }
 }

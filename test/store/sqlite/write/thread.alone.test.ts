@@ -1,44 +1,11 @@
-/** The store suite on SQLite that writes in a thread, and what only a thread can do: end. */
+/** What only a store that writes in a thread can do: end. `thread-suite.long.test.ts` has all the rest. */
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import type { AppendRequest } from '../../../../src/store/port/store.ts';
-import { openStore, type SqliteStore } from '../../../../src/store/sqlite/store.ts';
-import {
-  codeOf,
-  dropFolder,
-  event,
-  genesis,
-  HandClock,
-  newFolder,
-  projectOf,
-  request,
-  seededBytes,
-  stored,
-} from '../../support/fixture.ts';
-import { storeSuite } from '../../suite/all.ts';
+import type { SqliteStore } from '../../../../src/store/sqlite/store.ts';
+import { codeOf, event, genesis, projectOf, request, stored } from '../../support/fixture.ts';
 import { TestPlane } from '../../support/plane.ts';
-
-await storeSuite(async () => {
-  const dataDir = newFolder();
-  const clock = new HandClock();
-  const randomBytes = seededBytes('store');
-  const open = (): SqliteStore => openStore({ dataDir, clock, randomBytes, reserveBytes: 0, thread: true });
-  let store = open();
-  await store.createProject(projectOf('a'), genesis('a'));
-  return {
-    store,
-    clock,
-    reopen: async () => {
-      await store.close();
-      return (store = open());
-    },
-    drop: async () => {
-      await store.close();
-      dropFolder(dataDir);
-    },
-  };
-});
 
 const planes: TestPlane[] = [];
 afterEach(() => {

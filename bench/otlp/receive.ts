@@ -1,14 +1,14 @@
 /**
  * Benchmark of receiving OTLP: spans a second in JSON and protobuf beside the bare parse of the same bytes in
- * this process, kept events a second, server CPU, and resident memory over requests of 1 MB. `node bench/otlp.ts
+ * this process, kept events a second, server CPU, and resident memory over requests of 1 MB. `node bench/otlp/receive.ts
  * [rounds] [requests of 1 MB]`
  */
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { readBatch, receive } from '../src/core/intake/receive.ts';
-import { decodeSignal } from '../src/core/intake/otlp/protobuf.ts';
-import { cpuSeconds, discard, median, report, residentMb, share, startPlane } from './support/harness.ts';
-import { agentSpans, protobufOf, recordedSpans, spansIn, type TraceRequest } from './support/otlp.ts';
+import { readBatch, receive } from '../../src/core/intake/receive.ts';
+import { decodeSignal } from '../../src/core/intake/otlp/protobuf.ts';
+import { cpuSeconds, discard, median, report, residentMb, share, startPlane } from '../support/harness.ts';
+import { agentSpans, protobufOf, recordedSpans, spansIn, type TraceRequest } from './requests.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const large = Number(process.argv[3] ?? 1000);

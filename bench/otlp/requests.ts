@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { dataRoot } from './harness.ts';
+import { dataRoot } from '../support/harness.ts';
 
 interface Value {
   readonly stringValue?: string;

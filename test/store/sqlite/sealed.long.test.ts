@@ -1,4 +1,4 @@
-/** What the store suite says of bodies, on SQLite whose bodies are sealed at rest; and what lies on disk. PostgreSQL: `test/store/postgres/sealed.alone.test.ts`. */
+/** What the store suite says of bodies, on SQLite whose bodies are sealed at rest; and what lies on disk. PostgreSQL: `test/store/postgres/sealed.long.test.ts`. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
