@@ -9,6 +9,7 @@ import { manifest } from '../src/cli/commands/commands/run.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
 import { limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
+import { receivers } from '../src/contract/otlp.ts';
 import type { Operation } from '../src/contract/operation.ts';
 import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
@@ -105,12 +106,12 @@ const flagTable = (flags: readonly Flag[]): string =>
   );
 
 function httpPage(): string {
-  const rows = Object.values<Operation>({ ...table, ...streams });
+  const rows = Object.values<Operation>({ ...table, ...streams, ...receivers });
   const tags = [...new Set(rows.map(({ tag }) => tag))];
   return page([
     '# HTTP operations',
     `Every operation of the interface. ${generated} \`GET /openapi.json\` returns the schemas of requests and responses.`,
-    'Paths are relative to the base URL: `/api/v1` for production, `/sandbox/api/v1` for a sandbox. *Credential* is the scope that an API key needs, or the kind of credential. *Extension* marks an operation beyond the interface specification; in `GET /openapi.json` such an operation has `x-origin: extension`, and a beta operation has `x-stability: beta`. Metered operations count against a [quota](../how-to/manage-projects.md#quotas).',
+    'Paths are relative to the base URL: `/api/v1` for production, `/sandbox/api/v1` for a sandbox. *Credential* is the scope that an API key needs, or the kind of credential. *Extension* marks an operation beyond the interface specification; in `GET /openapi.json` such an operation has `x-origin: extension`, and a beta operation has `x-stability: beta`. Metered operations count against a [quota](../how-to/manage-projects.md#quotas). The three operations below `/otlp` speak OTLP/HTTP, also at the root of the server: `POST …/v1/traces`, `…/v1/logs`, `…/v1/metrics` ([connect agents](../how-to/connect-agents.md)).',
     ...tags.flatMap((tag) => [
       `## ${tag}`,
       tableOf(

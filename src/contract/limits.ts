@@ -40,6 +40,10 @@ export const limits = {
   clockJumpSeconds: 60,
   batchReasonChars: 500,
 
+  otlpBodyBytes: 16 * MiB,
+  otlpRecords: 20_000,
+  otlpWaiting: 64,
+
   pageDefault: 50,
   pageMax: 200,
   eventPageDefault: 100,

@@ -22,6 +22,7 @@ import {
   type JsonValue,
 } from './openapi-parts.ts';
 import { accessOf, type Operation } from './operation.ts';
+import { receivers } from './otlp.ts';
 import { table, type OperationId } from './table.ts';
 
 /** Schemas with a name, by their JSON text: the build stores the table as plain JSON, so identity is lost. */
@@ -173,6 +174,48 @@ export function operationObject(id: string, row: Operation): JsonRecord {
   };
 }
 
+const binary = { schema: { type: 'string', format: 'binary' } };
+const otlpStatus: JsonRecord = {
+  description: 'google.rpc.Status in the encoding of the request; with Retry-After for 429 and 503',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        properties: { code: { type: 'integer' }, message: { type: 'string' } },
+        required: ['code', 'message'],
+      },
+    },
+    'application/x-protobuf': binary,
+  },
+};
+
+/**
+ * A receiver of OTLP, below the base URL or at the root: a body in either encoding, and errors in the form of that protocol.
+ */
+function receiverObject(id: string, row: Operation, place: 'below' | 'root'): JsonRecord {
+  const { parameters: given, responses: answered, ...same } = operationObject(id, row);
+  const all = Object.entries(answered as Record<string, JsonRecord>).map(([code, response]) => {
+    if (code !== '200') return [code, { $ref: '#/components/responses/OtlpStatus' }];
+    const content = { ...(response['content'] as JsonRecord), 'application/x-protobuf': binary };
+    return [code, { ...response, content }];
+  });
+  const body = { 'application/json': { schema: { type: 'object' } }, 'application/x-protobuf': binary };
+  const limit = row.bodyBytes ?? limits.bodyBytes;
+  return {
+    ...same,
+    ...(place === 'root' ? { operationId: `${id}AtRoot`, servers: [{ url: '/' }] } : {}),
+    description:
+      'OTLP/HTTP, as OpenTelemetry exporters send it. At the root the key decides the environment.',
+    parameters: (given as JsonRecord[]).filter((each) => String(each['$ref']).endsWith('/GovProject')),
+    requestBody: {
+      required: true,
+      description: `An export request; at most ${limit} bytes, identity or gzip, and as many inflated`,
+      content: body,
+    },
+    responses: Object.fromEntries(all),
+  };
+}
+
 /** The same operation by HEAD: the headers of the whole response, without a body (RFC 9110 §14.2). */
 function headObject(id: string, row: Operation): JsonRecord {
   const { responses: answered, ...same } = operationObject(id, row);
@@ -194,7 +237,7 @@ function headObject(id: string, row: Operation): JsonRecord {
 }
 
 /**
- * The document of these operations and of the streams, without references to anything outside it. A data plane answers a
+ * The document of these operations, of the streams and of the receivers, without references to anything outside it. A data plane answers a
  * part of the table.
  */
 export function openapiDocument(
@@ -210,6 +253,10 @@ export function openapiDocument(
     const methods = (paths[path] ??= {});
     methods[row.method.toLowerCase()] = operationObject(id, row);
     if (row.ranged === true) methods['head'] = headObject(id, row);
+  }
+  for (const [id, row] of Object.entries<Operation>(receivers)) {
+    paths[row.path] = { post: receiverObject(id, row, 'below') };
+    paths[row.path.replace(/^\/otlp/, '')] = { post: receiverObject(id, row, 'root') };
   }
   const statuses = new Set(rows.flatMap(([, row]) => [...row.statuses, ...sharedStatuses(row)]));
   const tags = [...new Set(rows.map(([, { tag }]) => tag))];
@@ -234,7 +281,7 @@ export function openapiDocument(
         ),
         Problem: problemSchema,
       },
-      responses: problemResponses(statuses),
+      responses: { ...problemResponses(statuses), OtlpStatus: otlpStatus },
       headers: headerComponents,
       parameters: headerParameters,
       securitySchemes,

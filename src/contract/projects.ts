@@ -9,6 +9,10 @@ import { exact, nullable, oneOf, readOnly, serviceId, timestamp } from './shapes
 const auditFailureModes = ['strict', 'best_effort'] as const;
 const quotaModes = ['block', 'overage'] as const;
 
+/** What a project keeps of arguments, results and messages in received telemetry (OTLP). */
+export const contentCaptures = ['none', 'hashes', 'full'] as const;
+export type ContentCapture = (typeof contentCaptures)[number];
+
 export const subjectPointerPattern = '^/(actor|resource|metadata|arguments)(/([^~/]|~[01])*)*$';
 
 const settings = {
@@ -56,6 +60,7 @@ const settings = {
     description: 'A version needs two people: one writes it, another publishes it',
   }),
   quotaMode: oneOf(quotaModes),
+  contentCapture: oneOf(contentCaptures),
 };
 
 export const { redactionKeys } = settings;

@@ -19,11 +19,13 @@ import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
 import { risk } from './risk.ts';
+import { sources } from './sources.ts';
 import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
 
 export const table = {
   ...events,
+  ...sources,
   ...proofs,
   ...risk,
   ...replay,

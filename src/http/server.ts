@@ -23,6 +23,7 @@ import { isClosing, writeAnswer } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
 import { spendOfAddress, type Gate } from './admit/gate.ts';
 import { mount } from './mount.ts';
+import { mountReceivers, otlpPaths } from './otlp/receive.ts';
 import { Origins } from './admit/origins.ts';
 import { Overload } from './admit/overload.ts';
 import { renderPage } from './answer/pages.ts';
@@ -99,15 +100,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const app = createApp(options, context);
   const overload = new Overload(() => services.store.condition().queued, options.overload);
   const closes = () => closing;
-  const stats = mount(app, {
-    ...options,
-    credentials,
-    gate,
-    overload,
-    unsent,
-    problemBase,
-    closing: closes,
-  });
+  const mounted = { ...options, credentials, gate, overload, unsent, problemBase, closing: closes };
+  const stats = [...mount(app, mounted), ...mountReceivers(app, mounted)];
   addPages(app, context);
   const streams = new Streams(app.server, {
     services,
@@ -273,6 +267,7 @@ function methodsOf(operations: readonly OperationId[]): Context['methodsOf'] {
   const rows: { methods: readonly string[]; path: RegExp }[] = [
     ...operations.map((id) => ({ methods: methodsAt(table[id]), path: template(`{base}${table[id].path}`) })),
     ...pages.map((path) => ({ methods: pageMethods, path: template(path.replace(/:\w+/g, '{any}')) })),
+    ...otlpPaths.map((path) => ({ methods: ['POST'], path: template(path) })),
   ];
   return (path) => [...new Set(rows.flatMap((row) => (row.path.test(path) ? row.methods : [])))];
 }

@@ -1,4 +1,5 @@
 /** The services that handlers use; `src/host/process/assemble.ts` creates them. */
+import type { ReceiverId } from '../contract/otlp.ts';
 import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
@@ -86,7 +87,7 @@ export interface Services {
 
 /** The refused operation, and the code of the refusal. */
 interface RefusedCall {
-  readonly operation: OperationId | 'streamEvents';
+  readonly operation: OperationId | ReceiverId | 'streamEvents';
   readonly code: ProblemCode;
 }
 

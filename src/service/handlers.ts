@@ -25,12 +25,14 @@ import { proofs } from './proofs/handlers.ts';
 import { replays } from './replay/handlers.ts';
 import { risk } from './policies/risk.ts';
 import { simulations } from './policies/simulate.ts';
+import { sources } from './events/sources.ts';
 import { snapshots } from './policies/snapshots.ts';
 import { telemetry } from './planes/handlers.ts';
 import { tools } from './policies/tools.ts';
 
 export const handlers: Handlers = combine({
   events,
+  sources,
   proofs,
   risk,
   replays,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/contract/events.ts';
+import { receivers } from '../../src/contract/otlp.ts';
 import { openapiDocument, operationObject } from '../../src/contract/openapi.ts';
 import { accessOf, type Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
@@ -40,7 +41,13 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every row of the table once, with stability and origin', () => {
-    const rows = Object.entries<Operation>({ ...table, ...streams });
+    const atRoot = Object.entries<Operation>(receivers).map(
+      ([id, row]) => [`${id}AtRoot`, row] as [string, Operation],
+    );
+    const rows: [string, Operation][] = [
+      ...Object.entries<Operation>({ ...table, ...streams, ...receivers }),
+      ...atRoot,
+    ];
     expect(documented.map(({ operationId }) => operationId).toSorted()).toEqual(
       rows.map(([id]) => id).toSorted(),
     );
@@ -76,7 +83,7 @@ describe('the OpenAPI document', () => {
       caller: all,
       plane,
     };
-    for (const [id, row] of Object.entries<Operation>({ ...table, ...streams })) {
+    for (const [id, row] of Object.entries<Operation>({ ...table, ...streams, ...receivers })) {
       const operation = find(id);
       const access = accessOf(row);
       expect(operation?.security, id).toEqual(expected[access]);
@@ -94,6 +101,18 @@ describe('the OpenAPI document', () => {
         const { headers = {} } = find(id)?.responses[status] ?? {};
         expect(Object.keys(headers).includes('RateLimit'), id).toBe(row.tag !== 'Health');
       }
+    }
+  });
+
+  it('says that receivers take and answer OTLP, below the base URL and at the root', () => {
+    for (const place of ['/otlp/v1/traces', '/v1/traces']) {
+      const { post } = document.paths[place] as unknown as Record<string, Record<string, any>>; // oxlint-disable-line typescript/no-explicit-any -- read member by member
+      expect(Object.keys(post?.['requestBody'].content)).toEqual([
+        'application/json',
+        'application/x-protobuf',
+      ]);
+      expect(post?.['responses']['400']).toEqual({ $ref: '#/components/responses/OtlpStatus' });
+      expect(post?.['servers']).toEqual(place === '/v1/traces' ? [{ url: '/' }] : undefined);
     }
   });
 

@@ -106,6 +106,7 @@ const samples: Record<string, unknown> = {
       requireTwoPersonErasure: true,
       requireTwoPersonPublish: true,
       quotaMode: 'block',
+      contentCapture: 'hashes',
     },
     id: 'prj_00000000000000000000000000',
   },

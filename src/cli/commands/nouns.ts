@@ -5,6 +5,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Start', 'quickstart', ''],
   ['Record', 'events', 'Audit events: push, list, follow'],
   ['Record', 'runs', 'Runs of agents'],
+  ['Record', 'sources', 'Sources of received telemetry'],
   ['Decide', 'policy', 'Policies: what agents may do'],
   ['Decide', 'risk', 'Risk of what agents do'],
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],

@@ -20,6 +20,16 @@ type Preferred = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]
 const preferred: Preferred = {
   listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
   listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],
+  listSources: [
+    'service',
+    'instance',
+    'lastSeenAt',
+    'kept',
+    'filtered',
+    'rejected',
+    'missing',
+    'clockOffsetMs',
+  ],
   listProofs: ['proofId', 'runId', 'schemaVersion', 'layers', 'createdAt'],
   listPolicies: ['id', 'status', 'activeVersion', 'latestVersion', 'name', 'updatedAt'],
   listPolicyVersions: ['version', 'action', 'severity', 'text', 'policyHash', 'createdAt'],

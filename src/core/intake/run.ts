@@ -24,6 +24,8 @@ export interface ImportContext {
   readonly repaired?: boolean | undefined;
   /** Runs by trace id, of traces that other files of the same push name. */
   readonly traces?: ReadonlyMap<string, string> | undefined;
+  /** The beginning of clientEventIds, of a source whose keys need no run; default: the run id. */
+  readonly idBase?: string | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
 }
@@ -116,9 +118,10 @@ export class RunBuilder {
     this.#context = context;
     this.runId = runIdOf(identity, context);
     this.#idBase =
-      this.runId.length <= runIdChars
+      context.idBase ??
+      (this.runId.length <= runIdChars
         ? this.runId
-        : `${this.runId.slice(0, runIdChars - 9)}-${hash('sha256', this.runId, 'hex').slice(0, 8)}`;
+        : `${this.runId.slice(0, runIdChars - 9)}-${hash('sha256', this.runId, 'hex').slice(0, 8)}`);
   }
 
   /** Returns the clientEventId of a draft with this key. */

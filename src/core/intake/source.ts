@@ -20,8 +20,11 @@ export interface BadDocument {
 }
 
 const token = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
-/** Numbers that a double may not carry: 16 or more digits, or an exponent of 3 digits. */
-const risky = /\d{16}|[eE][+]?\d{3}/;
+/**
+ * Numbers that a double may not carry: 16 or more digits before the point, or an exponent of 3 digits. A text begins with a
+ * quote, so that times in nanoseconds, which OTLP writes as texts, do not count.
+ */
+const risky = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE][+]?\d{3})/;
 
 /**
  * Parses JSON as programs write it. Values beyond strict JSON or a double become text: NaN is "NaN", and

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { policyModes, type PolicyMode } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { subjectPointerPattern } from '../../contract/projects.ts';
+import { contentCaptures, subjectPointerPattern, type ContentCapture } from '../../contract/projects.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import type { ExportHolding } from '../../store/port/store.ts';
@@ -66,6 +66,8 @@ export interface PlaneFile extends WitnessesFile, ExportsFile {
   readonly requireTwoPersonErasure?: boolean;
   /** See `subjectPointers` of a project of a service. */
   readonly subjectPointers?: readonly string[];
+  /** What is kept of the content of received telemetry. Absent: `hashes`. */
+  readonly contentCapture?: ContentCapture;
   /** Paths of PEM files, relative to the data directory. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -104,6 +106,7 @@ const planeFileSchema: JsonSchema = {
     },
     legalHold: { type: 'boolean' },
     requireTwoPersonErasure: { type: 'boolean' },
+    contentCapture: oneOf(contentCaptures),
     subjectPointers: {
       type: 'array',
       maxItems: limits.subjectPointers,
@@ -206,11 +209,17 @@ export const readPlaneFile = (path: string): PlaneFile =>
  */
 export function settingsOf(config: PlaneConfig): Partial<StoredSettings> {
   const { retentionDays = null, legalHold = false, requireTwoPersonErasure = false, environment } = config;
-  const { subjectPointers: pointers = [] } = config;
+  const { subjectPointers: pointers = [], contentCapture = 'hashes' } = config;
   const least = limits.retentionDaysProduction;
   if (environment === 'production' && retentionDays !== null && retentionDays < least) {
     const detail = `expected at least ${least} days in production, or null to keep everything, got ${retentionDays}`;
     throw new GovError('VALIDATION_ERROR', `${join(config.dataDir, 'plane.json')}: retentionDays: ${detail}`);
   }
-  return { retentionDays, legalHold, requireTwoPersonErasure, subjectPointers: [...pointers] };
+  return {
+    retentionDays,
+    legalHold,
+    requireTwoPersonErasure,
+    subjectPointers: [...pointers],
+    contentCapture,
+  };
 }

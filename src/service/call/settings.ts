@@ -35,6 +35,7 @@ export const defaultSettings: StoredSettings = {
   requireTwoPersonErasure: false,
   requireTwoPersonPublish: false,
   quotaMode: 'block',
+  contentCapture: 'hashes',
   legalHold: false,
   thresholds: [50, 80, 90, 100],
 };

@@ -2,12 +2,11 @@
  * Handlers of Audit Events (contract E1-E16): record one, record many, read, count, list runs. Proven by
  * `test/service/events/handlers.engines.test.ts`.
  */
-import type { AuditEvent, EventInput, Run } from '../../contract/events.ts';
+import type { AuditEvent, Run } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { eventIndex } from '../../core/id.ts';
-import { isRefused } from '../../core/json/items.ts';
-import { openEvent, systemRun, type EventDraft } from '../../core/event/record.ts';
+import { openEvent, systemRun } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
@@ -16,16 +15,13 @@ import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Erasures, lostFields } from '../erasure/erased.ts';
-import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
+import { acceptedOf, asEvents, judgeAll, recordingOf } from './batch.ts';
+import { judgeEvent } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { listPage, pageLimit, timeRange } from '../call/pages.ts';
-import type { Uncounted } from '../access/quota.ts';
 import { batchTemplate, createdTemplate, recordedAnswer } from './recorded.ts';
-import { redactionOf } from './redaction.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
 import type { Slice } from '../call/slices.ts';
-import { subjectsOf } from '../erasure/subjects.ts';
 
 export const events: Pick<
   Handlers,
@@ -126,54 +122,6 @@ export const events: Pick<
     return { status: 200, body: { data: rows.map(runBody), nextCursor } };
   },
 };
-
-const recordingOf = (caller: Caller, services: Services): Recording => ({
-  redact: redactionOf(caller, services),
-  subjects: subjectsOf(caller, services),
-});
-
-/** The leaves of a request that the service appends. */
-function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
-  readonly leaves: readonly EventDraft[];
-} {
-  const leaves: EventDraft[] = [];
-  let fingerprints: Map<number, string> | undefined;
-  for (const result of results) {
-    if ('fault' in result) continue;
-    if (result.fingerprint !== null) {
-      fingerprints ??= new Map<number, string>();
-      fingerprints.set(leaves.length, result.fingerprint);
-    }
-    leaves.push(result.draft);
-  }
-  return fingerprints === undefined ? { leaves } : { leaves, fingerprints };
-}
-
-/** Counts accepted events. Duplicates and rejected events cost no units (contract I8, E11). */
-const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
-
-/**
- * Judges a batch in slices, so that other requests run in between. A batch of 16 MiB takes a few hundred
- * milliseconds.
- */
-async function judgeAll(inputs: readonly unknown[], services: Services, caller: Caller): Promise<Judged[]> {
-  const check = await loadEventCheck();
-  const recording = recordingOf(caller, services);
-  const results: Judged[] = [];
-  const slice = services.slices.of(caller.project.projectId);
-  await slice.next();
-  for (const input of inputs) {
-    if (slice.isOver()) await slice.next();
-    if (isRefused(input)) {
-      results.push(refusedItem(input));
-      continue;
-    }
-    const [fault] = check(input)?.errors ?? [];
-    // the check has just accepted it as an event
-    results.push(fault === undefined ? judgeEvent(input as EventInput, services, recording) : { fault });
-  }
-  return results;
-}
 
 const chunkEvents = 100;
 

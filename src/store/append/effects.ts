@@ -64,6 +64,9 @@ export interface EffectRows extends TenantRows, SubjectKeyRows {
   savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
   /** False if the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
+  /** Null if there is no such fact. */
+  fact(name: string): string | null;
+  saveFact(name: string, value: string): void;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
   createPolicy(policy: StoredPolicy): void;
   saveVersion(version: StoredPolicyVersion): void;
@@ -106,6 +109,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       });
     case 'enqueueJob':
       return rows.enqueueJob(effect.job);
+    case 'saveFacts':
+      return saveFacts(rows, effect);
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError(
@@ -189,6 +194,15 @@ function appendedLeaf(
   throw new Error(
     `expected an appended leaf ${leaf} of the request for ${kind}, got ${place?.outcome ?? 'none'}`,
   );
+}
+
+function saveFacts(rows: EffectRows, { facts }: EffectOf<'saveFacts'>): void {
+  for (const { name, from, to } of facts) {
+    if (rows.fact(name) !== from) {
+      throw new GovError('CONFLICT', `expected fact ${name} unchanged, got another value; read it again`);
+    }
+    rows.saveFact(name, to);
+  }
 }
 
 function refuseSealed(rows: EffectRows, runId: string): void {

@@ -13,6 +13,14 @@ import type {
   StoredProof,
 } from './rows.ts';
 
+/** A fact of a project's telemetry, such as the run of a trace. */
+export interface FactChange {
+  readonly name: string;
+  /** The value before; null for a new fact. */
+  readonly from: string | null;
+  readonly to: string;
+}
+
 /**
  * If the store refuses one effect, it refuses the whole request and no other. `leaf`: the position in the
  * request of the leaf whose index the row stores.
@@ -36,6 +44,8 @@ export type Effect =
   | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
   /** Refused with CONFLICT if the worker has lost its lease. */
+  /** Remembers what received telemetry said. CONFLICT if a fact is not `from` any more. */
+  | { readonly kind: 'saveFacts'; readonly facts: readonly FactChange[] }
   | {
       readonly kind: 'completeJob';
       readonly jobId: string;

@@ -136,6 +136,15 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
     page: { readonly after: number; readonly limit: number },
   ): Promise<Leaf[]>;
 
+  /** The facts with these names that exist. */
+  facts(projectId: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Facts whose names begin with `prefix`, in the order of their names. `after` is a name. */
+  factsFrom(
+    projectId: string,
+    prefix: string,
+    page: Page<string>,
+  ): Promise<{ readonly name: string; readonly value: string }[]>;
+
   graphState(projectId: string, runId: string): Promise<RunGraphState>;
   graphAt(projectId: string, leafIndex: number): Promise<StoredGraph | null>;
   graphParts(projectId: string, graphId: string, list: 'nodes' | 'edges'): AsyncIterable<GraphPart>;

@@ -21,6 +21,7 @@ import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
 import { exportMoves } from './effects/exports.ts';
 import { exportReads } from '../read/exports.ts';
 import { jobMoves } from './effects/jobs.ts';
+import { intakeReads } from '../read/intake.ts';
 import { jobReads } from '../read/jobs.ts';
 import { indexMapReads } from '../read/index-map.ts';
 import { indexMapWrites } from './effects/index-map.ts';
@@ -193,6 +194,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...policyReads(queries),
     ...approvalReads(queries),
     ...jobReads(queries),
+    ...intakeReads(queries),
     ...tenantReads(queries),
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),

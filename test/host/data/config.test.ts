@@ -52,10 +52,15 @@ describe('plane.json', () => {
       legalHold: false,
       requireTwoPersonErasure: false,
       subjectPointers: [],
+      contentCapture: 'hashes',
     });
     const subjectPointers = ['/actor/id', '/arguments/customer'];
     const set = { retentionDays: 1, legalHold: true, requireTwoPersonErasure: true, subjectPointers };
-    expect(settingsOf(read({ ...good, ...set }))).toEqual(set);
+    expect(settingsOf(read({ ...good, ...set, contentCapture: 'none' }))).toEqual({
+      ...set,
+      contentCapture: 'none',
+    });
+    expect(() => read({ ...good, contentCapture: 'some' })).toThrow(/\/contentCapture: expected one of none/);
     const kept = (retentionDays: number) =>
       settingsOf(read({ ...good, environment: 'production', retentionDays })).retentionDays;
     expect(kept(limits.retentionDaysProduction)).toBe(183);

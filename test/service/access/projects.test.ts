@@ -41,6 +41,7 @@ describe.each(engines)('projects on %s', (engine) => {
       requireTwoPersonErasure: false,
       requireTwoPersonPublish: false,
       quotaMode: 'block',
+      contentCapture: 'hashes',
     });
     const { body: all } = await acme.call('GET', '/projects');
     const { settings: _settings, ...listed } = one;

@@ -48,6 +48,12 @@ export async function fillProject(
   await made('POST', '/proofs', { runId });
   const { jobId } = await made('POST', '/proofs', { runId, async: true });
   await endOf(call, jobId);
+  for (const at of [1, 2]) {
+    const attributes = [{ key: 'service.name', value: { stringValue: `${name}-${at}` } }];
+    await made('POST', '/otlp/v1/traces', {
+      resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans: [0] }] }],
+    });
+  }
   await made('PUT', `/governance/snapshots/${runId}`, snapshot);
   const { policyId, approvalId } = await decide(made, { name, runId });
   const { jobId: failedJobId } = await made('POST', '/replay', { runId: `${name}-missing` });

@@ -52,6 +52,8 @@ export const scenarios: readonly Scenario[] = [
   ['getEvent', 200],
   ['listRuns', 200],
   ['listRuns', 400, () => ({ path: '/runs?limit=x' })],
+  ['listSources', 200],
+  ['listSources', 400, () => ({ path: '/sources?limit=x' })],
   ['createProof', 201],
   ['createProof', 202, ({ runId }) => ({ body: { runId, async: true } })],
   ['createProof', 400, () => ({ body: { runId: 'nobody' } })],

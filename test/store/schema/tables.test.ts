@@ -2,10 +2,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { indexTables } from '../../../src/store/schema/index-map.ts';
+import { intakeTable } from '../../../src/store/schema/intake.ts';
 import { otherTables, peopleTables } from '../../../src/store/schema/tables.ts';
 import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 
-const shared = peopleTables + otherTables + indexTables;
+const shared = peopleTables + otherTables + indexTables + intakeTable;
 const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
 
 describe('a table of both engines', () => {

@@ -11,6 +11,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./governance/jobs.ts');
   await import('./governance/policies.ts');
   await import('./log/checkpoints.ts');
+  await import('./log/intake.ts');
   await import('./log/index-map.ts');
   await import('./tenancy/quota.ts');
   await import('./tenancy/tenants.ts');

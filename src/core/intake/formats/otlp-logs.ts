@@ -14,10 +14,10 @@ const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
 const filtered = /^(sse_event|websocket_event|startup_phase|turn_ttft|config|flash_.*|ripgrep_.*)$/;
 
 /** Returns the events of a log record; none if it says nothing about an agent, which is counted. */
-export function describeLog(log: LogRecord, run: RunBuilder): Timed[] {
+export function describeLog(log: LogRecord, run: RunBuilder, key = keyOf(log)): Timed[] {
   const hasSession = textAttribute(log.attributes, 'run') !== undefined;
   const name = log.name.replace(programs, '');
-  const events = hasSession || name.startsWith('gen_ai.') ? describe(name, log) : [];
+  const events = hasSession || name.startsWith('gen_ai.') ? describe(name, { log, key }) : [];
   if (events.length === 0) run.changes.add('bookkeeping');
   return events;
 }
@@ -31,7 +31,7 @@ function keyOf({ name, at, attributes, body, traceId, spanId }: LogRecord): stri
   return `log.${shortHash(content)}${shortHash(`2 ${content}`)}`;
 }
 
-function describe(name: string, log: LogRecord): Timed[] {
+function describe(name: string, { log, key }: { log: LogRecord; key: string }): Timed[] {
   const { attributes, at } = log;
   const agent: Party = {
     name: textAttribute(attributes, 'agent') ?? textOf(log.resource['service.name']) ?? 'agent',
@@ -42,7 +42,7 @@ function describe(name: string, log: LogRecord): Timed[] {
     name: textAttribute(attributes, 'toolName') ?? 'unknown',
     type: toolType(attributes),
   };
-  const shared = { at, key: keyOf(log), actor: agent, rank: 1 };
+  const shared = { at, key, actor: agent, rank: 1 };
   const facts: Source = {
     importer: 'otlp',
     signal: 'log',

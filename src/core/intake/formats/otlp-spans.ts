@@ -4,7 +4,7 @@
  */
 import { readArguments } from '../conversation.ts';
 import { attributeOf, kindByAttributes, textAttribute, type SpanKind } from '../otlp/dialects.ts';
-import type { SpanRecord } from '../otlp/records.ts';
+import type { LogRecord, SpanRecord } from '../otlp/records.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type Timed } from './otlp-timed.ts';
 
@@ -14,11 +14,11 @@ export class SpanTree {
   readonly #byId: ReadonlyMap<string, SpanRecord>;
   readonly #runs: ReadonlyMap<string, string>;
 
-  /** `elsewhere`: runs by trace id that other requests name. */
+  /** `elsewhere`: runs by trace id that earlier requests name. They stay. */
   constructor(spans: readonly SpanRecord[], elsewhere: ReadonlyMap<string, string> = new Map()) {
     this.spans = spans;
     this.#byId = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
-    this.#runs = new Map([...elsewhere, ...namedTraces(spans)]);
+    this.#runs = new Map([...namedTraces(spans), ...elsewhere]);
   }
 
   /** Yields the containers of a span, from the inside out; survives a circle. */
@@ -52,20 +52,24 @@ export class SpanTree {
   }
 }
 
-/** Returns the run that the first span of each trace names. */
-export function namedTraces(spans: readonly SpanRecord[]): Map<string, string> {
+/** Returns the run that the first record of each trace names. */
+export function namedTraces(records: readonly (SpanRecord | LogRecord)[]): Map<string, string> {
   const runs = new Map<string, string>();
-  for (const { traceId, attributes } of spans) {
+  for (const { traceId, attributes } of records) {
     const run = textAttribute(attributes, 'run');
-    if (run !== undefined && !runs.has(traceId)) runs.set(traceId, run);
+    if (run !== undefined && traceId !== undefined && !runs.has(traceId)) runs.set(traceId, run);
   }
   return runs;
 }
 
-const keyOf = ({ traceId, spanId }: SpanRecord): string => `span.${traceId}.${spanId}`;
+const keyOf = ({ traceId, spanId }: Pick<SpanRecord, 'traceId' | 'spanId'>): string =>
+  `span.${traceId}.${spanId}`;
 
 /** Returns the events of a span; none if it says nothing about an agent, which is counted. */
-export function describeSpan(span: SpanRecord, { run, tree }: { run: RunBuilder; tree: SpanTree }): Timed[] {
+export function describeSpan(
+  span: SpanRecord,
+  { run, tree, awaits = false }: { run: RunBuilder; tree: SpanTree; awaits?: boolean },
+): Timed[] {
   const kind = kindByAttributes(span.attributes);
   if (kind === undefined) {
     run.changes.add('bookkeeping');
@@ -74,6 +78,9 @@ export function describeSpan(span: SpanRecord, { run, tree }: { run: RunBuilder;
   if (span.start === null) run.changes.add('time_unreadable');
   const above = [...tree.ancestors(span)];
   const container = above.find(({ attributes }) => kindByAttributes(attributes) !== undefined);
+  // a parent ends after its children, so that it may come in a later request
+  const awaited = awaits ? (above.at(-1) ?? span).parentId : undefined;
+  const parent = container ?? (awaited === undefined ? undefined : { ...span, spanId: awaited });
   const actor = actorOf(span, above);
   const toolCallId =
     kind === 'tool' ? (textAttribute(span.attributes, 'callId') ?? `import:${span.spanId}`) : undefined;
@@ -86,7 +93,7 @@ export function describeSpan(span: SpanRecord, { run, tree }: { run: RunBuilder;
     metadata: {
       importer: 'otlp',
       signal: 'span',
-      parentEventId: container === undefined ? undefined : run.idOf(keyOf(container)),
+      parentEventId: parent === undefined ? undefined : run.idOf(keyOf(parent)),
       toolCallId,
       ...contentOf(span, kind),
       traceId: span.traceId,
@@ -170,12 +177,10 @@ function idsIn(messages: unknown, types: readonly string[]): string[] {
 
 /** OpenInference writes messages as one attribute for each member. */
 function flatIds(attributes: Source, side: 'input' | 'output'): string[] {
-  const name =
-    side === 'output'
-      ? /^llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id$/
-      : /^llm\.input_messages\.\d+\.message\.tool_call_id$/;
+  const prefix = `llm.${side}_messages.`;
+  const ending = side === 'output' ? /\.tool_calls\.\d+\.tool_call\.id$/ : /\.message\.tool_call_id$/;
   return Object.keys(attributes)
-    .filter((each) => name.test(each))
+    .filter((each) => each.startsWith(prefix) && ending.test(each))
     .flatMap((each) => textOf(attributes[each]) ?? []);
 }
 

@@ -14,15 +14,27 @@ import type { Timed } from './otlp-timed.ts';
 const name = 'otlp';
 
 /** Returns the runs that documents name for traces, for files that hold other parts of them. */
-export const tracesIn = (documents: readonly unknown[]): Map<string, string> =>
-  namedTraces(spansOf(documents.filter(isRequest)));
+export function tracesIn(documents: readonly unknown[]): Map<string, string> {
+  const requests = documents.filter(isRequest);
+  return tracesNamed({ spans: spansOf(requests), logs: logsOf(requests) });
+}
+
+/** Returns the runs that spans name for their traces, else those that log records name. */
+export const tracesNamed = ({
+  spans,
+  logs,
+}: {
+  readonly spans: readonly SpanRecord[];
+  readonly logs: readonly LogRecord[];
+}): Map<string, string> => new Map([...namedTraces(logs), ...namedTraces(spans)]);
 
 const isRequests = (value: unknown): value is readonly Source[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRequest);
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const requests = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
-  const tree = new SpanTree(spansOf(requests), context.traces);
+  const [spans, logs] = [spansOf(requests), logsOf(requests)];
+  const tree = new SpanTree(spans, new Map([...tracesNamed({ spans, logs }), ...(context.traces ?? [])]));
   const byRun = new Map<string, { spans: SpanRecord[]; logs: LogRecord[] }>();
   const of = (id: string) => {
     const found = byRun.get(id) ?? { spans: [], logs: [] };
@@ -30,14 +42,14 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     return found;
   };
   for (const span of tree.spans) of(tree.runOf(span)).spans.push(span);
-  for (const log of logsOf(requests)) of(runOfLog(log, tree)).logs.push(log);
+  for (const log of logs) of(runOfLog(log, tree)).logs.push(log);
   for (const [id, { spans, logs }] of byRun) {
     const run = write(id, { spans, logs, tree }, context);
     if (run.events.length > 0) yield run;
   }
 }
 
-function runOfLog(log: LogRecord, tree: SpanTree): string {
+export function runOfLog(log: LogRecord, tree: SpanTree): string {
   const own = textAttribute(log.attributes, 'run');
   if (own !== undefined) return own;
   if (log.traceId !== undefined) return tree.runOfTrace(log.traceId);

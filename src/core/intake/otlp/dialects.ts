@@ -67,8 +67,8 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
 /** Returns the kind that attributes name; undefined if none does. */
 export function kindByAttributes(attributes: Source): SpanKind | undefined {
   for (const [attribute, kinds] of table) {
-    const kind = kinds[String(attributes[attribute])];
-    if (kind !== undefined) return kind;
+    const value = attributes[attribute];
+    if (typeof value === 'string' && Object.hasOwn(kinds, value)) return kinds[value];
   }
   return attributes['gen_ai.tool.name'] === undefined ? undefined : 'tool';
 }
@@ -123,8 +123,13 @@ const names = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** Returns the value of the first attribute of a group that is there. */
-export const attributeOf = (attributes: Source, group: keyof typeof names): unknown =>
-  names[group].map((name) => attributes[name]).find((value) => value !== undefined && value !== '');
+export function attributeOf(attributes: Source, group: keyof typeof names): unknown {
+  for (const name of names[group]) {
+    const value = attributes[name];
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
+}
 
 export const textAttribute = (attributes: Source, group: keyof typeof names): string | undefined =>
   textOf(attributeOf(attributes, group));

@@ -62,11 +62,23 @@ const requestOf = (signal: string, scopes: string, records: string, record: Mess
   ],
 });
 
-const requests = [
-  requestOf('resourceSpans', 'scopeSpans', 'spans', span),
-  requestOf('resourceLogs', 'scopeLogs', 'logRecords', logRecord),
-  requestOf('resourceMetrics', 'scopeMetrics', 'metrics', metric),
-];
+const requests = {
+  traces: requestOf('resourceSpans', 'scopeSpans', 'spans', span),
+  logs: requestOf('resourceLogs', 'scopeLogs', 'logRecords', logRecord),
+  metrics: requestOf('resourceMetrics', 'scopeMetrics', 'metrics', metric),
+};
+export type Signal = keyof typeof requests;
+
+/** A record that could not be read: its bytes are no message of their kind. */
+export class Unreadable {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+const records: ReadonlySet<Kind> = new Set([span, logRecord, metric]);
 
 const wireTypes: Readonly<Record<Extract<Kind, string>, WireType>> = {
   text: WireType.LengthDelimited,
@@ -88,7 +100,7 @@ type Decoded = Record<string, unknown>;
  */
 export function decodeRequest(bytes: Uint8Array): Decoded | undefined {
   if (bytes[0] !== 0x0a) return undefined;
-  for (const request of requests) {
+  for (const request of Object.values(requests)) {
     try {
       const decoded = decode(new BinaryReader(bytes), bytes.length, request);
       if (JSON.stringify(decoded).length > 2) return decoded;
@@ -99,7 +111,19 @@ export function decodeRequest(bytes: Uint8Array): Decoded | undefined {
   return undefined;
 }
 
-function decode(reader: BinaryReader, end: number, message: Message): Decoded {
+/**
+ * Returns a request of one signal; a record that is malformed becomes an `Unreadable` in its place. No bytes are an empty
+ * request. Errors: RangeError, TypeError or Error if the bytes are no such request. The sender controls all bytes.
+ */
+export const decodeSignal = (bytes: Uint8Array, signal: Signal): Decoded =>
+  decode(new BinaryReader(bytes), bytes.length, requests[signal], { alone: true });
+
+function decode(
+  reader: BinaryReader,
+  end: number,
+  message: Message,
+  options: { readonly alone: boolean } = { alone: false },
+): Decoded {
   const decoded: Decoded = {};
   while (reader.pos < end) {
     const [field, wireType] = reader.tag();
@@ -109,7 +133,7 @@ function decode(reader: BinaryReader, end: number, message: Message): Decoded {
       continue;
     }
     const [name, kind, repeated] = known;
-    const value = decodeField(reader, { wireType, kind });
+    const value = decodeField(reader, { wireType, kind, ...options });
     if (repeated === 'many')
       (decoded[name] = (decoded[name] as unknown[] | undefined) ?? []) satisfies unknown;
     if (repeated === 'many') (decoded[name] as unknown[]).push(value);
@@ -119,13 +143,27 @@ function decode(reader: BinaryReader, end: number, message: Message): Decoded {
   return decoded;
 }
 
-function decodeField(reader: BinaryReader, { wireType, kind }: { wireType: WireType; kind: Kind }): unknown {
+interface Field {
+  readonly wireType: WireType;
+  readonly kind: Kind;
+  /** Whether a malformed record leaves the others as they are. */
+  readonly alone: boolean;
+}
+
+function decodeField(reader: BinaryReader, { wireType, kind, alone }: Field): unknown {
   const expected = typeof kind === 'string' ? wireTypes[kind] : WireType.LengthDelimited;
   if (wireType !== expected) throw new TypeError(`expected wire type ${expected}, got ${wireType}`);
   if (typeof kind !== 'string') {
     const length = reader.uint32();
     if (reader.pos + length > reader.len) throw new RangeError('expected a message within its container');
-    return decode(reader, reader.pos + length, kind);
+    const end = reader.pos + length;
+    if (!alone || !records.has(kind)) return decode(reader, end, kind, { alone });
+    try {
+      return decode(reader, end, kind);
+    } catch (error) {
+      reader.pos = end;
+      return new Unreadable(error instanceof Error ? error.message : String(error));
+    }
   }
   switch (kind) {
     case 'text':

@@ -2,9 +2,9 @@
  * Spans and log records of OTLP requests, flattened: attributes as plain values, with their resource and scope. Ids may come
  * in any case; what is missing is empty. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
-import { parseTimestamp } from '../../time.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
+import { Unreadable, type Signal } from './protobuf.ts';
 
 export interface SpanRecord {
   readonly traceId: string;
@@ -36,51 +36,72 @@ export const signals = ['resourceSpans', 'resourceLogs', 'resourceMetrics'] as c
 export const isRequest = (value: unknown): value is Source =>
   isSource(value) && signals.some((signal) => Array.isArray(value[signal]));
 
+/** Called for each record that is refused alone. */
+export type Refuse = (reason: string, resource: Source) => void;
+
 const list = (value: unknown): readonly Source[] => (Array.isArray(value) ? value.filter(isSource) : []);
 
-/** Returns the spans of requests, each once: an exporter may send one twice. */
-export function spansOf(requests: readonly Source[]): SpanRecord[] {
+/**
+ * Returns the spans of requests, each once: an exporter may send one twice. With `refuse`, a span without ids is refused;
+ * without, it is read as far as it goes.
+ */
+export function spansOf(requests: readonly Source[], refuse?: Refuse): SpanRecord[] {
   const spans = new Map<string, SpanRecord>();
-  for (const { record, resource, scope } of recordsOf(requests, ['resourceSpans', 'scopeSpans', 'spans'])) {
-    const status = isSource(record['status']) ? record['status'] : {};
-    const span: SpanRecord = {
-      traceId: idOf(record['traceId']) ?? '',
-      spanId: idOf(record['spanId']) ?? '',
-      parentId: idOf(record['parentSpanId']),
-      name: textOf(record['name']) ?? 'span',
-      start: nanosTime(record['startTimeUnixNano']),
-      end: nanosTime(record['endTimeUnixNano']),
-      attributes: attributesOf(record['attributes']),
-      resource,
-      scope,
-      failed: status['code'] === 2 || status['code'] === 'STATUS_CODE_ERROR',
-      statusMessage: textOf(status['message']),
-    };
-    spans.set(`${span.traceId} ${span.spanId}`, span);
+  for (const span of eachOf(requests, 'traces', { read: spanOf, refuse })) {
+    const fault = refuse === undefined ? undefined : idFault(span);
+    if (fault === undefined) spans.set(`${span.traceId} ${span.spanId}`, span);
+    else refuse?.(fault, span.resource);
   }
   return [...spans.values()];
 }
 
-export function logsOf(requests: readonly Source[]): LogRecord[] {
-  return recordsOf(requests, ['resourceLogs', 'scopeLogs', 'logRecords']).map(
-    ({ record, resource, scope }) => {
-      const attributes = attributesOf(record['attributes']);
-      const body = valueOf(record['body']);
-      return {
-        traceId: idOf(record['traceId']),
-        spanId: idOf(record['spanId']),
-        at:
-          nanosTime(record['timeUnixNano']) ??
-          readTime(attributes['event.timestamp']) ??
-          nanosTime(record['observedTimeUnixNano']),
-        name: textOf(attributes['event.name']) ?? textOf(record['eventName']) ?? textOf(body) ?? 'log',
-        body,
-        attributes,
-        resource,
-        scope,
-      };
-    },
-  );
+const idFault = ({ traceId, spanId }: SpanRecord): string | undefined => {
+  if (!/^[0-9a-f]{32}$/.test(traceId)) return `expected a trace id of 16 bytes, got ${shown(traceId)}`;
+  if (!/^[0-9a-f]{16}$/.test(spanId)) return `expected a span id of 8 bytes, got ${shown(spanId)}`;
+  return undefined;
+};
+const shown = (text: string): string => (text === '' ? 'none' : JSON.stringify(text.slice(0, 64)));
+
+function spanOf({ record, resource, scope }: Placed): SpanRecord {
+  const status = isSource(record['status']) ? record['status'] : {};
+  return {
+    traceId: idOf(record['traceId']) ?? '',
+    spanId: idOf(record['spanId']) ?? '',
+    parentId: idOf(record['parentSpanId']),
+    name: textOf(record['name']) ?? 'span',
+    start: nanosTime(record['startTimeUnixNano']),
+    end: nanosTime(record['endTimeUnixNano']),
+    attributes: attributesOf(record['attributes']),
+    resource,
+    scope,
+    failed: status['code'] === 2 || status['code'] === 'STATUS_CODE_ERROR',
+    statusMessage: textOf(status['message']),
+  };
+}
+
+export const logsOf = (requests: readonly Source[], refuse?: Refuse): LogRecord[] =>
+  eachOf(requests, 'logs', { read: logOf, refuse });
+
+/** Returns how many metrics requests have. */
+export const metricsOf = (requests: readonly Source[], refuse?: Refuse): { readonly resource: Source }[] =>
+  eachOf(requests, 'metrics', { read: ({ resource }) => ({ resource }), refuse });
+
+function logOf({ record, resource, scope }: Placed): LogRecord {
+  const attributes = attributesOf(record['attributes']);
+  const body = valueOf(record['body']);
+  return {
+    traceId: idOf(record['traceId']),
+    spanId: idOf(record['spanId']),
+    at:
+      nanosTime(record['timeUnixNano']) ??
+      readTime(attributes['event.timestamp']) ??
+      nanosTime(record['observedTimeUnixNano']),
+    name: textOf(attributes['event.name']) ?? textOf(record['eventName']) ?? textOf(body) ?? 'log',
+    body,
+    attributes,
+    resource,
+    scope,
+  };
 }
 
 interface Placed {
@@ -89,39 +110,83 @@ interface Placed {
   readonly scope: string | undefined;
 }
 
-function recordsOf(
+/** The members that lead to the records of a signal. */
+const places = {
+  traces: ['resourceSpans', 'scopeSpans', 'spans'],
+  logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
+  metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
+} as const satisfies Readonly<Record<Signal, readonly [string, string, string]>>;
+
+/** Reads each record of a signal. One that cannot be read is refused alone, or left out without `refuse`. */
+function eachOf<Read>(
   requests: readonly Source[],
-  [signal, scopes, records]: readonly [string, string, string],
-): Placed[] {
-  return requests.flatMap((request) =>
-    list(request[signal]).flatMap((group) => {
+  signal: Signal,
+  { read, refuse }: { readonly read: (placed: Placed) => Read; readonly refuse?: Refuse | undefined },
+): Read[] {
+  const [groups, scopes, records] = places[signal];
+  const found: Read[] = [];
+  const members = (value: unknown, resource: Source): readonly Source[] =>
+    refuse === undefined ? list(value) : readable(value, { resource, refuse });
+  const take = (placed: Placed): void => {
+    try {
+      found.push(read(placed));
+    } catch (error) {
+      // values that nest too deep for the stack
+      if (!(error instanceof RangeError) || refuse === undefined) throw error;
+      refuse('expected values of less depth', {});
+    }
+  };
+  for (const request of requests) {
+    for (const group of members(request[groups], {})) {
       const resource = isSource(group['resource']) ? attributesOf(group['resource']['attributes']) : {};
-      return list(group[scopes]).flatMap((within) => {
+      for (const within of members(group[scopes], resource)) {
         const scope = isSource(within['scope']) ? textOf(within['scope']['name']) : undefined;
-        return list(within[records]).map((record) => ({ record, resource, scope }));
-      });
-    }),
-  );
+        for (const record of members(within[records], resource)) take({ record, resource, scope });
+      }
+    }
+  }
+  return found;
 }
 
-/** An id of zeros is none. */
+function readable(
+  value: unknown,
+  { resource, refuse }: { readonly resource: Source; readonly refuse: Refuse },
+): readonly Source[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) {
+    refuse(`expected a list of records, got ${typeof value}`, resource);
+    return [];
+  }
+  return value.filter((each): each is Source => {
+    if (each instanceof Unreadable) refuse(each.reason, resource);
+    else if (isSource(each)) return true;
+    else refuse(`expected an object, got ${each === null ? 'null' : typeof each}`, resource);
+    return false;
+  });
+}
+
+/** An id of zeros is none. Hex in any case; also base64, which JSON writers of protobuf use for bytes. */
 const idOf = (value: unknown): string | undefined => {
-  const id = textOf(value)?.toLowerCase();
+  const text = textOf(value);
+  const isBase64 = text?.endsWith('=') === true && /^(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{11}=)$/.test(text);
+  const id = isBase64 ? Buffer.from(text, 'base64').toString('hex') : text?.toLowerCase();
   return id === undefined || /^0*$/.test(id) ? undefined : id;
 };
 
 function attributesOf(attributes: unknown): Source {
-  return Object.fromEntries(
-    list(attributes)
-      .filter((each) => typeof each['key'] === 'string')
-      .map((each) => [String(each['key']), valueOf(each['value'])]),
-  );
+  const members: [string, unknown][] = [];
+  for (const each of list(attributes)) {
+    const { key, value } = each;
+    if (typeof key === 'string') members.push([key, valueOf(value)]);
+  }
+  return Object.fromEntries(members); // also a name such as `__proto__`
 }
 
 /** Returns the plain value of an AnyValue; an empty one is undefined. */
 function valueOf(value: unknown): unknown {
   if (!isSource(value)) return value ?? undefined;
-  const [[kind, inner] = []] = Object.entries(value);
+  const [kind] = Object.keys(value);
+  const inner = kind === undefined ? undefined : value[kind];
   switch (kind) {
     case 'arrayValue':
       return isSource(inner) && Array.isArray(inner['values']) ? inner['values'].map(valueOf) : [];
@@ -134,12 +199,20 @@ function valueOf(value: unknown): unknown {
   }
 }
 
+const lastMs = Date.UTC(9999, 11, 31);
+/** Times of one request share their seconds. */
+let second = { unixSeconds: 0, text: '1970-01-01T00:00:00' };
+
 /** Returns the time of a count of nanoseconds since 1970, which OTLP writes as text; null for zero. */
 function nanosTime(value: unknown): SourceTime | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
-  if (!/^\d{16,20}$/.test(String(value))) return null;
-  const nanos = BigInt(value);
-  const unixMs = Number(nanos / 1_000_000n);
-  const timestamp = `${new Date(unixMs - (unixMs % 1000)).toISOString().slice(0, 19)}.${String(nanos % 1_000_000_000n).padStart(9, '0')}Z`;
-  return parseTimestamp(timestamp) === null ? null : { timestamp, source: 'source', unixMs };
+  const digits = typeof value === 'string' ? value : Number.isInteger(value) ? BigInt(value).toString() : '';
+  if (!/^\d{16,20}$/.test(digits)) return null;
+  const unixMs = Number(digits.slice(0, -6));
+  if (unixMs > lastMs) return null;
+  const unixSeconds = Number(digits.slice(0, -9));
+  if (unixSeconds !== second.unixSeconds) {
+    second = { unixSeconds, text: new Date(unixSeconds * 1000).toISOString().slice(0, 19) };
+  }
+  return { timestamp: `${second.text}.${digits.slice(-9)}Z`, source: 'source', unixMs };
 }

@@ -24,6 +24,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...versionRows(writing),
     ...approvalRows(writing),
     ...claims(writing),
+    ...factRows(writing),
     ...bodyRows(writing),
     ...subjectKeyRows(writing),
     ...exportRows(writing),
@@ -234,6 +235,21 @@ function claims({ project, facts, undo, write }: Writing): Of<'saveRiskConfig' |
       undo.include(facts.snapshots, runId);
       write(step(claimSnapshot, project, runId));
       return true;
+    },
+  };
+}
+
+const saveFact = sql(
+  `INSERT INTO intake_fact (project, name, value) VALUES ($1, $2, $3)
+   ON CONFLICT (project, name) DO UPDATE SET value = excluded.value`,
+);
+
+function factRows({ project, facts, undo, write }: Writing): Of<'fact' | 'saveFact'> {
+  return {
+    fact: (name) => facts.intake.get(name) ?? null,
+    saveFact: (name, value) => {
+      undo.set(facts.intake, name, value);
+      write(step(saveFact, project, name, value));
     },
   };
 }

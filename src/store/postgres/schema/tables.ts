@@ -11,11 +11,12 @@ import { telemetryTables } from './planes.ts';
 import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { indexTables } from '../../schema/index-map.ts';
+import { intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
 import { countsByTime } from './counts.ts';
-import { laterTables, timeCountRules } from './rules.ts';
+import { intakeRules, laterTables, timeCountRules } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -167,6 +168,7 @@ export const migrations: readonly Migration[] = [
   },
   { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
   { version: 3, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
+  { version: 4, sql: inPostgres(intakeTable) + rulesOf(intakeRules) },
 ];
 
 /** The version that this release needs. */

@@ -24,6 +24,7 @@ export const noFacts = (): Facts => ({
   runs: new Map(),
   sealed: new Set(),
   snapshots: new Set(),
+  intake: new Map(),
   leases: new Map(),
   unfinished: new Set(),
   heldExports: nothingHeld,
@@ -57,6 +58,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   look(runRows, ids.runs, takeRun);
   look(seals, ids.seals, ({ run_id: runId }, { sealed }) => sealed.add(runId));
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
+  look(intakeFacts, ids.facts, ({ name, value }, facts) => facts.intake.set(name, value));
   look(leases, ids.jobs, ({ job_id: jobId, lease }, facts) => facts.leases.set(jobId, lease));
   look(unfinishedExports, ids.exports, ({ export_id: id }, { unfinished }) => unfinished.add(id));
   if (effects.some(({ kind }) => kind === 'createExport' || kind === 'finishExport')) {
@@ -145,6 +147,9 @@ const takeRun: Take<RunRow> = (row, { runs }) =>
 
 const seals = sql<{ run_id: string }>(
   'SELECT run_id FROM run_graph WHERE project = $1 AND run_id = ANY($2::text[]) AND sealed_ms IS NOT NULL',
+);
+const intakeFacts = sql<{ name: string; value: string }>(
+  'SELECT name, value FROM intake_fact WHERE project = $1 AND name = ANY($2::text[])',
 );
 const snapshots = sql<{ run_id: string }>(
   'SELECT run_id FROM run_snapshot WHERE project = $1 AND run_id = ANY($2::text[])',

@@ -76,6 +76,8 @@ export interface Facts extends TenantFacts, SubjectFacts {
   readonly runs: Map<string, RunState>;
   readonly sealed: Set<string>;
   readonly snapshots: Set<string>;
+  /** Facts of telemetry, by name. */
+  readonly intake: Map<string, string>;
   /** Leases of running jobs; the commit locks their rows. */
   readonly leases: Map<string, string>;
   /** Exports that are not complete. */

@@ -12,6 +12,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     runs: new Set<string>(),
     seals: new Set<string>(),
     snapshots: new Set<string>(),
+    facts: new Set<string>(),
     jobs: new Set<string>(),
     policies: new Set<string>(),
     approvals: new Set<string>(),
@@ -29,6 +30,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
   for (const effect of effects) {
     if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
     else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
+    else if (effect.kind === 'saveFacts') for (const { name } of effect.facts) ids.facts.add(name);
     else if (effect.kind === 'completeJob') ids.jobs.add(effect.jobId);
     else if (effect.kind === 'finishExport') ids.exports.add(effect.exportId);
     else if (effect.kind === 'createPolicy') ids.policies.add(effect.policy.policyId);

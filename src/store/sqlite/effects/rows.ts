@@ -31,6 +31,7 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
     ...policyRows(prepare, current),
     ...approvalRows(prepare, current),
     ...claimRows(prepare, current),
+    ...factRows(prepare, current),
     ...bodyRows(prepare, current, sealing),
     ...exportRows(prepare, current),
     ...withdrawer(prepare, current),
@@ -139,5 +140,23 @@ function claimRows(prepare: Prepare, current: Current): Of<'saveRiskConfig' | 'c
       saveConfig.run(current.project, config, atMs);
     },
     claimSnapshot: (runId) => claimSnapshot.run(current.project, runId).changes === 1,
+  };
+}
+
+function factRows(prepare: Prepare, current: Current): Of<'fact' | 'saveFact'> {
+  const find = prepare<{ value: string }>(
+    'find intake fact',
+    'SELECT value FROM intake_fact WHERE project = ? AND name = ?',
+  );
+  const save = prepare(
+    'save intake fact',
+    `INSERT INTO intake_fact (project, name, value) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value`,
+  );
+  return {
+    fact: (name) => find.get(current.project, name)?.value ?? null,
+    saveFact: (name, value) => {
+      save.run(current.project, name, value);
+    },
   };
 }

@@ -12,6 +12,7 @@ import { decidedReads } from './decided.ts';
 import { troubleOf } from '../../file/faults.ts';
 import { exportReads } from '../../read/exports.ts';
 import { storeFiles } from '../../file/paths.ts';
+import { intakeReads } from '../../read/intake.ts';
 import { jobReads } from '../../read/jobs.ts';
 import { policyReads } from '../../read/policies.ts';
 import { meterReads } from './meter.ts';
@@ -42,6 +43,7 @@ export function storeReader(db: Connection): StoreReader {
     ...policyReads(queries),
     ...approvalReads(queries),
     ...jobReads(queries),
+    ...intakeReads(queries),
     ...tenantReads(queries),
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),

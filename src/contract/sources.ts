@@ -1,0 +1,44 @@
+/** Sources of received telemetry: what each sent, and what is missing (contract P18). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { cursorQuery, exact, limitQuery, nullable, page, timestamp } from './shapes.ts';
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const Source = Type.Object({
+  service: Type.String({ description: 'service.name' }),
+  instance: nullable(Type.String({ description: 'service.instance.id' })),
+  firstSeenAt: timestamp('Server time of its first request'),
+  lastSeenAt: timestamp('Server time of its newest request'),
+  kept: count('Records that gave events'),
+  repeated: count('Records that the project had already'),
+  filtered: count('Records that say nothing about an agent'),
+  rejected: count('Records that were refused'),
+  metrics: count('Metrics, which are not recorded'),
+  missing: count('Numbers that are missing from its sessions (event.sequence)'),
+  clockOffsetMs: nullable(
+    Type.Integer({
+      description:
+        'The smallest time between a record and its arrival; below zero: the clock of the source is ahead',
+    }),
+  ),
+});
+export type Source = Static<typeof Source>;
+
+export const sources = {
+  listSources: operation({
+    method: 'GET',
+    path: '/sources',
+    tag: 'Audit Events',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    command: 'sources list',
+    summary: 'List the sources of received telemetry, with what they sent and what is missing',
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    success: { 200: page(Source) },
+    statuses: [400, 401, 500],
+  }),
+} as const;

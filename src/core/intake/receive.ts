@@ -1,0 +1,211 @@
+/**
+ * Received OTLP requests as events. Other than a file, a request is a part: the parents of its spans, and the span that
+ * names their conversation, may come later. Ids of events therefore depend on the record alone, and a trace stays with the
+ * run that was known first. Tested by `test/core/intake/receive.test.ts`.
+ */
+import { hash } from 'node:crypto';
+import type { EventInput } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import type { ContentCapture } from '../../contract/projects.ts';
+import { describeLog } from './formats/otlp-logs.ts';
+import { describeSpan, SpanTree } from './formats/otlp-spans.ts';
+import type { Timed } from './formats/otlp-timed.ts';
+import { runOfLog, tracesNamed } from './formats/otlp.ts';
+import { capture } from './otlp/capture.ts';
+import { textAttribute } from './otlp/dialects.ts';
+import type { Signal } from './otlp/protobuf.ts';
+import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
+import { observed, sourceIdOf, sourceNameOf, type Observed } from './otlp/sources.ts';
+import { RunBuilder, runIdFrom, type Source } from './run.ts';
+
+/** The records of one request. */
+export interface Batch {
+  readonly signal: Signal;
+  readonly spans: readonly SpanRecord[];
+  readonly logs: readonly LogRecord[];
+  readonly metrics: number;
+  readonly rejected: Rejected;
+  /** By `sourceId`. */
+  readonly sources: ReadonlyMap<string, Observed>;
+  /** Numbers of records by session, with the source of the session. */
+  readonly sequences: ReadonlyMap<string, { readonly source: string; readonly numbers: number[] }>;
+}
+
+/** Records that were refused alone, and why the first one was. */
+interface Rejected {
+  count: number;
+  reason: string | null;
+}
+
+/** Reads the records of a request. Each that cannot be read is refused alone. */
+export function readBatch(signal: Signal, request: Source, atMs: number): Batch {
+  const sources = new Map<string, Observed>();
+  const rejected: Rejected = { count: 0, reason: null };
+  const seen = (resource: Source): Observed => {
+    const id = sourceIdOf(resource);
+    const known = sources.get(id) ?? observed(sourceNameOf(resource));
+    sources.set(id, known);
+    return known;
+  };
+  const refuse = (reason: string, resource: Source): void => {
+    rejected.count += 1;
+    rejected.reason ??= reason;
+    seen(resource).rejected += 1;
+  };
+  const spans = (signal === 'traces' ? spansOf([request], refuse) : []).map((span) => timely(span, atMs));
+  const logs = (signal === 'logs' ? logsOf([request], refuse) : []).map((log) => timely(log, atMs));
+  const metrics = signal === 'metrics' ? metricsOf([request], refuse) : [];
+  for (const { resource } of metrics) seen(resource).metrics += 1;
+  const sequences = new Map<string, { source: string; numbers: number[] }>();
+  for (const record of [...spans, ...logs]) {
+    const source = seen(record.resource);
+    const time = ('end' in record ? record.end : record.at)?.unixMs;
+    if (time !== undefined) source.newestMs = Math.max(source.newestMs ?? time, time);
+  }
+  for (const { attributes, resource } of logs) {
+    const session = textAttribute(attributes, 'run');
+    const number = attributes['event.sequence'];
+    if (session === undefined || number === undefined) continue;
+    const source = sourceIdOf(resource);
+    const id = digest([source, session]);
+    const known = sequences.get(id) ?? { source, numbers: [] };
+    known.numbers.push(Number(number));
+    sequences.set(id, known);
+  }
+  return { signal, spans, logs, metrics: metrics.length, rejected, sources, sequences };
+}
+
+/** No agent worked before this time. */
+const earliestMs = Date.UTC(2000, 0, 1);
+
+/** A time that no clock shows counts as missing; the attribute says which it was. */
+function timely<Rec extends SpanRecord | LogRecord>(record: Rec, atMs: number): Rec {
+  const time = 'end' in record ? record.start : record.at;
+  if (time === null) return record;
+  const isUsable = time.unixMs >= earliestMs && time.unixMs <= atMs + limits.futureSkewSeconds * 1000;
+  if (isUsable) return record;
+  const attributes = { ...record.attributes, 'gov.unusable_time': time.timestamp };
+  return { ...record, attributes, ...('end' in record ? { start: null, end: null } : { at: null }) };
+}
+
+/** An event of a record, before the service judges it. */
+export interface ReceivedEvent {
+  readonly event: EventInput;
+  /** Number of its record in the request. */
+  readonly record: number;
+  /** The source of its record. */
+  readonly source: string;
+  /** The call or result that it reports, which another signal may report too. */
+  readonly call: string | null;
+}
+
+export interface Received {
+  readonly events: readonly ReceivedEvent[];
+  /** Runs of traces to remember, by trace id. */
+  readonly traces: ReadonlyMap<string, string>;
+  /** Records that say nothing about an agent, by source. */
+  readonly filtered: ReadonlyMap<string, number>;
+}
+
+export interface ReceiveOptions {
+  readonly atMs: number;
+  readonly capture: ContentCapture;
+  /** Runs by trace id, as earlier requests made them known. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/** Names of traces that a batch needs to know. */
+export const traceIdsOf = ({ spans, logs }: Batch): string[] => [
+  ...new Set([...spans, ...logs].flatMap(({ traceId }) => (isTraceId(traceId) ? [traceId] : []))),
+];
+
+const isTraceId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{32}$/.test(id);
+
+/** The run of a trace that nothing has named yet. */
+export const unnamedRun = (traceId: string): string => `trace:${traceId}`;
+
+interface Described {
+  readonly timed: Timed;
+  readonly record: number;
+  readonly source: string;
+}
+
+/** Returns the events of a batch, in the order of their times, in their runs. */
+export function receive(batch: Batch, options: ReceiveOptions): Received {
+  const { spans } = batch;
+  const logs = options.capture === 'full' ? batch.logs : batch.logs.map(withPlainName);
+  const named = new Map([...options.known].filter(([trace, run]) => run !== unnamedRun(trace)));
+  const fresh = tracesNamed({ spans, logs });
+  const tree = new SpanTree(spans, new Map([...fresh, ...named]));
+  const builders = new Map<string, { run: RunBuilder; described: Described[] }>();
+  const filtered = new Map<string, number>();
+  const traces = new Map<string, string>();
+  const write = (id: string, at: Pick<Described, 'record' | 'source'>, of: (run: RunBuilder) => Timed[]) => {
+    const found = builders.get(id) ?? { run: builderOf(id, options), described: [] };
+    builders.set(id, found);
+    const events = of(found.run);
+    if (events.length === 0) filtered.set(at.source, (filtered.get(at.source) ?? 0) + 1);
+    for (const timed of events) found.described.push({ timed, ...at });
+    return events.length > 0;
+  };
+  const remember = (trace: string): void => {
+    if (!traces.has(trace)) traces.set(trace, runIdFrom(tree.runOfTrace(trace)));
+  };
+  spans.forEach((span, record) => {
+    const source = sourceIdOf(span.resource);
+    const isKept = write(tree.runOf(span), { record, source }, (run) =>
+      describeSpan(span, { run, tree, awaits: true }),
+    );
+    if (isKept) remember(span.traceId);
+  });
+  logs.forEach((log, record) => {
+    const source = sourceIdOf(log.resource);
+    const isKept = write(runOfLog(log, tree), { record: spans.length + record, source }, (run) =>
+      describeLog(log, run, logKey(log)),
+    );
+    if (isKept && isTraceId(log.traceId)) remember(log.traceId);
+  });
+  for (const [trace, run] of fresh)
+    if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));
+  return { events: [...builders.values()].flatMap((each) => eventsOf(each, options)), traces, filtered };
+}
+
+const builderOf = (id: string, { atMs }: ReceiveOptions): RunBuilder =>
+  new RunBuilder('otlp', { id }, { importedAt: atMs, sourceName: '', idBase: 'otlp' });
+
+/** A record without a name may have its text in place of one. */
+const withPlainName = (log: LogRecord): LogRecord =>
+  /^[\w.:/-]{1,128}$/.test(log.name) ? log : { ...log, name: 'log' };
+
+/** A record is known by its content: a session that is resumed may begin to count again. */
+const logKey = ({ name, at, attributes, body, traceId, spanId, resource, scope }: LogRecord): string => {
+  const sorted = (values: Source) => Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `log.${digest([name, at?.timestamp, sorted(attributes), body, traceId, spanId, sorted(resource), scope])}`;
+};
+
+const digest = (value: unknown): string => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32);
+
+function eventsOf(
+  { run, described }: { readonly run: RunBuilder; readonly described: readonly Described[] },
+  { capture: policy }: ReceiveOptions,
+): ReceivedEvent[] {
+  const sorted = described.toSorted(inOrder);
+  for (const { timed } of sorted) run.add({ ...timed, metadata: capture(timed.metadata, policy) });
+  const { events } = run.finish(described.length);
+  // one event for each that was added, in the same order
+  return sorted.flatMap(({ timed, record, source }, at) => {
+    const event = events[at];
+    return event === undefined ? [] : [{ event, record, source, call: callOf(run, timed) }];
+  });
+}
+
+const inOrder = ({ timed: a }: Described, { timed: b }: Described): number =>
+  (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank;
+
+/** Names a call or its result in a run; null for a call without an id of its own. */
+function callOf({ runId }: RunBuilder, { eventType, metadata }: Timed): string | null {
+  const id = metadata['toolCallId'];
+  if (!/^tool\.(call|result)$/.test(eventType) || typeof id !== 'string' || id.startsWith('import:'))
+    return null;
+  return digest([runId, eventType, id]);
+}

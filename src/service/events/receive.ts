@@ -1,0 +1,393 @@
+/**
+ * Records a received OTLP request: all of it in one transaction, with what the next requests need to know. An event that
+ * the project has already is not recorded again, whatever else its record says now: exporters repeat requests, and a span
+ * may come with other spans around it. Requests of one project follow each other, so that a call that a span and a log
+ * report is recorded once. Proven by `test/http/otlp/receive.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Signal } from '../../core/intake/otlp/protobuf.ts';
+import {
+  extendSequence,
+  extendSource,
+  type Observed,
+  type SequenceState,
+  type SourceState,
+} from '../../core/intake/otlp/sources.ts';
+import {
+  readBatch,
+  receive,
+  traceIdsOf,
+  unnamedRun,
+  type Batch,
+  type Received,
+  type ReceivedEvent,
+} from '../../core/intake/receive.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { FactChange } from '../../store/port/store.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Services } from '../dependencies.ts';
+import { append, unmetered, type PlainEffect } from './append.ts';
+import { acceptedOf, asEvents, judgeAll } from './batch.ts';
+import { rejection, type Judged } from './judge.ts';
+import { appendJudged } from './judged.ts';
+import { sourcePrefix } from './sources.ts';
+
+/** What became of the records of a request. */
+export interface Recorded {
+  readonly kept: number;
+  /** Records that the project has already. */
+  readonly repeated: number;
+  /** Records that say nothing about an agent, and metrics. */
+  readonly filtered: number;
+  readonly rejected: number;
+  /** Why the first one was rejected. */
+  readonly reason: string | null;
+}
+
+/** Prefixes of the names of facts. */
+const factNames = { source: sourcePrefix, sequence: 'q:', trace: 't:', call: 'c:' } as const;
+
+/** The runs by which requests of a project wait for each other; no client can name them. */
+const readTurn = 'gov.otlp.read';
+const recordTurn = 'gov.otlp.record';
+const attempts = 5;
+const waiting = new WeakMap<Services['runs'], Map<string, number>>();
+
+/**
+ * Records the request that `read` returns, after all earlier ones of the project. OVERLOADED where too many wait;
+ * PAYLOAD_TOO_LARGE for too many records; QUOTA_EXCEEDED for all of it.
+ */
+export async function recordReceived(
+  services: Services,
+  caller: Caller,
+  { signal, read }: { readonly signal: Signal; readonly read: () => Promise<Record<string, unknown>> },
+): Promise<Recorded> {
+  const { projectId } = caller.project;
+  const counts = waiting.get(services.runs) ?? new Map<string, number>();
+  waiting.set(services.runs, counts);
+  const before = counts.get(projectId) ?? 0;
+  if (before >= limits.otlpWaiting) {
+    const detail = `expected at most ${limits.otlpWaiting} waiting requests of a project, got one more; repeat later`;
+    throw new GovError('OVERLOADED', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
+  }
+  counts.set(projectId, before + 1);
+  try {
+    // one request is read while the one before it is stored; no more than these two are in memory as values
+    const { recorded } = await services.runs.inTurn({ projectId, runId: readTurn }, async () => {
+      const batch = checkedBatch(signal, await read(), services.now());
+      let enter = (): void => {};
+      const entered = new Promise<void>((resolve) => (enter = resolve));
+      const recording = services.runs.inTurn({ projectId, runId: recordTurn }, () => {
+        enter();
+        return recordBatch(services, caller, batch);
+      });
+      // awaited below, after this turn has ended
+      recording.catch(() => {});
+      await entered;
+      return { recorded: recording };
+    });
+    return await recorded;
+  } finally {
+    const left = (counts.get(projectId) ?? 1) - 1;
+    if (left === 0) counts.delete(projectId);
+    else counts.set(projectId, left);
+  }
+}
+
+function checkedBatch(signal: Signal, request: Record<string, unknown>, atMs: number): Batch {
+  const batch = readBatch(signal, request, atMs);
+  const records = batch.spans.length + batch.logs.length;
+  if (records <= limits.otlpRecords) return batch;
+  const detail = `expected at most ${limits.otlpRecords} records, got ${records}; send less, or split it`;
+  throw new GovError('PAYLOAD_TOO_LARGE', detail, { extensions: { limit: limits.otlpRecords } });
+}
+
+/** Tries again where another process has changed a fact in the meantime. */
+async function recordBatch(services: Services, caller: Caller, batch: Batch): Promise<Recorded> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptBatch(services, caller, batch);
+    } catch (error) {
+      const isChanged = error instanceof GovError && error.code === 'CONFLICT';
+      if (!isChanged) throw error;
+      if (attempt === attempts) {
+        const detail = 'other requests of the same sources kept coming first; repeat later';
+        throw new GovError('OVERLOADED', detail, {
+          retryAfterSeconds: limits.overloadRetrySeconds,
+          cause: error,
+        });
+      }
+    }
+  }
+}
+
+/** A batch as it is to be appended. */
+interface Plan {
+  readonly received: Received;
+  readonly events: readonly ReceivedEvent[];
+  readonly judged: readonly Judged[];
+  readonly facts: Facts;
+}
+
+async function attemptBatch(services: Services, caller: Caller, batch: Batch): Promise<Recorded> {
+  const { projectId } = caller.project;
+  let plan = await planOf(services, caller, batch);
+  const requestOf = ({ judged, facts }: Plan) => ({ ...acceptedOf(judged), effects: facts.effects() });
+  const isEmpty = requestOf(plan).leaves.length === 0;
+  if (isEmpty && plan.facts.isEmpty) return recordedOf(batch, plan, { repeated: new Set() });
+  if (services.runs.holding) {
+    await services.runs.free(projectId, new Set(plan.events.map(({ event }) => event.runId)));
+  }
+  const stored = isEmpty
+    ? await append(services, { projectId, leaves: [], meter: unmetered, effects: plan.facts.effects() })
+    : await appendJudged(services, asEvents(caller), async (by) => {
+        if (by !== caller) plan = await planOf(services, by, batch);
+        return requestOf(plan);
+      });
+  if ('replayed' in stored) throw new Error('expected an append without an idempotency key, got a replay');
+  const repeated = repeatedIn(plan, stored.assigned);
+  if (repeated.size > 0) await countRepeated(services, caller, { plan, repeated });
+  return recordedOf(batch, plan, { repeated });
+}
+
+async function planOf(services: Services, caller: Caller, batch: Batch): Promise<Plan> {
+  const { store, now } = services;
+  const { projectId } = caller.project;
+  const facts = new Facts((names) => store.facts(projectId, names));
+  const traceIds = traceIdsOf(batch);
+  await facts.load([
+    ...traceIds.map((id) => factNames.trace + id),
+    ...[...batch.sources.keys()].map((id) => factNames.source + id),
+    ...[...batch.sequences.keys()].map((id) => factNames.sequence + id),
+  ]);
+  const known = new Map(
+    traceIds.flatMap((id) => {
+      const run = facts.get(factNames.trace + id);
+      return run === null ? [] : [[id, run] as const];
+    }),
+  );
+  const atMs = now();
+  const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
+  await facts.load(received.events.flatMap(({ call }) => (call === null ? [] : [factNames.call + call])));
+  const events = [...linksOf(received, { known, atMs }), ...unreported(received.events, { facts, batch })];
+  const judged = await judgeAll(
+    events.map(({ event }) => event),
+    services,
+    caller,
+  );
+  for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
+  noteSources(batch, { received, events, judged, facts, atMs });
+  return { received, events, judged, facts };
+}
+
+/** Leaves out calls and results that another signal has reported, and remembers the others. */
+function unreported(
+  events: readonly ReceivedEvent[],
+  { facts, batch }: { readonly facts: Facts; readonly batch: Batch },
+): ReceivedEvent[] {
+  return events.filter(({ call }) => {
+    if (call === null) return true;
+    const by = facts.get(factNames.call + call) ?? batch.signal;
+    if (by !== batch.signal) return false;
+    facts.set(factNames.call + call, batch.signal);
+    return true;
+  });
+}
+
+/** Says in the run of a conversation that its trace began in a run of its own. */
+function linksOf(
+  { traces, events }: Received,
+  { known, atMs }: { readonly known: ReadonlyMap<string, string>; readonly atMs: number },
+): ReceivedEvent[] {
+  const source = events[0]?.source ?? '';
+  return [...traces].flatMap(([trace, run]) => {
+    const before = known.get(trace);
+    if (before === undefined || before === run || before !== unnamedRun(trace)) return [];
+    return [
+      {
+        event: {
+          runId: run,
+          eventType: 'run.linked',
+          actor: { name: 'gov', role: 'system' },
+          resource: { name: before, type: 'run' },
+          action: 'link',
+          timestamp: formatTimestamp(atMs),
+          metadata: { importer: 'otlp', traceId: trace, run: before, timestampSource: 'import' },
+          clientEventId: `otlp:link.${trace}`,
+        },
+        record: -1,
+        source,
+        call: null,
+      },
+    ];
+  });
+}
+
+interface Noting {
+  readonly received: Received;
+  readonly events: readonly ReceivedEvent[];
+  readonly judged: readonly Judged[];
+  readonly facts: Facts;
+  readonly atMs: number;
+}
+
+/** Counts the records of each source, and the numbers that are missing from its sessions. */
+function noteSources(batch: Batch, { received, events, judged, facts, atMs }: Noting): void {
+  const added = new Map([...batch.sources].map(([id, counted]) => [id, { ...counted }]));
+  for (const [id, count] of received.filtered) bump(added, id, 'filtered', count);
+  for (const [id, records] of recordsBy(events, (at) => !isFault(judged[at]))) {
+    bump(added, id, 'kept', records.size);
+  }
+  for (const [id, records] of recordsBy(events, (at) => isFault(judged[at]))) {
+    bump(added, id, 'rejected', records.size);
+  }
+  for (const [id, records] of recordsBy(received.events, () => true)) {
+    const kept = new Set(events.map(({ record }) => record));
+    bump(added, id, 'repeated', [...records].filter((record) => !kept.has(record)).length);
+  }
+  for (const [id, { source, numbers }] of batch.sequences) {
+    const before = facts.json<SequenceState>(factNames.sequence + id);
+    const { state, missing } = extendSequence(before, numbers);
+    facts.set(factNames.sequence + id, JSON.stringify(state));
+    bump(added, source, 'missing', missing);
+  }
+  for (const [id, counted] of added) {
+    const before = facts.json<SourceState>(factNames.source + id);
+    facts.set(factNames.source + id, JSON.stringify(extendSource(before, counted, atMs)));
+  }
+}
+
+type Count = 'kept' | 'repeated' | 'filtered' | 'rejected' | 'missing';
+
+function bump(added: ReadonlyMap<string, Observed>, id: string, count: Count, more: number): void {
+  const counted = added.get(id);
+  if (counted !== undefined) counted[count] += more;
+}
+
+/** Records of chosen events, by source. A link of a run is no record. */
+function recordsBy(
+  events: readonly ReceivedEvent[],
+  isChosen: (at: number) => boolean,
+): Map<string, Set<number>> {
+  const found = new Map<string, Set<number>>();
+  events.forEach(({ record, source }, at) => {
+    if (record < 0 || !isChosen(at)) return;
+    found.set(source, (found.get(source) ?? new Set()).add(record));
+  });
+  return found;
+}
+
+const isFault = (judged: Judged | undefined): boolean => judged !== undefined && 'fault' in judged;
+
+/** Records of which the log has every event already. */
+function repeatedIn(
+  { events, judged }: Plan,
+  assigned: readonly { readonly outcome: string }[],
+): Set<number> {
+  const repeated = new Set<number>();
+  const fresh = new Set<number>();
+  let leaf = 0;
+  events.forEach(({ record }, at) => {
+    if (isFault(judged[at])) return;
+    // another text under a known id is the same record in other company
+    const isFresh = assigned[leaf++]?.outcome === 'appended';
+    (isFresh ? fresh : repeated).add(record);
+  });
+  return new Set([...repeated].filter((record) => record >= 0 && !fresh.has(record)));
+}
+
+/** Moves repeated records from one count to the other. A crash before it leaves them counted as kept. */
+async function countRepeated(
+  services: Services,
+  caller: Caller,
+  { plan: { events }, repeated }: { readonly plan: Plan; readonly repeated: ReadonlySet<number> },
+): Promise<void> {
+  const { projectId } = caller.project;
+  const sources = recordsBy(events, (at) => repeated.has(events[at]?.record ?? -1));
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const facts = new Facts((names) => services.store.facts(projectId, names));
+    await facts.load([...sources.keys()].map((id) => factNames.source + id));
+    for (const [id, { size }] of sources) {
+      const before = facts.json<SourceState>(factNames.source + id);
+      if (before === null) continue;
+      const after = { ...before, kept: before.kept - size, repeated: before.repeated + size };
+      facts.set(factNames.source + id, JSON.stringify(after));
+    }
+    try {
+      await append(services, { projectId, leaves: [], meter: unmetered, effects: facts.effects() });
+      return;
+    } catch (error) {
+      if (!(error instanceof GovError && error.code === 'CONFLICT')) throw error;
+    }
+  }
+}
+
+function recordedOf(
+  batch: Batch,
+  { received, events, judged }: Plan,
+  { repeated }: { readonly repeated: ReadonlySet<number> },
+): Recorded {
+  const all = new Set(received.events.map(({ record }) => record));
+  const kept = new Set<number>();
+  const faulty = new Set<number>();
+  let reason = batch.rejected.reason;
+  events.forEach(({ record }, at) => {
+    const result = judged[at];
+    if (result !== undefined && 'fault' in result) {
+      faulty.add(record);
+      reason ??= rejection(result.fault);
+    } else if (record >= 0) kept.add(record);
+  });
+  for (const record of [...faulty, ...repeated]) kept.delete(record);
+  const filtered = received.filtered.values().reduce((sum, count) => sum + count, batch.metrics);
+  return {
+    kept: kept.size,
+    repeated: all.size - kept.size - faulty.size,
+    filtered,
+    rejected: batch.rejected.count + faulty.size,
+    reason,
+  };
+}
+
+/** Facts of a project: read once, changed here, written with the request. */
+class Facts {
+  readonly #read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  readonly #before = new Map<string, string>();
+  readonly #after = new Map<string, string>();
+
+  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>) {
+    this.#read = read;
+  }
+
+  async load(names: readonly string[]): Promise<void> {
+    for (const [name, value] of await this.#read([...new Set(names)])) this.#before.set(name, value);
+  }
+
+  get(name: string): string | null {
+    return this.#after.get(name) ?? this.#before.get(name) ?? null;
+  }
+
+  /** A state that an earlier request wrote. */
+  json<State>(name: string): State | null {
+    const value = this.get(name);
+    return value === null ? null : (JSON.parse(value) as State);
+  }
+
+  set(name: string, value: string): void {
+    if (this.get(name) !== value) this.#after.set(name, value);
+  }
+
+  get isEmpty(): boolean {
+    return this.#after.size === 0;
+  }
+
+  effects(): PlainEffect[] {
+    const facts = [...this.#after].map(([name, to]): FactChange => ({
+      name,
+      from: this.#before.get(name) ?? null,
+      to,
+    }));
+    return facts.length === 0 ? [] : [{ kind: 'saveFacts', facts }];
+  }
+}

@@ -1,0 +1,54 @@
+/** What a store remembers of received telemetry: facts, changed only from the value that the caller read. */
+import { describe, expect, it } from 'vitest';
+import type { AppendRequest, FactChange } from '../../../../src/store/port/store.ts';
+import { codeOf, genesis, projectOf, stored } from '../../support/fixture.ts';
+import { open } from '../../support/engine.ts';
+import { unmetered } from '../../support/governance.ts';
+
+const saving = (facts: readonly FactChange[], projectId = 'prj_a'): AppendRequest =>
+  unmetered([], [{ kind: 'saveFacts', facts }], { projectId });
+
+describe('facts of received telemetry', () => {
+  it('are found by name and by the beginning of their names, in their own project', async () => {
+    const { store, reopen, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    await stored(
+      store,
+      saving([
+        { name: 't:1', from: null, to: 'run-1' },
+        { name: 's:b', from: null, to: '{"b":1}' },
+        { name: 's:a', from: null, to: '{"a":1}' },
+      ]),
+    );
+    await stored(store, saving([{ name: 't:1', from: null, to: 'other' }], 'prj_b'));
+    const again = await reopen();
+    expect(await again.facts('prj_a', ['t:1', 't:2'])).toEqual(new Map([['t:1', 'run-1']]));
+    expect(await again.facts('prj_b', ['t:1', 's:a'])).toEqual(new Map([['t:1', 'other']]));
+    expect(await again.facts('prj_a', [])).toEqual(new Map());
+    const names = async (page: { after?: string; limit: number }) =>
+      (await again.factsFrom('prj_a', 's:', page)).map(({ name }) => name);
+    expect(await names({ limit: 5 })).toEqual(['s:a', 's:b']);
+    expect(await names({ limit: 1 })).toEqual(['s:a']);
+    expect(await names({ after: 's:a', limit: 5 })).toEqual(['s:b']);
+    await drop();
+  });
+
+  it('change only from the value that was read, and a refused request changes none', async () => {
+    const { store, drop } = await open();
+    await stored(store, saving([{ name: 't:1', from: null, to: 'one' }]));
+    const results = await Promise.all(
+      [
+        [{ name: 't:1', from: null, to: 'two' }],
+        [
+          { name: 't:2', from: null, to: 'two' },
+          { name: 't:1', from: 'zero', to: 'two' },
+        ],
+        [{ name: 't:1', from: 'one', to: 'two' }],
+        [{ name: 't:1', from: 'one', to: 'three' }],
+      ].map((facts) => codeOf(store.append(saving(facts)))),
+    );
+    expect(results).toEqual(['CONFLICT', 'CONFLICT', 'none', 'CONFLICT']);
+    expect(await store.facts('prj_a', ['t:1', 't:2'])).toEqual(new Map([['t:1', 'two']]));
+    await drop();
+  });
+});
