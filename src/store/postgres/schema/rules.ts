@@ -199,7 +199,7 @@ const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', ch
 /** Of the tables of the second migration. */
 export const laterTables: Readonly<Record<string, TableRules>> = { index_map: cache, index_list: cache };
 
-/** Of the table that the third migration creates. */
+/** Of the table of the fourth migration. */
 export const intakeRules: Readonly<Record<string, TableRules>> = {
   intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
 };
