@@ -172,4 +172,4 @@ export const migrations: readonly Migration[] = [
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 3;
+export const newestVersion = migrations.length;
