@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streams } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { receivers } from '../../src/contract/otlp.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
 import { event, send, startPlane, type TestPlane } from '../support/serving.ts';
@@ -227,6 +228,16 @@ describe('what is decided before a handler runs', () => {
       });
       const isRouted = body?.code !== 'METHOD_NOT_ALLOWED' && body?.detail !== 'no operation has this path';
       expect([path, listed.delete(`${row.method} ${path}`)]).toEqual([path, isRouted]);
+    }
+    // the receivers answer an empty request, below the base URL and at the root
+    for (const { path } of Object.values(receivers)) {
+      for (const [listedAs, url] of [
+        [path, plane.baseUrl + path],
+        [path.replace('/otlp', ''), plane.origin + path.replace('/otlp', '')],
+      ] as const) {
+        const { status } = await send('POST', url, { key: plane.key, raw: '{}' });
+        expect([listedAs, status, listed.delete(`POST ${listedAs}`)]).toEqual([listedAs, 200, true]);
+      }
     }
     // the headers of a download
     expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
