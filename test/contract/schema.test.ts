@@ -150,11 +150,11 @@ const mutate = (sample: unknown): fc.Arbitrary<unknown> =>
     });
 
 describe('a body', () => {
-  it('has a sample for each operation that takes one', () => {
+  it('each operation with a body has a sample body', () => {
     expect(bodies.map(([id]) => id).toSorted()).toEqual(Object.keys(samples).toSorted());
   });
 
-  it.each(bodies)('of %s is accepted or explained: judge and explanation agree', async (id, row) => {
+  it.each(bodies)('a body of %s is accepted or explained, and the check and the explanation agree', async (id, row) => {
     const schema = row.body!;
     const check = await loadCheck(schema, { in: 'body' });
     const judge = ajv.compile(schema);
@@ -170,7 +170,7 @@ describe('a body', () => {
     );
   });
 
-  it('is never changed by its check', async () => {
+  it('the check of a body never changes the body', async () => {
     const check = await loadCheck(table.createEvent.body, { in: 'body' });
     fc.assert(
       fc.property(mutate(samples['createEvent']), (value) => {
@@ -189,7 +189,7 @@ describe('the contract’s patterns', () => {
     ),
   );
 
-  it('answer hostile texts of 100 kB in a few milliseconds', () => {
+  it('the patterns of the contract answer hostile texts of 100 kB in a few milliseconds', () => {
     const hostile = ['a', '-', 'a.', '\u0000', 'é', '_0'].map(
       (unit) => unit.repeat(100_000 / unit.length) + '!',
     );
@@ -210,7 +210,7 @@ describe('what checks are compiled with', () => {
     vi.resetModules();
   });
 
-  it('is loaded anew by whoever comes after a failure', async () => {
+  it('the schema compiler is loaded again for the next caller after a failed load', async () => {
     vi.resetModules();
     vi.doMock('ajv', () => {
       throw new Error('the installation is being replaced');
