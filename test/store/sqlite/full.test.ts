@@ -29,7 +29,7 @@ afterEach(() => {
 const big = () => request(Array.from({ length: 50 }, () => event({ metadata: { text: 'x'.repeat(4000) } })));
 
 describe('a database that may not grow', () => {
-  it('refuses with STORAGE_FULL, reads on, and stores again once it may', async () => {
+  it('a database that may not grow refuses writes with STORAGE_FULL, reads, and later recovers', async () => {
     const plane = new TestPlane();
     undo.push(() => plane.drop());
     let db: Database.Database | undefined;
@@ -61,7 +61,7 @@ const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
 describe.skipIf(!mayMount)(
   'a file system without space (skipped where not root on Linux: needs a tmpfs)',
   () => {
-    it('lets its reserve go, keeps reading, and heals when space returns', async () => {
+    it('a store on a full file system gives up its reserve, still reads, and recovers with space', async () => {
       const folder = newFolder();
       undo.push(() => dropFolder(folder));
       try {
@@ -110,7 +110,7 @@ describe.skipIf(!mayMount)(
       expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
     });
 
-    it('forgets a copy of the log that was begun before space returned', async () => {
+    it('a copy of the log that began before space returned is discarded', async () => {
       const folder = newFolder();
       undo.push(() => dropFolder(folder));
       try {
@@ -153,7 +153,7 @@ function fill(path: string): void {
 }
 
 describe('the reserve', () => {
-  it('is written once, let go and written again', () => {
+  it('the reserve is written once, released, and written again', () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));
     mkdirSync(folder, { recursive: true });

@@ -76,7 +76,7 @@ const filesWith = ({ dataDir }: TestPlane, bytes: Buffer): string[] =>
   readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(bytes));
 
 describe('a reader of the database', () => {
-  it.each([false, true])('at a stop leaves for the next one what was erased; thread: %s', async (thread) => {
+  it.each([false, true])('a reader that is open at the stop leaves the removal of erased values to the next stop; thread: %s', async (thread) => {
     const { plane, store, told, open } = await recorded({ thread });
     await stored(store, erasing(await allAbout(store, ann)));
     const end = hold(storeFiles(plane.dataDir).main);
@@ -90,7 +90,7 @@ describe('a reader of the database', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('keeps it from being written anew on demand, which then says so', async () => {
+  it('a reader of the database makes gov log compact refuse, and the rewrite stays due', async () => {
     const { plane, store } = await recorded();
     await stored(store, erasing(await allAbout(store, ann)));
     const end = hold(storeFiles(plane.dataDir).main);
@@ -101,7 +101,7 @@ describe('a reader of the database', () => {
     expect([await compact(), isDue(plane), plane.holds(secret)]).toEqual(['none', false, []]);
   });
 
-  it('is waited for', async () => {
+  it('the stop waits for a reader that ends soon', async () => {
     const { plane, store, told } = await recorded();
     await stored(store, erasing(await allAbout(store, ann)));
     const end = hold(storeFiles(plane.dataDir).main);
@@ -125,7 +125,7 @@ describe('a reader of the keys of subjects', () => {
     return { ...made, key: key!, release };
   }
 
-  it('at a stop leaves to the next start what was destroyed, also where it goes on reading', async () => {
+  it('a reader of the key file at the stop leaves the removal of destroyed keys to the next start', async () => {
     const { plane, open, key, release } = await stopped();
     const next = open();
     expect(filesWith(plane, key)).not.toEqual([]);
@@ -136,7 +136,7 @@ describe('a reader of the keys of subjects', () => {
     expect(liveKeys(plane)).toEqual([]);
   });
 
-  it('at a stop leaves it to gov log compact, which says so where it goes on reading', async () => {
+  it('a reader of the key file makes gov log compact refuse until the reader ends', async () => {
     const { plane, key, release } = await stopped();
     const compact = () => codeOf(compactStore(plane.dataDir, () => {}));
     expect(await compact()).toBe('CONFLICT');
@@ -147,7 +147,7 @@ describe('a reader of the keys of subjects', () => {
 
 describe('whoever holds the keys of subjects', () => {
   it.each([false, true])(
-    'keeps an erasure from being said to have destroyed one; thread: %s',
+    'an erasure is refused while another program locks the key file; thread: %s',
     async (thread) => {
       const { plane, store } = await recorded({ masterKey, thread });
       const release = hold(storeFiles(plane.dataDir).subjects, 'BEGIN IMMEDIATE');

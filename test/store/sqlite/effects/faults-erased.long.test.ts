@@ -138,7 +138,7 @@ describe.each([
   ['an erasure', erase, judgeErased],
   ['a pruning', prune, judgePruned],
 ] as const)('%s of which one statement fails', (_, work, judge) => {
-  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])('with %s is there whole or not at all', async (code) => {
+  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])('an erasure or pruning where a statement fails with %s is complete or has no effect', async (code) => {
     const { steps, done } = await attempt(work, { at: -1, code, judge });
     expect(done).toBe(true);
     expect(steps.length).toBeGreaterThan(10);
