@@ -5,7 +5,7 @@ import { limits } from '../../src/contract/limits.ts';
 
 const api = (status: number, headers = {}, problem = {}) => new GovApiError(status, problem, headers);
 
-describe('what is repeated', () => {
+describe('retried failures', () => {
   it.each([
     [api(429), true],
     [api(502), true],
@@ -22,7 +22,7 @@ describe('what is repeated', () => {
   ])('the client retries the failure %s: %s', (failure, expected) => expect(isTransient(failure)).toBe(expected));
 });
 
-describe('the delay', () => {
+describe('the retry delay', () => {
   it('the retry delay grows with the attempts, has full jitter and has a maximum', () => {
     expect(retryDelayMs(api(503), 0, 0)).toBe(0);
     expect(retryDelayMs(api(503), 0, 0.999)).toBe(249);
@@ -78,7 +78,7 @@ describe('RateLimit', () => {
   });
 });
 
-describe('a pause', () => {
+describe('pause', () => {
   it('a pause ends with the reason of its signal, also when the signal aborted earlier', async () => {
     const stop = new AbortController();
     const waiting = pause(60_000, stop.signal);

@@ -87,7 +87,7 @@ const cases: Partial<Record<Limit, { at: (n: number) => Request; over: number }>
   },
 };
 
-describe('a limit', () => {
+describe('limits of the contract', () => {
   it.each(Object.entries(cases))('the limit %s accepts n and refuses n + 1', async (name, { at, over }) => {
     const send = async (n: number): Promise<number> => {
       const { method = 'POST', path = '/events', ...options } = at(n);

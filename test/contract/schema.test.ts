@@ -149,7 +149,7 @@ const mutate = (sample: unknown): fc.Arbitrary<unknown> =>
       return copy;
     });
 
-describe('a body', () => {
+describe('the body of a request', () => {
   it('each operation with a body has a sample body', () => {
     expect(bodies.map(([id]) => id).toSorted()).toEqual(Object.keys(samples).toSorted());
   });
@@ -182,7 +182,7 @@ describe('a body', () => {
   });
 });
 
-describe('the contract’s patterns', () => {
+describe('the patterns of the contract', () => {
   const patterns = new Set(
     [...JSON.stringify(table).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
       ([, text]) => JSON.parse(text ?? '""') as string,
@@ -204,7 +204,7 @@ describe('the contract’s patterns', () => {
   });
 });
 
-describe('what checks are compiled with', () => {
+describe('the schema compiler', () => {
   afterEach(() => {
     vi.doUnmock('ajv');
     vi.resetModules();

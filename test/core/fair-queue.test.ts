@@ -21,7 +21,7 @@ function taken(turns: FairQueue<string>, count = room): string[] {
   return items;
 }
 
-describe('turns', () => {
+describe('turns of a fair queue', () => {
   it('a fair queue takes turns over owners, and serves the items of an owner by age', () => {
     const turns = queued('a1', 'a2', 'a3', 'b1', 'c1', 'c2');
     expect(turns.size).toBe(6);

@@ -23,7 +23,7 @@ describe('sha256', () => {
   });
 });
 
-describe('hash texts', () => {
+describe('hashes as text', () => {
   test('any hash is read back from its text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (hash) => {
@@ -60,7 +60,7 @@ describe('hash texts', () => {
   });
 });
 
-describe('labelled', () => {
+describe('labelled hashes', () => {
   test('a labelled hash is the hash of label, line feed and JCS', () => {
     const { preimage, hash } = labelled('gov.layer/v1', { b: 1, a: [true] });
     expect(preimage).toBe('gov.layer/v1\n{"a":[true],"b":1}');

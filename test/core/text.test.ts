@@ -4,7 +4,7 @@ import { editedBytes, editedText } from '../../src/core/text.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-describe('text that a person edited', () => {
+describe('text edited by a person', () => {
   it('editedText removes the byte order mark and Windows carriage returns, and nothing else', () => {
     expect(editedText('\ufeffa\r\nb\rc\ufeff\n')).toBe('a\nb\rc\ufeff\n');
     expect(editedText('a\nb')).toBe('a\nb');

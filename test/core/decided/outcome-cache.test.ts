@@ -19,7 +19,7 @@ const member = memberOf('sha256:one');
 const denied = member.decide({ context: { tool: 'shell' } });
 const allowed = member.decide({ context: { tool: 'read' } });
 
-describe('a decision that is recorded', () => {
+describe('recorded decisions', () => {
   it('a recorded decision is the same object when the policy decided the same before', () => {
     const first = recordedDecision(member, denied, 'why');
     expect(recordedDecision(member, { ...denied }, 'why')).toBe(first);

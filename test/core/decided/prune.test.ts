@@ -33,7 +33,7 @@ describe('the leaf of a pruning', () => {
   });
 });
 
-describe('what is pruned', () => {
+describe('prunable records', () => {
   const recordOf = (runId: string) =>
     sealEvent(event({ runId }), { index: 1, runSeq: 0, serverMs: 0, random: 1 }).record;
 

@@ -252,7 +252,7 @@ describe('the disclosure at one pointer', () => {
   });
 });
 
-describe('values', () => {
+describe('valuesAt', () => {
   it('valuesAt finds the values that JSON.parse finds at the wanted pointers', () => {
     fc.assert(
       fc.property(fields, fc.array(fc.nat({ max: 39 })), (given, picks) => {

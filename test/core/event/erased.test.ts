@@ -11,7 +11,7 @@ function committed(...pointers: string[]) {
   return { digests: sortedDigests(disclosures), body: { disclosures, erased: null as string | null } };
 }
 
-describe('fields that are erased', () => {
+describe('erased fields', () => {
   it('an erased field is gone from the body, which names the erasure', () => {
     const { digests, body } = committed('/action', '/actor/id', '/metadata/card');
     const first = eraseDigests(body, { digests: [digests[1]!], leaf: 9 })!;

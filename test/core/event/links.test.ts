@@ -14,7 +14,7 @@ import { ProofLog } from '../proof/log.ts';
 
 const links = (input: Partial<EventInput>) => eventLinks(new ProofLog().record({ runId: 'r', ...input }));
 
-describe('what an event says about others', () => {
+describe('the links of an event', () => {
   it('the links of an event are read from causedBy and metadata', () => {
     expect(
       links({

@@ -165,7 +165,7 @@ describe('an event record', () => {
 /** A text whose canonical form, with everything around it, has just so many bytes. */
 const fill = (bytes: number, around: Json): string => 'x'.repeat(bytes - canonicalize(around).length);
 
-describe('sizes', () => {
+describe('size limits', () => {
   it('the size limit of actor and resource is 4 KiB of canonical bytes', () => {
     for (const name of ['actor', 'resource'] as const) {
       const text = fill(limits.partyBytes, { note: '' });
@@ -252,7 +252,7 @@ describe('other leaves', () => {
   });
 });
 
-describe('rebuilding', () => {
+describe('rebuild', () => {
   it('rebuild restores members and members of members, with unescaped names', () => {
     const parts = rebuild([
       ['s', '/action', 'go'],

@@ -21,7 +21,7 @@ const fields = {
 };
 const record = (change: Record<string, Json> = {}): string => canonicalize({ ...fields, ...change });
 
-describe('reading event records', () => {
+describe('readRecord', () => {
   it('readRecord returns the clear members of an event and its leaf hash', () => {
     const { eventId, eventType, runId, runSeq, serverTimestamp, timestamp } = fields;
     const clear = { eventId, eventType, runId, runSeq, serverTimestamp, timestamp, causedBy: [] };

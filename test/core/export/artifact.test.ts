@@ -21,7 +21,7 @@ const withLine = (text: string, at: number, change: (line: string) => string): s
     .map((line, number) => (number === at ? change(line) : line))
     .join('\n');
 
-describe('an export with its proof', () => {
+describe('an export with proof', () => {
   it('an export with proof is verified from its bytes alone, in chunks of any size', async () => {
     const text = artifactOf(events(), { later: 3 });
     for (const chunk of [1, 7, 64 * 1024]) {
@@ -132,7 +132,7 @@ describe('an export with its proof', () => {
   });
 });
 
-describe('what is done to an artifact', () => {
+describe('a tampered export', () => {
   const text = artifactOf(events(), { later: 2 });
   const empty = artifactOf(events(), { rows: [] });
 
@@ -264,7 +264,7 @@ describe('what is done to an artifact', () => {
   });
 });
 
-describe('an export of events that lost fields', () => {
+describe('an export of events with erased fields', () => {
   /** The third leaf without one of its fields, or without all; the erasure stands behind it. */
   function erasedLog(which: 'one' | 'all'): ProofLog {
     const log = events();

@@ -13,7 +13,7 @@ import { draftLeaf } from '../../../src/core/event/record.ts';
 import { artifactOf, erasure, events, faults, verifyText, type Asked } from './log.ts';
 import type { ProofLog } from '../proof/log.ts';
 
-describe('an export of another resource', () => {
+describe('exports of other resources', () => {
   const decided = {
     id: 'rsk_1',
     runId: 'r',

@@ -117,7 +117,7 @@ describe('a built graph', () => {
   });
 });
 
-describe('a declaration beside it', () => {
+describe('a graph with a declaration', () => {
   const events = sample();
   const [first, second] = events.map((event) => event.clear!.eventId);
   const declaration = declare(
@@ -165,7 +165,7 @@ describe('a declaration beside it', () => {
   });
 });
 
-describe('rows that were tampered with', () => {
+describe('tampered graph rows', () => {
   const events = sample();
   const built = build(
     events,

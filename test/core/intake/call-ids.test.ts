@@ -9,7 +9,7 @@ const start = () => {
   return { ids, changes };
 };
 
-describe('the call that a result answers', () => {
+describe('the call of a result', () => {
   it('a result answers the call with its id, whatever the order of the results', () => {
     const { ids } = start();
     ids.called('a', 'read');

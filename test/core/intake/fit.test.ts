@@ -58,7 +58,7 @@ describe('content over a limit', () => {
   });
 });
 
-describe('what JSON cannot carry', () => {
+describe('content that JSON cannot represent', () => {
   it('lone surrogates, U+0000 and unsafe numbers are repaired and counted', () => {
     const { metadata, changes } = fitted({
       a: 'x\ud800y\0z',
@@ -103,7 +103,7 @@ describe('what JSON cannot carry', () => {
   });
 });
 
-describe('names and actions', () => {
+describe('imported names and actions', () => {
   const options = () => ({ fallback: 'unnamed', changes: new Changes() });
   it('imported names and actions are one line without control characters, of limited length', () => {
     expect(line(' a\tb\r\nc\u0085d ', 256, options())).toBe('a b c d');

@@ -17,7 +17,7 @@ const stored = (run: Pick<ImportedRun, 'events'>): StoredEvent[] =>
     clientEventId: event.clientEventId ?? null,
   }));
 
-describe('what a recording adds to its run', () => {
+describe('the events that a recording adds to its run', () => {
   it('a recording adds nothing to a run that already has it, even from another machine and time', () => {
     const found = reconcile(one(chat('a', 'b'), 5), stored(one(chat('a', 'b'), 7)));
     expect(found).toMatchObject({ completed: 0 });
@@ -58,7 +58,7 @@ describe('what a recording adds to its run', () => {
   });
 });
 
-describe('a trace that is completed later', () => {
+describe('a trace that completes later', () => {
   const trace = (output: unknown, endTime: string | null) =>
     one({
       trace: { id: 't' },

@@ -5,7 +5,7 @@ import { runIdFrom } from '../../../src/core/intake/run.ts';
 import { hasData } from '../../paths.ts';
 import { importFolder, importText, importValue, readData } from './fits.ts';
 
-describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
+describe.skipIf(!hasData)('format detection (skipped without the recorded runs)', () => {
   it.each([
     ['tau-bench', /json/, 'openai-chat'],
     ['openhands', /json/, 'openhands'],
@@ -25,7 +25,7 @@ describe.skipIf(!hasData)('telling formats apart (skipped without the recorded r
   });
 });
 
-describe.skipIf(!hasData)('a recording that grows (skipped without the recorded runs)', () => {
+describe.skipIf(!hasData)('a growing recording (skipped without the recorded runs)', () => {
   it.each([
     'agents/transcript-a48c2586-1147-4b76-9f7a-4637e11f95e6.jsonl',
     'agents/transcript-rollout-2026-11-25T04-12-39-01a210e7-d996-7a00-b02a-f68b288485e0.jsonl',

@@ -4,7 +4,7 @@ import { documents, parseLoose } from '../../../src/core/intake/source.ts';
 const values = (text: string): unknown[] =>
   [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
 
-describe('JSON as programs write it', () => {
+describe('loose JSON of other programs', () => {
   it('NaN, infinities and digits that a double would lose are kept as text', () => {
     expect(
       parseLoose('{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN in text","d":12345678901234567890,"e":1e400}'),
@@ -27,7 +27,7 @@ describe('JSON as programs write it', () => {
   });
 });
 
-describe('documents of a file', () => {
+describe('the documents of a file', () => {
   it('a source file contains one JSON value in any layout, or one value a line', () => {
     expect(values('\ufeff{\n "a": 1\n}\n')).toEqual([{ a: 1 }]);
     expect(values('[1,\n2]')).toEqual([[1, 2]]);

@@ -14,7 +14,7 @@ function double(ieeeHex: string): number {
   return Buffer.from(ieeeHex.padStart(16, '0'), 'hex').readDoubleBE();
 }
 
-describe('RFC 8785 by its text', () => {
+describe('the text of RFC 8785', () => {
   test('canonicalize writes the example of RFC 8785 §3.2.2 in the bytes of §3.2.4', () => {
     const output = canonicalize(parse(serialization.input));
     expect(output).toBe(serialization.output);

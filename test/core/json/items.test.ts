@@ -42,7 +42,7 @@ const unsafe = [
   ['too_large', `"${long}"`],
 ] as const;
 
-describe('a list that is judged item by item', () => {
+describe('a list that is read item by item', () => {
   it.each(unsafe)('a list read item by item marks an item as %s and keeps the other values: %.40s', async (kind, bad) => {
     const good = '{"a":[1,{"b":"}],\\"{["}],"c":"\\u20ac"}';
     const items = await itemsOf(` { "events" : [ ${good} , ${bad},\n${good},${bad} ]\t} `);

@@ -7,7 +7,7 @@ import type { Json } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 import { hasVectors, vectors } from '../../paths.ts';
 
-describe('texts that are JSON', () => {
+describe('valid JSON texts', () => {
   test.each([
     'null',
     'true',
@@ -43,7 +43,7 @@ describe('texts that are JSON', () => {
   });
 });
 
-describe('what I-JSON refuses', () => {
+describe('texts that I-JSON refuses', () => {
   test.each([
     [String.raw`["a\u0000b"]`, 3, 'text without U+0000'],
     [String.raw`["\ud800"]`, 2, 'surrogates in pairs'],
@@ -157,7 +157,7 @@ const { value: anyJson } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }));
 
-describe('parseJson beside JSON.parse', () => {
+describe('parseJson compared with JSON.parse', () => {
   test('parseJson reads back any value of the profile, with and without white space', () => {
     fc.assert(
       fc.property(anyJson, fc.constantFrom('', '\t', '  '), (value, indent) => {

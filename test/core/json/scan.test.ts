@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultBounds, largeBounds } from '../../../src/core/json/parse.ts';
 import { outcome } from './outcome.ts';
 
-describe('bounds, at n and n + 1', () => {
+describe('limits of JSON texts, at n and n + 1', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   const nestedObjects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
   const zeros = (count: number): string => `[${Array(count).fill('0').join()}]`;

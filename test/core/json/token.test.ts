@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 
-describe('texts that are not JSON, with what was expected, what came, and where', () => {
+describe('errors of texts that are not JSON', () => {
   test.each([
     ['', 0, 'expected a JSON value, got the end of the text'],
     ['  ', 2, 'expected a JSON value, got the end of the text'],
@@ -62,7 +62,7 @@ describe('texts that are not JSON, with what was expected, what came, and where'
   });
 });
 
-describe('numbers: nothing is rounded', () => {
+describe('numbers are never rounded', () => {
   test.each([
     '1.0',
     '100.000',

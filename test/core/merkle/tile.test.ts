@@ -64,7 +64,7 @@ const rootAt = (size: number): Buffer => {
   return root;
 };
 
-describe('roots out of tiles', () => {
+describe('roots from tiles', () => {
   it('the planned tiles give the root of every size around the powers of 256', () => {
     for (const size of edges) {
       expect(rootFromTiles(size, planned(rootPlan(size)))).toEqual(rootAt(size));
@@ -80,7 +80,7 @@ describe('roots out of tiles', () => {
   });
 });
 
-describe('inclusion proofs out of tiles', () => {
+describe('inclusion proofs from tiles', () => {
   it('inclusion proofs from tiles equal the recursive definition in sampled trees up to 600 leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600 }), fc.nat(), (size, seed) => {
@@ -134,7 +134,7 @@ describe('inclusion proofs out of tiles', () => {
   });
 });
 
-describe('consistency proofs out of tiles', () => {
+describe('consistency proofs from tiles', () => {
   it('consistency proofs from tiles equal the recursive definition in trees up to 600 leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600 }), fc.nat(), (second, seed) => {

@@ -15,7 +15,7 @@ const sealed = hpkeSeal(vector.plaintext, {
   ephemeral,
 });
 
-describe('a message that is sealed to a key with a shared secret', () => {
+describe('a message sealed to a key with a shared secret', () => {
   it('hpkeSeal gives the key and ciphertext of RFC 9180 A.1.2', () => {
     expect(sealed.enc.toString('hex')).toBe(vector.enc);
     expect(sealed.ciphertext.toString('hex')).toBe(vector.ciphertext);

@@ -73,7 +73,7 @@ describe.each(algorithms)('%s', (algorithm) => {
   });
 });
 
-describe('RFC 8032 by its text', () => {
+describe('the text of RFC 8032', () => {
   it.each(signatures)('the signature of $name of RFC 8032 §7.1 verifies, and does not verify with a changed bit', (each) => {
     const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
     const message = Buffer.from(each.message, 'hex');

@@ -6,7 +6,7 @@ import { signNote } from '../../../src/core/note/signed.ts';
 import { asked, verify } from './asked.ts';
 import { origin, signerOf, Tree } from './log.ts';
 
-describe('a refusal', () => {
+describe('a refused attestation', () => {
   const given = asked({ seed: 'refusal' });
   const { sender, challenge, proof } = given;
   const { samples, cross, consistency } = proof;

@@ -120,7 +120,7 @@ describe('an honest plane', () => {
   });
 });
 
-describe('an answer in which anything was changed', () => {
+describe('a changed attestation', () => {
   const given = asked();
   const original = canonicalize(given.proof as unknown as Json);
 
@@ -220,7 +220,7 @@ describe('an answer in which anything was changed', () => {
   });
 });
 
-describe('the service', () => {
+describe('the service as verifier', () => {
   it('verification refuses a challenge for another report and a size without a head', () => {
     const { sender, report, challenge, proof, earlier } = asked({ seed: 'service' });
     const input = { challenge, report, proof, plane, earlier };

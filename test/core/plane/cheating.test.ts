@@ -55,7 +55,7 @@ function rate(sender: TestPlane, asked: { samples: number; cross: number }, seed
 
 const within = (expected: number, seeds: number) => 5 * Math.sqrt((expected * (1 - expected)) / seeds);
 
-describe('a plane that labels operations wrongly', () => {
+describe('a plane that mislabels operations', () => {
   const seeds = 250;
   it.each([
     [100, 1 - 0.99 ** 64, 0.47],
@@ -98,7 +98,7 @@ describe('a plane that labels operations wrongly', () => {
   });
 });
 
-describe('a plane that does not count what it records', () => {
+describe('a plane that does not count its records', () => {
   it('a plane that does not count its records is caught by audit leaves without metering leaf', () => {
     const sender = cheating(600, 5, { ...counted, dropped: true });
     const probability = 1 - 0.8 ** 8;
@@ -211,7 +211,7 @@ describe('a plane that forks its log', () => {
   });
 });
 
-describe('a plane that answers with an answer it gave before', () => {
+describe('a plane that repeats an earlier answer', () => {
   it('a plane cannot answer a challenge with an earlier answer, whatever it changes in it', () => {
     const sender = new TestPlane().work(100);
     const report = sender.report();

@@ -87,7 +87,7 @@ function reasonOf(action: () => unknown): string {
   return 'taken';
 }
 
-describe('a signed configuration', () => {
+describe('a signed plane configuration', () => {
   it('a signed plane configuration opens unchanged, whatever the order of its members', () => {
     const { signed: whole, hash } = signPlaneConfig(bundle, signer);
     const opened = open({
@@ -152,7 +152,7 @@ function* mutations(value: Json, at = ''): Generator<readonly [string, (root: Js
   for (const [name, each] of Object.entries(value)) yield* mutations(each, `${at}/${name}`);
 }
 
-describe('a configuration that was altered', () => {
+describe('an altered plane configuration', () => {
   const { signed: whole } = signPlaneConfig(bundle, signer);
   const all = [...mutations(whole.bundle as unknown as Json)];
 
@@ -182,7 +182,7 @@ describe('a configuration that was altered', () => {
   });
 });
 
-describe('what somebody else signed', () => {
+describe('a plane configuration with other signatures', () => {
   it('a plane configuration without a signature of the trusted key and name is refused', () => {
     const other = ed25519Signer('gov.example/config', generateKeyPairSync('ed25519').privateKey);
     const renamed = ed25519Signer('gov.example/prj/audit', privateKey);
@@ -206,7 +206,7 @@ describe('what somebody else signed', () => {
   });
 });
 
-describe('what the service itself signed and does not fit', () => {
+describe('a signed plane configuration that does not fit', () => {
   const altered = { ...policies[0]!, action: 'allow' } as ConfiguredPolicy;
   const spelled = { ...policies[0]!, condition: { 'tool.name': 'shell' } };
   const broken = { ...policies[0]!, condition: { nope: [1] } };
@@ -253,7 +253,7 @@ describe('what the service itself signed and does not fit', () => {
   });
 });
 
-describe('bytes that are no configuration', () => {
+describe('bytes that are not a plane configuration', () => {
   it.each([
     ['', 'malformed'],
     ['null', 'malformed'],

@@ -40,7 +40,7 @@ const answer = enrolmentAnswer(open, credentials, { secret, ephemeral: sha256('e
 /** JSON by their types. */
 const changes = (value: object) => mutations(value as Json);
 
-describe('a request by file', () => {
+describe('an enrolment request by file', () => {
   it('an enrolment request has the documented text in a note signed by the plane', () => {
     expect(fits(EnrolmentRequest, asked)).toBe(true);
     const { possession, ...said } = asked;
@@ -80,7 +80,7 @@ describe('a request by file', () => {
   });
 });
 
-describe('its answer', () => {
+describe('the enrolment answer', () => {
   it('the enrolment answer opens for its plane and contains no clear secret', () => {
     expect(fits(EnrolmentAnswer, answer)).toBe(true);
     expect(openEnrolmentAnswer(answer, { secret, sealingKey })).toEqual(credentials);

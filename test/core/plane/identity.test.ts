@@ -26,7 +26,7 @@ describe('the key of a metering log', () => {
   });
 });
 
-describe('possession', () => {
+describe('the proof of possession', () => {
   it('a proof of possession is a note over the label, the hash of the token and the origin', () => {
     const hash = createHash('sha256').update(token).digest('hex');
     expect(possessionText(token, origin)).toBe(`gov.enrol/v1\n${hash}\n${origin}\n`);

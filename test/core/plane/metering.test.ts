@@ -18,7 +18,7 @@ import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 
 const hash = (byte: number): Buffer => Buffer.alloc(32, byte);
 
-describe('totals', () => {
+describe('metering totals', () => {
   it('metering totals begin at zero for every metered type and cannot be changed', () => {
     expect(zeroTotals).toEqual(Object.fromEntries(meteredTypes.map((type) => [type, 0])));
     expect(Object.isFrozen(zeroTotals)).toBe(true);
@@ -63,7 +63,7 @@ describe('a metering leaf', () => {
   });
 });
 
-describe('a record', () => {
+describe('a metering record', () => {
   const ref = Buffer.alloc(32, 5).toString('base64url');
   const at = '2026-01-01T00:00:00.000Z';
   const totals = { audit_event: 12, compliance_proof: 3, replay_verification: 0, risk_decision: 1 };
@@ -147,7 +147,7 @@ describe('a record', () => {
   });
 });
 
-describe('a reference', () => {
+describe('a metering reference', () => {
   it('a metering reference is the hash of label, nonce, first index, count and root', () => {
     const leaves = [leafHash('a'), leafHash('b'), leafHash('c')];
     const preimage = Buffer.concat([

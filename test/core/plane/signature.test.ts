@@ -44,7 +44,7 @@ describe('a signing secret', () => {
   });
 });
 
-describe('a signature', () => {
+describe('a telemetry signature', () => {
   it('a telemetry signature has the known value', () => {
     expect(signTelemetry(secret, timestamp, '{"a":1}')).toBe(mac);
     expect(signTelemetry(secret, timestamp, '')).toBe(

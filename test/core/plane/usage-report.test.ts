@@ -81,7 +81,7 @@ describe('an honest plane', () => {
   });
 });
 
-describe('a report in which anything was changed', () => {
+describe('a changed report', () => {
   /** Who sees it: its schema, itself, its predecessor, or only its successor, by its hash. */
   const seenBy = (changed: UsageReport, reports: readonly UsageReport[]): string | null => {
     const [before, , after] = reports as [UsageReport, UsageReport, UsageReport];
@@ -280,7 +280,7 @@ describe('the first report', () => {
   });
 });
 
-describe('a period', () => {
+describe('the period of a report', () => {
   const month = (periodStart: string, periodEnd: string): string => reportMonth({ periodStart, periodEnd });
 
   it('a period belongs to the month of its last millisecond', () => {

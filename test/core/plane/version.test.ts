@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isTooNew, oldestPlane, planeSupport } from '../../../src/core/plane/version.ts';
 
-describe('a service of minor N and planes', () => {
+describe('supported plane releases', () => {
   it.each([
     // plane, service, word
     ['0.5.0', '0.5.0', 'supported'],
@@ -40,7 +40,7 @@ describe('a service of minor N and planes', () => {
   });
 });
 
-describe('a plane takes no configuration of a service', () => {
+describe('services that are too new for a plane', () => {
   it.each([
     ['1.0.0', '0.9.0', true],
     ['2.0.0', '1.9.9', true],

@@ -26,7 +26,7 @@ function read(name: string): { condition: Json; context: JsonObject; want: strin
   return { condition: { [kind]: clauses }, context, want: part(/^want: (\w+)/m) };
 }
 
-describe.skipIf(!hasVectors)('an attribute that is missing', () => {
+describe.skipIf(!hasVectors)('a missing attribute', () => {
   it.each(files)('a missing attribute never reverses the answer of Cerbos: %s', (name) => {
     const { condition, context, want } = read(name);
     expect([want, 'indeterminate']).toContain(compile(parseCondition(condition)).evaluate({ context }));

@@ -46,7 +46,7 @@ const atLimit: readonly (readonly [name: string, limit: number, at: (n: number) 
   ['an integer', Number.MAX_SAFE_INTEGER, (n) => ({ a: n }), 'NOT_ALLOWED'],
 ];
 
-describe('a limit of conditions', () => {
+describe('the limits of conditions', () => {
   it.each(atLimit.map(([name, limit, at, code]) => ({ name, limit, at, code })))(
     'the limit of $name is $limit, and one more is refused as $code',
     ({ limit, at, code }) => {

@@ -24,7 +24,7 @@ const nextOf = (bits: readonly boolean[]): (() => boolean) => {
   return () => rest.shift() ?? false;
 };
 
-describe('any condition', () => {
+describe('conditions compared with a reference interpreter', () => {
   it('20,000 conditions give the same answers and reasons as a reference interpreter', () => {
     const seen = { true: 0, false: 0, indeterminate: 0 };
     fc.assert(
@@ -89,7 +89,7 @@ function asked(node: Node): Set<Json> {
   );
 }
 
-describe('hiding values', () => {
+describe('hidden values', () => {
   it('hidden values never reverse a decided answer unless a condition asks for absence', () => {
     let decided = 0;
     fc.assert(

@@ -47,7 +47,7 @@ describe('a composed proof', () => {
   });
 });
 
-describe('an artifact held against the kept proof', () => {
+describe('a proof artifact compared with the kept proof', () => {
   const own = kept();
 
   it('a proof artifact is verified when it equals the kept proof, with or without createdAt', () => {

@@ -113,7 +113,7 @@ function rehashed(bundle: Bundle): Bundle {
 
 type Mutable<Value> = { -readonly [Name in keyof Value]: Mutable<Value[Name]> };
 
-describe('a forger who makes every hash fit, but has no key', () => {
+describe('a forged bundle with matching hashes but without the key', () => {
   const bundle = sample({ disclose: () => true, layers: ['causal_consistency', 'log_inclusion'] });
   const statements = (edit: (text: string) => string): Bundle =>
     rehashed({

@@ -256,7 +256,7 @@ describe('random runs', () => {
   });
 });
 
-describe('what can be checked without us', () => {
+describe('checks with other tools', () => {
   it('the sha256 of each explained text is the hash beside it', () => {
     const bundle = readBundle(bytesOf(sample()));
     const explained = explain(bundle);

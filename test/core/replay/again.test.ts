@@ -39,7 +39,7 @@ function recorded(checkpoint: JsonObject, ids: readonly string[] | null = null):
   };
 }
 
-describe('an evaluation that is made again', () => {
+describe('a repeated evaluation', () => {
   it('a repeated evaluation with its old policies is the same, even from its read-set alone', () => {
     for (const ids of [null, ['ask-pay', 'unheard-of']]) {
       const evaluation = recorded(whole, ids);

@@ -30,7 +30,7 @@ const drifts = ({ driftDiagnostics }: ReturnType<typeof compare>): string[] =>
     ({ field, expected, actual, severity }) => `${severity} ${field} ${expected}|${actual}`,
   );
 
-describe('the replay of a real derivation', () => {
+describe('the replay of a derived graph', () => {
   /** What `GET /graphs/{runId}` would answer, and the events to derive it from again. */
   function sample() {
     const events = recordSampleRun(new ProofLog());

@@ -41,7 +41,7 @@ const trial1 = steps(
   ['say goodbye'],
 );
 
-describe('a run against another', () => {
+describe('a run compared with another run', () => {
   it('a run matches another run when all steps and members are equal', async () => {
     const report = await compare(
       trial1,

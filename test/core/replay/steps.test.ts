@@ -191,7 +191,7 @@ describe('a recomputed risk decision', () => {
   });
 });
 
-describe('the leaf of an event', () => {
+describe('an event leaf', () => {
   it('an event leaf matches its own hash alone', () => {
     expect(compareLeaf(hash(1), hash(1)).status).toBe('match');
     const outcome = compareLeaf(hash(1), hash(2));
@@ -205,7 +205,7 @@ describe('the leaf of an event', () => {
   });
 });
 
-describe('a detail', () => {
+describe('a step detail', () => {
   it('a step detail is short and counts what it leaves out', () => {
     const policies = Array.from({ length: 400 }, (_, at) => ({
       id: `policy-${at}-${'x'.repeat(100)}`,

@@ -12,7 +12,7 @@ import {
 } from '../../../src/core/risk/config.ts';
 import { settings } from './facts.ts';
 
-describe('the configuration that decides', () => {
+describe('the risk configuration', () => {
   it('a project without a risk configuration uses exactly this default', () => {
     expect(riskRouter(defaultRiskConfig).text).toBe(
       '{"defaultAction":"escalate","mode":"adaptive","signals":{' +
@@ -71,7 +71,7 @@ describe('the configuration that decides', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused risk configurations', () => {
   const refusal = (signals: NonNullable<RiskSettings['signals']>): GovError => {
     try {
       checkRiskConfig(settings({ signals }));

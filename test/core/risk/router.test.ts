@@ -11,7 +11,7 @@ const scored = (score: number, decision = 'allow') => ({
 });
 const rank = (action: (typeof riskActions)[number]): number => riskActions.indexOf(action);
 
-describe('by the thresholds', () => {
+describe('thresholds', () => {
   it.each([
     [0, 'allow'],
     [0.299999, 'allow'],
@@ -90,7 +90,7 @@ describe('bands', () => {
   });
 });
 
-describe('in mode', () => {
+describe('modes', () => {
   it('in strict mode, the action is never below that of the worst policy decision', () => {
     const lenient = { allow: 0, flag: 1, escalate: 1, block: 1 };
     const action = (decision: string, mode: 'strict' | 'adaptive') =>

@@ -27,7 +27,7 @@ const everything: RiskInputs = {
   explicitSignals: { urgent: true, tier: 'medium', note: { a: 1 } },
 };
 
-describe('scores worked by hand', () => {
+describe('scores worked out by hand', () => {
   it('an adaptive score of every kind of fact equals the score worked out by hand', () => {
     // p2: max(0.7, floor 0.65) = 0.7; quota: (0.95 - 0.8) / 0.2 = 0.75; pii: max(0.3, 0.5); medium = 0.5
     // r = v·c: p2 0.7·1 = 0.7; urgent 1·0.5 = 0.5; pii 0.5·0.6 = 0.3; tier 0.5·0.5 = 0.25;

@@ -33,7 +33,7 @@ import {
 
 dropPlanes();
 
-describe('a key of a subject', () => {
+describe('a subject key', () => {
   it.each([false, true])(
     'a subject key opens the bodies about its subject and no others; writer in a thread: %s',
     async (thread) => {
@@ -109,7 +109,7 @@ describe('a key of a subject', () => {
   });
 });
 
-describe('whoever reads while a subject is erased', () => {
+describe('a reader during the erasure of a subject', () => {
   it('a reader during the erasure of a subject finds the values or the erasure, and always one of both', async () => {
     const { plane, store } = await recorded({ thread: true });
     const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
@@ -133,7 +133,7 @@ describe('whoever reads while a subject is erased', () => {
   });
 });
 
-describe('fsck beside a process that erases', () => {
+describe('fsck beside erasures', () => {
   it('fsck finds no problem while another process erases subjects', async () => {
     const { plane, store } = await recorded({ thread: true });
     const subjects = Array.from({ length: 30 }, (_, at) => `${at}`.padStart(32, 'd'));
@@ -149,7 +149,7 @@ describe('fsck beside a process that erases', () => {
   });
 });
 
-describe('what says that a key is destroyed', () => {
+describe('the record of a destroyed key', () => {
   async function erased(): Promise<TestPlane> {
     const { plane, store } = await recorded();
     await eraseAll(store, ann);
@@ -190,7 +190,7 @@ describe('what says that a key is destroyed', () => {
   });
 });
 
-describe('many keys in one file', () => {
+describe('many subject keys in one file', () => {
   it('many subject keys in one file are destroyed one by one, and none leaves a trace', async () => {
     const plane = new TestPlane();
     planes.push(plane);
@@ -238,7 +238,7 @@ describe('many keys in one file', () => {
   });
 });
 
-describe('what is about a subject and was recorded before the master key', () => {
+describe('events from before the master key', () => {
   it('an erasure of events from before the master key destroys no subject key', async () => {
     const plane = new TestPlane();
     planes.push(plane);

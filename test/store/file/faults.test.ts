@@ -23,7 +23,7 @@ const program = `
   console.log(JSON.stringify([full, node(() => new Database(path))]));
 `;
 
-describe('an error of the storage', () => {
+describe('storage errors', () => {
   it('an error for lack of file descriptors is not reported as a disk error', () => {
     const node = [process.execPath, '--input-type=module', '--eval', program];
     const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node], {

@@ -24,7 +24,7 @@ async function goOn(plane: TestPlane): Promise<void> {
   await store.close();
 }
 
-describe('at a start', () => {
+describe('the start of a store', () => {
   it('the store refuses to open an older copy of its database and says what to do', async () => {
     const plane = await filled();
     const { main } = storeFiles(plane.dataDir);

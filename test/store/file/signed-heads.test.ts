@@ -19,7 +19,7 @@ function folder(): string {
 }
 const head = (size: number) => ({ size, root: Buffer.alloc(32, size % 256) });
 
-describe('the memory of a data directory', () => {
+describe('the saved heads of a data directory', () => {
   it('the heads file keeps the largest head of each log and the newest head after it is closed', async () => {
     const dataDir = folder();
     const heads = openSignedHeads(dataDir);

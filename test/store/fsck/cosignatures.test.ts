@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => dropFolder(dataDir));
 
-describe('fsck', () => {
+describe('fsck of cosignatures', () => {
   it('fsck finds no problem in the cosignatures of a witness', async () => {
     expect(await fsckStore({ dataDir, deep: true })).toMatchObject({ ok: true, checkpoints: 1 });
   });

@@ -40,7 +40,7 @@ function erased(): TestPlane {
 const found = async (plane: TestPlane, deep = true): Promise<string[]> =>
   (await plane.fsck(deep)).problems.map(({ position, kind }) => `${position} ${kind}`);
 
-describe('a log with erasures', () => {
+describe('fsck of a log with erasures', () => {
   it('fsck finds no problem in a log with erasures', async () => {
     expect(await found(erased())).toEqual([]);
     expect(await found(erased(), false)).toEqual([]);
@@ -139,7 +139,7 @@ describe('a log with erasures', () => {
   });
 });
 
-describe('the guards of bodies', () => {
+describe('the triggers on bodies', () => {
   it.each([
     "UPDATE body SET disclosures = '[]' WHERE idx = 7",
     "UPDATE body SET erased = '[[21]]' WHERE idx = 7",

@@ -19,7 +19,7 @@ function copy(): TestPlane {
   return plane;
 }
 
-describe('one changed row', () => {
+describe('fsck of changed governance rows', () => {
   it.each([
     [
       'a row of another leaf',
@@ -256,7 +256,7 @@ describe('one changed row', () => {
   });
 });
 
-describe('a policy whose leaves were erased', () => {
+describe('fsck of a policy with erased leaves', () => {
   it('fsck reports only the missing bodies when the leaves of a policy were erased', async () => {
     const plane = copy();
     plane.sql('DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type = 6)');
@@ -266,7 +266,7 @@ describe('a policy whose leaves were erased', () => {
   });
 });
 
-describe('what was erased from the log', () => {
+describe('fsck of erased values', () => {
   it('fsck reports only the missing bodies when the values of approvals and jobs were erased', async () => {
     const plane = copy();
     plane.sql(

@@ -52,7 +52,7 @@ const copy = (): TestPlane => {
 
 const row = (id: string) => ({ position: `${projectId}/data_plane/dpl_${id}`, kind: 'plane_mismatch' });
 
-describe('a data plane', () => {
+describe('fsck of data planes', () => {
   it('fsck finds no problem in data planes that match their events', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
   });

@@ -41,7 +41,7 @@ const graphAt = (place: string): string => `prj_a/${place} graph_mismatch`;
 const other = deflateRawSync('{}').toString('hex');
 const large = deflateRawSync(Buffer.alloc(20_000_000)).toString('hex');
 
-describe('one changed row', () => {
+describe('fsck of changed proofs and graphs', () => {
   it.each([
     ['a proof taken away', 'DELETE FROM proof WHERE leaf_index = 11', [proofAt(1)]],
     ...[
@@ -129,7 +129,7 @@ describe('one changed row', () => {
   });
 });
 
-describe('rows of a graph', () => {
+describe('fsck of graph rows', () => {
   it.each([
     ['taken away', "DELETE FROM graph_part WHERE graph_id = 'grp_1' AND list = 'edges'", 'edges'],
     ['that are others', `UPDATE graph_part SET items = x'${other}' WHERE list = 'nodes'`, 'nodes'],
@@ -160,7 +160,7 @@ describe('rows of a graph', () => {
   });
 });
 
-describe('a log that was pruned', () => {
+describe('fsck of a pruned log with proofs', () => {
   it('fsck accepts a pruned log with its proofs and graphs, and reports those that are missing', async () => {
     const plane = copy();
     const store = plane.open();

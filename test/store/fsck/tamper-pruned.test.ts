@@ -50,7 +50,7 @@ function pruned(): TestPlane {
 const found = async (plane: TestPlane): Promise<string[]> =>
   (await plane.fsck()).problems.map(({ position, kind }) => `${position} ${kind}`).sort();
 
-describe('a log that was pruned', () => {
+describe('fsck of a pruned log', () => {
   it('fsck finds no problem in a pruned log, and the log accepts more events', async () => {
     expect(await found(pruned())).toEqual([]);
     const store = pruned().open();
@@ -115,7 +115,7 @@ describe('a log that was pruned', () => {
   });
 });
 
-describe('the guards of a log', () => {
+describe('the triggers of a pruned log', () => {
   it.each([
     'DELETE FROM leaf WHERE idx = 45',
     'DELETE FROM leaf WHERE idx = 0',

@@ -42,7 +42,7 @@ function rewritten(change: (report: UsageReport) => object): string {
   return `UPDATE telemetry_report SET body = '${body}', digest = x'${sha256(body).toString('hex')}' ${third}`;
 }
 
-describe('what a data plane reported', () => {
+describe('fsck of usage reports', () => {
   it('fsck finds no problem in usage reports that nobody changed', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
     const epochs = copy().query('SELECT epoch, held, next_sequence, newest_sequence FROM telemetry_epoch');
@@ -133,7 +133,7 @@ describe('what a data plane reported', () => {
   });
 });
 
-describe('a check beside a service', () => {
+describe('fsck beside a service', () => {
   it('fsck finds no problem while planes are registered and send reports', async () => {
     const served = copy();
     const store = served.open();
@@ -160,7 +160,7 @@ describe('a check beside a service', () => {
   });
 });
 
-describe('units of data planes', () => {
+describe('fsck of the units of data planes', () => {
   const usage = (month: string): string => `${projectId}/telemetry_usage/${month} usage_mismatch`;
   const month = (place: string): string => `${at(place)} usage_mismatch`;
   it.each([

@@ -53,7 +53,7 @@ async function months(plane: TestPlane): Promise<TestPlane> {
 const base = (events: number, proofs = 0): string =>
   `{"audit_event":${events},"compliance_proof":${proofs},"risk_decision":0,"replay_verification":0}`;
 
-describe('a month', () => {
+describe('fsck of months', () => {
   it('fsck finds no problem in the months of a project that nobody changed', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
     expect(copy().query('SELECT month, base FROM period ORDER BY month')).toEqual([
@@ -126,7 +126,7 @@ describe('a month', () => {
   });
 });
 
-describe('changes of keys and projects', () => {
+describe('fsck of changes of keys and projects', () => {
   it('fsck accepts changes of keys and projects that are made while the check is running', async () => {
     const plane = new TestPlane();
     planes.push(plane);

@@ -27,7 +27,7 @@ function filled(events: 200 | 600 = 600): TestPlane {
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const blob = (value: Buffer): string => `x'${value.toString('hex')}'`;
 
-describe('the guards of the database', () => {
+describe('fsck of the database schema', () => {
   it.each([
     ['a trigger that is gone', 'DROP TRIGGER leaf_delete', 'gov.db/trigger leaf_delete schema_altered'],
     [
@@ -48,7 +48,7 @@ describe('the guards of the database', () => {
   });
 });
 
-describe('one changed row', () => {
+describe('fsck of changed rows', () => {
   it.each([
     [
       'a changed record',
@@ -250,7 +250,7 @@ describe('one changed row', () => {
   });
 });
 
-describe('a read', () => {
+describe('a read of a changed leaf', () => {
   it('a read of a changed record is refused with its position, and other reads succeed', async () => {
     const plane = filled(200);
     const store = plane.open();
@@ -294,7 +294,7 @@ describe('a read', () => {
   });
 });
 
-describe('a read of one committed field', () => {
+describe('a read of one field', () => {
   const plane = (): TestPlane => filled(200);
   const read = (store: ReturnType<TestPlane['open']>, at: string) =>
     store.runLeaves('prj_a', 'r0', { fromSeq: 0, beforeIndex: 1000, limit: 1000, bodies: { at } });
@@ -322,7 +322,7 @@ describe('a read of one committed field', () => {
   });
 });
 
-describe('a start', () => {
+describe('the start of a store', () => {
   it.each([
     ['a changed record', "UPDATE leaf SET record = record || ' ' WHERE idx = 150", 'at leaf 150'],
     ['a missing record', 'DELETE FROM leaf WHERE idx = 150', 'at leaf 150'],

@@ -10,7 +10,7 @@ import { missing, Processes, server } from './support/described.ts';
 
 const rounds = 40;
 
-describe.skipIf(missing !== null)('two processes', () => {
+describe.skipIf(missing !== null)('two processes and one credential', () => {
   it('two processes store nothing for a credential after one of them has ended it', async () => {
     const processes = await Processes.on(server);
     const [one, other] = [processes.first, await processes.start()];

@@ -32,7 +32,7 @@ const server = await startServer();
 const isOurs = !('missing' in server) && server.crash !== null;
 if (!('missing' in server)) afterAll(() => server.stop());
 
-describe.skipIf(!isOurs)('a server that is killed under load', () => {
+describe.skipIf(!isOurs)('a server killed under load', () => {
   it('a server killed under load has every acknowledged event once, and only whole requests', async () => {
     const processes = await Processes.on(server as Server);
     const stores = [processes.first, await processes.start()];

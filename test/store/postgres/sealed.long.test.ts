@@ -59,7 +59,7 @@ if (missing === null) {
 
 const secret = 'a value that nobody may read in the database';
 
-describe.skipIf(missing !== null)('a body that is sealed in PostgreSQL', () => {
+describe.skipIf(missing !== null)('a sealed body in PostgreSQL', () => {
   it('a sealed body is unreadable in PostgreSQL and opens with its key alone', async () => {
     const { database, open, store, bodies } = await sealed();
     const [made] = await appended(store, request([event({ metadata: { secret } })]));

@@ -113,7 +113,7 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
   });
 });
 
-describe.skipIf(missing !== null)('the mark of a log that grew', () => {
+describe.skipIf(missing !== null)('the mark of a grown log', () => {
   it('the mark of a grown log stays while a commit that relies on it is not finished', async () => {
     const processes = await Processes.on(server);
     const held = Promise.withResolvers<void>();

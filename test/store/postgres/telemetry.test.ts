@@ -120,7 +120,7 @@ describe.skipIf(missing !== null)('rows of data planes', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a project', () => {
+describe.skipIf(missing !== null)('the number of data planes of a project', () => {
   it('a project has at most as many data planes as the limit says, without the revoked ones', async () => {
     const processes = await Processes.on(server);
     const room = limits.planesPerProject - 1;
@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)('a project', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a report', () => {
+describe.skipIf(missing !== null)('the lookup of a report', () => {
   it('a report is looked up by its key, also when the planner has no statistics', async ({ skip }) => {
     const processes = await Processes.on(server);
     await keep(processes.first, [save(plane('1'))]);

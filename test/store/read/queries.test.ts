@@ -10,7 +10,7 @@ const scope = { duty: 'check' } as const;
 const pair = both<{ one: string; other: string }>(`SELECT $2::text AS one, $1 || $2::text AS other`);
 const total = both<{ n: number }>('SELECT n FROM count');
 
-describe('a statement of both engines', () => {
+describe('a statement for both engines', () => {
   let db: Connection;
   beforeAll(() => {
     db = new Database(':memory:');

@@ -7,7 +7,7 @@ import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 const shared = peopleTables + otherTables;
 const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
 
-describe('a table of both engines', () => {
+describe('a table for both engines', () => {
   it('a shared table is strict in SQLite, uses its types alone, and is clustered where declared', () => {
     const db = new Database(':memory:');
     db.exec(inSqlite(shared));

@@ -226,7 +226,7 @@ async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: st
   expect(report.problems, at).toEqual([]);
 }
 
-describe('where one statement of the write path fails', () => {
+describe('a failed statement in the write path', () => {
   it('the writer stops for good on an I/O error in any statement and loses no acknowledged event', async () => {
     const steps = await countSteps();
     for (const [failing, step] of edges(steps)) {
@@ -326,7 +326,7 @@ describe('where one statement of the write path fails', () => {
   });
 });
 
-describe('a home that cannot be told', () => {
+describe('a missing home', () => {
   it('a missing home refuses only the requests that report to it', async () => {
     const plane = newPlane();
     await plane.open().close();
@@ -352,7 +352,7 @@ describe('a home that cannot be told', () => {
   });
 });
 
-describe('another program that holds the database', () => {
+describe('a database locked by another program', () => {
   it('a database locked by another program refuses the commit in time, and the next one works', async () => {
     const plane = newPlane();
     const store = plane.open();

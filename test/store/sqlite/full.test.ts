@@ -59,7 +59,7 @@ describe('a database that may not grow', () => {
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
 
 describe.skipIf(!mayMount)(
-  'a file system without space (skipped where not root on Linux: needs a tmpfs)',
+  'a full file system (skipped where not root on Linux: needs a tmpfs)',
   () => {
     it('a store on a full file system gives up its reserve, still reads, and recovers with space', async () => {
       const folder = newFolder();

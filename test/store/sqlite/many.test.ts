@@ -35,7 +35,7 @@ const withProjects = (count: number): NewTenant => {
   return { ...made, projects: [...made.projects, ...more] };
 };
 
-describe('a writer', () => {
+describe('the projects of a writer', () => {
   it('the writer keeps a limited number of projects and drops the least recently written one', async () => {
     const plane = newPlane();
     let reads = 0;
@@ -62,7 +62,7 @@ describe('a writer', () => {
   });
 });
 
-describe('a database file', () => {
+describe('the projects of a database file', () => {
   /** As if the numbers before had been given out. */
   const numbered = async (newest: number): Promise<SqliteStore> => {
     const plane = newPlane();

@@ -75,7 +75,7 @@ function liveKeys({ dataDir }: TestPlane): Buffer[] {
 const filesWith = ({ dataDir }: TestPlane, bytes: Buffer): string[] =>
   readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(bytes));
 
-describe('a reader of the database', () => {
+describe('an open reader of the database', () => {
   it.each([false, true])('a reader that is open at the stop leaves the removal of erased values to the next stop; thread: %s', async (thread) => {
     const { plane, store, told, open } = await recorded({ thread });
     await stored(store, erasing(await allAbout(store, ann)));
@@ -112,7 +112,7 @@ describe('a reader of the database', () => {
   });
 });
 
-describe('a reader of the keys of subjects', () => {
+describe('an open reader of the key file', () => {
   /** A plane that was stopped while somebody read the key that an erasure destroyed. */
   async function stopped() {
     const made = await recorded({ masterKey });
@@ -145,7 +145,7 @@ describe('a reader of the keys of subjects', () => {
   });
 });
 
-describe('whoever holds the keys of subjects', () => {
+describe('a lock on the key file', () => {
   it.each([false, true])(
     'an erasure is refused while another program locks the key file; thread: %s',
     async (thread) => {

@@ -51,7 +51,7 @@ const alter = (plane: TestPlane, projectId: string): void =>
         WHERE position >> ${positionBits} = (SELECT project FROM project WHERE project_id = '${projectId}'))`,
   );
 
-describe('a service that starts', () => {
+describe('the start of a service', () => {
   it('the start checks a limited number of projects, those with the newest writes', async () => {
     const plane = await filled(startedProjects);
     alter(plane, 'prj_x_live');

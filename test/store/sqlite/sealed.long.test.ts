@@ -54,7 +54,7 @@ async function sealedPlane(more: { thread?: boolean } = {}) {
   return { plane, store, index: made!.index };
 }
 
-describe('a body that is sealed', () => {
+describe('a sealed body', () => {
   it.each([false, true])('a sealed body is unreadable on disk, with the writer in a thread: %s', async (thread) => {
     const { plane, store, index } = await sealedPlane({ thread });
     expect((await store.leaf('prj_a', index))!.disclosures).toContain(secret);

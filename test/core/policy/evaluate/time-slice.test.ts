@@ -31,7 +31,7 @@ function turnsOf<Result>(steps: TimeSliced<Result>): { result: Result; turns: nu
 const list = Array.from({ length: 9999 }, (_, at) => at);
 const walks: Json = { some: [{ var: 'l' }, { '==': [{ var: '' }, -1] }] };
 
-describe('a set that decides in turns', () => {
+describe('a set that decides in time slices', () => {
   it('a set ends a turn after costly lists and decides the same as without turns', () => {
     const set = PolicySet.of(Array.from({ length: 100 }, (_, at) => policy(`p${at}`, walks)));
     const checkpoint = { context: { l: list } };
@@ -52,7 +52,7 @@ describe('a set that decides in turns', () => {
   });
 });
 
-describe('a set in which more policies have a say than are listed', () => {
+describe('a set with more results than the list limit', () => {
   const most = limits.decisionsListed;
   const actionOf = (at: number): PolicyAction =>
     at % 100 === 99 ? 'deny' : at % 2 === 0 ? 'warn' : 'escalate';
@@ -114,7 +114,7 @@ describe('a set in which more policies have a say than are listed', () => {
   });
 });
 
-describe('what is said of a condition', () => {
+describe('the explanation of a condition', () => {
   const clauses = Array.from({ length: 100 }, (_, at) => ({
     some: [{ var: 'l' }, { '==': [{ var: '' }, -at - 1] }],
   }));

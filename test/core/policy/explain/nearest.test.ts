@@ -46,7 +46,7 @@ test.each<[string, JsonObject, Change[]]>([
   expect(explain(parseText(text), { context }).nearest).toEqual(expected);
 });
 
-describe('every change that is named', () => {
+describe('the named changes', () => {
   it('every named change alters the outcome when it is made', () => {
     let found = 0;
     fc.assert(

@@ -13,7 +13,7 @@ const tools = JSON.stringify(['shell', 'ssh', 'sudo', 'curl', 'wget', 'nc', 'dd'
 const said = (text: string, context: JsonObject, more: Partial<Reasoned> = {}): string =>
   reasoning({ action: 'deny', version: 3, node: parseText(text), input: { context }, ...more });
 
-describe('a policy that matched says what held', () => {
+describe('the reason of a matched policy', () => {
   test.each<[string, JsonObject, string]>([
     [
       `has(tool) && env == "production" && tool.name in ${tools} && !approval.granted`,
@@ -57,7 +57,7 @@ describe('a policy that matched says what held', () => {
   });
 });
 
-describe('a policy that did not match says the clause that decided and what it needed', () => {
+describe('the reason of a policy that did not match', () => {
   test.each<[string, JsonObject, string]>([
     [
       'env === "production" && tool.name == "shell"',
@@ -97,7 +97,7 @@ describe('a policy that did not match says the clause that decided and what it n
   });
 });
 
-describe('a policy that could not be decided says what was missing', () => {
+describe('the reason of an undecided policy', () => {
   test.each<[string, JsonObject, string]>([
     [
       'has(tool) && env == "p" && tool.name == "x" && resource.sizeBytes > 1000',
@@ -130,7 +130,7 @@ describe('a policy that could not be decided says what was missing', () => {
   });
 });
 
-describe('what a reader must not see', () => {
+describe('masked values', () => {
   const masked = [['context', 'user']];
   const secret = 'hunter2';
 
@@ -162,7 +162,7 @@ describe('what a reader must not see', () => {
   });
 });
 
-describe('texts that would deceive', () => {
+describe('deceptive and long texts', () => {
   it('a reason escapes control and direction characters', () => {
     expect(said('a != "x"', { a: 'ok\n\u202edeny\u0085\u001b[2J' })).toBe(
       String.raw`deny v3: context.a "ok\n\u202edeny\u0085\u001b[2J" is not "x"`,

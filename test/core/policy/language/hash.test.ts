@@ -112,7 +112,7 @@ describe('the hash of a set', () => {
   });
 });
 
-describe('the proof that a policy is in force', () => {
+describe('the in-force proof of a policy', () => {
   const shown = fc
     .integer({ min: 1, max: 60 })
     .chain((size) => fc.tuple(fc.constant(setOf(size)), fc.nat(size - 1)));

@@ -136,7 +136,7 @@ const refusals: readonly (readonly [Json, string, string, string])[] = [
   [{ sem_ver: [{ var: 'a' }, '=', '1.2.3.4'] }, '', 'NOT_ALLOWED', 'a version such as'],
 ];
 
-describe('what is no condition', () => {
+describe('invalid conditions', () => {
   it.each(
     refusals.map(([condition, pointer, code, detail]) => ({
       text: JSON.stringify(condition),

@@ -46,7 +46,7 @@ describe('the paths that a condition reads', () => {
   });
 });
 
-describe('what is retained', () => {
+describe('the retained part of the policy input', () => {
   const checkpoint: PolicyInput = {
     step: 4,
     context: {

@@ -15,7 +15,7 @@ const a = root('context', 'a');
 const b = root('context', 'b');
 const c = root('context', 'c');
 
-describe('printing and reading', () => {
+describe('printing and reading conditions', () => {
   it('every condition is read back from its printed text', () => {
     fc.assert(
       fc.property(anyTree, (tree) => {
@@ -86,7 +86,7 @@ it('the deepest condition that may be stored is read from its text', () => {
   );
 });
 
-describe('the forms', () => {
+describe('the forms of condition text', () => {
   test.each<[string, Node]>([
     ['context.a', a],
     ['context.a == "x"', call('==', a, literal('x'))],
@@ -166,7 +166,7 @@ describe('paths as text', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused condition texts', () => {
   test.each([
     ['', '1:1: expected a path, a value or a function, got the end of the text'],
     ['a ==', '1:5: expected a path, a value or a function, got the end of the text'],

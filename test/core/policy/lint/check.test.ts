@@ -195,7 +195,7 @@ describe('paths that are read without a guard', () => {
   });
 });
 
-describe('paths that no recorded checkpoint has', () => {
+describe('paths that no recorded policy input has', () => {
   const seen = seenPaths([
     { step: 1, context: { tool: { name: 'x' } } },
     { context: { tags: [{ k: 1 }, { l: 2 }], empty: null } },
@@ -215,7 +215,7 @@ describe('paths that no recorded checkpoint has', () => {
   });
 });
 
-describe('values of two types', () => {
+describe('comparisons of two types', () => {
   test.each([
     ['a == "1" || a > 5', '$.or[1].>', 'warning'],
     ['starts_with(a, "x") || a == 5', '$.or[1].==', 'warning'],
@@ -241,7 +241,7 @@ describe('values of two types', () => {
   });
 });
 
-describe('a text that is asked for in a path', () => {
+describe('ambiguous tests with in', () => {
   const ambiguous = (text: string) => findings(text).filter(({ code }) => code === 'ambiguous_in');
 
   it('lint reports a test of a text in a path, with alternatives for text and list', () => {

@@ -96,7 +96,7 @@ describe('a set of policies', () => {
   });
 });
 
-describe('the next set', () => {
+describe('a changed set', () => {
   it('a changed set has the new policies without the removed ones, and the old set is unchanged', () => {
     const before = few.policySetHash;
     const more = few.with(policy('bb', {}));

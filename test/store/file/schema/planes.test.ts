@@ -90,7 +90,7 @@ describe('the tables of data planes', () => {
   });
 });
 
-describe('a project', () => {
+describe('the number of data planes of a project', () => {
   it('a project has at most as many data planes as the limit says, without the revoked ones', async () => {
     const made = await filled();
     const room = limits.planesPerProject - 2; // one is there already

@@ -4,7 +4,7 @@ import { aheadMs, isApart } from '../../../../src/store/append/clock-skew.ts';
 import type { PostgresStore } from '../../../../src/store/postgres/store.ts';
 import { missing, Processes, server } from '../support/described.ts';
 
-describe('two clocks', () => {
+describe('the difference of two clocks', () => {
   const look = (theirsMs: number, tookMs = 0) => ({ askedMs: 1000, answeredMs: 1000 + tookMs, theirsMs });
 
   it('the difference of two clocks is measured at the middle between question and answer', () => {
@@ -25,7 +25,7 @@ describe('two clocks', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a process', () => {
+describe.skipIf(missing !== null)('the clock of a process', () => {
   it('a process reports its clock while it differs by more than five seconds from the database', async () => {
     const processes = await Processes.on(server);
     const told: string[] = [];

@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)('migrations', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a start', () => {
+describe.skipIf(missing !== null)('the start of a store', () => {
   it('the start refuses a database without tables and one that it cannot reach', async () => {
     const nowhere = { ...options, url: 'postgres://nobody:x@127.0.0.1:1/none' };
     await expect(openPostgres(nowhere)).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
@@ -264,7 +264,7 @@ describe.skipIf(missing !== null)('row-level security', () => {
   });
 });
 
-describe.skipIf(missing !== null)('what is append-only', () => {
+describe.skipIf(missing !== null)('append-only tables', () => {
   it('neither the serving role nor a superuser can change or delete append-only rows', async () => {
     const processes = await Processes.on(server);
     const store = processes.first;

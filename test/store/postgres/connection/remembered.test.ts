@@ -190,7 +190,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
   });
 });
 
-describe.skipIf(missing !== null)('what is remembered of the database', () => {
+describe.skipIf(missing !== null)('the saved heads of the database', () => {
   it('a process accepts a log that other processes have signed further', async () => {
     const world = await World.make();
     const store = await world.start();

@@ -114,7 +114,7 @@ const eraseAnn = async (store: PostgresStore): Promise<void> => {
 };
 const whole = { kinds: [], unopened: 0 };
 
-describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
+describe.skipIf(missing !== null)('a subject key in PostgreSQL', () => {
   it('the last erasure destroys the subject key, so that rows of an earlier dump do not open', async () => {
     const plane = await Plane.made();
     const store = await plane.open();

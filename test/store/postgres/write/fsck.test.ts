@@ -54,7 +54,7 @@ const tamper = async (processes: Processes, statement: string): Promise<void> =>
   expect(rowCount).toBeGreaterThan(0);
 };
 
-describe.skipIf(missing !== null)('of a whole database', () => {
+describe.skipIf(missing !== null)('fsck of a whole database', () => {
   it('fsck of a whole database finds no problem and reports its counts', async () => {
     const processes = await Processes.on(server);
     await filled(processes);
@@ -87,7 +87,7 @@ describe.skipIf(missing !== null)('of a whole database', () => {
   });
 });
 
-describe.skipIf(missing !== null)('of altered rows', () => {
+describe.skipIf(missing !== null)('fsck of changed rows', () => {
   const b = 2; // the number of prj_b
   const at = (index: number): string => `position = (${b}::int8 << 36) + ${index}`;
   it.each([

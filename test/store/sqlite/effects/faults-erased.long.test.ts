@@ -137,7 +137,7 @@ const judgePruned = async (store: SqliteStore, done: boolean): Promise<void> => 
 describe.each([
   ['an erasure', erase, judgeErased],
   ['a pruning', prune, judgePruned],
-] as const)('%s of which one statement fails', (_, work, judge) => {
+] as const)('%s with one failed statement', (_, work, judge) => {
   it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])('an erasure or pruning where a statement fails with %s is complete or has no effect', async (code) => {
     const { steps, done } = await attempt(work, { at: -1, code, judge });
     expect(done).toBe(true);

@@ -167,7 +167,7 @@ describe.each(changes)('%s', (_name, change) => {
   );
 });
 
-describe('a key that could not be destroyed', () => {
+describe('a subject key that could not be destroyed', () => {
   it.each([
     ['as soon as there is space again', (store: SqliteStore) => expect(store.probe()).toBe(true)],
     ['at the stop', (store: SqliteStore) => store.close()],

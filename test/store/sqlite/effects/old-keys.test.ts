@@ -40,7 +40,7 @@ async function erasedSince(): Promise<{ readonly plane: TestPlane; readonly olde
   return { plane, older };
 }
 
-describe('an older copy of the log beside newer keys', () => {
+describe('an older log beside newer keys', () => {
   it('fsck reports the destroyed bodies of an older log until they are erased there as well', async () => {
     const { plane, older } = await erasedSince();
     const mixed = beside(older, plane);
@@ -81,7 +81,7 @@ describe('an older copy of the log beside newer keys', () => {
   });
 });
 
-describe('an older copy of the keys beside a newer log', () => {
+describe('older keys beside a newer log', () => {
   const [carl, dora] = ['c3'.repeat(16), 'd4'.repeat(16)];
 
   /** A log with a body about these subjects, whose keys are not in the file beside it; and the plane that has them. */
@@ -154,7 +154,7 @@ describe('an older copy of the keys beside a newer log', () => {
   });
 });
 
-describe('a file of keys that is lost for good', () => {
+describe('a lost key file', () => {
   it('an empty key file starts new keys, and bodies under lost keys are missing until erased', async () => {
     const { plane, store } = await recorded();
     await store.close();

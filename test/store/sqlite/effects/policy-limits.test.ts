@@ -26,7 +26,7 @@ async function opened(statements: string) {
 const column = (name: string, value: string): string =>
   `UPDATE policy SET ${name} = ${value} WHERE policy_id = 'pol_2'`;
 
-describe('a policy', () => {
+describe('the limits of policies', () => {
   it.each([
     [limits.policyVersions - 1, 'stored'],
     [limits.policyVersions, 'CONFLICT'],

@@ -12,7 +12,7 @@ async function noticed(plane: TestPlane): Promise<void> {
   expect(body.reasons.some((reason: string) => reason.startsWith('database_replaced'))).toBe(true);
 }
 
-describe('a database that is taken away from a running plane', () => {
+describe('a database removed from a running plane', () => {
   it.each([
     ['gov.db', 'removed', rmSync],
     ['gov.db', 'moved away', (path: string) => renameSync(path, `${path}.away`)],

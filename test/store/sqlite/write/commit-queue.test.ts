@@ -29,7 +29,7 @@ class Queue {
 const eighth = limits.commitBytes / 8;
 const sharedEighth = limits.commitSharedBytes / 8;
 
-describe('the next commit', () => {
+describe('the size of the next commit', () => {
   it('a commit of one project alone is as large as the limits allow', () => {
     expect(new Queue().add('a', 9, eighth).next()).toBe('a8');
     expect(new Queue().add('a', limits.commitRequests + 1, 1).next()).toBe(`a${limits.commitRequests}`);

@@ -33,7 +33,7 @@ async function threaded(): Promise<Threaded> {
   return { plane, store, thread: threads[0]!, faults };
 }
 
-describe('a store that writes in a thread', () => {
+describe('a store with a writer thread', () => {
   it('a store whose writer thread ends refuses writes, reports it once, and loses no answered write', async () => {
     const { plane, store, thread, faults } = await threaded();
     await stored(store, request([event()]));

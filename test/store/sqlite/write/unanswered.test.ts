@@ -10,7 +10,7 @@ interface Item {
 }
 const item = (name: string, bytes = 1): Item => ({ name, bytes });
 
-describe('writes that were sent', () => {
+describe('sent writes', () => {
   it('sent writes are numbered on and can be taken once each, in any order', () => {
     const sent = new SentWrites<Item>();
     expect(sent.next).toBe(0);

@@ -15,7 +15,7 @@ async function leafAt(store: Store, index: number): Promise<Leaf> {
   return (await store.leaf('prj_a', index))!;
 }
 
-describe('fields that are erased', () => {
+describe('erased fields', () => {
   it('erased fields are gone from every read, and record, hash and tree stay the same', async () => {
     const { store, reopen, drop } = await open();
     const [made] = await appended(store, request([withCard(), event()]));

@@ -5,7 +5,7 @@ import { create, createWithin, done, finish, idsOf, lease } from '../../support/
 import { codeOf, genesis, projectOf, startMs } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 
-describe('how many exports a project may have', () => {
+describe('the limits of exports', () => {
   const bound = { open: 2, kept: 3, keptBytes: 1000 };
   const held = (store: Store) => store.heldExports('prj_a');
   const make = async (store: Store, id: string, more: Partial<ExportDone> = {}) => {

@@ -137,7 +137,7 @@ describe('exports', () => {
   });
 });
 
-describe('an export of what was erased', () => {
+describe('an export with erased events', () => {
   const from = (firstSequence: number | null, lastSequence: number | null) =>
     done({
       expiresMs: startMs + 1e9,
@@ -215,7 +215,7 @@ describe('an export of what was erased', () => {
   });
 });
 
-describe('what exports read in the order of the log', () => {
+describe('the reads of an export', () => {
   const logged = (store: Store, effect: Effect) =>
     stored(store, request([draftLeaf('gov.proof/1', { n: 1 })], { meter: unmetered, effects: [effect] }));
   const proof = (id: string, runId: string): Effect => ({

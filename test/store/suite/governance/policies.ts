@@ -216,7 +216,7 @@ describe('policies', () => {
   });
 });
 
-describe('a request that was decided by the policies in force', () => {
+describe('a request decided by the policies in force', () => {
   it('a request is outdated when the newest policy leaf has changed, also within one commit', async () => {
     const { store, reopen, drop } = await open();
     const decided = (policyIndex: number | null) => request([event()], { inForce: { policyIndex } });

@@ -41,7 +41,7 @@ const indexes = async (
 ): Promise<number[]> =>
   (await store.leavesOf('prj_a', filter, { limit: 100, order: 'asc', ...page })).map(({ index }) => index);
 
-describe('a leaf of a decision', () => {
+describe('decision leaves', () => {
   it.each([
     ['gov.evaluation/1', evaluation('1'), 'pev_1'],
     ['gov.decision/1', riskDecision('1'), 'dec_1'],

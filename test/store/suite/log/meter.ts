@@ -19,7 +19,7 @@ async function filled(store: Store): Promise<number[]> {
   return [1, ...counts];
 }
 
-describe('a leaf of the metering log', () => {
+describe('a metering leaf', () => {
   it('a metering leaf comes with the hashes that bind it to its audit leaves', async () => {
     const { store, drop } = await open();
     const counts = await filled(store);

@@ -83,7 +83,7 @@ describe('a repeat under an idempotency key', () => {
   });
 });
 
-describe('a client’s own event id', () => {
+describe('a client event id', () => {
   const withId = (id: string, fingerprint = 'same') =>
     request([event({ clientEventId: id })], { fingerprints: new Map([[0, fingerprint]]) });
 

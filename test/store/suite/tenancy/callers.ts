@@ -71,7 +71,7 @@ async function refused(store: Store, by: RequiredCaller): Promise<string[]> {
 }
 const all = (code: string): string[] => [code, code, code];
 
-describe('a key that asks', () => {
+describe('a request by key', () => {
   it('a request is accepted while its key is valid and has every required scope', async () => {
     const { store, drop } = await opened(['k', {}], ['all', { scopes: ['*'] }]);
     expect(await refused(store, byKey('k', ['log:read', 'events:write']))).toEqual(all('none'));
@@ -179,7 +179,7 @@ describe('a key that asks', () => {
   });
 });
 
-describe('a person who asks', () => {
+describe('a request by a person', () => {
   const signIn: Effect = { kind: 'openSession', session: session('x') };
   const signOut: Effect = { kind: 'endSession', digest: session('x').digest, atMs: at };
 

@@ -42,7 +42,7 @@ async function told(store: Store, projectId: string): Promise<string[]> {
   return types.filter((type) => type.includes('.prj_') || type.startsWith('made.') || type === 'told');
 }
 
-describe('what is told to the home', () => {
+describe('the record of changes in the home', () => {
   it('a change is recorded in the log of the home, unmetered, and names the home', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));

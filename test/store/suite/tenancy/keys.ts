@@ -155,7 +155,7 @@ describe('keys', () => {
   });
 });
 
-describe('uses of credentials', () => {
+describe('the last use of credentials', () => {
   const minute = 60_000;
 
   it('the last use of a credential is stored to the minute and never runs backwards', async () => {

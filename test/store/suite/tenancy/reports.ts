@@ -38,7 +38,7 @@ const answered = (id: string, reportId: string, text: string, failed = false): E
 const sampled = (id: string, sequence: number, name: string) =>
   report(id, sequence, { attestation: 'pending', challenge: challenge(name) });
 
-describe('what a data plane reports', () => {
+describe('usage reports', () => {
   it('a usage report is stored without a log leaf and read by id, by place and in pages', async () => {
     const { store, reopen, drop } = await open();
     const before = [await store.head('prj_a', 'audit'), await store.head('prj_a', 'metering')];
@@ -175,7 +175,7 @@ describe('an epoch', () => {
   });
 });
 
-describe('a report', () => {
+describe('links and challenges of a report', () => {
   it('a report is linked once when the report before it is held', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1')), ...[1, 3, 4, 6].map((each) => saveReport(report('1', each)))]);
@@ -295,7 +295,7 @@ describe('a request without leaves', () => {
   });
 });
 
-describe('limits of an epoch', () => {
+describe('the limits of an epoch', () => {
   it('an epoch has a limited number of months', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
