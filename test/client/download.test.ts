@@ -49,19 +49,23 @@ describe('a download', () => {
   const artifact = randomBytes(3_000_000);
   const asked = { exportId, sha256: hashOf(artifact), sizeBytes: artifact.length };
 
-  it('a download that is cut ten times ends with the same bytes and requests each byte once', { timeout: 60_000 }, async () => {
-    const server = await serving(artifact);
-    const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 10 });
-    closers.push(() => proxy.close());
-    const sink = memory();
-    const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
-    expect(got).toEqual({ sizeBytes: artifact.length, sha256: asked.sha256 });
-    expect(sink.bytes.equals(artifact)).toBe(true);
-    expect(proxy.cuts).toBe(10);
-    expect(sink.restarts).toBe(0);
-    expect(server.ranges).toHaveLength(11);
-    expect(server.ranges.slice(1).every((range) => range !== null)).toBe(true);
-  });
+  it(
+    'a download that is cut ten times ends with the same bytes and requests each byte once',
+    { timeout: 60_000 },
+    async () => {
+      const server = await serving(artifact);
+      const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 10 });
+      closers.push(() => proxy.close());
+      const sink = memory();
+      const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
+      expect(got).toEqual({ sizeBytes: artifact.length, sha256: asked.sha256 });
+      expect(sink.bytes.equals(artifact)).toBe(true);
+      expect(proxy.cuts).toBe(10);
+      expect(sink.restarts).toBe(0);
+      expect(server.ranges).toHaveLength(11);
+      expect(server.ranges.slice(1).every((range) => range !== null)).toBe(true);
+    },
+  );
 
   it('a download continues after the bytes that it already has and does not request them again', async () => {
     const server = await serving(artifact);
@@ -71,18 +75,22 @@ describe('a download', () => {
     expect(sink.bytes.equals(artifact)).toBe(true);
   });
 
-  it('a download starts again when the artifact changes during the download', { timeout: 60_000 }, async () => {
-    const server = await serving(artifact);
-    const other = randomBytes(1_000_000);
-    const change = () => void (server.artifact = other);
-    const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 1, onCut: change });
-    closers.push(() => proxy.close());
-    const sink = memory();
-    const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
-    expect(got.sha256).toBe(hashOf(other));
-    expect(sink.restarts).toBe(1);
-    expect(sink.bytes.equals(other)).toBe(true);
-  });
+  it(
+    'a download starts again when the artifact changes during the download',
+    { timeout: 60_000 },
+    async () => {
+      const server = await serving(artifact);
+      const other = randomBytes(1_000_000);
+      const change = () => void (server.artifact = other);
+      const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 1, onCut: change });
+      closers.push(() => proxy.close());
+      const sink = memory();
+      const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
+      expect(got.sha256).toBe(hashOf(other));
+      expect(sink.restarts).toBe(1);
+      expect(sink.bytes.equals(other)).toBe(true);
+    },
+  );
 
   it('a download restarts when the local file is too long, and ends when the file is complete', async () => {
     const server = await serving(artifact);

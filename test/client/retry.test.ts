@@ -19,7 +19,9 @@ describe('retried failures', () => {
     [new GovNetworkError('ECONNRESET', '', { retryable: true }), true],
     [new GovNetworkError('INVALID_RESPONSE', ''), false],
     [new Error('a bug'), false],
-  ])('the client retries the failure %s: %s', (failure, expected) => expect(isTransient(failure)).toBe(expected));
+  ])('the client retries the failure %s: %s', (failure, expected) =>
+    expect(isTransient(failure)).toBe(expected),
+  );
 });
 
 describe('the retry delay', () => {

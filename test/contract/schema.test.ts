@@ -154,21 +154,24 @@ describe('the body of a request', () => {
     expect(bodies.map(([id]) => id).toSorted()).toEqual(Object.keys(samples).toSorted());
   });
 
-  it.each(bodies)('a body of %s is accepted or explained, and the check and the explanation agree', async (id, row) => {
-    const schema = row.body!;
-    const check = await loadCheck(schema, { in: 'body' });
-    const judge = ajv.compile(schema);
-    expect(check(samples[id])).toBeNull();
-    fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), mutate(samples[id])), (value) => {
-        const valid = judge(value);
-        const findings = explain(schema as JsonSchema, value, { in: 'body' });
-        expect(findings.errors.length === 0, JSON.stringify(value)).toBe(valid);
-        expect(check(value) === null).toBe(valid);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  it.each(bodies)(
+    'a body of %s is accepted or explained, and the check and the explanation agree',
+    async (id, row) => {
+      const schema = row.body!;
+      const check = await loadCheck(schema, { in: 'body' });
+      const judge = ajv.compile(schema);
+      expect(check(samples[id])).toBeNull();
+      fc.assert(
+        fc.property(fc.oneof(fc.jsonValue(), mutate(samples[id])), (value) => {
+          const valid = judge(value);
+          const findings = explain(schema as JsonSchema, value, { in: 'body' });
+          expect(findings.errors.length === 0, JSON.stringify(value)).toBe(valid);
+          expect(check(value) === null).toBe(valid);
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
 
   it('the check of a body never changes the body', async () => {
     const check = await loadCheck(table.createEvent.body, { in: 'body' });

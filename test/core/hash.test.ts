@@ -68,7 +68,10 @@ describe('labelled hashes', () => {
     expect(hash).toBe('sha256:303c82388595d038b9ee699f33460ead7fa40389589396a9b6bec3c00386843d');
   });
 
-  test.each(['layer/v1', 'gov', 'Gov.layer', '', 'gov.a\nb'])('a labelled hash refuses the label %j', (label) => {
-    expect(() => labelled(label, null)).toThrow('label');
-  });
+  test.each(['layer/v1', 'gov', 'Gov.layer', '', 'gov.a\nb'])(
+    'a labelled hash refuses the label %j',
+    (label) => {
+      expect(() => labelled(label, null)).toThrow('label');
+    },
+  );
 });

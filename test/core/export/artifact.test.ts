@@ -152,22 +152,26 @@ describe('a tampered export', () => {
     }
   });
 
-  it('an export with an added or missing byte, or with a cut end, is never verified', { timeout: 120_000 }, async () => {
-    const original = Buffer.from(text);
-    await fc.assert(
-      fc.asyncProperty(fc.nat(original.length - 1), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
-        const more = Buffer.concat([original.subarray(0, at), Buffer.of(byte), original.subarray(at)]);
-        const less = Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
-        if (!more.equals(original)) expect((await verifyText(more)).verified).toBe(false);
-        expect((await verifyText(less)).verified).toBe(false);
-        expect((await verifyText(original.subarray(0, at))).verified).toBe(false);
-      }),
-      { numRuns: 400 },
-    );
-    expect((await verifyText(`${text}\n`)).verified).toBe(false);
-    expect((await verifyText(`\ufeff${text}`)).verified).toBe(false);
-    expect((await verifyText('')).code).toBe('MALFORMED_EXPORT');
-  });
+  it(
+    'an export with an added or missing byte, or with a cut end, is never verified',
+    { timeout: 120_000 },
+    async () => {
+      const original = Buffer.from(text);
+      await fc.assert(
+        fc.asyncProperty(fc.nat(original.length - 1), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
+          const more = Buffer.concat([original.subarray(0, at), Buffer.of(byte), original.subarray(at)]);
+          const less = Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
+          if (!more.equals(original)) expect((await verifyText(more)).verified).toBe(false);
+          expect((await verifyText(less)).verified).toBe(false);
+          expect((await verifyText(original.subarray(0, at))).verified).toBe(false);
+        }),
+        { numRuns: 400 },
+      );
+      expect((await verifyText(`${text}\n`)).verified).toBe(false);
+      expect((await verifyText(`\ufeff${text}`)).verified).toBe(false);
+      expect((await verifyText('')).code).toBe('MALFORMED_EXPORT');
+    },
+  );
 
   const lines = text.split('\n');
   const cases: [string, string, string][] = [
@@ -278,11 +282,14 @@ describe('an export of events with erased fields', () => {
     return log;
   }
 
-  it.each(['one', 'all'] as const)('an export is verified by the leaf that erased %s of the fields', async (which) => {
-    const verdict = await verifyText(artifactOf(erasedLog(which)));
-    expect(faults(verdict)).toEqual([]);
-    expect(verdict.digests?.erased).toBeGreaterThan(0);
-  });
+  it.each(['one', 'all'] as const)(
+    'an export is verified by the leaf that erased %s of the fields',
+    async (which) => {
+      const verdict = await verifyText(artifactOf(erasedLog(which)));
+      expect(faults(verdict)).toEqual([]);
+      expect(verdict.digests?.erased).toBeGreaterThan(0);
+    },
+  );
 
   it('an export with missing fields is not verified when no leaf erased them', async () => {
     const text = artifactOf(erasedLog('one'));
@@ -295,16 +302,20 @@ describe('an export of events with erased fields', () => {
     expect(faults(await verifyText(artifactOf(log)))).toEqual(['disclosures: NOT_INCLUDED']);
   });
 
-  it('an export with erased fields is never verified with one changed byte', { timeout: 120_000 }, async () => {
-    const original = Buffer.from(artifactOf(erasedLog('one')));
-    const changed = Buffer.from(original);
-    for (let at = 0; at < original.length; at += 3) {
-      changed[at] = original[at]! ^ (1 << (at % 7));
-      if ((await verifyText(changed)).verified)
-        expect(original.toString('utf8', at - 20, at + 20)).toBe('seen');
-      changed[at] = original[at]!;
-    }
-  });
+  it(
+    'an export with erased fields is never verified with one changed byte',
+    { timeout: 120_000 },
+    async () => {
+      const original = Buffer.from(artifactOf(erasedLog('one')));
+      const changed = Buffer.from(original);
+      for (let at = 0; at < original.length; at += 3) {
+        changed[at] = original[at]! ^ (1 << (at % 7));
+        if ((await verifyText(changed)).verified)
+          expect(original.toString('utf8', at - 20, at + 20)).toBe('seen');
+        changed[at] = original[at]!;
+      }
+    },
+  );
 });
 
 it('the beginning of an export has the members that the contract defines', () => {

@@ -43,12 +43,15 @@ const unsafe = [
 ] as const;
 
 describe('a list that is read item by item', () => {
-  it.each(unsafe)('a list read item by item marks an item as %s and keeps the other values: %.40s', async (kind, bad) => {
-    const good = '{"a":[1,{"b":"}],\\"{["}],"c":"\\u20ac"}';
-    const items = await itemsOf(` { "events" : [ ${good} , ${bad},\n${good},${bad} ]\t} `);
-    expect(kinds(items)).toEqual(['value', kind, 'value', kind]);
-    expect([items[0], items[2]]).toEqual([JSON.parse(good), JSON.parse(good)]);
-  });
+  it.each(unsafe)(
+    'a list read item by item marks an item as %s and keeps the other values: %.40s',
+    async (kind, bad) => {
+      const good = '{"a":[1,{"b":"}],\\"{["}],"c":"\\u20ac"}';
+      const items = await itemsOf(` { "events" : [ ${good} , ${bad},\n${good},${bad} ]\t} `);
+      expect(kinds(items)).toEqual(['value', kind, 'value', kind]);
+      expect([items[0], items[2]]).toEqual([JSON.parse(good), JSON.parse(good)]);
+    },
+  );
 
   it('refused items with different bytes have different digests in the canonical form', async () => {
     const [one, two, same] = await itemsOf('{"events":[1e400,1e401,1e400]}');

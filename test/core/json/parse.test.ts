@@ -130,14 +130,17 @@ describe.skipIf(!hasVectors)('hostile vectors (skipped where the vectors folder 
   /** JCS has a form for these; a profile for evidence refuses them (contract A6). */
   const profileRefuses = new Set(['integer above 2^53 loses precision', 'escapes']);
 
-  test.each(cases)('parseJson decides the hostile vector $name as published', ({ name, inputHex, expect: expected }) => {
-    const bytes = Buffer.from(inputHex, 'hex');
-    if (expected === 'reject' || profileRefuses.has(name)) {
-      expect(outcome(bytes)).toContain('INVALID_JSON');
-    } else {
-      expect(Buffer.from(canonicalize(parseJson(bytes))).toString('hex')).toBe(expected);
-    }
-  });
+  test.each(cases)(
+    'parseJson decides the hostile vector $name as published',
+    ({ name, inputHex, expect: expected }) => {
+      const bytes = Buffer.from(inputHex, 'hex');
+      if (expected === 'reject' || profileRefuses.has(name)) {
+        expect(outcome(bytes)).toContain('INVALID_JSON');
+      } else {
+        expect(Buffer.from(canonicalize(parseJson(bytes))).toString('hex')).toBe(expected);
+      }
+    },
+  );
 });
 
 const withoutNul = fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => !text.includes('\0'));

@@ -18,7 +18,7 @@ describe('tile paths', () => {
     expect(entriesPath(1000, 255)).toBe('tile/entries/x001/000.p/255');
   });
 
-  it('a tile path is read back as it was written, up to the largest index', () => {
+  it('a tile path is read back unchanged, up to the largest index', () => {
     const id = fc.record({
       level: fc.integer({ min: 0, max: 63 }),
       index: fc.oneof(fc.nat(3000), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER)),

@@ -55,12 +55,15 @@ describe('hashes', () => {
 describe('the reference tree of RFC 6962', () => {
   const known = leafInputs.map((input) => leafHash(Buffer.from(input, 'hex')));
 
-  it.each([...roots.entries()])('the tree of the first %i leaves of the reference tree has the known root', (size, root) => {
-    const frontier = new Frontier();
-    for (const leaf of known.slice(0, size)) frontier.append(leaf);
-    expect(frontier.root().toString('hex')).toBe(root);
-    expect(merkleRoot(known.slice(0, size)).toString('hex')).toBe(root);
-  });
+  it.each([...roots.entries()])(
+    'the tree of the first %i leaves of the reference tree has the known root',
+    (size, root) => {
+      const frontier = new Frontier();
+      for (const leaf of known.slice(0, size)) frontier.append(leaf);
+      expect(frontier.root().toString('hex')).toBe(root);
+      expect(merkleRoot(known.slice(0, size)).toString('hex')).toBe(root);
+    },
+  );
 
   it('the node hash of the first two leaves is the root of the tree of two leaves', () => {
     expect(nodeHash(known[0]!, known[1]!).toString('hex')).toBe(roots[2]);

@@ -46,7 +46,7 @@ describe('checkpoint text', () => {
     expect(formatCheckpoint(read)).toBe(example.text);
   });
 
-  it('a checkpoint is read back as it was written', () => {
+  it('a checkpoint is read back unchanged', () => {
     const line = fc.string({ minLength: 1, unit: 'grapheme' }).filter((value) => !value.includes('\n'));
     const heads = fc.record({
       origin: line,

@@ -74,17 +74,20 @@ describe.each(algorithms)('%s', (algorithm) => {
 });
 
 describe('the text of RFC 8032', () => {
-  it.each(signatures)('the signature of $name of RFC 8032 §7.1 verifies, and does not verify with a changed bit', (each) => {
-    const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
-    const message = Buffer.from(each.message, 'hex');
-    const signature = Buffer.from(each.signature, 'hex');
-    expect(verifyBytes(key, message, signature)).toBe(true);
-    for (let bit = 0; bit < signature.length * 8; bit++) {
-      const changed = Buffer.from(signature);
-      changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect(verifyBytes(key, message, changed), `bit ${bit}`).toBe(false);
-    }
-  });
+  it.each(signatures)(
+    'the signature of $name of RFC 8032 §7.1 verifies, and does not verify with a changed bit',
+    (each) => {
+      const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
+      const message = Buffer.from(each.message, 'hex');
+      const signature = Buffer.from(each.signature, 'hex');
+      expect(verifyBytes(key, message, signature)).toBe(true);
+      for (let bit = 0; bit < signature.length * 8; bit++) {
+        const changed = Buffer.from(signature);
+        changed[bit >> 3]! ^= 1 << (bit & 7);
+        expect(verifyBytes(key, message, changed), `bit ${bit}`).toBe(false);
+      }
+    },
+  );
 });
 
 interface Wycheproof {

@@ -51,7 +51,7 @@ describe('trust file', () => {
     expect(keys.map(({ text }) => text)).toEqual([log, second]);
   });
 
-  it('a trust file is read back as it was written', () => {
+  it('a trust file is read back unchanged', () => {
     for (const quorum of [0, 1, 2, 3]) {
       const trust = {
         origin: 'example.com/log',

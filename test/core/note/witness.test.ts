@@ -48,7 +48,7 @@ describe('an add-checkpoint request', () => {
     expect(formatWitnessRequest(read)).toBe(example.body);
   });
 
-  it('an add-checkpoint request is read back as it was written', () => {
+  it('an add-checkpoint request is read back unchanged', () => {
     const requests = fc.record({
       oldSize: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
       proof: fc.array(

@@ -148,17 +148,20 @@ describe('a refused attestation', () => {
     return { meterRecord: record, meterInclusion: inclusion };
   }
 
-  it.each(cases)('a refusal of an attestation with %s has the right fault and pointer', (_what, changes, fault, pointer) => {
-    const changed = sender.signed(
-      challenge,
-      JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
-    );
-    expect(verify(given, changed).fault).toMatchObject({
-      fault,
-      pointer,
-      detail: expect.stringMatching(/expected/),
-    });
-  });
+  it.each(cases)(
+    'a refusal of an attestation with %s has the right fault and pointer',
+    (_what, changes, fault, pointer) => {
+      const changed = sender.signed(
+        challenge,
+        JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
+      );
+      expect(verify(given, changed).fault).toMatchObject({
+        fault,
+        pointer,
+        detail: expect.stringMatching(/expected/),
+      });
+    },
+  );
 
   it('a refusal of an attestation says which checks passed and which did not', () => {
     const { checks } = verify(given, sender.signed(challenge, { ...proof, cross: [] }));

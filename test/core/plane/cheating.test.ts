@@ -60,13 +60,16 @@ describe('a plane that mislabels operations', () => {
   it.each([
     [100, 1 - 0.99 ** 64, 0.47],
     [20, 1 - 0.95 ** 64, 0.96],
-  ])('a plane that mislabels one of %d operations is caught with this probability', (every, probability, stated) => {
-    expect(probability).toBeCloseTo(stated, 2);
-    const sender = cheating(1000, every, { ...counted, counted: 'replay_verification' });
-    const { caught, faults } = rate(sender, { samples: 64, cross: 0 }, seeds);
-    expect(Math.abs(caught - probability)).toBeLessThan(within(probability, seeds));
-    expect(faults).toEqual(['totals_sum_mismatch']);
-  });
+  ])(
+    'a plane that mislabels one of %d operations is caught with this probability',
+    (every, probability, stated) => {
+      expect(probability).toBeCloseTo(stated, 2);
+      const sender = cheating(1000, every, { ...counted, counted: 'replay_verification' });
+      const { caught, faults } = rate(sender, { samples: 64, cross: 0 }, seeds);
+      expect(Math.abs(caught - probability)).toBeLessThan(within(probability, seeds));
+      expect(faults).toEqual(['totals_sum_mismatch']);
+    },
+  );
 
   it('a plane that raises a total in unmetered leaves is caught as often', () => {
     const sender = cheating(1000, 20, { ...counted, op: 'none', counted: 'audit_event' });

@@ -148,10 +148,13 @@ describe('the time of a message', () => {
   const { telemetrySkewSeconds: skew } = limits;
   const seconds = Number(timestamp);
 
-  it.each([-skew, -1, 0, 1, skew])('a message time %d s from the time of the service is accepted', (ahead) => {
-    expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000)).not.toThrow();
-    expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000 + 999)).not.toThrow();
-  });
+  it.each([-skew, -1, 0, 1, skew])(
+    'a message time %d s from the time of the service is accepted',
+    (ahead) => {
+      expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000)).not.toThrow();
+      expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000 + 999)).not.toThrow();
+    },
+  );
 
   it.each([
     [timestamp, seconds + skew + 1],
@@ -162,11 +165,14 @@ describe('the time of a message', () => {
     ['1764000e00', seconds],
     ['17640000.0', seconds],
     ['NaN', seconds],
-  ])('the message time %j is refused at %d, and the error contains the time of the service', (text, nowSeconds) => {
-    const error = thrown(() => checkTelemetryTime(text, nowSeconds * 1000 + 999));
-    expect(error.code).toBe('TIMESTAMP_OUT_OF_RANGE');
-    expect(error.extensions).toEqual({ serverTime: nowSeconds, toleranceSeconds: skew });
-  });
+  ])(
+    'the message time %j is refused at %d, and the error contains the time of the service',
+    (text, nowSeconds) => {
+      const error = thrown(() => checkTelemetryTime(text, nowSeconds * 1000 + 999));
+      expect(error.code).toBe('TIMESTAMP_OUT_OF_RANGE');
+      expect(error.extensions).toEqual({ serverTime: nowSeconds, toleranceSeconds: skew });
+    },
+  );
 });
 
 function thrown(work: () => unknown): GovError {

@@ -69,11 +69,14 @@ const reason = (condition: Json, context: JsonObject): Json => {
 describe('the budget of an evaluation', () => {
   const n = limits.conditionUnits;
 
-  it.each(['some', 'all', 'none'])('the budget of an evaluation limits the items that %s walks, wherever the walk ends', (op) => {
-    const condition = { [op]: [{ var: 'a' }, { '==': [{ var: '' }, 1] }] };
-    expect(reason(condition, { a: list(n) })).toBe(op !== 'none');
-    expect(reason(condition, { a: list(n + 1) })).toBe('budget context.a');
-  });
+  it.each(['some', 'all', 'none'])(
+    'the budget of an evaluation limits the items that %s walks, wherever the walk ends',
+    (op) => {
+      const condition = { [op]: [{ var: 'a' }, { '==': [{ var: '' }, 1] }] };
+      expect(reason(condition, { a: list(n) })).toBe(op !== 'none');
+      expect(reason(condition, { a: list(n + 1) })).toBe('budget context.a');
+    },
+  );
 
   it('the budget of an evaluation limits the items of a list that a value is looked up in', () => {
     expect(reason({ in: [1, { var: 'a' }] }, { a: list(n) })).toBe(true);
@@ -127,22 +130,19 @@ describe('the budget of an evaluation', () => {
     ['<', 1, { '>': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
     ['sem_ver', 2, { sem_ver: [{ val: [[2], 's'] }, '=', '2.0.0'] }],
     ['== of a literal', 1, { '==': [{ val: [[2], 's'] }, 'y'.repeat(4000)] }],
-  ])(
-    'each 64 characters of a text cost one more unit of budget: %s',
-    (op, units, predicate) => {
-      const condition = { some: [{ var: 'a' }, predicate] };
-      const texts = (length: number): { s: string; t: string } => ({
-        s: op === 'sem_ver' ? `1.0.0-${'x'.repeat(length - 6)}` : 'x'.repeat(length),
-        t: `${'x'.repeat(length - 1)}y`,
-      });
-      for (const ofText of op === 'sem_ver' ? [0, 1, 2] : [0, 1, 7]) {
-        const most = Math.floor(n / (units + ofText));
-        const { s, t } = texts(ofText * 64 + 63);
-        expect(reason(condition, { a: list(most), s, t })).toBe(false);
-        expect(reason(condition, { a: list(most + 1), s, t })).toMatch(/^budget/);
-      }
-    },
-  );
+  ])('each 64 characters of a text cost one more unit of budget: %s', (op, units, predicate) => {
+    const condition = { some: [{ var: 'a' }, predicate] };
+    const texts = (length: number): { s: string; t: string } => ({
+      s: op === 'sem_ver' ? `1.0.0-${'x'.repeat(length - 6)}` : 'x'.repeat(length),
+      t: `${'x'.repeat(length - 1)}y`,
+    });
+    for (const ofText of op === 'sem_ver' ? [0, 1, 2] : [0, 1, 7]) {
+      const most = Math.floor(n / (units + ofText));
+      const { s, t } = texts(ofText * 64 + 63);
+      expect(reason(condition, { a: list(most), s, t })).toBe(false);
+      expect(reason(condition, { a: list(most + 1), s, t })).toMatch(/^budget/);
+    }
+  });
 
   it.each<[string, number, Json]>([
     ['a comparison', 1, { '==': [{ var: 'v' }, 1] }],

@@ -231,7 +231,7 @@ describe('layer statements', () => {
     expect(statementHash(preimage)).toBe(hash);
   });
 
-  it('a layer statement is read back as it was written', () => {
+  it('a layer statement is read back unchanged', () => {
     const { preimage } = layerStatement(noPolicyActive(), evidence, nonce);
     expect(readStatement(preimage)).toEqual({
       ...noPolicyActive(),

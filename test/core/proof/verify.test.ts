@@ -77,13 +77,16 @@ describe('a bundle of a proved run', () => {
     ['seven times as large', (index: number) => index * 7],
     ['shifted by one', (index: number) => index + 1],
     ['one less, as far as that goes', (index: number) => Math.max(0, index - 1)],
-  ])('a bundle is refused when the indexes of its events are %s, even without a contradicting path', (_, forge) => {
-    const bare = changed(sample(), ['eventsInclusion'], undefined);
-    const events = bare.events!.map((event) => ({ ...event, index: forge(event.index) }));
-    const verdict = verify(changed(bare, ['events'], events));
-    expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
-    expect(verdict.verified).toBe(false);
-  });
+  ])(
+    'a bundle is refused when the indexes of its events are %s, even without a contradicting path',
+    (_, forge) => {
+      const bare = changed(sample(), ['eventsInclusion'], undefined);
+      const events = bare.events!.map((event) => ({ ...event, index: forge(event.index) }));
+      const verdict = verify(changed(bare, ['events'], events));
+      expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
+      expect(verdict.verified).toBe(false);
+    },
+  );
 
   it('a bundle can show single events of the run, each with its own path', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
@@ -122,14 +125,17 @@ describe('a graph with a node that poses as an event', () => {
   it.each([
     ['and the events', 'records' as const, 'layers_recomputed: LAYER_MISMATCH'],
     ['alone', 'none' as const, 'graph: GRAPH_MISMATCH'],
-  ])('a bundle does not verify when its log wrongly passed a posing node: the graph %s', (_name, events, failure) => {
-    const [log, declaration] = posing();
-    const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
-    expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
-    const verdict = verify(bundle);
-    expect(verdict.verified).toBe(false);
-    expect(failures(verdict)).toContain(failure);
-  });
+  ])(
+    'a bundle does not verify when its log wrongly passed a posing node: the graph %s',
+    (_name, events, failure) => {
+      const [log, declaration] = posing();
+      const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
+      expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
+      const verdict = verify(bundle);
+      expect(verdict.verified).toBe(false);
+      expect(failures(verdict)).toContain(failure);
+    },
+  );
 });
 
 describe('trust', () => {
@@ -257,7 +263,7 @@ describe('random runs', () => {
 });
 
 describe('checks with other tools', () => {
-  it('the sha256 of each explained text is the hash beside it', () => {
+  it('the sha256 of each explained text is the hash next to it', () => {
     const bundle = readBundle(bytesOf(sample()));
     const explained = explain(bundle);
     expect(explained.map(({ name }) => name)).toEqual([

@@ -285,18 +285,21 @@ describe('a read of decisions', () => {
     ['another leaf', "UPDATE decided SET idx = 5 WHERE id = 'pev_0'", 5],
     ['another run', "UPDATE decided SET run_id = 'r2' WHERE id = 'pev_0'", 19],
     ['another id', "UPDATE decided SET id = 'pev_9' WHERE id = 'pev_0'", 19],
-  ])('a read of decisions that meets a row of %s is refused with the position', async (_, statements, index) => {
-    const plane = copy();
-    const store = plane.open();
-    plane.sql(statements);
-    const read = async () => {
-      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_9');
-      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_0');
-      await store.leavesOf('prj_a', { type: 'gov.evaluation/1', runId: 'r2' }, { limit: 9, order: 'asc' });
-    };
-    await expect(read()).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index } });
-    await store.close();
-  });
+  ])(
+    'a read of decisions that meets a row of %s is refused with the position',
+    async (_, statements, index) => {
+      const plane = copy();
+      const store = plane.open();
+      plane.sql(statements);
+      const read = async () => {
+        await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_9');
+        await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_0');
+        await store.leavesOf('prj_a', { type: 'gov.evaluation/1', runId: 'r2' }, { limit: 9, order: 'asc' });
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index } });
+      await store.close();
+    },
+  );
 
   it('a read of one leaf type refuses an index row that points to a leaf of another type', async () => {
     const plane = copy();

@@ -81,14 +81,17 @@ describe('fsck of months', () => {
     ],
     ['before the first', `INSERT INTO period VALUES (1, '2025-12', '${base(0)}')`, ['2025-12']],
     ['after the last', `INSERT INTO period VALUES (1, '2026-06', '${base(7, 1)}')`, ['2026-06']],
-  ])('fsck finds a month %s and reports its position, also without --deep', async (_, statement, expected) => {
-    const plane = copy();
-    plane.sql(statement);
-    const { problems } = await plane.fsck(false);
-    expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(
-      expected.map((month) => `prj_a/period/${month} period_mismatch`),
-    );
-  });
+  ])(
+    'fsck finds a month %s and reports its position, also without --deep',
+    async (_, statement, expected) => {
+      const plane = copy();
+      plane.sql(statement);
+      const { problems } = await plane.fsck(false);
+      expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(
+        expected.map((month) => `prj_a/period/${month} period_mismatch`),
+      );
+    },
+  );
 
   it('fsck reports a month of a project that has no metered requests', async () => {
     const plane = copy();

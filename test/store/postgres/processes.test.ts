@@ -268,14 +268,17 @@ describe.skipIf(missing !== null)('a commit', () => {
     ['53100', 'STORAGE_FULL'],
     ['58030', 'STORAGE_FAULT'],
     ['53200', 'OVERLOADED'],
-  ])('a commit that the server fails with %s is refused as %s, and the next one is stored', async (code, problem) => {
-    const processes = await Processes.on(server);
-    const store = await processes.start({ faults: failing(code, 1) });
-    expect(await codeOf(store.append(request([event()])))).toBe(problem);
-    expect((await appended(store, request([event()])))[0]).toMatchObject({ index: 1, runSeq: 0 });
-    await assertWhole(store, ['r1']);
-    await processes.drop();
-  });
+  ])(
+    'a commit that the server fails with %s is refused as %s, and the next one is stored',
+    async (code, problem) => {
+      const processes = await Processes.on(server);
+      const store = await processes.start({ faults: failing(code, 1) });
+      expect(await codeOf(store.append(request([event()])))).toBe(problem);
+      expect((await appended(store, request([event()])))[0]).toMatchObject({ index: 1, runSeq: 0 });
+      await assertWhole(store, ['r1']);
+      await processes.drop();
+    },
+  );
 
   it('a commit loses only the request whose row the database refuses', async () => {
     const processes = await Processes.on(server);

@@ -330,11 +330,14 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
     ['a session', { digest: Buffer.from(session('z').digest).toString('hex') }, [0, 0, 1, 0, 0]],
     ['a project', { project: '3' }, [0, 0, 0, 1, 1]],
     ['jobs', { duty: 'jobs' }, [0, 0, 0, 0, 7]],
-  ])('row-level security where %s is set shows only the rows that belong to it', async (_, settings, expected) => {
-    const processes = await three();
-    expect(await asked(processes, settings, counts)).toEqual(expected);
-    await processes.drop();
-  });
+  ])(
+    'row-level security where %s is set shows only the rows that belong to it',
+    async (_, settings, expected) => {
+      const processes = await three();
+      expect(await asked(processes, settings, counts)).toEqual(expected);
+      await processes.drop();
+    },
+  );
 
   it('row-level security refuses to insert rows for another organization or move rows there', async () => {
     const processes = await three();

@@ -76,19 +76,22 @@ const filesWith = ({ dataDir }: TestPlane, bytes: Buffer): string[] =>
   readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(bytes));
 
 describe('an open reader of the database', () => {
-  it.each([false, true])('a reader that is open at the stop leaves the removal of erased values to the next stop; thread: %s', async (thread) => {
-    const { plane, store, told, open } = await recorded({ thread });
-    await stored(store, erasing(await allAbout(store, ann)));
-    const end = hold(storeFiles(plane.dataDir).main);
-    await stored(store, request([event()]));
-    await store.close();
-    expect(told).toEqual([expect.stringContaining('a later stop removes them')]);
-    expect(isDue(plane)).toBe(true);
-    end();
-    await open().close();
-    expect([plane.holds(secret), isDue(plane), told.length]).toEqual([[], false, 1]);
-    expect((await plane.fsck()).problems).toEqual([]);
-  });
+  it.each([false, true])(
+    'a reader that is open at the stop leaves the removal of erased values to the next stop; thread: %s',
+    async (thread) => {
+      const { plane, store, told, open } = await recorded({ thread });
+      await stored(store, erasing(await allAbout(store, ann)));
+      const end = hold(storeFiles(plane.dataDir).main);
+      await stored(store, request([event()]));
+      await store.close();
+      expect(told).toEqual([expect.stringContaining('a later stop removes them')]);
+      expect(isDue(plane)).toBe(true);
+      end();
+      await open().close();
+      expect([plane.holds(secret), isDue(plane), told.length]).toEqual([[], false, 1]);
+      expect((await plane.fsck()).problems).toEqual([]);
+    },
+  );
 
   it('a reader of the database makes gov log compact refuse, and the rewrite stays due', async () => {
     const { plane, store } = await recorded();

@@ -55,19 +55,22 @@ async function sealedPlane(more: { thread?: boolean } = {}) {
 }
 
 describe('a sealed body', () => {
-  it.each([false, true])('a sealed body is unreadable on disk, with the writer in a thread: %s', async (thread) => {
-    const { plane, store, index } = await sealedPlane({ thread });
-    expect((await store.leaf('prj_a', index))!.disclosures).toContain(secret);
-    expect(plane.holds(secret)).toEqual([]);
-    const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
-    expect((await reader.leaf('prj_a', index))!.disclosures).toContain(secret);
-    reader.close();
-    await store.close();
-    expect(plane.holds(secret)).toEqual([]);
-    const checked = await fsckStore({ dataDir: plane.dataDir, deep: true, masterKey });
-    expect(checked.problems).toEqual([]);
-    plane.drop();
-  });
+  it.each([false, true])(
+    'a sealed body is unreadable on disk, with the writer in a thread: %s',
+    async (thread) => {
+      const { plane, store, index } = await sealedPlane({ thread });
+      expect((await store.leaf('prj_a', index))!.disclosures).toContain(secret);
+      expect(plane.holds(secret)).toEqual([]);
+      const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
+      expect((await reader.leaf('prj_a', index))!.disclosures).toContain(secret);
+      reader.close();
+      await store.close();
+      expect(plane.holds(secret)).toEqual([]);
+      const checked = await fsckStore({ dataDir: plane.dataDir, deep: true, masterKey });
+      expect(checked.problems).toEqual([]);
+      plane.drop();
+    },
+  );
 
   it('a sealed body does not open with another key, which is reported like an altered body', async () => {
     const { plane, store, index } = await sealedPlane();

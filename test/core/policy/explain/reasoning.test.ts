@@ -92,9 +92,12 @@ describe('the reason of a policy that did not match', () => {
       'deny v3 not matched: context.a = 2, 1 needed at $.or[0].==; context.b = 2, 1 needed at $.or[1].==',
     ],
     ['false', {}, 'deny v3 not matched: the condition is false, the opposite needed at $'],
-  ])('the reason of the unmatched condition %s names the deciding clause and its need', (text, context, expected) => {
-    expect(said(text, context)).toBe(expected);
-  });
+  ])(
+    'the reason of the unmatched condition %s names the deciding clause and its need',
+    (text, context, expected) => {
+      expect(said(text, context)).toBe(expected);
+    },
+  );
 });
 
 describe('the reason of an undecided policy', () => {

@@ -74,11 +74,14 @@ const spellings: readonly (readonly [Json, Json])[] = [
 describe('a condition', () => {
   it.each(
     spellings.map(([condition, canonical]) => ({ text: JSON.stringify(condition), condition, canonical })),
-  )('the condition $text is normalised, and its canonical form stays the same', ({ condition, canonical }) => {
-    expect(normalized(condition)).toEqual(canonical);
-    expect(normalized(canonical)).toEqual(canonical);
-    expect(parseCondition(canonical)).toEqual(parseCondition(condition));
-  });
+  )(
+    'the condition $text is normalised, and its canonical form stays the same',
+    ({ condition, canonical }) => {
+      expect(normalized(condition)).toEqual(canonical);
+      expect(normalized(canonical)).toEqual(canonical);
+      expect(parseCondition(canonical)).toEqual(parseCondition(condition));
+    },
+  );
 });
 
 /** Condition, pointer below /condition, code, a part of what is said. */

@@ -77,14 +77,17 @@ describe('a transition', () => {
 });
 
 describe('a publish', () => {
-  it.each(['draft', 'review', 'active', 'disabled'] as const)('a publish puts a version in force from %s', (from) => {
-    expect(publish(living(from))).toMatchObject({ status: 'active', activeVersion: 5, changed: true });
-    expect(publish(living(from), 1)).toMatchObject({
-      status: 'active',
-      activeVersion: 1,
-      previousStatus: from,
-    });
-  });
+  it.each(['draft', 'review', 'active', 'disabled'] as const)(
+    'a publish puts a version in force from %s',
+    (from) => {
+      expect(publish(living(from))).toMatchObject({ status: 'active', activeVersion: 5, changed: true });
+      expect(publish(living(from), 1)).toMatchObject({
+        status: 'active',
+        activeVersion: 1,
+        previousStatus: from,
+      });
+    },
+  );
 
   it('a publish reports the previous version, and that a repeat changes nothing', () => {
     expect(publish(policy('active', 3), 3)).toMatchObject({ previousVersion: 3, changed: false });

@@ -155,15 +155,20 @@ describe.skipIf(missing !== null)('fsck of changed rows', () => {
       'prj_b/graph/grp_1/edges',
       'graph_mismatch',
     ],
-  ])('fsck reports %s at its position, in the affected project alone', async (_, statement, position, kind) => {
-    const processes = await Processes.on(server);
-    await filled(processes);
-    await tamper(processes, statement);
-    const { problems } = await check(processes);
-    expect(problems.map((problem) => `${problem.position} ${problem.kind}`)).toContain(`${position} ${kind}`);
-    expect(problems.filter((problem) => problem.position.includes('prj_a'))).toEqual([]);
-    await processes.drop();
-  });
+  ])(
+    'fsck reports %s at its position, in the affected project alone',
+    async (_, statement, position, kind) => {
+      const processes = await Processes.on(server);
+      await filled(processes);
+      await tamper(processes, statement);
+      const { problems } = await check(processes);
+      expect(problems.map((problem) => `${problem.position} ${problem.kind}`)).toContain(
+        `${position} ${kind}`,
+      );
+      expect(problems.filter((problem) => problem.position.includes('prj_a'))).toEqual([]);
+      await processes.drop();
+    },
+  );
 
   it('fsck agrees with reads, which refuse a changed leaf and report it in the condition', async () => {
     const processes = await Processes.on(server);

@@ -138,10 +138,13 @@ describe.each([
   ['an erasure', erase, judgeErased],
   ['a pruning', prune, judgePruned],
 ] as const)('%s with one failed statement', (_, work, judge) => {
-  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])('an erasure or pruning where a statement fails with %s is complete or has no effect', async (code) => {
-    const { steps, done } = await attempt(work, { at: -1, code, judge });
-    expect(done).toBe(true);
-    expect(steps.length).toBeGreaterThan(10);
-    for (let at = 0; at < steps.length; at++) await attempt(work, { at, code, judge });
-  });
+  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])(
+    'an erasure or pruning where a statement fails with %s is complete or has no effect',
+    async (code) => {
+      const { steps, done } = await attempt(work, { at: -1, code, judge });
+      expect(done).toBe(true);
+      expect(steps.length).toBeGreaterThan(10);
+      for (let at = 0; at < steps.length; at++) await attempt(work, { at, code, judge });
+    },
+  );
 });

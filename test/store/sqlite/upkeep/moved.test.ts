@@ -26,13 +26,16 @@ describe('a database removed from a running plane', () => {
     ],
     ['heads.db', 'removed', rmSync],
     ['lock', 'removed, so that a second process could start', rmSync],
-  ] as const)('the database file %s, %s, ends writing and readiness of a running plane', async (name, _how, take) => {
-    const plane = await startPlane();
-    expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
-    take(join(plane.dataDir, name));
-    await noticed(plane);
-    await plane.end();
-  });
+  ] as const)(
+    'the database file %s, %s, ends writing and readiness of a running plane',
+    async (name, _how, take) => {
+      const plane = await startPlane();
+      expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
+      take(join(plane.dataDir, name));
+      await noticed(plane);
+      await plane.end();
+    },
+  );
 
   it('a database that receives writes is not mistaken for a replaced one', async () => {
     const plane = await startPlane();

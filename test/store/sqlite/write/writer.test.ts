@@ -76,22 +76,25 @@ describe('a commit', () => {
   it.each([
     ['in this thread', {}],
     ['in a thread of its own', { thread: true }],
-  ])('a commit takes requests of projects in turn and is small when they share: %s', async (_where, options) => {
-    const { store } = await counted(options);
-    await store.createProject(projectOf('b'), genesis('b'));
-    const text = 'x'.repeat(limits.commitSharedBytes / 8);
-    const large = request([event({ metadata: { text } })]);
-    const order: string[] = [];
-    const send = async (name: string, sent: typeof large) => {
-      await store.append(sent);
-      order.push(name);
-    };
-    const flood = Array.from({ length: 40 }, async () => send('ada', large));
-    const single = send('bob', request([event()], { projectId: 'prj_b' }));
-    await Promise.all([...flood, single]);
-    expect(order.indexOf('bob')).toBeLessThan(8);
-    await store.close();
-  });
+  ])(
+    'a commit takes requests of projects in turn and is small when they share: %s',
+    async (_where, options) => {
+      const { store } = await counted(options);
+      await store.createProject(projectOf('b'), genesis('b'));
+      const text = 'x'.repeat(limits.commitSharedBytes / 8);
+      const large = request([event({ metadata: { text } })]);
+      const order: string[] = [];
+      const send = async (name: string, sent: typeof large) => {
+        await store.append(sent);
+        order.push(name);
+      };
+      const flood = Array.from({ length: 40 }, async () => send('ada', large));
+      const single = send('bob', request([event()], { projectId: 'prj_b' }));
+      await Promise.all([...flood, single]);
+      expect(order.indexOf('bob')).toBeLessThan(8);
+      await store.close();
+    },
+  );
 
   it('the writer makes no commit when nothing waits', async () => {
     const { store, commits } = await counted();

@@ -176,7 +176,7 @@ describe('an epoch', () => {
 });
 
 describe('links and challenges of a report', () => {
-  it('a report is linked once when the report before it is held', async () => {
+  it('a report is linked once when the report before it is stored', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1')), ...[1, 3, 4, 6].map((each) => saveReport(report('1', each)))]);
     const waiting = async (limit = 9) =>
