@@ -105,7 +105,7 @@ describe('a list that is read item by item', () => {
     expect(await codeOf(`{"events":[${each},${each},1e400]}`)).toBe('JSON_TOO_COMPLEX');
   });
 
-  it('reads each item in a slice of its own, and says offsets in the whole text', async () => {
+  it('a list read item by item takes one time slice per item and reports offsets in the whole text', async () => {
     let slices = 0;
     const counting = { isOver: () => true, next: async () => void (slices += 1) };
     const options = { bounds: defaultBounds, member: 'events', pace: counting };
@@ -127,7 +127,7 @@ describe('a list that is read item by item', () => {
     await expect(read(notUtf8)).rejects.toMatchObject({ code: 'INVALID_JSON', extensions });
   });
 
-  it('refuses an item that no single request could have, and an envelope of that size', async () => {
+  it('an item above the size of a single request is refused, and so is such an envelope', async () => {
     const of = (size: number): string => `["${'x'.repeat(100)}"${' '.repeat(size - 104)}]`;
     const items = await itemsOf(`{"events":[${of(limits.bodyBytes)},${of(limits.bodyBytes + 1)}]}`);
     expect(kinds(items)).toEqual(['value', 'too_large']);

@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('count the events that tables of the second version have, of all tenants', async () => {
+  it('the migration counts the events in tables of the second version, of all tenants', async () => {
     const database = await server.database();
     const role = 'gov_test_serving';
     const clock = new HandClock();
