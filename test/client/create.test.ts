@@ -27,16 +27,16 @@ const failure = async (call: Promise<unknown>): Promise<unknown> => {
 };
 
 describe('the client', () => {
-  it('carries the version of the package', () => {
+  it('the client reports the version of its package', () => {
     const declared: unknown = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
     expect(declared).toMatchObject({ version });
   });
 
-  it('has one method for each row of the contract', () => {
+  it('the client has one method for each operation of the contract', () => {
     for (const id of Object.keys(table)) expect(client()).toHaveProperty(id, expect.any(Function));
   });
 
-  it('fills path parameters and the query, and sends the key as a bearer token', async () => {
+  it('the client fills path parameters and query, and sends the key as a bearer token', async () => {
     server.handle = (_seen, response) => json(response, 200, { events: [], nextCursor: null });
     const answer = await client().listEvents({ query: { runId: 'r/1', limit: 5 } });
     expectTypeOf(answer.body.events).toEqualTypeOf<AuditEvent[]>();
@@ -46,7 +46,7 @@ describe('the client', () => {
     expect(server.seen[0]?.headers['user-agent']).toMatch(/^gov\/\d/);
   });
 
-  it('refuses a path parameter that would change the shape of the path', async () => {
+  it('the client refuses a path parameter that would change the shape of the path', async () => {
     for (const eventId of ['', '.', '..']) {
       expect(await failure(client().getEvent({ params: { eventId } }))).toBeInstanceOf(TypeError);
     }
@@ -56,7 +56,7 @@ describe('the client', () => {
     expect(server.seen.map((each) => each.url)).toEqual(['/api/v1/events/..%2Fproofs']);
   });
 
-  it('names the project of a person’s call, and none where it is of the organization', async () => {
+  it('the client names the project in project calls and omits it in organization calls', async () => {
     server.handle = (_seen, response) => json(response, 200, { count: 1 });
     await client({ apiKey: 'gov_cli_x', project: 'prj_1' }).countEvents();
     await client({ apiKey: 'gov_cli_x', project: 'prj_1' }).listProjects();
@@ -64,14 +64,14 @@ describe('the client', () => {
     expect(server.seen.map(({ headers }) => headers['gov-project'])).toEqual(['prj_1', undefined, undefined]);
   });
 
-  it('answers null for 204, which has no body', async () => {
+  it('the client returns null for status 204, which has no body', async () => {
     server.handle = (_seen, response) => response.writeHead(204).end();
     const answer = await client().revokeApiKey({ params: { keyId: 'key_1' } });
     expectTypeOf(answer.body).toEqualTypeOf<null>();
     expect(answer).toMatchObject({ status: 204, body: null });
   });
 
-  it('sends the ETag of an earlier answer where the operation compares it', async () => {
+  it('the client sends the given ETag as If-Match where the operation compares it', async () => {
     server.handle = (_seen, response) => json(response, 200, {});
     const params = { policyId: 'p' };
     await client().publishPolicy({ params, body: {}, ifMatch: '"3"' });
@@ -81,7 +81,7 @@ describe('the client', () => {
     void (() => client().createEvent({ body: {} as never, ifMatch: '"3"' }));
   });
 
-  it('sends a body as JSON with a random idempotency key, and keeps a given one', async () => {
+  it('the client sends JSON with a random idempotency key and keeps a given key', async () => {
     server.handle = (_seen, response) => json(response, 202, { jobId: 'job_1' });
     await client().createProof({ body: { runId: 'r', async: true } });
     await client().createProof({ body: { runId: 'r', async: true }, idempotencyKey: 'mine' });
@@ -91,20 +91,20 @@ describe('the client', () => {
     expect(server.seen[1]?.headers['idempotency-key']).toBe('mine');
   });
 
-  it('tells the success statuses of a row apart', async () => {
+  it('the type of a client answer distinguishes the success statuses of an operation', async () => {
     server.handle = (_seen, response) => json(response, 202, { jobId: 'job_1' });
     const answer = await client().createProof({ body: { runId: 'r' } });
     if (answer.status === 202) expectTypeOf(answer.body.jobId).toEqualTypeOf<string>();
     expect(answer.status).toBe(202);
   });
 
-  it('answers 503 of a health probe as a value, since the row lists it', async () => {
+  it('the client returns status 503 of a health probe as a value, because the contract lists it', async () => {
     server.handle = (_seen, response) => json(response, 503, { status: 'unavailable', time: 'x' });
     const answer = await client().getHealth();
     expect(answer).toMatchObject({ status: 503, body: { status: 'unavailable' } });
   });
 
-  it('gives texts as strings, binaries as bytes, and every body as it came', async () => {
+  it('the client returns texts as strings, binaries as bytes, and keeps the raw bytes of every body', async () => {
     server.handle = (_seen, response) => response.end('origin\n1\n');
     const text = await client().getCheckpoint();
     expect(text.body).toBe('origin\n1\n');
@@ -116,7 +116,7 @@ describe('the client', () => {
 });
 
 describe('failures', () => {
-  it('throws a problem with all that the service told', async () => {
+  it('the client throws a problem with every member that the service sent', async () => {
     const errors = [{ pointer: '/runId', in: 'query', code: 'pattern', detail: 'expected an identifier' }];
     server.handle = (_seen, response) => problem(response, 'VALIDATION_ERROR', 400, { errors });
     const cause = await failure(client().listEvents({ query: { runId: '-' } }));
@@ -132,7 +132,7 @@ describe('failures', () => {
     });
   });
 
-  it('names the status where something else than gov answered', async () => {
+  it('the client error names the HTTP status when a server other than gov answers', async () => {
     server.handle = (_seen, response) => {
       response.writeHead(502, { 'content-type': 'text/html', 'x-request-id': 'from-header' });
       response.end('<h1>Bad gateway</h1>');
@@ -141,12 +141,12 @@ describe('failures', () => {
     expect(cause).toMatchObject({ code: 'HTTP_502', requestId: 'from-header', retryable: true });
   });
 
-  it('does not follow redirects, which could carry the key elsewhere', async () => {
+  it('the client does not follow redirects, which could send the key to another host', async () => {
     server.handle = (_seen, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
     expect(await failure(client().getLogKey())).toMatchObject({ code: 'HTTP_302' });
   });
 
-  it('refuses a body that is not JSON or not UTF-8', async () => {
+  it('the client refuses a body that is not JSON or not UTF-8', async () => {
     for (const body of ['<html>', Buffer.from([0x22, 0xff, 0x22]), '']) {
       server.handle = (_seen, response) => response.end(body);
       const cause = await failure(client().countEvents());
@@ -155,7 +155,7 @@ describe('failures', () => {
     }
   });
 
-  it('refuses a base URL that is not HTTP', () => {
+  it('the client refuses a base URL that is not HTTP', () => {
     expect(() => client({ baseUrl: 'ftp://example.test' })).toThrow(/expected a base URL/);
   });
 });
@@ -170,7 +170,7 @@ describe('retries', () => {
     };
   };
 
-  it('repeats transient statuses and reports each repeat', async () => {
+  it('the client retries transient statuses and reports each retry', async () => {
     flaky(2, 'OVERLOADED', 503, { 'retry-after': '0' });
     const notes: ClientNote[] = [];
     const answer = await client({ retries: 3, observe: (note) => notes.push(note) }).countEvents();
@@ -181,19 +181,19 @@ describe('retries', () => {
     expect(JSON.stringify(notes)).not.toContain('gov_live_secret');
   });
 
-  it('stops after the number of repeats asked for', async () => {
+  it('the client stops after the configured number of retries', async () => {
     flaky(9, 'RATE_LIMITED', 429);
     expect(await failure(client({ retries: 1 }).countEvents())).toMatchObject({ code: 'RATE_LIMITED' });
     expect(server.seen.length).toBe(2);
   });
 
-  it('does not repeat a spent quota', async () => {
+  it('the client does not retry a call that exceeded its quota', async () => {
     flaky(9, 'QUOTA_EXCEEDED', 429);
     expect(await failure(client({ retries: 3 }).countEvents())).toMatchObject({ code: 'QUOTA_EXCEEDED' });
     expect(server.seen.length).toBe(1);
   });
 
-  it('keeps the idempotency key over the repeats of a POST', async () => {
+  it('the client sends the same idempotency key in every retry of a POST', async () => {
     let first = true;
     server.handle = (_seen, response) => {
       if (first) response.destroy();
@@ -206,7 +206,7 @@ describe('retries', () => {
     expect(keys[0]).toBe(keys[1]);
   });
 
-  it('ends at once when the signal fires between attempts', async () => {
+  it('the client stops at once when the signal aborts between attempts', async () => {
     flaky(9, 'OVERLOADED', 503, { 'retry-after': '30' });
     const stop = new AbortController();
     const call = client({

@@ -49,21 +49,25 @@ describe('a download', () => {
   const artifact = randomBytes(3_000_000);
   const asked = { exportId, sha256: hashOf(artifact), sizeBytes: artifact.length };
 
-  it('that is cut ten times ends with the same bytes, each asked for once', { timeout: 60_000 }, async () => {
-    const server = await serving(artifact);
-    const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 10 });
-    closers.push(() => proxy.close());
-    const sink = memory();
-    const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
-    expect(got).toEqual({ sizeBytes: artifact.length, sha256: asked.sha256 });
-    expect(sink.bytes.equals(artifact)).toBe(true);
-    expect(proxy.cuts).toBe(10);
-    expect(sink.restarts).toBe(0);
-    expect(server.ranges).toHaveLength(11);
-    expect(server.ranges.slice(1).every((range) => range !== null)).toBe(true);
-  });
+  it(
+    'a download that is cut ten times ends with the same bytes and requests each byte once',
+    { timeout: 60_000 },
+    async () => {
+      const server = await serving(artifact);
+      const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 10 });
+      closers.push(() => proxy.close());
+      const sink = memory();
+      const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
+      expect(got).toEqual({ sizeBytes: artifact.length, sha256: asked.sha256 });
+      expect(sink.bytes.equals(artifact)).toBe(true);
+      expect(proxy.cuts).toBe(10);
+      expect(sink.restarts).toBe(0);
+      expect(server.ranges).toHaveLength(11);
+      expect(server.ranges.slice(1).every((range) => range !== null)).toBe(true);
+    },
+  );
 
-  it('goes on with what is held, and asks for nothing of that', async () => {
+  it('a download continues after the bytes that it already has and does not request them again', async () => {
     const server = await serving(artifact);
     const sink = memory(artifact.subarray(0, 1_000_000));
     await downloadExport(clientAt(server.baseUrl), sink, asked);
@@ -71,20 +75,24 @@ describe('a download', () => {
     expect(sink.bytes.equals(artifact)).toBe(true);
   });
 
-  it('begins again where the artifact is another one by then', { timeout: 60_000 }, async () => {
-    const server = await serving(artifact);
-    const other = randomBytes(1_000_000);
-    const change = () => void (server.artifact = other);
-    const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 1, onCut: change });
-    closers.push(() => proxy.close());
-    const sink = memory();
-    const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
-    expect(got.sha256).toBe(hashOf(other));
-    expect(sink.restarts).toBe(1);
-    expect(sink.bytes.equals(other)).toBe(true);
-  });
+  it(
+    'a download starts again when the artifact changes during the download',
+    { timeout: 60_000 },
+    async () => {
+      const server = await serving(artifact);
+      const other = randomBytes(1_000_000);
+      const change = () => void (server.artifact = other);
+      const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: 1, onCut: change });
+      closers.push(() => proxy.close());
+      const sink = memory();
+      const got = await downloadExport(clientAt(proxy.baseUrl), sink, asked);
+      expect(got.sha256).toBe(hashOf(other));
+      expect(sink.restarts).toBe(1);
+      expect(sink.bytes.equals(other)).toBe(true);
+    },
+  );
 
-  it('begins again where more is held than there is, and ends where all is', async () => {
+  it('a download restarts when the local file is too long, and ends when the file is complete', async () => {
     const server = await serving(artifact);
     const longer = memory(Buffer.concat([artifact, Buffer.from('x')]));
     expect((await downloadExport(clientAt(server.baseUrl), longer, asked)).sha256).toBe(asked.sha256);
@@ -93,7 +101,7 @@ describe('a download', () => {
     expect(server.ranges).toEqual(['bytes=3000001-', null]);
   });
 
-  it('is refused where its bytes are not those of the hash', async () => {
+  it('a download fails when its bytes do not match the expected hash', async () => {
     const server = await serving(artifact);
     const wrong = memory(Buffer.concat([Buffer.from('x'), artifact.subarray(1, 1000)]));
     await expect(downloadExport(clientAt(server.baseUrl), wrong, asked)).rejects.toMatchObject({
@@ -106,7 +114,7 @@ describe('a download', () => {
     });
   });
 
-  it('takes no byte more than the export has, of an answer that tells no length', async () => {
+  it('a download accepts no byte beyond the size of the export when the response has no length', async () => {
     const endless = (extra: number) =>
       startServer((_seen, response) => {
         response.writeHead(200, { etag: `"${asked.sha256.slice(7)}"` });
@@ -127,7 +135,7 @@ describe('a download', () => {
     expect(sink.bytes.length).toBeLessThanOrEqual(artifact.length);
   });
 
-  it('ends where the artifact is another one again and again', { timeout: 60_000 }, async () => {
+  it('a download fails when the artifact changes again and again', { timeout: 60_000 }, async () => {
     const server = await serving(artifact);
     const change = () => void (server.artifact = randomBytes(1_000_000));
     const proxy = await startCuttingProxy(portOf(server), { after: 250_000, times: Infinity, onCut: change });
@@ -138,7 +146,7 @@ describe('a download', () => {
     expect(sink.restarts).toBe(3);
   });
 
-  it('gives up where nothing comes any more, after its retries', async () => {
+  it('a download fails after its retries when no more bytes arrive', async () => {
     const server = await serving(artifact);
     const proxy = await startCuttingProxy(portOf(server), { after: 0, times: Infinity });
     closers.push(() => proxy.close());
@@ -150,7 +158,7 @@ describe('a download', () => {
   });
 
   it(
-    'ends where the connection stays silent, but not where its reader is slow',
+    'a download times out on a silent connection, but not on a slow reader',
     { timeout: 60_000 },
     async () => {
       const silent = await startServer((_seen, response) => {
@@ -173,7 +181,7 @@ describe('a download', () => {
     },
   );
 
-  it('is refused with the problem of the service', async () => {
+  it('a download fails with the problem that the service returned', async () => {
     const server = await serving(artifact);
     server.metadata = { status: 'processing' };
     await expect(downloadExport(clientAt(server.baseUrl), memory(), asked)).rejects.toMatchObject({
@@ -182,7 +190,7 @@ describe('a download', () => {
     });
   });
 
-  it('ends with the signal, and leaves no connection', async () => {
+  it('a download stops when its signal aborts and leaves no connection open', async () => {
     const server = await serving(artifact);
     const stop = new AbortController();
     const sink = memory();
@@ -195,7 +203,7 @@ describe('a download', () => {
     await expect(download).rejects.toThrow('enough');
   });
 
-  it('sends the credential, and takes nothing compressed', async () => {
+  it('a download sends the credential and accepts no compression', async () => {
     const server = await serving(artifact);
     await downloadExport(clientAt(server.baseUrl, { apiKey: 'gov_k' }), memory(), asked);
     expect(server.seen[0]?.headers).toMatchObject({

@@ -14,19 +14,19 @@ describe('a network error', () => {
     ['CERT_HAS_EXPIRED', 'its certificate has expired', false],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another host name', false],
     ['EPROTO', 'does not speak TLS', false],
-  ])('%s says "%s"', (code, sentence, retryable) => {
+  ])('a network error with code %s explains "%s"', (code, sentence, retryable) => {
     const error = networkError(coded(code), 'https://gov.example.test');
     expect(error).toMatchObject({ code, retryable, cause: { code } });
     expect(error.message).toContain('could not reach https://gov.example.test: ');
     expect(error.message).toContain(sentence);
   });
 
-  it('looks into the errors of several addresses', () => {
+  it('a network error takes its code from the errors of several addresses', () => {
     const both = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')], '');
     expect(networkError(both, 'http://x').code).toBe('ECONNREFUSED');
   });
 
-  it('keeps an unknown message, and is retryable', () => {
+  it('a network error keeps an unknown message and is retryable', () => {
     expect(networkError(coded('EODD', 'odd'), 'http://x')).toMatchObject({
       code: 'EODD',
       message: 'could not reach http://x: odd',
@@ -35,20 +35,20 @@ describe('a network error', () => {
     expect(networkError('text', 'http://x').code).toBe('UNKNOWN');
   });
 
-  it('names the proxy that was used', () => {
+  it('a network error names the proxy that was used', () => {
     const error = networkError(coded('ECONNREFUSED'), 'http://x', 'http://proxy:3128');
     expect(error.message).toContain('through the proxy http://proxy:3128');
     expect(error.hint).toContain('NO_PROXY');
   });
 
-  it('tells chains that end at an unknown authority', () => {
+  it('a certificate chain with an unknown authority is distinguished from an expired certificate', () => {
     expect(isUnknownAuthority(coded('UNABLE_TO_GET_ISSUER_CERT_LOCALLY'))).toBe(true);
     expect(isUnknownAuthority(coded('CERT_HAS_EXPIRED'))).toBe(false);
   });
 });
 
 describe('a problem', () => {
-  it('is read whatever the types of its members', () => {
+  it('a problem is read even when its members have unexpected types', () => {
     const odd = {
       title: 7,
       detail: null,

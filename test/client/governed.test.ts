@@ -55,7 +55,7 @@ const failure = (promise: Promise<unknown>): Promise<any> =>
   );
 
 describe('governedInvoke', () => {
-  it('runs what is allowed, between a start and an outcome that name the evaluation', async () => {
+  it('governedInvoke runs an allowed tool between a start and an outcome that name the evaluation', async () => {
     let startRecorded: string[] = [];
     const value = await governedInvoke(client, call('search'), async (decision) => {
       startRecorded = await types();
@@ -69,7 +69,7 @@ describe('governedInvoke', () => {
     expect(end?.metadata['toolCallId']).toBe(start?.metadata['toolCallId']);
   });
 
-  it('does not run what is denied, and records the refusal', async () => {
+  it('governedInvoke does not run a denied tool and records the refusal', async () => {
     let ran = false;
     const refused = await failure(governedInvoke(client, call('shell'), () => (ran = true)));
     expect(refused).toBeInstanceOf(GovToolRefused);
@@ -78,13 +78,13 @@ describe('governedInvoke', () => {
     expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
   });
 
-  it('refuses an escalation at once where nobody waits', async () => {
+  it('governedInvoke refuses an escalation at once when it has no approval timeout', async () => {
     const refused = await failure(governedInvoke(client, call('refund'), () => 1));
     expect(refused.approval.status).toBe('pending');
     expect(refused.message).toContain(`gov approvals approve ${refused.approval.approvalId}`);
   });
 
-  it('runs an escalation once a person approved it', async () => {
+  it('governedInvoke runs an escalated tool after a person approved it', async () => {
     const running = governedInvoke(client, call('refund'), () => 'refunded', { approvalTimeoutMs: 20_000 });
     await decideNext('approved');
     expect(await running).toBe('refunded');
@@ -93,7 +93,7 @@ describe('governedInvoke', () => {
     expect(start?.metadata['approvalId']).toMatch(/^apr_/);
   });
 
-  it('does not run an escalation that a person denied', async () => {
+  it('governedInvoke does not run an escalated tool that a person denied', async () => {
     const running = failure(governedInvoke(client, call('refund'), () => 1, { approvalTimeoutMs: 20_000 }));
     await decideNext('denied');
     expect((await running).approval.status).toBe('denied');
@@ -110,7 +110,7 @@ describe('governedInvoke', () => {
     }
   }
 
-  it('passes on what the tool throws, after recording it', async () => {
+  it('governedInvoke records the error of a tool and throws it to the caller', async () => {
     const thrown = await failure(
       governedInvoke(client, call('search'), () => {
         throw new RangeError('no such row');
@@ -125,7 +125,7 @@ describe('governedInvoke', () => {
     ['a message of many surrogate pairs', new Error('\u{1f600}'.repeat(200))],
     ['a message that JSON cannot hold', new Error('a\0b\ud800')],
     ['an object without a text', Object.create(null)],
-  ])('records an outcome of %s', async (_, error) => {
+  ])('governedInvoke records the outcome of a tool that throws %s', async (_, error) => {
     const thrown = await failure(
       governedInvoke(client, call('search'), () => {
         throw error;
@@ -135,7 +135,7 @@ describe('governedInvoke', () => {
     expect((await events()).at(-1)).toMatchObject({ eventType: 'tool.result', metadata: { ok: false } });
   });
 
-  it('records the outcome of what was told to stop while it ran', async () => {
+  it('governedInvoke records the outcome of a tool when its signal aborts during the run', async () => {
     const stop = new AbortController();
     const options = { signal: stop.signal };
     await governedInvoke(client, call('search'), () => stop.abort(), options);
@@ -143,7 +143,7 @@ describe('governedInvoke', () => {
   });
 
   it.each(['', 'a b', 'a'.repeat(129)])(
-    'refuses the invocation id %j before it asks',
+    'governedInvoke refuses the invocation id %j before it sends a request',
     async (invocationId) => {
       const refused = await failure(governedInvoke(client, call('search'), () => 1, { invocationId }));
       expect(refused).toBeInstanceOf(TypeError);
@@ -151,7 +151,7 @@ describe('governedInvoke', () => {
     },
   );
 
-  it('evaluates and runs one invocation id once', async () => {
+  it('governedInvoke evaluates and runs one invocation id only once', async () => {
     let ran = 0;
     const options = { invocationId: 'inv-once' };
     await governedInvoke(client, call('search'), () => (ran += 1), options);
@@ -171,13 +171,13 @@ describe('governedInvoke', () => {
     });
     const readOnly = { tool: { name: 'search', annotations: { readOnlyHint: true } } };
 
-    it('runs nothing', async () => {
+    it('governedInvoke runs no tool when the service is unreachable', async () => {
       let ran = false;
       await failure(governedInvoke(nowhere, call('search', readOnly), () => (ran = true)));
       expect(ran).toBe(false);
     });
 
-    it('runs a read-only tool where it may fail open, though its outcome cannot be recorded', async () => {
+    it('a read-only tool may run without the service, and its unrecorded outcome is reported', async () => {
       const options = { failMode: 'open' } as const;
       const unrecorded = await failure(
         governedInvoke(nowhere, call('search', readOnly), (decision) => ({ decision }), options),
@@ -186,14 +186,14 @@ describe('governedInvoke', () => {
       expect(unrecorded.outcome).toEqual({ value: { decision: null } });
     });
 
-    it('runs no other tool open', async () => {
+    it('a tool that is not read-only does not run without the service, even in fail mode open', async () => {
       let ran = false;
       await failure(governedInvoke(nowhere, call('search'), () => (ran = true), { failMode: 'open' }));
       expect(ran).toBe(false);
     });
   });
 
-  it('runs nothing where the call is refused, open or not', async () => {
+  it('governedInvoke runs no tool when the service refuses the call, even in fail mode open', async () => {
     let ran = false;
     const bad = call('search', {
       tool: { name: 'search', annotations: { readOnlyHint: true } },

@@ -3,7 +3,7 @@ import { createClient, paginate } from '../../src/client/index.ts';
 import type { AuditEvent, Run } from '../../src/client/index.ts';
 import { json, startServer } from './server.ts';
 
-it('walks every page of data or events with the filters of the first', async () => {
+it('paginate reads every page of data or events with the filters of the first page', async () => {
   const server = await startServer((seen, response) => {
     const url = new URL(seen.url, 'http://x');
     const at = Number(url.searchParams.get('cursor') ?? '0');
@@ -33,7 +33,7 @@ it('walks every page of data or events with the filters of the first', async () 
   await server.close();
 });
 
-it('stops at a cursor that does not move', async () => {
+it('paginate stops with an error when the cursor does not change', async () => {
   const list = async () => ({ body: { data: [1], nextCursor: 'same' } });
   const walk = async () => {
     for await (const item of paginate(list, {})) expect(item).toBe(1);

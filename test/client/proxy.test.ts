@@ -9,7 +9,7 @@ const proxied = (url: string, noProxy: string): boolean =>
   }) !== undefined;
 
 describe('the choice of a proxy', () => {
-  it('follows the scheme, in capitals or not, and adds a missing scheme', () => {
+  it('the proxy variable follows the URL scheme, in either case, and a missing scheme is added', () => {
     const url = new URL('https://api.example.test');
     expect(proxyFor(url, {})).toBeUndefined();
     expect(proxyFor(url, { HTTP_PROXY: 'http://proxy:1' })).toBeUndefined();
@@ -17,17 +17,17 @@ describe('the choice of a proxy', () => {
     expect(proxyFor(url, { https_proxy: 'proxy:2', HTTPS_PROXY: 'http://proxy:1' })).toBe('http://proxy:2');
   });
 
-  it('refuses a SOCKS proxy with what to do', () => {
+  it('a SOCKS proxy is refused with the proxy form that is expected', () => {
     const env = { https_proxy: 'socks5://proxy:1080' };
     expect(() => proxyFor(new URL('https://api.example.test'), env)).toThrow(/expected a proxy such as/);
   });
 
-  it('ignores HTTP_PROXY in capitals inside CGI', () => {
+  it('HTTP_PROXY in capitals is ignored inside CGI', () => {
     const env = { HTTP_PROXY: 'http://evil:1', REQUEST_METHOD: 'GET' };
     expect(proxyFor(new URL('http://api.example.test'), env)).toBeUndefined();
   });
 
-  it('never sends loopback to a proxy', () => {
+  it('a loopback address never goes through a proxy', () => {
     for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]', 'gov.localhost']) {
       expect(proxied(`http://${host}:7460`, '')).toBe(false);
     }
@@ -51,11 +51,11 @@ describe('the choice of a proxy', () => {
     ['https://[fd00::1]', 'fd00::1', false],
     ['https://10.2.3.4', '10.0.0.0/99', true],
     ['https://api.example.test', '', true],
-  ])('%s with NO_PROXY=%s goes through the proxy: %s', (url, noProxy, through) => {
+  ])('the URL %s with NO_PROXY=%s goes through the proxy: %s', (url, noProxy, through) => {
     expect(proxied(url, noProxy)).toBe(through);
   });
 
-  it('names a proxy without its credentials', () => {
+  it('a proxy is named without its credentials', () => {
     expect(proxyName('http://user:secret@proxy:3128')).toBe('http://proxy:3128');
   });
 });

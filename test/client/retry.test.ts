@@ -5,7 +5,7 @@ import { limits } from '../../src/contract/limits.ts';
 
 const api = (status: number, headers = {}, problem = {}) => new GovApiError(status, problem, headers);
 
-describe('what is repeated', () => {
+describe('retried failures', () => {
   it.each([
     [api(429), true],
     [api(502), true],
@@ -19,34 +19,36 @@ describe('what is repeated', () => {
     [new GovNetworkError('ECONNRESET', '', { retryable: true }), true],
     [new GovNetworkError('INVALID_RESPONSE', ''), false],
     [new Error('a bug'), false],
-  ])('%s: %s', (failure, expected) => expect(isTransient(failure)).toBe(expected));
+  ])('the client retries the failure %s: %s', (failure, expected) =>
+    expect(isTransient(failure)).toBe(expected),
+  );
 });
 
-describe('the delay', () => {
-  it('grows with the attempts, is jittered over its whole width and capped', () => {
+describe('the retry delay', () => {
+  it('the retry delay grows with the attempts, has full jitter and has a maximum', () => {
     expect(retryDelayMs(api(503), 0, 0)).toBe(0);
     expect(retryDelayMs(api(503), 0, 0.999)).toBe(249);
     expect(retryDelayMs(api(503), 3, 0.5)).toBe(1000);
     expect(retryDelayMs(api(503), 30, 0.5)).toBe(limits.clientBackoffMaxMs / 2);
   });
 
-  it('is never shorter than Retry-After, and gives up where that is too long', () => {
+  it('the retry delay is at least Retry-After, and the client gives up when that is too long', () => {
     expect(retryDelayMs(api(503, { 'retry-after': '5' }), 0, 0)).toBe(5000);
     expect(retryDelayMs(api(503, { 'retry-after': '60' }), 0, 0)).toBe(60_000);
     expect(retryDelayMs(api(503, { 'retry-after': '61' }), 0, 0)).toBeNull();
   });
 
-  it('is what RateLimit says where there is no Retry-After', () => {
+  it('the retry delay comes from RateLimit when there is no Retry-After', () => {
     expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=7' }), 0, 0)).toBe(7000);
     expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=7', 'retry-after': '9' }), 0, 0)).toBe(9000);
     expect(retryDelayMs(api(429, { ratelimit: '"default";r=0;t=61' }), 0, 0)).toBeNull();
   });
 
-  it('is none for what is final', () => expect(retryDelayMs(api(404), 0, 0)).toBeNull());
+  it('a final failure has no retry delay', () => expect(retryDelayMs(api(404), 0, 0)).toBeNull());
 });
 
 describe('Retry-After', () => {
-  it('is read as seconds or as a date by the server’s clock', () => {
+  it('Retry-After is read as seconds or as a date by the server’s clock', () => {
     const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
     expect(retryAfter('120', Number.NaN)).toBe(120);
     expect(retryAfter('Wed, 21 Oct 2026 07:28:09 GMT', Date.parse(date))).toBe(9);
@@ -66,11 +68,11 @@ describe('RateLimit', () => {
     ['limit=10, remaining=0, reset=3', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%j: until no policy is spent, %s seconds', (header, expected) => {
+  ])('RateLimit %j means that every policy has calls left after %s seconds', (header, expected) => {
     expect(spentUntil(header)).toBe(expected);
   });
 
-  it('of any length is read in time that grows with it alone', () => {
+  it('a RateLimit header is read in time that is linear in its length', () => {
     const startedAt = performance.now();
     spentUntil(`"${'"a";r='.repeat(50_000)}`);
     spentUntil(`"a"${';r=0'.repeat(50_000)}`);
@@ -78,8 +80,8 @@ describe('RateLimit', () => {
   });
 });
 
-describe('a pause', () => {
-  it('ends with the signal’s reason, also where it fired before', async () => {
+describe('pause', () => {
+  it('a pause ends with the reason of its signal, also when the signal aborted earlier', async () => {
     const stop = new AbortController();
     const waiting = pause(60_000, stop.signal);
     stop.abort(new Error('stopped'));

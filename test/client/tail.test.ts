@@ -26,7 +26,7 @@ async function streaming(serve: (socket: WebSocket, url: URL, connection: number
   return { client: createClient({ baseUrl: server.baseUrl, apiKey: 'gov_live_k', env: {} }), seen, server };
 }
 
-it('gives each event once and goes on after the last sequence when the connection breaks', async () => {
+it('a tail returns each event once and continues after the last sequence when the connection breaks', async () => {
   const { client, seen } = await streaming((socket, url, connection) => {
     const after = Number(url.searchParams.get('after') ?? '0');
     // the first two connections break in different ways; the third repeats one event
@@ -55,7 +55,7 @@ it('gives each event once and goes on after the last sequence when the connectio
   expect(notes.filter(({ kind }) => kind === 'reconnecting')).toHaveLength(2);
 });
 
-it('holds the socket back while the consumer is slow, and loses nothing', async () => {
+it('a tail pauses the socket while the consumer is slow and loses no event', async () => {
   const { client } = await streaming((socket) => {
     for (let sequence = 1; sequence <= 2000; sequence += 1) socket.send(JSON.stringify({ sequence }));
   });
@@ -69,7 +69,7 @@ it('holds the socket back while the consumer is slow, and loses nothing', async 
   expect(last).toBe(2000);
 });
 
-it('ends with the refusal that the service answered', async () => {
+it('a tail ends with the refusal that the service sent', async () => {
   const server = await startServer();
   closers.push(() => server.close());
   server.server.on('upgrade', (_request, socket) => {
@@ -86,7 +86,7 @@ it('ends with the refusal that the service answered', async () => {
   });
 });
 
-it('ends with the signal’s reason, while connected and while waiting to reconnect', async () => {
+it('a tail ends with the reason of its signal, while connected and while waiting to reconnect', async () => {
   const { client, server } = await streaming(() => {});
   const stop = new AbortController();
   const tail = tailEvents(client, { signal: stop.signal, observe: () => stop.abort(new Error('stopped')) });
@@ -100,7 +100,7 @@ it('ends with the signal’s reason, while connected and while waiting to reconn
   await expect(waiting.next()).rejects.toThrow('later');
 });
 
-it('refuses a message that is not an event', async () => {
+it('a tail refuses a message that is not an event', async () => {
   for (const message of ['not json', '{"sequence":"1"}', Buffer.from('{"sequence":1}')]) {
     const { client } = await streaming((socket) => socket.send(message));
     await expect(tailEvents(client, {}).next()).rejects.toMatchObject({ code: 'INVALID_RESPONSE' });

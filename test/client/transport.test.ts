@@ -37,7 +37,7 @@ async function plain(handle: Parameters<typeof startServer>[0]) {
 }
 
 describe('an exchange', () => {
-  it('accepts an answer of exactly the bound and refuses one byte more', async () => {
+  it('an exchange accepts an answer of exactly the size limit and refuses one byte more', async () => {
     const { connection } = await plain((seen, response) =>
       response.end('x'.repeat(Number(seen.url.split('=')[1]))),
     );
@@ -49,7 +49,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('ends at its deadline, before the answer or in the middle of it', async () => {
+  it('an exchange times out at its deadline, before the answer or in the middle of it', async () => {
     const { connection } = await plain((seen, response) => {
       if (seen.url.endsWith('/begun')) response.write('x');
     });
@@ -62,13 +62,13 @@ describe('an exchange', () => {
     }
   });
 
-  it('ends with the signal’s reason', async () => {
+  it('an exchange ends with the reason of its signal', async () => {
     const { connection } = await plain(() => {});
     const signal = AbortSignal.timeout(20);
     await expect(connection.exchange(exchange({ signal }))).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('keeps the connection for the next exchange', async () => {
+  it('a connection is reused for the next exchange', async () => {
     const { server, connection } = await plain((_seen, response) => response.end('ok'));
     let sockets = 0;
     server.server.on('connection', () => (sockets += 1));
@@ -77,7 +77,7 @@ describe('an exchange', () => {
     expect(sockets).toBe(1);
   });
 
-  it('says what a refused connection, an unknown host or a non-HTTP port means', async () => {
+  it('the error explains a refused connection, an unknown host and a port that does not speak HTTP', async () => {
     const { server } = await plain(() => {});
     await server.close();
     const refused = new Connection({ baseUrl: server.baseUrl, env: {} });
@@ -124,7 +124,7 @@ describe('TLS', () => {
     return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('refuses an unknown authority with the flag to give, and accepts it once given', async () => {
+  it('TLS refuses an unknown authority, names the flag to use, and accepts the authority once given', async () => {
     const baseUrl = await secure();
     const unknown = new Connection({ baseUrl, env: {} });
     closers.push(() => unknown.close());
@@ -138,7 +138,7 @@ describe('TLS', () => {
     expect((await known.exchange(exchange())).status).toBe(200);
   });
 
-  it('says that a port speaks HTTP, not TLS', async () => {
+  it('the error explains that a port speaks HTTP instead of TLS', async () => {
     const { server } = await plain((_seen, response) => response.end('ok'));
     const wrong = new Connection({ baseUrl: server.origin.replace('http:', 'https:'), env: {} });
     closers.push(() => wrong.close());
@@ -149,7 +149,7 @@ describe('TLS', () => {
 });
 
 describe('a proxy', () => {
-  it('gets the absolute form for http, and the answer says that the proxy was in between', async () => {
+  it('a proxy receives the absolute URL for http, and the answer reports the proxy', async () => {
     const proxy = await startServer((_seen, response) => response.end('via proxy'));
     closers.push(() => proxy.close());
     const env = { http_proxy: proxy.origin.replace('http://', '') };

@@ -87,8 +87,8 @@ const cases: Partial<Record<Limit, { at: (n: number) => Request; over: number }>
   },
 };
 
-describe('a limit', () => {
-  it.each(Object.entries(cases))('%s holds: n is accepted, n + 1 is not', async (name, { at, over }) => {
+describe('limits of the contract', () => {
+  it.each(Object.entries(cases))('the limit %s accepts n and refuses n + 1', async (name, { at, over }) => {
     const send = async (n: number): Promise<number> => {
       const { method = 'POST', path = '/events', ...options } = at(n);
       return (await plane.call(method, path, options)).status;
@@ -98,7 +98,7 @@ describe('a limit', () => {
     expect(await send(n + 1), `${n + 1}`).toBe(over);
   });
 
-  it('of a page is its default and its maximum, above which a request is clamped', async () => {
+  it('the page limit is both the default and the maximum, and larger requests get a page of that size', async () => {
     const events = Array.from({ length: limits.eventPageMax + 1 }, (_, at) =>
       event({ runId: at < limits.pageMax + 1 ? `page-${at}` : 'page', metadata: {} }),
     );
@@ -120,7 +120,7 @@ describe('a limit', () => {
     expect(await sizeOf(`/runs?limit=${limits.pageMax + 1}`)).toBe(limits.pageMax);
   });
 
-  it('of a cursor is checked before it is opened', async () => {
+  it('the length of a cursor is checked before the cursor is opened', async () => {
     const codeOf = async (length: number): Promise<string> =>
       (await plane.call('GET', `/runs?cursor=${a(length)}`)).body.code as string;
     expect(await codeOf(limits.cursorChars)).toBe('INVALID_CURSOR');
@@ -128,7 +128,7 @@ describe('a limit', () => {
   });
 
   it(
-    'of synchronous proofs is a number of events; above it, async answers',
+    'a synchronous proof covers a limited number of events, and async covers more',
     { timeout: 120_000 },
     async () => {
       const record = (count: number) =>

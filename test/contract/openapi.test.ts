@@ -29,18 +29,18 @@ const documented = Object.values(document.paths).flatMap((methods) =>
 const find = (id: string): Documented | undefined => documented.find(({ operationId }) => operationId === id);
 
 describe('the OpenAPI document', () => {
-  it('is the golden one; GOLDEN=1 writes it anew', () => {
+  it('the OpenAPI document equals the golden file, which GOLDEN=1 rewrites', () => {
     if (process.env['GOLDEN'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
     expect(text).toBe(readFileSync(golden, 'utf8'));
   });
 
-  it('is valid OpenAPI 3.1 to a public validator', async () => {
+  it('the OpenAPI document is valid OpenAPI 3.1 for a public validator', async () => {
     const { valid, errors } = await new Validator().validate(text);
     expect(errors ?? []).toEqual([]);
     expect(valid).toBe(true);
   });
 
-  it('has every row of the table once, with stability and origin', () => {
+  it('the OpenAPI document lists every operation once, with stability and origin', () => {
     const atRoot = Object.entries<Operation>(receivers).map(
       ([id, row]) => [`${id}AtRoot`, row] as [string, Operation],
     );
@@ -60,7 +60,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('documents the statuses of the transport for every operation', () => {
+  it('the OpenAPI document lists the transport statuses for every operation', () => {
     for (const methods of Object.values(document.paths)) {
       for (const [method, { operationId, responses }] of Object.entries(methods)) {
         const hasBody = method !== 'get' && method !== 'head';
@@ -71,7 +71,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says of each operation who may call it, and how a person names the project', () => {
+  it('the OpenAPI document says who may call each operation and how a person names the project', () => {
     const anyone = [{}];
     const all = ['api_key', 'bearer_key', 'id_token', 'session'].map((name) => ({ [name]: [] }));
     const plane = [{ hybrid_telemetry_key: [] }];
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('gives an answer without a body no content, and tells of rates on all but probes', () => {
+  it('an answer without body has no content, and all operations but probes document rate limits', () => {
     expect(find('revokeApiKey')?.responses['204']).not.toHaveProperty('content');
     for (const [id, row] of Object.entries<Operation>(table)) {
       for (const status of Object.keys(row.success)) {
@@ -104,7 +104,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says that receivers take and answer OTLP, below the base URL and at the root', () => {
+  it('the OpenAPI document says that receivers take and answer OTLP, below the base URL and at the root', () => {
     for (const place of ['/otlp/v1/traces', '/v1/traces']) {
       const { post } = document.paths[place] as unknown as Record<string, Record<string, any>>; // oxlint-disable-line typescript/no-explicit-any -- read member by member
       expect(Object.keys(post?.['requestBody'].content)).toEqual([
@@ -116,7 +116,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('marks an operation that is going to be removed, with the headers that say when', () => {
+  it('a deprecated operation is marked and documents the headers with its dates', () => {
     const deprecation = { since: 1, sunset: 2, link: 'https://gov.example.com/docs' };
     const going = operationObject('x', { ...table.listRuns, deprecation }) as unknown as Documented;
     expect(going).toHaveProperty('deprecated', true);
@@ -130,7 +130,7 @@ describe('the OpenAPI document', () => {
     expect(operationObject('x', table.listRuns)).not.toHaveProperty('deprecated');
   });
 
-  it('tells of parts of a download: what may be asked for, and by which headers it is told', () => {
+  it('the OpenAPI document describes range requests of downloads and their headers', () => {
     const path = document.paths['/exports/{exportId}/download'] ?? {};
     const names = (of: Documented | undefined): string[] =>
       (of?.parameters ?? []).flatMap(({ $ref }) => $ref?.split('/').at(-1) ?? []);
@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(path['head']?.responses ?? {})).not.toContain('206');
   });
 
-  it('has no reference that leads nowhere', () => {
+  it('every reference in the OpenAPI document has a target', () => {
     for (const [, reference] of text.matchAll(/"\$ref": "#\/([^"]+)"/g)) {
       const target = (reference ?? '')
         .split('/')

@@ -13,7 +13,7 @@ const codes = Object.keys(problems) as ProblemCode[];
 const context = { requestId: 'req-12345678', base: 'http://127.0.0.1:7460' };
 
 describe('the error register', () => {
-  it('has stable codes, titles and statuses of the documented set', () => {
+  it('the error register has stable codes, titles and statuses of the documented set', () => {
     for (const code of codes) {
       expect(code).toMatch(/^[A-Z][A-Z_]{2,62}$/);
       expect(problems[code].title).toMatch(/^[A-Z].*[^.]$/);
@@ -24,15 +24,15 @@ describe('the error register', () => {
     expect(new Set(codes.map(problemSlug)).size).toBe(codes.length);
   });
 
-  it('says what to do about each problem', () => {
+  it('the error register says what to do about each problem', () => {
     for (const code of codes) expect(problemHelp[code]).toMatch(/^[A-Z].{8,}\.$/);
   });
 
-  it('is what docs/reference/problems.md shows', () => {
+  it('docs/reference/problems.md shows the error register', () => {
     expect(readFileSync(join(projectRoot, 'docs/reference/problems.md'), 'utf8')).toBe(problemsPage());
   });
 
-  it('is the only source of codes: whatever the sources throw is in it', () => {
+  it('the error register contains every code that the sources throw', () => {
     const unknown = globSync(`${projectRoot}/{src,plane}/**/*.ts`).flatMap((path) =>
       [...readFileSync(path, 'utf8').matchAll(/new GovError\(\s*'([A-Z_]+)'/g)]
         .map(([, code]) => code ?? '')
@@ -41,7 +41,7 @@ describe('the error register', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('has a problem for each status that a row documents', () => {
+  it('the error register has a problem for each status that an operation documents', () => {
     const statuses = new Set(codes.map((code) => problems[code].status));
     for (const row of Object.values<Operation>(table)) {
       for (const status of row.statuses) expect(statuses.has(status), `${row.path} ${status}`).toBe(true);
@@ -50,7 +50,7 @@ describe('the error register', () => {
 });
 
 describe('a problem body', () => {
-  it('has exactly the members of RFC 9457 and of the contract', () => {
+  it('a problem body has exactly the members of RFC 9457 and of the contract', () => {
     const { body, headers } = renderProblem(
       new GovError('RUN_HAS_NO_EVENTS', 'expected events, got none'),
       context,
@@ -69,7 +69,7 @@ describe('a problem body', () => {
     });
   });
 
-  it('of an unexpected error shows nothing of it', () => {
+  it('a problem body of an unexpected error shows no detail of that error', () => {
     const error = new GovError('INTERNAL', 'SELECT secret FROM table at /srv/x.js:1', {
       extensions: { path: '/srv' },
     });
@@ -85,14 +85,14 @@ describe('a problem body', () => {
     });
   });
 
-  it('cannot be rewritten by an extension', () => {
+  it('an extension cannot overwrite the standard members of a problem body', () => {
     const error = new GovError('NOT_FOUND', 'x', {
       extensions: { status: 200, code: 'OK', type: 'about:blank' },
     });
     expect(JSON.parse(renderProblem(error, context).body)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
-  it('of a 401 and of a missing scope challenges as RFC 6750 says', () => {
+  it('a problem of a 401 or a missing scope sends the challenge of RFC 6750', () => {
     const challenge = (code: ProblemCode, extensions = {}) =>
       renderProblem(new GovError(code, 'x', { extensions }), context).headers['www-authenticate'];
     expect(challenge('UNAUTHENTICATED')).toBe('Bearer realm="gov"');
@@ -103,7 +103,7 @@ describe('a problem body', () => {
     expect(challenge('FORBIDDEN')).toBeUndefined();
   });
 
-  it('of a quota has the registered type, and 503 always says when to come back', () => {
+  it('a quota problem has the registered type, and every 503 has Retry-After', () => {
     const quota = renderProblem(new GovError('QUOTA_EXCEEDED', 'x', { retryAfterSeconds: 60 }), context);
     expect(JSON.parse(quota.body).type).toBe(
       'https://iana.org/assignments/http-problem-types#quota-exceeded',

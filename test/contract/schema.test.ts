@@ -150,28 +150,31 @@ const mutate = (sample: unknown): fc.Arbitrary<unknown> =>
       return copy;
     });
 
-describe('a body', () => {
-  it('has a sample for each operation that takes one', () => {
+describe('the body of a request', () => {
+  it('each operation with a body has a sample body', () => {
     expect(bodies.map(([id]) => id).toSorted()).toEqual(Object.keys(samples).toSorted());
   });
 
-  it.each(bodies)('of %s is accepted or explained: judge and explanation agree', async (id, row) => {
-    const schema = row.body!;
-    const check = await loadCheck(schema, { in: 'body' });
-    const judge = ajv.compile(schema);
-    expect(check(samples[id])).toBeNull();
-    fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), mutate(samples[id])), (value) => {
-        const valid = judge(value);
-        const findings = explain(schema as JsonSchema, value, { in: 'body' });
-        expect(findings.errors.length === 0, JSON.stringify(value)).toBe(valid);
-        expect(check(value) === null).toBe(valid);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  it.each(bodies)(
+    'a body of %s is accepted or explained, and the check and the explanation agree',
+    async (id, row) => {
+      const schema = row.body!;
+      const check = await loadCheck(schema, { in: 'body' });
+      const judge = ajv.compile(schema);
+      expect(check(samples[id])).toBeNull();
+      fc.assert(
+        fc.property(fc.oneof(fc.jsonValue(), mutate(samples[id])), (value) => {
+          const valid = judge(value);
+          const findings = explain(schema as JsonSchema, value, { in: 'body' });
+          expect(findings.errors.length === 0, JSON.stringify(value)).toBe(valid);
+          expect(check(value) === null).toBe(valid);
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
 
-  it('is never changed by its check', async () => {
+  it('the check of a body never changes the body', async () => {
     const check = await loadCheck(table.createEvent.body, { in: 'body' });
     fc.assert(
       fc.property(mutate(samples['createEvent']), (value) => {
@@ -183,14 +186,14 @@ describe('a body', () => {
   });
 });
 
-describe('the contract’s patterns', () => {
+describe('the patterns of the contract', () => {
   const patterns = new Set(
     [...JSON.stringify(table).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
       ([, text]) => JSON.parse(text ?? '""') as string,
     ),
   );
 
-  it('answer hostile texts of 100 kB in a few milliseconds', () => {
+  it('the patterns of the contract answer hostile texts of 100 kB in a few milliseconds', () => {
     const hostile = ['a', '-', 'a.', '\u0000', 'é', '_0'].map(
       (unit) => unit.repeat(100_000 / unit.length) + '!',
     );
@@ -205,13 +208,13 @@ describe('the contract’s patterns', () => {
   });
 });
 
-describe('what checks are compiled with', () => {
+describe('the schema compiler', () => {
   afterEach(() => {
     vi.doUnmock('ajv');
     vi.resetModules();
   });
 
-  it('is loaded anew by whoever comes after a failure', async () => {
+  it('the schema compiler is loaded again for the next caller after a failed load', async () => {
     vi.resetModules();
     vi.doMock('ajv', () => {
       throw new Error('the installation is being replaced');

@@ -7,6 +7,6 @@ it.each([
   [1.5 * 2 ** 20, '1.5 MiB'],
   [2 ** 30 - 2 ** 20, '1023.0 MiB'],
   [2 ** 30, '1.0 GiB'],
-])('writes %d bytes as %s', (bytes, text) => {
+])('bytesText writes %d bytes as %s', (bytes, text) => {
   expect(bytesText(bytes)).toBe(text);
 });

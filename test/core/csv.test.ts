@@ -62,7 +62,7 @@ const hostile = fc
 const none = new Set<number>();
 
 describe('CSV', () => {
-  it('is what a strict parser reads, with equal values', () => {
+  it('a strict CSV parser reads the written rows with equal values', () => {
     const rows = fc.array(fc.tuple(hostile, fc.string({ minLength: 1, unit: 'binary' }), hostile), {
       minLength: 1,
     });
@@ -74,7 +74,7 @@ describe('CSV', () => {
     );
   });
 
-  it('has no cell that a spreadsheet takes for a formula', () => {
+  it('a CSV file contains no cell that a spreadsheet takes for a formula', () => {
     fc.assert(
       fc.property(hostile, (value) => {
         const [[cell = ''] = []] = parse(csvRow([value, 'x'], none));
@@ -103,7 +103,7 @@ describe('CSV', () => {
       expect(csvRow([value], none)).not.toMatch(/^"?''/);
   });
 
-  it('has none either where a program splits at something else, whatever quotes it believes in', () => {
+  it('a CSV file has no formula either when a program splits it at other characters', () => {
     const rows = fc.array(fc.tuple(hostile, hostile, fc.record({ n: hostile })), { minLength: 1 });
     fc.assert(
       fc.property(rows, (values) => {
@@ -120,17 +120,17 @@ describe('CSV', () => {
     expect(csvRow(['a; b\r\n\r\nc|d'], none)).toBe('"a; b\r\n\r\nc|d"\r\n');
   });
 
-  it('takes time that is linear in the text', () => {
+  it('the time to write a CSV row is linear in the text', () => {
     const started = performance.now();
     for (const unit of ['\n', ' ', "'", '\u200b', ';', ';=', '\t ']) csvRow([unit.repeat(100_000)], none);
     expect(performance.now() - started).toBeLessThan(5000);
   });
 
-  it('writes numbers as they are where a column holds nothing else', () => {
+  it('CSV writes numbers unchanged in columns that contain only numbers', () => {
     expect(csvRow([-1, -1, '-1', 1e21], new Set([0, 2, 3]))).toBe("-1,'-1,'-1,1e+21\r\n");
   });
 
-  it('writes nothing for null, JCS for objects, and words for booleans', () => {
+  it('CSV writes nothing for null, JCS for objects, and words for booleans', () => {
     expect(csvRow([null, { b: [1], a: '=' }, true, []], none)).toBe(',"{""a"":""="",""b"":[1]}",true,[]\r\n');
     expect(csvHeader(['eventId', 'runId'])).toBe('eventId,runId\r\n');
   });

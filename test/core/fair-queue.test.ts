@@ -21,15 +21,15 @@ function taken(turns: FairQueue<string>, count = room): string[] {
   return items;
 }
 
-describe('turns', () => {
-  it('go over owners, and within an owner by age', () => {
+describe('turns of a fair queue', () => {
+  it('a fair queue takes turns over owners, and serves the items of an owner by age', () => {
     const turns = queued('a1', 'a2', 'a3', 'b1', 'c1', 'c2');
     expect(turns.size).toBe(6);
     expect(taken(turns)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
     expect(turns.size).toBe(0);
   });
 
-  it('come to who has just come after those who wait, and not sooner for coming again', () => {
+  it('a new owner waits behind the waiting owners, and a returning owner gains no earlier turn', () => {
     const turns = queued('a1', 'a2', 'b1', 'b2');
     expect(taken(turns, 1)).toEqual(['a1']);
     turns.add('c', 'c1', room);
@@ -38,7 +38,7 @@ describe('turns', () => {
     expect(taken(turns)).toEqual(['c1', 'b2', 'a3']);
   });
 
-  it('give nothing up twice, and nothing that was never given', () => {
+  it('a fair queue returns every item once and only added items', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(3))), (steps) => {
         const turns = new FairQueue<string>();
@@ -57,7 +57,7 @@ describe('turns', () => {
 });
 
 describe('a full queue', () => {
-  it('belongs to one owner alone, and refuses what is one too many', () => {
+  it('a full queue of one owner refuses the next item of that owner', () => {
     const turns = new FairQueue<string>();
     expect(turns.add('a', 'a1', 2)).toBeUndefined();
     expect(turns.add('a', 'a2', 2)).toBeUndefined();
@@ -65,7 +65,7 @@ describe('a full queue', () => {
     expect(taken(turns)).toEqual(['a1', 'a2']);
   });
 
-  it('makes room for another at the cost of who has most, newest first, until both have as many', () => {
+  it('a full queue drops the newest items of the largest owner until another has as many', () => {
     const turns = queued('c1', 'a1', 'a2', 'a3', 'a4');
     const add = (item: string) => turns.add(item.charAt(0), item, 5);
     expect(['b1', 'b2', 'b3'].map(add)).toEqual(['a4', 'a3', 'b3']);
@@ -74,7 +74,7 @@ describe('a full queue', () => {
     expect(taken(turns)).toEqual(['c1', 'a1', 'b1', 'a2', 'b2']);
   });
 
-  it('of as many owners as items refuses the next owner', () => {
+  it('a full queue with one item for each owner refuses the next owner', () => {
     const turns = queued('a1', 'b1');
     expect(turns.add('c', 'c1', 2)).toBe('c1');
   });

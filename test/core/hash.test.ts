@@ -6,13 +6,13 @@ import { equalHash, hashText, labelled, parseHash, sha256, sha256Text } from '..
 import { sha256Hashes as known } from '../vectors/fips180.ts';
 
 describe('sha256', () => {
-  test.each(known)('of %j is the known answer', (message, hex) => {
+  test.each(known)('the SHA-256 hash of %j is the known answer', (message, hex) => {
     expect(sha256(message).toString('hex')).toBe(hex);
     expect(sha256(Buffer.from(message)).toString('hex')).toBe(hex);
     expect(sha256Text(message)).toBe(`sha256:${hex}`);
   });
 
-  test('of any text is that of its UTF-8 bytes, and 32 bytes long', () => {
+  test('the SHA-256 hash of a text is the hash of its UTF-8 bytes and has 32 bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const expected = createHash('sha256').update(Buffer.from(text)).digest('hex');
@@ -23,8 +23,8 @@ describe('sha256', () => {
   });
 });
 
-describe('hash texts', () => {
-  test('any hash survives being written and read', () => {
+describe('hashes as text', () => {
+  test('any hash is read back from its text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (hash) => {
         expect(parseHash(hashText(hash))).toEqual(Buffer.from(hash));
@@ -32,7 +32,7 @@ describe('hash texts', () => {
     );
   });
 
-  test('a hash of another length cannot be written', () => {
+  test('a hash of another length cannot be written as text', () => {
     expect(() => hashText(new Uint8Array(31))).toThrow('32 bytes, got 31');
   });
 
@@ -48,7 +48,7 @@ describe('hash texts', () => {
     good.replace('sha256:', ''),
     good.replace('b', 'B'),
     good.replace('b', 'g'),
-  ])('%j is not a hash', (text) => {
+  ])('%j is not the text of a hash', (text) => {
     expect(parseHash(text)).toBeNull();
   });
 
@@ -60,15 +60,18 @@ describe('hash texts', () => {
   });
 });
 
-describe('labelled', () => {
-  test('is the hash of a text file: label, line feed, JCS', () => {
+describe('labelled hashes', () => {
+  test('a labelled hash is the hash of label, line feed and JCS', () => {
     const { preimage, hash } = labelled('gov.layer/v1', { b: 1, a: [true] });
     expect(preimage).toBe('gov.layer/v1\n{"a":[true],"b":1}');
     // printf 'gov.layer/v1\n{"a":[true],"b":1}' | sha256sum
     expect(hash).toBe('sha256:303c82388595d038b9ee699f33460ead7fa40389589396a9b6bec3c00386843d');
   });
 
-  test.each(['layer/v1', 'gov', 'Gov.layer', '', 'gov.a\nb'])('refuses the label %j', (label) => {
-    expect(() => labelled(label, null)).toThrow('label');
-  });
+  test.each(['layer/v1', 'gov', 'Gov.layer', '', 'gov.a\nb'])(
+    'a labelled hash refuses the label %j',
+    (label) => {
+      expect(() => labelled(label, null)).toThrow('label');
+    },
+  );
 });

@@ -18,18 +18,18 @@ const maxUint48 = 2 ** 48 - 1;
 const anyTime = fc.integer({ min: 0, max: maxUint48 });
 
 describe('typeId', () => {
-  test('gives the valid-uuidv7 answer of the TypeID specification', () => {
+  test('typeId gives the valid-uuidv7 answer of the TypeID specification', () => {
     const id = typeId('evt', 0x01890a5dac96, hex('074bbcceb302099a8057'));
     expect(id).toBe('evt_01h455vb4pex5vsknk084sn02q');
     expect(uuid(id)).toBe('01890a5d-ac96-774b-bcce-b302099a8057');
   });
 
-  test('gives the UUIDv7 of RFC 9562 appendix A.6', () => {
+  test('typeId gives the UUIDv7 of RFC 9562 appendix A.6', () => {
     const id = typeId('prf', Date.UTC(2022, 1, 22, 19, 22, 22), hex('0cc318c4dc0c0c07398f'));
     expect(uuid(id)).toBe('017f22e2-79b0-7cc3-98c4-dc0c0c07398f');
   });
 
-  test('is a UUIDv7 that holds the time and 74 bits of any randomness', () => {
+  test('typeId makes a UUIDv7 that contains the time and 74 random bits', () => {
     fc.assert(
       fc.property(anyTime, fc.uint8Array({ minLength: 10, maxLength: 16 }), (unixMs, random) => {
         const id = typeId('job', unixMs, random);
@@ -43,7 +43,7 @@ describe('typeId', () => {
     );
   });
 
-  test('sorts by time', () => {
+  test('TypeIDs sort by time', () => {
     fc.assert(
       fc.property(anyTime, anyTime, (a, b) => {
         fc.pre(a < b);
@@ -52,17 +52,17 @@ describe('typeId', () => {
     );
   });
 
-  test.each([-1, maxUint48 + 1, 0.5, Number.NaN])('refuses the time %d', (unixMs) => {
+  test.each([-1, maxUint48 + 1, 0.5, Number.NaN])('typeId refuses the time %d', (unixMs) => {
     expect(() => typeId('evt', unixMs, Buffer.alloc(10))).toThrow('a time in milliseconds of 0 to 2^48-1');
   });
 
-  test('refuses nine random bytes', () => {
+  test('typeId refuses nine random bytes', () => {
     expect(() => typeId('evt', 0, Buffer.alloc(9))).toThrow('at least 10 random bytes, got 9');
   });
 });
 
 describe('eventId', () => {
-  test('carries the index in the last 48 bits and the randomness in the other 26', () => {
+  test('eventId contains the index in its last 48 bits and randomness in the other 26', () => {
     const id = eventId(0x01890a5dac96, 0xabcdef012345, 0x3ffffff);
     expect(uuid(id)).toBe('01890a5d-ac96-7fff-bfff-abcdef012345');
     expect(uuid(eventId(0, 0, 0))).toBe('00000000-0000-7000-8000-000000000000');
@@ -70,7 +70,7 @@ describe('eventId', () => {
     expect(uuid(eventId(0, 0, 0b000000000001_00000000000010))).toBe('00000000-0000-7001-8002-000000000000');
   });
 
-  test('gives any index back', () => {
+  test('eventIndex returns the index of any event id', () => {
     fc.assert(
       fc.property(anyTime, anyTime, fc.integer({ min: 0, max: 2 ** 26 - 1 }), (unixMs, index, random) => {
         const id = eventId(unixMs, index, random);
@@ -81,7 +81,7 @@ describe('eventId', () => {
     );
   });
 
-  test.each([-1, maxUint48 + 1, 0.5, Number.NaN])('refuses the index %d', (index) => {
+  test.each([-1, maxUint48 + 1, 0.5, Number.NaN])('eventId refuses the index %d', (index) => {
     expect(() => eventId(0, index, 0)).toThrow('an index of 0 to 2^48-1');
   });
 });
@@ -100,11 +100,11 @@ describe('eventIndex', () => {
     ['a character too many', `${id}0`],
     ['capital letters', id.toUpperCase()],
     ['nothing', ''],
-  ])('is null for %s', (_, text) => {
+  ])('eventIndex returns null for %s', (_, text) => {
     expect(eventIndex(text)).toBeNull();
   });
 
-  test('never throws, whatever the text', () => {
+  test('eventIndex never throws, whatever the text', () => {
     fc.assert(fc.property(fc.string(), (text) => void expect(eventIndex(text)).toBeNull()));
   });
 });
@@ -114,7 +114,7 @@ describe('isTypeId', () => {
     'evt_00000000000000000000000000',
     'key_7zzzzzzzzzzzzzzzzzzzzzzzzz',
     'nsr_0123456789abcdefghjkmnpqrs',
-  ])('accepts %s', (text) => {
+  ])('isTypeId accepts %s', (text) => {
     expect(isTypeId(text)).toBe(true);
     expect(isTypeId(text, 'job')).toBe(false);
   });
@@ -135,7 +135,7 @@ describe('isTypeId', () => {
     ['a space', ' evt_00000000000000000000000000'],
     ['another separator', 'evt-00000000000000000000000000'],
     ['nothing', ''],
-  ])('refuses %s', (_, text) => {
+  ])('isTypeId refuses %s', (_, text) => {
     expect(isTypeId(text)).toBe(false);
   });
 });

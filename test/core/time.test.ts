@@ -19,7 +19,7 @@ describe('parseTimestamp', () => {
     ['2000-02-29T00:00:00Z', Date.UTC(2000, 1, 29)],
     ['2024-02-29T23:59:59+23:59', Date.UTC(2024, 1, 29, 0, 0, 59)],
     ['2024-02-29T23:59:59-23:59', Date.UTC(2024, 2, 1, 23, 58, 59)],
-  ])('%s names a moment', (text, unixMs) => {
+  ])('parseTimestamp reads %s', (text, unixMs) => {
     expect(parseTimestamp(text)).toBe(unixMs);
   });
 
@@ -63,11 +63,11 @@ describe('parseTimestamp', () => {
     ['digits of another script', '２０２６-11-20T14:00:00Z'],
     ['nothing', ''],
     ['much', '2026-11-20T14:00:00.'.padEnd(100_000, '0')],
-  ])('refuses %s', (_, text) => {
+  ])('parseTimestamp refuses %s', (_, text) => {
     expect(parseTimestamp(text)).toBeNull();
   });
 
-  test('agrees with Date on every moment, offset and number of fraction digits', () => {
+  test('parseTimestamp agrees with Date on every moment, offset and number of fraction digits', () => {
     const offset = fc.integer({ min: -1439, max: 1439 });
     const moment = fc.integer({ min: 0, max: last - 86_400_000 });
     fc.assert(
@@ -85,7 +85,7 @@ describe('parseTimestamp', () => {
     );
   });
 
-  test('knows every day of every leap pattern', () => {
+  test('parseTimestamp knows every day of every leap pattern', () => {
     for (let day = Date.UTC(1999, 0, 1); day < Date.UTC(2005, 0, 1); day += 86_400_000) {
       expect(parseTimestamp(new Date(day).toISOString())).toBe(day);
     }
@@ -96,7 +96,7 @@ describe('parseTimestamp', () => {
     }
   });
 
-  test('any text is refused or survives being written again', () => {
+  test('parseTimestamp refuses any text or reads it as the moment that it spells', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-9]{2}:[0-9]{2}Z$/),
@@ -116,16 +116,16 @@ const isDate = (text: string): boolean => {
 };
 
 describe('formatTimestamp', () => {
-  test('writes milliseconds and Z', () => {
+  test('formatTimestamp writes milliseconds and Z', () => {
     expect(formatTimestamp(first)).toBe('1970-01-01T00:00:00.000Z');
     expect(formatTimestamp(last)).toBe('9999-12-31T23:59:59.999Z');
   });
 
-  test.each([-1, last + 1, 0.5, Number.NaN, Infinity])('refuses %d', (unixMs) => {
+  test.each([-1, last + 1, 0.5, Number.NaN, Infinity])('formatTimestamp refuses %d', (unixMs) => {
     expect(() => formatTimestamp(unixMs)).toThrow('expected whole unix milliseconds');
   });
 
-  test('is the inverse of parseTimestamp', () => {
+  test('formatTimestamp is the inverse of parseTimestamp', () => {
     fc.assert(
       fc.property(fc.integer({ min: first, max: last }), (unixMs) => {
         expect(parseTimestamp(formatTimestamp(unixMs))).toBe(unixMs);

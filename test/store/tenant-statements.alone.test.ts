@@ -159,7 +159,7 @@ function strayed(db: Connection, text: string): string[] {
 }
 
 describe('a statement names its tenant, unless it belongs to none', () => {
-  it('on SQLite, where its plan goes by the tenant as well', async () => {
+  it('every SQLite statement names its tenant unless it belongs to none, and so does its plan', async () => {
     const dataDir = newFolder();
     const { main, subjects } = storeFiles(dataDir);
     const masterKey = seededBytes('master')(32);
@@ -190,7 +190,7 @@ describe('a statement names its tenant, unless it belongs to none', () => {
     dropFolder(dataDir);
   });
 
-  it('on PostgreSQL', () => {
+  it('every PostgreSQL statement names its tenant unless it belongs to none', () => {
     expect([typeof openPostgres, typeof fsckPostgres]).toEqual(['function', 'function']); // their statements
     const statements = namedStatements().map(({ text }) => oneLine(text));
     expect(statements.length).toBeGreaterThan(130);

@@ -39,7 +39,7 @@ const missing = (body: unknown, headers: Answer['headers'] = problemHeaders): st
   checkAnswer('GET', '/api/v1/events/evt_x', answer(404, body, headers));
 
 describe('the oracle', () => {
-  it('lets through what is published, and says which operation answered', () => {
+  it('the oracle accepts published answers and names the operation that answered', () => {
     expect(count({ count: 1 })).toBe('countEvents');
     expect(missing(notFound)).toBe('getEvent');
     expect(missing({ ...notFound, allowed: ['a problem may say more'] })).toBe('getEvent');
@@ -81,7 +81,7 @@ describe('the oracle', () => {
       /no body/,
     ],
     ['401 without a challenge', () => count(unauthenticated, problemHeaders, 401), /www-authenticate/],
-  ])('sees %s', (_name, check, reason) => {
+  ])('the oracle reports %s', (_name, check, reason) => {
     expect(check).toThrow(reason);
   });
 
@@ -96,7 +96,7 @@ describe('the oracle', () => {
     'duplicate key value violates unique constraint "leaf_pkey"',
     'PostgreSQL 18.4 on x86_64',
     'Node v24.21.0',
-  ])('sees an error that tells: %s', (detail) => {
+  ])('the oracle reports an error that reveals internals: %s', (detail) => {
     expect(() => missing({ ...notFound, detail })).toThrow(/tells what runs here/);
   });
 
@@ -105,7 +105,7 @@ describe('the oracle', () => {
     'node plan is unknown (of this run)',
     '/metadata/var/x must be a string',
     'expected one of active, archived from disabled, got draft',
-  ])('lets an error say: %s', (detail) => {
+  ])('the oracle accepts the error text: %s', (detail) => {
     expect(missing({ ...notFound, detail })).toBe('getEvent');
   });
 });

@@ -16,11 +16,11 @@ describe('folders that tests need', () => {
     ["import { hasData } from '../paths.ts';", false],
     ["import { projectRoot } from '../paths.ts';\nconst hasVectors = true;", false],
     ["import { hasVectors } from './other.ts';", false],
-  ])('of %j, tells whether it imports hasVectors from test/paths.ts: %j', (source, expected) => {
+  ])('the check of %j for an import of hasVectors from test/paths.ts returns %j', (source, expected) => {
     expect(imports(source, 'hasVectors')).toBe(expected);
   });
 
-  it('names each test file that a missing folder skips in part, in one line', () => {
+  it('one line names each test file that a missing folder skips in part', () => {
     const guarded = "import { hasVectors } from '../paths.ts';";
     const sources = new Map([
       ['test/core/b.test.ts', guarded],
@@ -33,7 +33,7 @@ describe('folders that tests need', () => {
     ]);
   });
 
-  it('fails a run that requires a missing folder with what was expected, what came, and what to do', () => {
+  it('a run that requires a missing folder fails and says what was expected and what to do', () => {
     expect(requiredMessage(folder)).toBe(
       'GOV_TEST_REQUIRED=1: expected the official vectors at /srv/vectors/, got no such folder; ' +
         'put them at ../shared/vectors, name their folder in GOV_VECTORS, or unset GOV_TEST_REQUIRED to skip what needs them',

@@ -7,8 +7,8 @@ const root = Buffer.alloc(32, 7);
 const draft = draftIndex({ size: 5, root, keys: 3, ms: Date.UTC(2026, 0, 5) });
 const record = sealed(draft, Date.UTC(2026, 0, 6));
 
-describe('the leaf of an index', () => {
-  it('is canonical once the sequencer has set its time', () => {
+describe('index leaves', () => {
+  it('an index leaf is canonical JSON once the sequencer has set its time', () => {
     expect(record).toBe(
       '{"_sd":[],"_sd_alg":"sha-256","at":"2026-01-06T00:00:00.000Z","fn":"gov.mapfn/1","keys":3,' +
         `"root":"sha256:${'07'.repeat(32)}","size":5,"through":"2026-01-05T00:00:00.000Z","type":"gov.index/1"}`,
@@ -33,7 +33,7 @@ describe('the leaf of an index', () => {
     ['with more keys than a count', record.replace('"keys":3', '"keys":0.5')],
     ['that is not JSON', record.slice(1)],
     ['that is empty', ''],
-  ])('is not a record %s', (_what, text) => {
+  ])('readIndex refuses an index leaf %s', (_what, text) => {
     expect(readIndex(text)).toBeNull();
   });
 });

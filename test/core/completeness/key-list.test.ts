@@ -5,7 +5,7 @@ import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 const leaf = (at: number) => leafHash(`item ${at}`);
 
 describe('the list of a key', () => {
-  it('has the RFC 6962 root and the bounds of its items, also after it was stored at any size', () => {
+  it('the list of a key has the RFC 6962 root and bounds of its items, also after a restore', () => {
     let list = new KeyList();
     for (let n = 1; n <= 70; n++) {
       list.add(leaf(n - 1).toString('latin1'), 10 * n, 1000 + n);
@@ -18,7 +18,7 @@ describe('the list of a key', () => {
     }
   });
 
-  it('is not restored from another number of peaks than its count has', () => {
+  it('the list of a key is not restored when its number of peaks does not match its count', () => {
     const list = new KeyList();
     for (let at = 0; at < 6; at++) list.add(leaf(at).toString('latin1'), at, at);
     const stored = list.stored();
@@ -28,7 +28,7 @@ describe('the list of a key', () => {
     expect(KeyList.from({ ...stored, peaks: stored.peaks.subarray(1) })).toBeNull();
   });
 
-  it('has no value while it is empty, since no map has an empty list', () => {
+  it('an empty list has no value, because no map contains an empty list', () => {
     expect(() => new KeyList().value()).toThrow('expected a list with an item');
   });
 });

@@ -65,7 +65,7 @@ class Tables {
 
 describe('the map of a log', () => {
   it(
-    'has the root of all lists of its records, also when it is closed, stored and continued',
+    'the map of a log has the root of all its lists, also after it was stored and continued',
     { timeout: 60_000 },
     () => {
       fc.assert(
@@ -94,7 +94,7 @@ describe('the map of a log', () => {
     },
   );
 
-  it('shows each list of the log with its value, and every other key as absent', () => {
+  it('the map of a log proves each list with its value, and every other key as absent', () => {
     const log = new ProofLog();
     for (let at = 0; at < 40; at++) record(log, ['event', at % 7, at % 3]);
     record(log, ['other', 1, 1]);
@@ -109,7 +109,7 @@ describe('the map of a log', () => {
     expect(rootOfPath(keyHash(['run', 'never']), path)).toEqual(map.root());
   });
 
-  it('gives a run the list root that its proofs call runRoot', () => {
+  it('the list of a run in the map has the root that proofs call runRoot', () => {
     const log = new ProofLog();
     for (let at = 0; at < 9; at++) record(log, ['event', at % 2, 0]);
     const { evidence } = log.evidence('run-1', log.leaves.length);
@@ -121,7 +121,7 @@ describe('the map of a log', () => {
     });
   });
 
-  it('sees an event whose number is not its place in the run', () => {
+  it('the map of a log refuses an event whose run sequence is wrong', () => {
     const log = new ProofLog();
     for (let at = 0; at < 3; at++) record(log, ['event', 0, 0]);
     const map = new LogMap();
@@ -130,7 +130,7 @@ describe('the map of a log', () => {
     expect([add(0), add(1), add(3)]).toEqual([true, true, false]);
   });
 
-  it('refuses a list that was altered in the table', () => {
+  it('the map of a log refuses a list that was altered in the table', () => {
     const log = new ProofLog();
     for (let at = 0; at < 6; at++) record(log, ['event', at % 2, 0]);
     const map = mapOf(log.leaves, log.hashes);

@@ -14,11 +14,11 @@ import { ProofLog } from '../proof/log.ts';
 const keysOf = ({ items }: MappedRecord) => items.map(({ text, item }) => ({ key: keyOfText(text), item }));
 
 describe('the map function', () => {
-  it('has a name that each index leaf carries', () => {
+  it('the map function has the name that each index leaf carries', () => {
     expect(mapFunction).toBe('gov.mapfn/1');
   });
 
-  it('gives an event to its run as a leaf and to its type as a place, at its server time', () => {
+  it('the map function lists an event as leaf of its run and as place of its type, with its time', () => {
     const log = new ProofLog();
     const { record } = log.record({ runId: 'r', eventType: 'tool.call' });
     const mapped = readMapped(record);
@@ -30,7 +30,7 @@ describe('the map function', () => {
     ]);
   });
 
-  it('gives another record to its type, and to the run that it is about', () => {
+  it('the map function lists other records under their type and under their run', () => {
     const policy = readMapped(draftLeaf('gov.policy/1', { policyId: 'p' }).record);
     expect([policy.ms, policy.event]).toEqual([null, null]);
     expect(keysOf(policy)).toEqual([{ key: ['leaf', 'gov.policy/1'], item: 'place' }]);
@@ -41,12 +41,12 @@ describe('the map function', () => {
     ]);
   });
 
-  it('gives nothing for a text that is not a record, and never throws', () => {
+  it('the map function gives no key for a text that is not a record, and never throws', () => {
     const texts = ['', '[]', 'null', '{', '{"type":1}', '{"type":"gov.event/1"}', 'x"type":"gov.event/1"}'];
     for (const text of texts) expect(keysOf(readMapped(text))).toEqual([]);
   });
 
-  it('hashes items like leaves of a log', () => {
+  it('the map function hashes list items like leaves of a log', () => {
     expect(placeItem(12, 34)).toBe(leafHash('12 34').toString('latin1'));
     expect(nameItem('tool.call')).toBe(leafHash('tool.call').toString('latin1'));
   });

@@ -24,7 +24,7 @@ function vector() {
 }
 
 describe('the map of an index', () => {
-  it('has the leaves and the root that sha256sum gives for three records', () => {
+  it('the map of an index has the leaves and root that sha256sum gives for three records', () => {
     const leaves = vector().map(({ key, list }) =>
       mapLeaf(keyHash(key), valueHash(list.value())).toString('hex'),
     );
@@ -39,7 +39,7 @@ describe('the map of an index', () => {
     );
   });
 
-  it('hashes the text of a key and of a value', () => {
+  it('the map of an index hashes the texts of keys and values', () => {
     const hex = (text: string) => createHash('sha256').update(text).digest('hex');
     expect(keyHash(['run', 'r1']).toString('hex')).toBe(hex('gov.index.key/1\n["run","r1"]'));
     const value = { first: 1, firstMs: 2, last: 3, lastMs: 4, n: 5, root: 'sha256:00' };
@@ -48,13 +48,13 @@ describe('the map of an index', () => {
     );
   });
 
-  it('gives leaf, node and empty subtree different preimages', () => {
+  it('leaf, node and empty subtree of a map have different preimages', () => {
     const [a, b] = [leafHash('a'), leafHash('b')];
     expect(mapLeaf(a, b)).not.toEqual(mapNode(a, b));
     expect(new PrefixTree().root()).toEqual(Buffer.alloc(32));
   });
 
-  it('accepts a path of at most 256 steps, with hashes of 32 bytes only', () => {
+  it('a map path has at most 256 steps with hashes of 32 bytes', () => {
     const key = keyHash(['run', 'r']);
     const steps = (count: number) => Array.from({ length: count }, () => null);
     expect(rootOfPath(key, { siblings: steps(256), end: null })).not.toBeNull();

@@ -20,7 +20,7 @@ const near = (at: number, bits: number): Buffer => {
 };
 
 describe('the prefix tree', () => {
-  it('has the root of the tree of all its keys, in whatever order they come, and whenever it is asked', () => {
+  it('a prefix tree has the root of all its keys, for any order of inserts and reads', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(60), fc.nat(3), fc.boolean()), { maxLength: 120 }), (steps) => {
         const tree = new PrefixTree();
@@ -38,7 +38,7 @@ describe('the prefix tree', () => {
     );
   });
 
-  it('shows for every key one path, present or absent, that leads to its root', () => {
+  it('a prefix tree gives each key, present or absent, one path that leads to its root', () => {
     const tree = new PrefixTree();
     for (let at = 0; at < 50; at++) tree.set(entry(at).keyHash, entry(at).valueHash);
     for (let at = 0; at < 200; at++) {
@@ -50,7 +50,7 @@ describe('the prefix tree', () => {
     }
   });
 
-  it('keeps keys apart that share 200 bits', () => {
+  it('a prefix tree separates keys that share 200 bits', () => {
     const tree = new PrefixTree();
     const keys = [0, 1, 2, 3].map((at) => ({ keyHash: near(at, 200), valueHash: hashOf(`${at}`) }));
     for (const { keyHash, valueHash } of keys) tree.set(keyHash, valueHash);
@@ -61,7 +61,7 @@ describe('the prefix tree', () => {
     expect(rootOfPath(absent, tree.path(absent))).toEqual(tree.root());
   });
 
-  it('is the same tree after it was closed, and opens part by part', () => {
+  it('a closed prefix tree is the same tree and opens part by part', () => {
     const all = Array.from({ length: 1000 }, (_, at) => entry(at));
     const tree = new PrefixTree();
     for (const { keyHash, valueHash } of all) tree.set(keyHash, valueHash);
@@ -82,7 +82,7 @@ describe('the prefix tree', () => {
     expect(PrefixTree.closed(closed.parts())!.root()).toEqual(tree.root());
   });
 
-  it('opens a part with its own entries only', () => {
+  it('a part of a prefix tree opens with its own entries only', () => {
     const all = Array.from({ length: 300 }, (_, at) => entry(at));
     const tree = new PrefixTree();
     for (const { keyHash, valueHash } of all) tree.set(keyHash, valueHash);
@@ -96,7 +96,7 @@ describe('the prefix tree', () => {
     expect(closed.open(part, entries)).toBe(true);
   });
 
-  it('is not restored from other bytes, and never throws for them', () => {
+  it('a prefix tree is not restored from invalid bytes and never throws for them', () => {
     const tree = new PrefixTree();
     for (let at = 0; at < 100; at++) tree.set(entry(at).keyHash, entry(at).valueHash);
     const parts = tree.parts();

@@ -16,11 +16,14 @@ const decided = {
 const draft = (reason: string | null) => draftApproval({ ...decided, reason }, saltPool(randomBytes));
 
 describe('the leaf of a decided approval', () => {
-  it.each(['the customer called', null])('opens as what it was drafted from: %s', (reason) => {
-    expect(openApproval(openLeaf({ index: 5, ...draft(reason) }))).toEqual({ ...decided, reason });
-  });
+  it.each(['the customer called', null])(
+    'the leaf of a decided approval opens as the approval that it was made from: %s',
+    (reason) => {
+      expect(openApproval(openLeaf({ index: 5, ...draft(reason) }))).toEqual({ ...decided, reason });
+    },
+  );
 
-  it('tells who decided, without the reason once that was erased', () => {
+  it('the leaf of a decided approval names who decided, and omits an erased reason', () => {
     const { record } = draft('the customer called');
     expect(record).not.toContain('customer');
     const erased = openApproval(openLeaf({ index: 5, record, disclosures: null }));

@@ -13,7 +13,7 @@ const erasure = {
 };
 
 describe('the leaf of an erasure', () => {
-  it('has digests, and neither pointers nor names', () => {
+  it('the leaf of an erasure contains digests and neither pointers nor names', () => {
     const { record, id, disclosures } = draftErasure(erasure);
     expect(record).toBe(
       '{"_sd":[],"_sd_alg":"sha-256","erasureId":"ers_01jq3v5k8hf7wb3c9x2m4n6p8r",' +
@@ -31,7 +31,7 @@ describe('the leaf of an erasure', () => {
       digests: Array.from({ length: digests }, () => 'A'.repeat(43)),
     }));
 
-  it('holds as many targets and digests as a record has room for, and the next leaf the rest', () => {
+  it('erasures beyond the targets and digests of one leaf continue in the next leaf', () => {
     const { erasureTargets, erasureDigests } = limits;
     for (const targets of [many(erasureTargets, 2), many(1, erasureDigests), many(erasureTargets + 1, 1)]) {
       const { taken, rest } = firstTargets(targets);
@@ -52,7 +52,7 @@ describe('the leaf of an erasure', () => {
     draftErasure(erasure).record.replace('"index":7', '"index":"7"'),
     draftErasure(erasure).record.replace('gov.erasure/1', 'gov.event/1'),
     draftErasure(erasure).record.replace('"keyDestroyed":false', '"keyDestroyed":0'),
-  ])('is not %j', (text) => {
+  ])('readErasure refuses %j', (text) => {
     expect(readErasure(text)).toBeNull();
   });
 });

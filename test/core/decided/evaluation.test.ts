@@ -39,18 +39,18 @@ const evaluation = (decisions: readonly RecordedDecision[]): Evaluation => ({
 const opened = (given: Evaluation) => openEvaluation(openLeaf({ index: 5, ...draftEvaluation(given, salt) }));
 
 describe('the leaf of an evaluation', () => {
-  it('opens as what it was drafted from', () => {
+  it('the leaf of an evaluation opens as the evaluation that it was made from', () => {
     const given = evaluation([decision, { ...decision, policyId: 'other', version: null, policyHash: null }]);
     expect(opened(given)).toMatchObject({ ...given });
   });
 
-  it('commits to its decisions by count and RFC 6962 root', () => {
+  it('the leaf of an evaluation commits to its decisions by count and RFC 6962 root', () => {
     const decisions = [1, 2, 3].map((version) => ({ ...decision, version }));
     const root = merkleRoot(decisions.map((each) => leafHash(canonicalize(each))));
     expect(opened(evaluation(decisions)).list).toEqual({ n: 3, root: hashText(root) });
   });
 
-  it('commits to more decisions than are listed as one', () => {
+  it('the leaf of an evaluation commits to a long list of decisions as one field', () => {
     const decisions = Array.from({ length: limits.policiesListed + 1 }, (_, version) => ({
       ...decision,
       version,

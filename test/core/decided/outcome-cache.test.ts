@@ -19,14 +19,14 @@ const member = memberOf('sha256:one');
 const denied = member.decide({ context: { tool: 'shell' } });
 const allowed = member.decide({ context: { tool: 'read' } });
 
-describe('a decision that is recorded', () => {
-  it('is the same object where the policy said the same before', () => {
+describe('recorded decisions', () => {
+  it('a recorded decision is the same object when the policy decided the same before', () => {
     const first = recordedDecision(member, denied, 'why');
     expect(recordedDecision(member, { ...denied }, 'why')).toBe(first);
     expect(first).toEqual({ ...denied, policyHash: 'sha256:one', reasoning: 'why' });
   });
 
-  it('is told apart by reason, outcome and version of the policy', () => {
+  it('a recorded decision differs by reason, outcome and version of the policy', () => {
     const one = recordedDecision(member, denied, 'same');
     expect(recordedDecision(member, denied, 'other').reasoning).toBe('other');
     expect(recordedDecision(member, allowed, 'same').outcome).toBe('not_matched');
@@ -34,14 +34,14 @@ describe('a decision that is recorded', () => {
     expect(recordedDecision(member, denied, 'same')).toEqual(one);
   });
 
-  it('has no hash where the policy is not in force', () => {
+  it('a recorded decision has no hash when the policy is not in force', () => {
     expect(recordedDecision(undefined, denied, 'idle')).toMatchObject({
       policyHash: null,
       reasoning: 'idle',
     });
   });
 
-  it('is forgotten once too many were kept', () => {
+  it('a recorded decision leaves the cache after too many others were kept', () => {
     const first = recordedDecision(member, denied, 'first');
     for (let at = 0; at <= keptDecisions; at += 1) recordedDecision(member, denied, `reason ${at}`);
     const again = recordedDecision(member, denied, 'first');
@@ -51,7 +51,7 @@ describe('a decision that is recorded', () => {
 });
 
 describe('the spelling of a decision', () => {
-  it('is its canonical text and the RFC 6962 hash of that', () => {
+  it('the spelling of a decision is its canonical text and the RFC 6962 hash of that text', () => {
     const decision = recordedDecision(member, denied, 'spelled');
     const text = canonicalize({ ...decision });
     for (const spelling of [spellingOf(decision), spellingOf(decision), spellingOf({ ...decision })]) {
@@ -60,7 +60,7 @@ describe('the spelling of a decision', () => {
     }
   });
 
-  it('follows a decision that was changed, which it does not keep', () => {
+  it('the spelling follows a decision that was changed and is not cached', () => {
     const decision = { ...recordedDecision(member, denied, 'before') };
     spellingOf(decision);
     decision.reasoning = 'after';

@@ -15,7 +15,7 @@ const prune = {
 };
 
 describe('the leaf of a pruning', () => {
-  it('says below which leaf, with which root, and where it is now', () => {
+  it('the leaf of a pruning says below which leaf, with which root, and where the archive is', () => {
     const { record } = draftPrune(prune);
     expect(record).toBe(
       `{"_sd":[],"_sd_alg":"sha-256","archiveHash":"${prune.archiveHash}","archiveSize":12,"minIndex":900,` +
@@ -33,7 +33,7 @@ describe('the leaf of a pruning', () => {
   });
 });
 
-describe('what is pruned', () => {
+describe('prunable records', () => {
   const recordOf = (runId: string) =>
     sealEvent(event({ runId }), { index: 1, runSeq: 0, serverMs: 0, random: 1 }).record;
 
@@ -44,7 +44,7 @@ describe('what is pruned', () => {
     [draftPrune(prune).record, false],
     ['', false],
     ['{}', false],
-  ])('is told of %s by core and by SQL alike', (record, expected) => {
+  ])('core and SQL agree whether %s is prunable', (record, expected) => {
     expect(isPrunable(record)).toBe(expected);
     const db = new Database(':memory:');
     expect(

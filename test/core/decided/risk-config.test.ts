@@ -5,7 +5,7 @@ import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { draftConfigChange, openConfigChange } from '../../../src/core/decided/risk-config.ts';
 import { saltPool } from '../../../src/core/event/disclosure.ts';
 
-it('the leaf of a configuration opens as what it was drafted from, without what was erased', () => {
+it('the leaf of a risk configuration opens unchanged, without erased fields', () => {
   const clear = { configHash: `sha256:${'a'.repeat(64)}`, at: '2026-01-01T00:00:00.000Z' };
   const change = { ...clear, config: { mode: 'strict', signals: {} }, actor: 'key_1' };
   const { record, disclosures } = draftConfigChange(change, saltPool(randomBytes));

@@ -47,7 +47,7 @@ const opened = (disclosures: string): Disclosure[] => JSON.parse(disclosures) as
 const stored = (disclosures: readonly Disclosure[]): string => canonicalize(disclosures as unknown as Json);
 
 describe('stored disclosures', () => {
-  it('match the record that committed to them, whatever they say', () => {
+  it('stored disclosures match the record that committed to them, with any content', () => {
     fc.assert(
       fc.property(fields, (given) => {
         const { record, disclosures } = committed(given);
@@ -57,7 +57,7 @@ describe('stored disclosures', () => {
     );
   });
 
-  it('match when some of them were erased', () => {
+  it('stored disclosures match after some of them were erased', () => {
     const { record, disclosures } = committed([
       ['/a', 1],
       ['/b', 2],
@@ -66,13 +66,13 @@ describe('stored disclosures', () => {
     expect(disclosuresMatch(record, '[]')).toBe(true);
   });
 
-  it.each([2, 30])('do not match where one of %i stands in place of another', (count) => {
+  it.each([2, 30])('stored disclosures do not match when one of %i replaces another', (count) => {
     const { record, disclosures } = committed(Array.from({ length: count }, (_, at) => [`/n${at}`, at]));
     const [first, , ...others] = opened(disclosures);
     expect(disclosuresMatch(record, stored([first!, first!, ...others]))).toBe(false);
   });
 
-  it('do not match with one changed salt, pointer or value', () => {
+  it('stored disclosures do not match with one changed salt, pointer or value', () => {
     const { record, disclosures } = committed([['/a', { b: [1, 'x'] }]]);
     const [[salt, pointer, value]] = opened(disclosures) as [Disclosure];
     const others: Disclosure[] = [
@@ -96,13 +96,13 @@ describe('stored disclosures', () => {
     '[[]][',
     '["',
     '[,]',
-  ])('do not match where they are the text %j', (text) => {
+  ])('stored disclosures do not match when their text is %j', (text) => {
     const { record } = committed([['/a', 1]]);
     expect(disclosuresMatch(record, text)).toBe(false);
     expect(disclosuresAt(record, text, '/a')).toBeNull();
   });
 
-  it('do not match in another spelling', () => {
+  it('stored disclosures do not match in another spelling', () => {
     const { record, disclosures } = committed([
       ['/a', 'x]"'],
       ['/b', { c: ['\\"]', 2] }],
@@ -120,7 +120,7 @@ describe('stored disclosures', () => {
     for (const other of others) expect(disclosuresMatch(record, other)).toBe(false);
   });
 
-  it('do not match a digest that stands elsewhere in the record', () => {
+  it('stored disclosures do not match a digest from another place in the record', () => {
     const forged = committed([['/action', 'forged']]);
     const [digest = ''] = storedDigests(forged.disclosures)!;
     const elsewhere = [{ causedBy: [digest] }, { aiSystemId: digest }, { causedBy: [`x"${digest}`] }];
@@ -132,7 +132,7 @@ describe('stored disclosures', () => {
     }
   });
 
-  it('match a record that does not begin with its digests', () => {
+  it('stored disclosures match a record that does not begin with its digests', () => {
     const { record, disclosures } = committed([['/a', 1]], { A: 'x' });
     expect(record).not.toMatch(/^\{"_sd"/);
     expect(disclosuresMatch(record, disclosures)).toBe(true);
@@ -151,7 +151,7 @@ describe('stored disclosures as one text', () => {
     return { record: canonicalize(fields as Record<string, Json>), disclosures };
   };
 
-  it('are what the record committed to, and no other text is', () => {
+  it('only the text that the record committed to is the committed text', () => {
     const { record, disclosures } = asText();
     expect(isCommittedText(record, disclosures)).toBe(true);
     for (let at = 0; at < disclosures.length; at += 1) {
@@ -165,7 +165,7 @@ describe('stored disclosures as one text', () => {
     expect(isCommittedText(record, asText().disclosures)).toBe(false);
   });
 
-  it('are no longer after an erasure, while those that are left match', () => {
+  it('after an erasure the disclosures are not the committed text, but the others still match', () => {
     const { record, disclosures } = asText();
     const left = stored(opened(disclosures).slice(1));
     expect(isCommittedText(record, left)).toBe(false);
@@ -177,12 +177,12 @@ describe('stored disclosures as one text', () => {
     ['does not begin with its digests', (own: string) => own.replace('{', '{"A":1,')],
     ['has the digest elsewhere', (own: string) => own.replace('"_sd_hash"', '"_sd_hash2"')],
     ['is no record', () => ''],
-  ])('are nothing that a record knows which %s', (_, change) => {
+  ])('the committed text cannot be checked for a record that %s', (_, change) => {
     const { record, disclosures } = asText();
     expect(isCommittedText(change(record), disclosures)).toBeNull();
   });
 
-  it('are not what a digest begins with, or a longer one', () => {
+  it('disclosures do not match a shortened or a longer digest of their text', () => {
     const { record, disclosures } = asText();
     const cut = record.replace(
       /"_sd_hash":"([^"]+)"/,
@@ -193,7 +193,7 @@ describe('stored disclosures as one text', () => {
     expect(isCommittedText(longer, disclosures)).toBe(false);
   });
 
-  it('answer at a pointer that is not there, and refuse where one was altered', () => {
+  it('committed disclosures answer for a missing pointer and refuse an altered text', () => {
     const { record, disclosures } = asText();
     expect(disclosuresAt(record, disclosures, '/none')).toBe('[]');
     expect(disclosuresAt(record, disclosures.replace('"x"', '"y"'), '/none')).toBeNull();
@@ -210,14 +210,14 @@ describe('the disclosure at one pointer', () => {
     ['/metadata/tuples', [['AAAAAAAAAAAAAAAAAAAAAA', pointer, 'import']]],
   ];
 
-  it('is found beside values that look like it, and nothing else is answered', () => {
+  it('the disclosure at a pointer is found among values that look like it, and alone', () => {
     const { record, disclosures } = committed([...others, [pointer, 'source']]);
     expect(opened(disclosuresAt(record, disclosures, pointer)!)).toEqual(opened(disclosures).slice(-1));
     const only = committed(others);
     expect(disclosuresAt(only.record, only.disclosures, pointer)).toBe('[]');
   });
 
-  it('is the same that reading all of them finds', () => {
+  it('the disclosure at a pointer equals the one that a full read finds', () => {
     fc.assert(
       fc.property(fields, fc.nat(), (given, pick) => {
         const { record, disclosures } = committed(given);
@@ -231,7 +231,7 @@ describe('the disclosure at one pointer', () => {
     );
   });
 
-  it('is refused when its salt, its value or its name was changed', () => {
+  it('the disclosure at a pointer is refused when its salt, value or name was changed', () => {
     const { record, disclosures } = committed([...others, [pointer, 'import']]);
     const all = opened(disclosures);
     const [salt] = all.at(-1)!;
@@ -246,14 +246,14 @@ describe('the disclosure at one pointer', () => {
     }
   });
 
-  it('is believed to be absent only where every other disclosure matches', () => {
+  it('a missing disclosure is accepted as missing only when every other disclosure matches', () => {
     const { record, disclosures } = committed(others);
     expect(disclosuresAt(record, disclosures.replace('execute', 'exekute'), pointer)).toBeNull();
   });
 });
 
-describe('values', () => {
-  it('are those that JSON.parse finds at the wanted pointers', () => {
+describe('valuesAt', () => {
+  it('valuesAt finds the values that JSON.parse finds at the wanted pointers', () => {
     fc.assert(
       fc.property(fields, fc.array(fc.nat({ max: 39 })), (given, picks) => {
         const { disclosures } = committed(given);
@@ -268,7 +268,7 @@ describe('values', () => {
     );
   });
 
-  it('are read from other spellings as well', () => {
+  it('valuesAt also reads values from other JSON spellings', () => {
     const wanted = new Set(['/a', '/b', '/c']);
     const spelled =
       '[ ["s", "/a", [1, "x"]], ["\\"s","/b","\\n"],["AAAAAAAAAAAAAAAAAAAAA\\\\","/\\u0063",{"d":"e"}]]';

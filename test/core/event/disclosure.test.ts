@@ -30,11 +30,11 @@ const anyJson = fc
 const name = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'));
 
 describe('digests', () => {
-  it.each(known)('the digest of $text is that of RFC 9901', ({ text, digest }) => {
+  it.each(known)('the digest of $text is the digest in RFC 9901', ({ text, digest }) => {
     expect(digestOf(text)).toBe(digest);
   });
 
-  it('are the same over a text longer than the page they are computed on', () => {
+  it('a digest is correct over a text longer than the buffer it is computed in', () => {
     for (const length of [21_840, 21_846, 70_000]) {
       const text = `["s","p","${'ü'.repeat(length)}"]`;
       const disclosure = Buffer.from(text).toString('base64url');
@@ -49,7 +49,7 @@ describe('disclosures', () => {
     expect(parseDisclosure(withoutSpaces.encoded)).toEqual(withoutSpaces.disclosure);
   });
 
-  it('come back from the wire as they were', () => {
+  it('a disclosure is read back unchanged from its wire form', () => {
     fc.assert(
       fc.property(name, name, anyJson, (salt, pointer, value) => {
         const disclosure: Disclosure = [salt, pointer, value];
@@ -72,13 +72,13 @@ describe('disclosures', () => {
     ['bytes that are not UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]).toString('base64url')],
     ['names out of order', Buffer.from('["s","p",{"b":1,"a":2}]').toString('base64url')],
     ['a name twice', Buffer.from('["s","p",{"a":1,"a":2}]').toString('base64url')],
-  ])('are not read from %s', (_, text) => {
+  ])('a disclosure is not read from %s', (_, text) => {
     expect(parseDisclosure(text)).toBeNull();
   });
 });
 
 describe('salts', () => {
-  it('are 16 random bytes in base64url, never the same, over many pools', () => {
+  it('salts are 16 random bytes in base64url and never repeat, over many pools', () => {
     const asked: number[] = [];
     const salt = saltPool((size) => {
       asked.push(size);
@@ -94,7 +94,7 @@ describe('salts', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('use every random byte that they claim', () => {
+  it('salts use every random byte that they contain', () => {
     const salt = saltPool((size) => Buffer.alloc(size, 0xff));
     expect(Buffer.from(salt(), 'base64url')).toEqual(Buffer.alloc(16, 0xff));
   });
@@ -115,7 +115,7 @@ describe('a committer', () => {
     return { digests: sortedDigests(disclosures), disclosures };
   };
 
-  it('commits to every field once, with sorted digests that its disclosures open', () => {
+  it('a committer commits to every field once, with sorted digests that its disclosures open', () => {
     const fields = fc.array(fc.tuple(name, anyJson), { maxLength: 40 });
     fc.assert(
       fc.property(fields, (given) => {
@@ -129,7 +129,7 @@ describe('a committer', () => {
     );
   });
 
-  it('commits to equal values differently', () => {
+  it('a committer commits to equal values with different digests', () => {
     const { digests } = commit([
       ['/a', 1],
       ['/a', 1],
@@ -137,7 +137,7 @@ describe('a committer', () => {
     expect(digests[0]).not.toBe(digests[1]);
   });
 
-  it('answers the canonical length of a value', () => {
+  it('a committer returns the canonical length of a value', () => {
     const committer = new Committer(() => 's');
     expect(committer.add('/a', { b: 1, a: 'ü' })).toBe('{"a":"ü","b":1}'.length);
   });

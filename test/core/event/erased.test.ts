@@ -11,8 +11,8 @@ function committed(...pointers: string[]) {
   return { digests: sortedDigests(disclosures), body: { disclosures, erased: null as string | null } };
 }
 
-describe('fields that are erased', () => {
-  it('are gone from the body, and the erasure that took them is named', () => {
+describe('erased fields', () => {
+  it('an erased field is gone from the body, which names the erasure', () => {
     const { digests, body } = committed('/action', '/actor/id', '/metadata/card');
     const first = eraseDigests(body, { digests: [digests[1]!], leaf: 9 })!;
     expect(first.removed).toHaveLength(1);
@@ -32,7 +32,7 @@ describe('fields that are erased', () => {
     expect(erasuresOf(second.body.erased)).toEqual([9, 12]);
   });
 
-  it('are not erased twice, and nothing is where one of them is not there', () => {
+  it('an erasure of an erased or unknown field changes nothing', () => {
     const { digests, body } = committed('/action', '/actor');
     const { body: after } = eraseDigests(body, { digests: [digests[0]!], leaf: 1 })!;
     expect(eraseDigests(after, { digests, leaf: 2 })).toBeNull();
@@ -41,7 +41,7 @@ describe('fields that are erased', () => {
     expect(eraseDigests({ disclosures: 'no list', erased: null }, { digests, leaf: 2 })).toBeNull();
   });
 
-  it('are told from missing ones', () => {
+  it('erased fields are distinguished from missing fields', () => {
     const { digests, body } = committed('/action', '/actor', '/resource');
     const { body: after } = eraseDigests(body, { digests: [digests[0]!], leaf: 1 })!;
     expect(unkeptOf(digests, { ...after, disclosures: '[]' })).toEqual({
@@ -52,7 +52,7 @@ describe('fields that are erased', () => {
   });
 
   it.each(['', 'null', '{}', '[1]', '[["1"]]', '[[1,2]]', '[[1.5]]', '[[1]'])(
-    'are none where the list of erasures is %j',
+    'no field counts as erased when the list of erasures is %j',
     (erased) => {
       const { digests } = committed('/action');
       expect(unkeptOf(digests, { disclosures: '[]', erased }).missing).toEqual(digests);

@@ -14,8 +14,8 @@ import { ProofLog } from '../proof/log.ts';
 
 const links = (input: Partial<EventInput>) => eventLinks(new ProofLog().record({ runId: 'r', ...input }));
 
-describe('what an event says about others', () => {
-  it('is read from causedBy and metadata', () => {
+describe('the links of an event', () => {
+  it('the links of an event are read from causedBy and metadata', () => {
     expect(
       links({
         clientEventId: 'c',
@@ -40,7 +40,7 @@ describe('what an event says about others', () => {
     });
   });
 
-  it('counts references of another type, and those beyond the limit', () => {
+  it('the links of an event count references of a wrong type and beyond the limit', () => {
     const many = Array.from({ length: limits.graphReferences }, (_, at) => `r${at}`);
     expect(links({ metadata: { causedBy: many } })).toMatchObject({ unusable: 0, causes: many });
     expect(links({ metadata: { causedBy: [...many, 'one more'] } })).toMatchObject({
@@ -66,7 +66,7 @@ describe('what an event says about others', () => {
     ['an id and a role', { id: 'a1', role: 'user' }, { kind: 'human', id: 'a1', name: null }],
     ['an id that names nothing', { id: '', name: 'Kim' }, { kind: 'agent', id: null, name: 'Kim' }],
     ['nothing that names', { team: 'x' }, null],
-  ] as const)('takes an actor from %s', (_name, actor, expected) => {
+  ] as const)('the links of an event take the actor from %s', (_name, actor, expected) => {
     expect(links({ actor }).actor).toEqual(expected);
   });
 
@@ -80,11 +80,11 @@ describe('what an event says about others', () => {
     ['named model', 'm-1', 'model.invoked', { kind: 'model', id: null, name: 'm-1' }],
     ['named thing', 'notes', 'memory.write', { kind: 'data', id: null, name: 'notes' }],
     ['type only', { type: 'queue' }, 'x.y', { kind: 'data', id: null, name: 'queue' }],
-  ] as const)('takes a %s from its resource', (_name, resource, eventType, expected) => {
+  ] as const)('the links of an event take a %s from its resource', (_name, resource, eventType, expected) => {
     expect(links({ resource, eventType }).resource).toEqual(expected);
   });
 
-  it('is nothing where the bodies were erased', () => {
+  it('an event whose body was erased has only the links of its clear members', () => {
     const event = { ...new ProofLog().record({ runId: 'r', causedBy: ['a'] }), disclosures: null };
     expect(eventLinks(event)).toMatchObject({ actor: null, causes: ['a'], action: '', clientEventId: null });
     expect(timestampSource({ disclosures: null })).toBeNull();
@@ -92,7 +92,7 @@ describe('what an event says about others', () => {
 });
 
 describe('timestamp sources', () => {
-  it('are those of O2, and the client where an event says nothing that is known', () => {
+  it('a timestamp source is one of the known words, otherwise client', () => {
     const source = (metadata: Record<string, unknown>) =>
       timestampSource(new ProofLog().record({ runId: 'r', metadata }));
     expect(['source', 'assumed_utc', 'import'].map((timestampSource) => source({ timestampSource }))).toEqual(
@@ -105,7 +105,7 @@ describe('timestamp sources', () => {
 });
 
 describe('node ids of parties', () => {
-  it('are readable where the name fits, else a hash of it, and always fit contract A2', () => {
+  it('the node id of a party is readable when the name fits, else a hash, and always valid', () => {
     expect(partyId('agent', 'planner-1.2:x')).toBe('agent:planner-1.2:x');
     for (const name of ['a b', 'Größe', 'x'.repeat(123), '', '../../x', '"']) {
       const id = partyId('agent', name);
@@ -115,7 +115,7 @@ describe('node ids of parties', () => {
     expect(partyId('agent', 'x'.repeat(122))).toHaveLength(limits.identifierChars);
   });
 
-  it('are made of the id where a party has one, and else of the name', () => {
+  it('the node id of a party uses its id when it has one, else its name', () => {
     const id = (id: string | null, name: string | null) => partyNodeId({ kind: 'human', id, name });
     expect(id('u1', 'Kim')).toBe('human:id:u1');
     expect(id('u1', null)).toBe('human:id:u1');
@@ -124,7 +124,7 @@ describe('node ids of parties', () => {
     expect(id(null, 'id:u1')).toBe(`human:${sha256('id:u1').toString('hex').slice(0, 32)}`);
   });
 
-  it('are different for parties that differ in their id, or in their name without one', () => {
+  it('the node ids differ for parties with different ids, or different names without ids', () => {
     const word = fc.string({
       unit: fc.constantFrom('i', 'd', ':', ' ', 'x', 'ß'),
       minLength: 1,

@@ -60,7 +60,7 @@ function roundTrip(event: EventInput): Record<string, unknown> {
 }
 
 describe('an event record', () => {
-  it('is this text, and its leaf is RFC 6962’s', () => {
+  it('an event record has exactly this text, and its leaf is the RFC 6962 leaf', () => {
     const drafted = draftEvent(
       input({ causedBy: ['c'], aiSystemId: 's' }),
       0,
@@ -83,7 +83,7 @@ describe('an event record', () => {
     expect(eventIndex(eventId)).toBe(5);
   });
 
-  it('is canonical JSON, whatever the event holds', () => {
+  it('an event record is canonical JSON for any event', () => {
     const metadata = fc
       .dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), fc.jsonValue({ maxDepth: 2 }), {
         maxKeys: 12,
@@ -103,7 +103,7 @@ describe('an event record', () => {
     );
   });
 
-  it('gives back what was sent, and null for what was not', () => {
+  it('an event record opens as the sent event, with null for missing members', () => {
     const event = input({
       actor: { name: 'a', role: 'agent', ...({ 'x/y~z': { deep: [1] } } as object) },
       resource: { type: 'tool', name: 't' },
@@ -121,7 +121,7 @@ describe('an event record', () => {
     });
   });
 
-  it('keeps names that would be a prototype elsewhere as data', () => {
+  it('an event record keeps names such as __proto__ as data', () => {
     const text = '{"__proto__":{"polluted":true},"constructor":1,"toString":2}';
     const metadata = parseJson(Buffer.from(text)) as Record<string, Json>;
     const opened = roundTrip(input({ metadata }));
@@ -129,7 +129,7 @@ describe('an event record', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('shows ids, types and times in clear, and nothing else', () => {
+  it('an event record shows ids, types and times in clear, and nothing else', () => {
     const secret = 'do not show';
     const event = input({
       action: secret,
@@ -153,7 +153,7 @@ describe('an event record', () => {
     ]);
   });
 
-  it('has the server time of its own request, also where an earlier one comes back', () => {
+  it('an event record has the server time of its own request, even after a later time', () => {
     const times = [1000, 2000, 1000].map((serverMs) => {
       const { record } = sealEvent(draft(input()), { ...place, serverMs });
       return (JSON.parse(record) as { serverTimestamp: string }).serverTimestamp;
@@ -165,8 +165,8 @@ describe('an event record', () => {
 /** A text whose canonical form, with everything around it, has just so many bytes. */
 const fill = (bytes: number, around: Json): string => 'x'.repeat(bytes - canonicalize(around).length);
 
-describe('sizes', () => {
-  it('of actor and resource end at 4 KiB of canonical bytes', () => {
+describe('size limits', () => {
+  it('the size limit of actor and resource is 4 KiB of canonical bytes', () => {
     for (const name of ['actor', 'resource'] as const) {
       const text = fill(limits.partyBytes, { note: '' });
       expect(refusal(input({ [name]: { note: text } }))).toBeNull();
@@ -178,14 +178,14 @@ describe('sizes', () => {
     }
   });
 
-  it('are counted in bytes, not in characters', () => {
+  it('the size of an event is counted in bytes, not in characters', () => {
     const text = 'ü'.repeat(limits.partyBytes / 2 - 6);
     expect(Buffer.byteLength(canonicalize({ note: text }))).toBe(limits.partyBytes - 1);
     expect(refusal(input({ actor: { note: text } }))).toBeNull();
     expect(refusal(input({ actor: { note: `${text}ü` } }))?.pointer).toBe('/actor');
   });
 
-  it('of metadata end at 256 KiB, in one value or in many', () => {
+  it('the size limit of metadata is 256 KiB, in one value or in many', () => {
     const text = fill(limits.metadataBytes, { a: '' });
     expect(refusal(input({ metadata: { a: text } }))).toBeNull();
     expect(refusal(input({ metadata: { a: `${text}x` } }))?.pointer).toBe('/metadata');
@@ -195,7 +195,7 @@ describe('sizes', () => {
     expect(refusal(input({ metadata: { ...keys, z: `${rest}x` } }))?.pointer).toBe('/metadata');
   });
 
-  it('of a record are far below the limit for the largest event', () => {
+  it('the largest record is far below the limit of a log entry', () => {
     const many = (count: number, prefix: string) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, '']));
     const event = input({
@@ -213,7 +213,7 @@ describe('sizes', () => {
 });
 
 describe('other leaves', () => {
-  it('are canonical, with their run and their committed fields', () => {
+  it('other leaves are canonical JSON with their run and their committed fields', () => {
     const made = draftLeaf(
       'gov.key/1',
       { vkey: 'k', add: true },
@@ -225,7 +225,7 @@ describe('other leaves', () => {
     expect(made.disclosures).toContain('"/reason","why"');
   });
 
-  it('have no disclosures where nothing is committed', () => {
+  it('other leaves have no disclosures when they commit to nothing', () => {
     expect(draftLeaf('gov.genesis/1', { a: 1 })).toEqual({
       kind: 'other',
       type: 'gov.genesis/1',
@@ -236,7 +236,7 @@ describe('other leaves', () => {
     });
   });
 
-  it('end at the limits of a log entry', () => {
+  it('other leaves have at most the size of a log entry', () => {
     const bytes = (more: number) =>
       fill(limits.recordBytes + more, JSON.parse(draftLeaf('gov.key/1', { v: '' }).record) as Json);
     expect(draftLeaf('gov.key/1', { v: bytes(0) }).record).toHaveLength(limits.recordBytes);
@@ -252,8 +252,8 @@ describe('other leaves', () => {
   });
 });
 
-describe('rebuilding', () => {
-  it('takes whole members and members of members, with unescaped names', () => {
+describe('rebuild', () => {
+  it('rebuild restores members and members of members, with unescaped names', () => {
     const parts = rebuild([
       ['s', '/action', 'go'],
       ['s', '/metadata/a~1b', 1],
@@ -266,7 +266,7 @@ describe('rebuilding', () => {
 });
 
 describe.skipIf(!hasData)('recorded runs (skipped where GOV_DATA is absent)', () => {
-  it('come back as they were sent, 1,000 messages', () => {
+  it('1,000 messages of recorded runs open as they were sent', () => {
     const runs = JSON.parse(readFileSync(data('tau-bench/gpt-4o-airline.json'), 'utf8')) as {
       task_id: number;
       traj: { role: string; content: string | null; tool_calls?: Json }[];

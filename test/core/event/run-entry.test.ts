@@ -21,8 +21,8 @@ const fields = {
 };
 const record = (change: Record<string, Json> = {}): string => canonicalize({ ...fields, ...change });
 
-describe('reading event records', () => {
-  it('gives the clear members and the leaf hash', () => {
+describe('readRecord', () => {
+  it('readRecord returns the clear members of an event and its leaf hash', () => {
     const { eventId, eventType, runId, runSeq, serverTimestamp, timestamp } = fields;
     const clear = { eventId, eventType, runId, runSeq, serverTimestamp, timestamp, causedBy: [] };
     expect(readRecord(record())).toEqual(clear);
@@ -37,7 +37,7 @@ describe('reading event records', () => {
     expect(read).toEqual({ index: 3, record: record(), disclosures: null, hash: leafHash(record()), clear });
   });
 
-  it('agrees with JSON.parse on every recorded event, and on records that need escapes', () => {
+  it('readRecord agrees with JSON.parse on every recorded event and on records with escapes', () => {
     const log = new ProofLog();
     const events = recordSampleRun(log).map((event) => event.record);
     for (const text of [
@@ -50,7 +50,7 @@ describe('reading event records', () => {
     }
   });
 
-  it('finds what JSON.parse finds whatever one character is changed to', () => {
+  it('readRecord agrees with JSON.parse after any change of one character', () => {
     const text = record({ _sd_hash: 'B'.repeat(43), causedBy: ['a'], aiSystemId: 's' });
     fc.assert(
       fc.property(fc.nat(text.length - 1), fc.string({ minLength: 0, maxLength: 2 }), (at, put) => {
@@ -83,19 +83,19 @@ describe('reading event records', () => {
     ['escapes that are not canonical', record().replace('tool', '\\u0074ool')],
     ['no JSON', 'x'],
     ['a lone surrogate', record().replace('tool', '\ud800')],
-  ])('answers null for %s', (_name, text) => {
+  ])('readRecord returns null for %s', (_name, text) => {
     expect(readRecord(text)).toBeNull();
     expect(recordDigests(text)).toBeNull();
   });
 
-  it(`reads at most ${limits.recordBytes} characters`, () => {
+  it(`readRecord reads at most ${limits.recordBytes} characters`, () => {
     const empty = record({ later: '' }).length;
     const sized = (length: number): string => record({ later: 'x'.repeat(length - empty) });
     expect(readRecord(sized(limits.recordBytes))).not.toBeNull();
     expect(readRecord(sized(limits.recordBytes + 1))).toBeNull();
   });
 
-  it('gives the digests of a record, each once', () => {
+  it('recordDigests returns the digests of a record and refuses repeated ones', () => {
     const other = 'B'.repeat(43);
     expect(recordDigests(record({ _sd: [...fields._sd, other] }))).toEqual([...fields._sd, other]);
     expect(recordDigests(record({ _sd: [other, other] }))).toBeNull();
@@ -109,7 +109,7 @@ describe('the index of a run', () => {
   const index = new RunIndex({ hashes: true });
   for (const [at, id] of ids.entries()) index.add(3 * at + 5, id, leafHash(id));
 
-  it('finds events by id, and only by the whole id', () => {
+  it('the index of a run finds events by their whole id only', () => {
     for (const [at, id] of ids.entries()) {
       expect(index.find(id)).toBe(at);
       expect(index.idAt(at)).toBe(id);
@@ -122,12 +122,12 @@ describe('the index of a run', () => {
     expect([index.indexAt(300), index.idAt(300), index.hashAt(300)]).toEqual([-1, '', '']);
   });
 
-  it('counts events below a leaf index', () => {
+  it('the index of a run counts the events below a leaf index', () => {
     expect([0, 5, 6, 8, 9, 1e9].map((below) => index.below(below))).toEqual([0, 0, 1, 1, 2, 300]);
     expect(index.bytes).toBeLessThan(300 * 2 * 71);
   });
 
-  it('finds nothing where indexes do not ascend, or ids are not ours', () => {
+  it('the index of a run finds nothing when indexes do not ascend or ids are foreign', () => {
     const odd = new RunIndex();
     odd.add(5, 'x');
     expect([odd.find('x'), odd.hashAt(0)]).toEqual([-1, '']);

@@ -62,7 +62,7 @@ const anyEvent = fc.record(
 );
 
 describe('an event as text', () => {
-  it('has the members and values of the event that is opened', () => {
+  it('an event as text has the members and values of the opened event', () => {
     fc.assert(
       fc.property(anyEvent, (more) => {
         const leaf = leafOf(more as Partial<EventInput>);
@@ -88,14 +88,14 @@ describe('an event as text', () => {
     expect(csvRow(eventCells(textOf(leaf)!), numeric)).toBe(csvRow(values, numeric));
   }
 
-  it('gives the CSV that its values give', () => {
+  it('an event as text gives the same CSV as the values of the event', () => {
     fc.assert(fc.property(anyEvent, (more) => expectRecord(more as Partial<EventInput>)));
   });
 
   const hostile = fc
     .array(fc.constantFrom(...'=+-@\t\r\n＝\'",;|\\/\u00a0\u200b a1{[:'), { maxLength: 9 })
     .map((characters) => characters.join(''));
-  it('gives it also of what a spreadsheet could read otherwise', () => {
+  it('an event as text gives the same CSV for values that a spreadsheet could misread', () => {
     const value = fc.oneof(hostile, fc.array(hostile), fc.dictionary(wordName, hostile));
     const more = fc.record({
       actor: fc.oneof(hostile, fc.dictionary(wordName, value)),
@@ -110,7 +110,7 @@ describe('an event as text', () => {
     fc.assert(fc.property(more, (each) => expectRecord(each as Partial<EventInput>)));
   });
 
-  it('is spelled as it was hashed: names like numbers stand where JCS has them', () => {
+  it('an event as text has numeric names in the order of JCS', () => {
     const row = eventRow(textOf(leafOf({ metadata: { outputs: { 327: true, 1000: false } } }))!);
     expect(row).toContain('"metadata":{"outputs":{"1000":false,"327":true}}');
   });
@@ -126,16 +126,16 @@ describe('an event as text', () => {
       'more fields than are compared',
       { metadata: Object.fromEntries(Array.from({ length: 63 }, (_, at) => [`n${at}`, at])) },
     ],
-  ])('is left to be opened where there is %s', (_what, more) => {
+  ])('an event is not written as text when it has %s', (_what, more) => {
     expect(textOf(leafOf(more))).toBeNull();
   });
 
-  it('takes as many fields as are compared', () => {
+  it('an event as text may have as many fields as the limit for comparison', () => {
     const metadata = Object.fromEntries(Array.from({ length: 61 }, (_, at) => [`n${at}`, at]));
     expect(textOf(leafOf({ metadata }))).not.toBeNull();
   });
 
-  it('is left to be opened where a field is gone, stands twice, or is spelled otherwise', () => {
+  it('an event is not written as text when a field is missing, repeated or spelled otherwise', () => {
     const leaf = leafOf({ metadata: { a: 1 }, resource: 'x' });
     const fields = JSON.parse(leaf.disclosures) as unknown[][];
     const others = [

@@ -21,8 +21,8 @@ const withLine = (text: string, at: number, change: (line: string) => string): s
     .map((line, number) => (number === at ? change(line) : line))
     .join('\n');
 
-describe('an export with its proof', () => {
-  it('is verified from its bytes alone, however they are cut', async () => {
+describe('an export with proof', () => {
+  it('an export with proof is verified from its bytes alone, in chunks of any size', async () => {
     const text = artifactOf(events(), { later: 3 });
     for (const chunk of [1, 7, 64 * 1024]) {
       const verdict = await verifyText(text, chunk);
@@ -37,7 +37,7 @@ describe('an export with its proof', () => {
     }
   });
 
-  it('is one JSON document with the members of the contract', () => {
+  it('an export with proof is one JSON document with the members of the contract', () => {
     const value = JSON.parse(artifactOf(events())) as Record<string, unknown>;
     expect(Object.keys(value)).toEqual([
       'schemaVersion',
@@ -51,7 +51,7 @@ describe('an export with its proof', () => {
     expect((value['data'] as { sequence: number }[]).map(({ sequence }) => sequence)).toEqual([1, 3, 4, 5]);
   });
 
-  it('is verified with no rows, with one, and with any of them', async () => {
+  it('an export with proof is verified with no rows, one row, or any rows', async () => {
     const filters = { runId: 'r' };
     await fc.assert(
       fc.asyncProperty(fc.subarray([1, 3, 4, 5]), fc.nat(20), async (rows, later) => {
@@ -64,7 +64,7 @@ describe('an export with its proof', () => {
     expect((await verifyText(artifactOf(events(), { rows: [1, 4], filters }))).verified).toBe(true);
   });
 
-  it('never says that nothing was left out', async () => {
+  it('the verification of an export notes that its completeness is not proved', async () => {
     const { notes } = await verifyText(artifactOf(events()));
     expect(notes).toEqual([
       expect.stringMatching(/^NOT PROVED COMPLETE: .* 2 of its 6 leaves/),
@@ -72,7 +72,7 @@ describe('an export with its proof', () => {
     ]);
   });
 
-  it('counts the witnesses that the trust asks for', async () => {
+  it('the verification of an export counts the witnesses that the trust asks for', async () => {
     const asking = { ...trust, witnesses: [parseVerifierKey(witnessSigner.verifierKey)], quorum: 1 };
     const alone = await verifyText(artifactOf(events()), undefined, asking);
     expect(faults(alone)).toEqual(['witnesses: WITNESS_QUORUM_NOT_MET']);
@@ -84,7 +84,7 @@ describe('an export with its proof', () => {
     expect(both.verified).toBe(true);
   });
 
-  it('is not verified without trust, though all of it is checked', async () => {
+  it('an export is not verified without trust, although all its checks run', async () => {
     const text = artifactOf(events());
     const verdict = await verifyExport(inChunks(Buffer.from(text)), null);
     expect(verdict).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
@@ -102,7 +102,7 @@ describe('an export with its proof', () => {
     ['another spelling', '"\\u0064o"'],
     ['a space', '"do" '],
     ['nothing', ''],
-  ])('is refused where the log itself committed to %s in place of a value', async (_what, value) => {
+  ])('an export is refused when the log itself committed to %s in place of a value', async (_what, value) => {
     const log = events();
     const { record, disclosures } = log.leaves[log.record({ runId: 'r', metadata: { n: 'do' } }).index]!;
     const pointer = ',"/metadata/n",';
@@ -121,22 +121,22 @@ describe('an export with its proof', () => {
     expect(verdict.verified).toBe(false);
   });
 
-  it('was made for nobody else’s log', async () => {
+  it('an export is not verified for the log of another project', async () => {
     const other = { ...trust, origin: 'gov.local/prj_other/audit' };
     expect((await verifyText(artifactOf(events()), undefined, other)).verified).toBe(false);
   });
 
-  it('without proof says so', async () => {
+  it('an export without proof is reported as such', async () => {
     const verdict = await verifyText(artifactOf(events(), { isProved: false }));
     expect(verdict).toMatchObject({ verified: false, code: 'EXPORT_WITHOUT_PROOF' });
   });
 });
 
-describe('what is done to an artifact', () => {
+describe('a tampered export', () => {
   const text = artifactOf(events(), { later: 2 });
   const empty = artifactOf(events(), { rows: [] });
 
-  it('is never verified with one byte changed, wherever it is', { timeout: 120_000 }, async () => {
+  it('an export with one changed byte is never verified', { timeout: 120_000 }, async () => {
     for (const [original, step] of [
       [Buffer.from(text), 1],
       [Buffer.from(empty), 3],
@@ -152,22 +152,26 @@ describe('what is done to an artifact', () => {
     }
   });
 
-  it('is never verified with a byte more or less, or cut off', { timeout: 120_000 }, async () => {
-    const original = Buffer.from(text);
-    await fc.assert(
-      fc.asyncProperty(fc.nat(original.length - 1), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
-        const more = Buffer.concat([original.subarray(0, at), Buffer.of(byte), original.subarray(at)]);
-        const less = Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
-        if (!more.equals(original)) expect((await verifyText(more)).verified).toBe(false);
-        expect((await verifyText(less)).verified).toBe(false);
-        expect((await verifyText(original.subarray(0, at))).verified).toBe(false);
-      }),
-      { numRuns: 400 },
-    );
-    expect((await verifyText(`${text}\n`)).verified).toBe(false);
-    expect((await verifyText(`\ufeff${text}`)).verified).toBe(false);
-    expect((await verifyText('')).code).toBe('MALFORMED_EXPORT');
-  });
+  it(
+    'an export with an added or missing byte, or with a cut end, is never verified',
+    { timeout: 120_000 },
+    async () => {
+      const original = Buffer.from(text);
+      await fc.assert(
+        fc.asyncProperty(fc.nat(original.length - 1), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
+          const more = Buffer.concat([original.subarray(0, at), Buffer.of(byte), original.subarray(at)]);
+          const less = Buffer.concat([original.subarray(0, at), original.subarray(at + 1)]);
+          if (!more.equals(original)) expect((await verifyText(more)).verified).toBe(false);
+          expect((await verifyText(less)).verified).toBe(false);
+          expect((await verifyText(original.subarray(0, at))).verified).toBe(false);
+        }),
+        { numRuns: 400 },
+      );
+      expect((await verifyText(`${text}\n`)).verified).toBe(false);
+      expect((await verifyText(`\ufeff${text}`)).verified).toBe(false);
+      expect((await verifyText('')).code).toBe('MALFORMED_EXPORT');
+    },
+  );
 
   const lines = text.split('\n');
   const cases: [string, string, string][] = [
@@ -221,14 +225,14 @@ describe('what is done to an artifact', () => {
       'rows: ROW_MISMATCH',
     ],
   ];
-  it.each(cases)('%s is seen', async (_name, tampered, fault) => {
+  it.each(cases)('the verification of an export detects %s', async (_name, tampered, fault) => {
     expect(tampered).not.toBe(text);
     const verdict = await verifyText(tampered);
     expect(verdict.verified).toBe(false);
     expect(faults(verdict)).toContain(fault);
   });
 
-  it('with a signed head of somebody else is not verified', async () => {
+  it('an export with a head that another key signed is not verified', async () => {
     const verdict = await verifyText(artifactOf(events(), { signers: [witnessSigner] }));
     expect(verdict.code).toBe('SIGNATURE_INVALID');
   });
@@ -238,12 +242,12 @@ describe('what is done to an artifact', () => {
     ['without proof', { includeProof: false }],
     ['at another size', { treeSize: 5 }],
     ['with more', { more: 1 }],
-  ])('with a request %s is not verified', async (_name, request) => {
+  ])('an export with a request %s is not verified', async (_name, request) => {
     const verdict = await verifyText(artifactOf(events(), { request }));
     expect(faults(verdict)).toEqual(['request: EXPORT_MISMATCH']);
   });
 
-  it('is refused with a line over the limit, and judged with one as long as it', async () => {
+  it('an export with a line over the limit is refused, and a line of the limit is checked', async () => {
     const long = (bytes: number) => Buffer.alloc(bytes, 'x');
     const over = await verifyText(
       Buffer.concat([Buffer.from(`${lines[0]}\n`), long(limits.exportLineBytes + 1)]),
@@ -255,7 +259,7 @@ describe('what is done to an artifact', () => {
     expect(at.checks[0]?.detail).toContain('expected a row');
   });
 
-  it('whose bytes cannot be read is no verdict', async () => {
+  it('an export whose bytes cannot be read gives an error and no verdict', async () => {
     const broken = async function* () {
       yield Buffer.from(text.slice(0, 100));
       throw new Error('the disk is gone');
@@ -264,7 +268,7 @@ describe('what is done to an artifact', () => {
   });
 });
 
-describe('an export of events that lost fields', () => {
+describe('an export of events with erased fields', () => {
   /** The third leaf without one of its fields, or without all; the erasure stands behind it. */
   function erasedLog(which: 'one' | 'all'): ProofLog {
     const log = events();
@@ -278,13 +282,16 @@ describe('an export of events that lost fields', () => {
     return log;
   }
 
-  it.each(['one', 'all'] as const)('is verified by the leaf that erased %s of them', async (which) => {
-    const verdict = await verifyText(artifactOf(erasedLog(which)));
-    expect(faults(verdict)).toEqual([]);
-    expect(verdict.digests?.erased).toBeGreaterThan(0);
-  });
+  it.each(['one', 'all'] as const)(
+    'an export is verified by the leaf that erased %s of the fields',
+    async (which) => {
+      const verdict = await verifyText(artifactOf(erasedLog(which)));
+      expect(faults(verdict)).toEqual([]);
+      expect(verdict.digests?.erased).toBeGreaterThan(0);
+    },
+  );
 
-  it('is not verified where no leaf erased them', async () => {
+  it('an export with missing fields is not verified when no leaf erased them', async () => {
     const text = artifactOf(erasedLog('one'));
     const without = text.replace(/"erasures":\[\{.*?\}\](?=,"gap")/, '"erasures":[]');
     expect(faults(await verifyText(without))).toEqual(['disclosures: DISCLOSURE_MISSING']);
@@ -295,19 +302,23 @@ describe('an export of events that lost fields', () => {
     expect(faults(await verifyText(artifactOf(log)))).toEqual(['disclosures: NOT_INCLUDED']);
   });
 
-  it('is never verified with one byte changed', { timeout: 120_000 }, async () => {
-    const original = Buffer.from(artifactOf(erasedLog('one')));
-    const changed = Buffer.from(original);
-    for (let at = 0; at < original.length; at += 3) {
-      changed[at] = original[at]! ^ (1 << (at % 7));
-      if ((await verifyText(changed)).verified)
-        expect(original.toString('utf8', at - 20, at + 20)).toBe('seen');
-      changed[at] = original[at]!;
-    }
-  });
+  it(
+    'an export with erased fields is never verified with one changed byte',
+    { timeout: 120_000 },
+    async () => {
+      const original = Buffer.from(artifactOf(erasedLog('one')));
+      const changed = Buffer.from(original);
+      for (let at = 0; at < original.length; at += 3) {
+        changed[at] = original[at]! ^ (1 << (at % 7));
+        if ((await verifyText(changed)).verified)
+          expect(original.toString('utf8', at - 20, at + 20)).toBe('seen');
+        changed[at] = original[at]!;
+      }
+    },
+  );
 });
 
-it('the beginning of an artifact is what the contract says', () => {
+it('the beginning of an export has the members that the contract defines', () => {
   const head = { resource: 'jobs', generatedAt: '2026-01-05T09:00:00.000Z', filters: '{}' } as const;
   expect(exportHead(head)).toBe(
     '{"schemaVersion":"1.0","resource":"jobs","generatedAt":"2026-01-05T09:00:00.000Z","filters":{},"data":[\n',

@@ -13,7 +13,7 @@ import { draftLeaf } from '../../../src/core/event/record.ts';
 import { artifactOf, erasure, events, faults, verifyText, type Asked } from './log.ts';
 import type { ProofLog } from '../proof/log.ts';
 
-describe('an export of another resource', () => {
+describe('exports of other resources', () => {
   const decided = {
     id: 'rsk_1',
     runId: 'r',
@@ -97,7 +97,7 @@ describe('an export of another resource', () => {
   }
 
   it.each(Object.keys(filled().exports))(
-    '%s is verified, and not with a byte changed',
+    'an export of %s is verified, and is not verified with a changed byte',
     { timeout: 120_000 },
     async (name) => {
       const { log, exports } = filled();
@@ -117,7 +117,7 @@ describe('an export of another resource', () => {
     },
   );
 
-  it('of a leaf that commits to no values has none of them, not an empty list', async () => {
+  it('a leaf without committed values has null disclosures in an export, not an empty list', async () => {
     const { log, exports } = filled();
     const original = artifactOf(log, exports['compliance_proofs']);
     expect(original).toContain('"disclosures":null}');
@@ -158,7 +158,7 @@ describe('an export of another resource', () => {
     ['an erasure in the run compared with', 'run', 3, 3, null, true],
     ['a pruning', 'decisions', null, null, null, true],
   ] as const)(
-    'a result that %s took: what is not shown is told',
+    'the verification of an export checks whether %s explains a withdrawn replay result',
     async (_name, kind, target, shown, code, told) => {
       const log = events();
       const replay = log.append(draftReplay({ ...replayed, kind }, log.salt));
@@ -179,7 +179,7 @@ describe('an export of another resource', () => {
     },
   );
 
-  it('of replays is judged whatever their leaves and rows hold', async () => {
+  it('an export of replays gets a verdict for any content of leaves and rows', async () => {
     const warning = withdrawnResult(replayed, 1);
     for (const row of [
       warning,

@@ -65,7 +65,7 @@ const sample = (): RunEvent[] => recordSampleRun(new ProofLog());
 const salt = 'AAAAAAAAAAAAAAAAAAAAAA';
 
 describe('a built graph', () => {
-  it('commits to its rows by RFC 6962 roots, and to both lists by a text', () => {
+  it('a built graph commits to its rows by RFC 6962 roots, and to both lists by a text', () => {
     const { facts, nodes, edges } = build(sample());
     const commitment = (rows: readonly string[]) => ({
       n: rows.length,
@@ -80,19 +80,19 @@ describe('a built graph', () => {
     expect(facts.checks).toEqual({ acyclic: true, causesBeforeEffects: true, nodesBoundToLeaves: true });
   });
 
-  it('has the known root of the sample run', () => {
+  it('the graph of the sample run has the known root', () => {
     expect(build(sample()).facts.rootHash).toMatchInlineSnapshot(
       `"sha256:c97c2d1541876d931dd2361fcaeb9aabbd74ad4076161149ae1e242c58dc9180"`,
     );
   });
 
-  it('is the same when it is read again from its rows', () => {
+  it('a built graph has the same facts when it is read again from its rows', () => {
     const events = sample();
     const built = build(events);
     expect(reread(built, events)).toEqual(built.facts);
   });
 
-  it('is stated in its leaf with all that the layer needs', () => {
+  it('the leaf of a graph states all that the causal layer needs', () => {
     const { facts } = build(sample());
     expect(graphLeafFields('run-1', facts, true)).toEqual({
       runId: 'run-1',
@@ -105,7 +105,7 @@ describe('a built graph', () => {
     });
   });
 
-  it(`hands its rows out in parts of ${limits.graphPartItems}`, () => {
+  it(`a built graph returns its rows in parts of ${limits.graphPartItems}`, () => {
     const parts = (count: number): number[] => {
       const list = new ListCommitter('nodes', true);
       for (let at = 0; at < count; at++) list.add(`row ${at}`);
@@ -117,7 +117,7 @@ describe('a built graph', () => {
   });
 });
 
-describe('a declaration beside it', () => {
+describe('a graph with a declaration', () => {
   const events = sample();
   const [first, second] = events.map((event) => event.clear!.eventId);
   const declaration = declare(
@@ -137,7 +137,7 @@ describe('a declaration beside it', () => {
     salt,
   );
 
-  it('adds what was not derived, after it, sorted; one node and one edge stay one', () => {
+  it('a declaration adds only nodes and edges that were not derived, sorted after these', () => {
     const alone = build(events);
     const both = build(events, declaration);
     expect(both.nodes.slice(0, alone.nodes.length)).toEqual(alone.nodes);
@@ -154,7 +154,7 @@ describe('a declaration beside it', () => {
     expect(reread(both, events, 1)).toEqual(both.facts);
   });
 
-  it('can close a cycle, which the checks see', () => {
+  it('a declaration can close a cycle, which the checks detect', () => {
     const nodes = [{ id: 'plan', type: 'data' }];
     const edges = [
       { source: second!, target: 'plan', type: 'produces' },
@@ -165,7 +165,7 @@ describe('a declaration beside it', () => {
   });
 });
 
-describe('rows that were tampered with', () => {
+describe('tampered graph rows', () => {
   const events = sample();
   const built = build(
     events,
@@ -200,7 +200,7 @@ describe('rows that were tampered with', () => {
     ['an event after declared nodes', [...built.nodes.toSpliced(14, 1), built.nodes[14]!]],
     ['a repeated node', [...built.nodes, built.nodes[last]!]],
     ['a malformed row', built.nodes.with(2, `${built.nodes[2]!} `)],
-  ])('are not bound to the leaves: %s', (_name, nodes) => {
+  ])('tampered graph rows are not bound to the leaves: %s', (_name, nodes) => {
     expect(reread({ nodes, edges: [] }, events).checks.nodesBoundToLeaves).toBe(false);
   });
 
@@ -209,7 +209,7 @@ describe('rows that were tampered with', () => {
     ['an unknown target', edgeRow({ source: node(0).id, target: 'nobody', type: 'causes' })],
     ['a type that is none', edgeRow({ source: node(0).id, target: node(1).id, type: 'Causes' })],
     ['no JSON', 'x'],
-  ])('are not bound to the leaves: an edge with %s', (_name, row) => {
+  ])('graph rows are not bound to the leaves when there is an edge with %s', (_name, row) => {
     expect(reread({ nodes: built.nodes, edges: [row] }, events).checks.nodesBoundToLeaves).toBe(false);
   });
 });
@@ -227,11 +227,11 @@ describe('a declared node that poses as an event', () => {
     ['by its id and type', 'evt_01m7wt317gec485kzzzzzzzzzz', 'event'],
     ['by its id', 'evt_01m7wt317gec485kzzzzzzzzzz', 'data'],
     ['by its type', 'approval', 'event'],
-  ])('is not bound to a leaf, as built and as read again: %s', (_name, id, type) => {
+  ])('a declared node that poses as an event is not bound to a leaf: %s', (_name, id, type) => {
     expect(verdicts(id, type)).toEqual([false, false]);
   });
 
-  it('is never bound, whatever its id and type; other nodes are', () => {
+  it('a declared node that poses as an event is never bound, and other nodes are', () => {
     const random = fc.string({ unit: fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz'), maxLength: 26 });
     const id = fc.oneof(
       random.map((text) => `evt_${text}`),
@@ -246,7 +246,7 @@ describe('a declared node that poses as an event', () => {
     );
   });
 
-  it('is that event where it names one of the run', () => {
+  it('a declared node with the id of an event of the run is that event', () => {
     expect(verdicts(events[2]!.clear!.eventId, 'event')).toEqual([true, true]);
   });
 });
@@ -273,7 +273,7 @@ describe('random runs', () => {
     { requiredKeys: ['eventType'] },
   );
 
-  it('give the same facts from events and from rows', () => {
+  it('random runs give the same graph facts from events and from rows', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (steps) => {
         const log = new ProofLog();

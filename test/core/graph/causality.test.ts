@@ -15,7 +15,7 @@ function judge(
 }
 
 describe('causal checks', () => {
-  it('let a chain pass, and refuse a cycle, a loop, and an effect before its cause', () => {
+  it('causal checks accept a chain and refuse a cycle, a loop, and an effect before its cause', () => {
     const nodes = { events: 3, others: 1 };
     expect(
       judge(nodes, [
@@ -33,7 +33,7 @@ describe('causal checks', () => {
     expect(judge(nodes, [[2, 0, 'causes']])).toEqual({ acyclic: true, causesBeforeEffects: false });
   });
 
-  it('exempt containment from order, judge it by itself, and see its cycles', () => {
+  it('causal checks ignore the order of containment, but detect cycles in it', () => {
     const nodes = { events: 3, others: 1 };
     // a span that is recorded when it ends: its parts come first and lead to it
     expect(
@@ -55,7 +55,7 @@ describe('causal checks', () => {
     ).toBe(false);
   });
 
-  it('see cycles through nodes that are no events', () => {
+  it('causal checks detect cycles through nodes that are not events', () => {
     const nodes = { events: 2, others: 2 };
     const chain = [
       [0, -1, 'causes'],
@@ -68,7 +68,7 @@ describe('causal checks', () => {
     });
   });
 
-  it('agree with a depth-first search on random graphs', () => {
+  it('causal checks agree with a depth-first search on random graphs', () => {
     const edge = fc.tuple(
       fc.integer({ min: -4, max: 7 }),
       fc.integer({ min: -4, max: 7 }),
@@ -90,7 +90,7 @@ describe('causal checks', () => {
     );
   });
 
-  it('need no stack: a chain of 300,000 events', () => {
+  it('causal checks handle a chain of 300,000 events without a stack overflow', () => {
     const edges = Array.from({ length: 299_999 }, (_, at) => [at, at + 1, 'causes'] as const);
     expect(judge({ events: 300_000, others: 0 }, edges)).toEqual({
       acyclic: true,

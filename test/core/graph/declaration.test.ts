@@ -36,12 +36,12 @@ function refusal(declaration: GraphDeclaration): GovError {
 }
 
 describe('a declaration', () => {
-  it('is accepted where each edge ends at a declared or known node', () => {
+  it('a declaration is accepted when each edge ends at a declared or known node', () => {
     expect(() => checkDeclaration(input, 'r', known)).not.toThrow();
     expect(() => checkDeclaration({ nodes: [], edges: [] }, 'r', known)).not.toThrow();
   });
 
-  it('is refused with pointers to unknown nodes and to what stands twice', () => {
+  it('a declaration is refused with pointers to unknown nodes and to repeated entries', () => {
     const error = refusal({
       nodes: [...input.nodes, { id: 'plan', type: 'tool' }],
       edges: [
@@ -60,7 +60,7 @@ describe('a declaration', () => {
     expect(error.extensions).toEqual({});
   });
 
-  it('may name an event of the run and the run itself, as what they are', () => {
+  it('a declaration may name an event of the run and the run itself with their own types', () => {
     const nodes = [
       { id: event, type: 'event', data: { note: 'seen' } },
       { id: 'run:r', type: 'run' },
@@ -75,13 +75,13 @@ describe('a declaration', () => {
     ['the type of an event', 'approval', 'event', '/nodes/0/type'],
     ['an event under another type', event, 'data', '/nodes/0/type'],
     ['the run under another type', 'run:r', 'agent', '/nodes/0/type'],
-  ])('is refused where a node claims %s', (_name, id, type, pointer) => {
+  ])('a declaration is refused when a node claims %s', (_name, id, type, pointer) => {
     const error = refusal({ nodes: [{ id, type, data: { action: 'approved' } }], edges: [] });
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
     expect(error.errors.map(({ pointer, code }) => [pointer, code])).toEqual([[pointer, 'NOT_ALLOWED']]);
   });
 
-  it(`names at most ${limits.fieldErrors} faults`, () => {
+  it(`a refused declaration names at most ${limits.fieldErrors} faults`, () => {
     const edges = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ source: 'evt', target: `x${at}`, type: 'causes' }));
     const exact = refusal({ nodes: [], edges: edges(limits.fieldErrors) });
@@ -90,7 +90,7 @@ describe('a declaration', () => {
     expect([more.errors.length, more.extensions]).toEqual([limits.fieldErrors, { errorsTruncated: true }]);
   });
 
-  it('is kept sorted, as canonical text, whatever the order it came in', () => {
+  it('a declaration is kept sorted as canonical text, whatever its order', () => {
     const declaration = declare(input, salt);
     const text = declarationText(declaration);
     const turned = { nodes: input.nodes.toReversed(), edges: input.edges.toReversed() };
@@ -104,7 +104,7 @@ describe('a declaration', () => {
     expect(declarationHash(text)).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 
-  it('is joined with an earlier one, in which case the newer node wins', () => {
+  it('a declaration is merged with an earlier one, and the newer node wins', () => {
     const first = declare(input, salt);
     const joined = declare(
       { nodes: [{ id: 'plan', type: 'data', data: { step: 2 } }], edges: [...input.edges].slice(1) },
@@ -118,7 +118,7 @@ describe('a declaration', () => {
     expect(joined.edges).toEqual(first.edges);
   });
 
-  it('commits to the data of a node with a salt, in a text that sha256sum can check', () => {
+  it('a declaration commits to the data of a node with a salt, in a text for sha256sum', () => {
     const node = { id: 'plan', type: 'data', data: { step: 1 } };
     const text = `gov.node/v1\n{"data":{"step":1},"id":"plan","salt":"${salt}","type":"data"}`;
     expect(declaredCommitment(salt, node)).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);

@@ -44,7 +44,7 @@ function run(...inputs: Partial<EventInput>[]): Derived {
 const between = ({ edges }: Derived): string[] => edges.filter((edge) => /^\d+ .* \d+$/.test(edge));
 
 describe('the graph of a run', () => {
-  it('is derived in a fixed order: the documented sample', () => {
+  it('the graph of the documented sample run is derived in a fixed order', () => {
     const log = new ProofLog();
     const { nodes, edges, unresolved } = derive(recordSampleRun(log));
     expect(nodes.map(({ type, id }) => (type === 'event' ? type : `${type} ${id}`))).toEqual([
@@ -99,7 +99,7 @@ describe('the graph of a run', () => {
     expect(unresolved).toBe(0);
   });
 
-  it('binds events to their leaves, and parties to the first event that names them', () => {
+  it('the graph binds events to their leaves, and parties to the first event that names them', () => {
     const log = new ProofLog();
     const events = recordSampleRun(log);
     const { nodes } = derive(events);
@@ -115,7 +115,7 @@ describe('the graph of a run', () => {
     expect(first('data:notes')).toMatchObject({ index: null, dataCommitment: hashes[6] });
   });
 
-  it('keeps parties of one name apart by their ids, and one id together under any name', () => {
+  it('the graph separates parties by their ids, and merges one id under different names', () => {
     const log = new ProofLog();
     const nodes: unknown[] = [];
     const derivation = new GraphDerivation('r', {
@@ -139,7 +139,7 @@ describe('the graph of a run', () => {
     ]);
   });
 
-  it('resolves eventIds and clientEventIds, each cause once', () => {
+  it('the graph resolves event ids and client event ids, each cause once', () => {
     const log = new ProofLog();
     const first = log.record({ runId: 'r', clientEventId: 'c0' });
     const id = first.clear!.eventId;
@@ -147,7 +147,7 @@ describe('the graph of a run', () => {
     expect(between(derive([first, second]))).toEqual(['0 -causes-> 1']);
   });
 
-  it('counts references that name no event of the run, and keeps the event in the sequence', () => {
+  it('the graph counts references to unknown events and keeps the event in the sequence', () => {
     const log = new ProofLog();
     const foreign = log.record({ runId: 'other', clientEventId: 'theirs' });
     const events = [
@@ -164,7 +164,7 @@ describe('the graph of a run', () => {
     expect(derived.unresolved).toBe(5);
   });
 
-  it('draws edges from later events when they come, and leaves the judgement to the checks', () => {
+  it('the graph draws edges from later events and leaves the verdict to the checks', () => {
     const derived = run({ causedBy: ['c1', 'c2'], metadata: { parentEventId: 'c2' } }, {}, {});
     expect(derived.edges.filter((edge) => edge.endsWith('-> 0'))).toEqual([
       'agent:planner -produces-> 0',
@@ -175,20 +175,20 @@ describe('the graph of a run', () => {
     expect(derived.unresolved).toBe(0);
   });
 
-  it('hangs an event whose parent never comes below the run, last', () => {
+  it('the graph attaches events with a missing parent to the run, after all other edges', () => {
     const derived = run({ metadata: { parentEventId: 'gone' } }, { metadata: { parentEventId: 'gone' } });
     expect(derived.edges.slice(-2)).toEqual(['run:r -contains-> 0', 'run:r -contains-> 1']);
     expect(derived.unresolved).toBe(2);
   });
 
-  it('lets an event name itself, which no check lets pass', () => {
+  it('the graph draws an edge from an event to itself, which the checks refuse', () => {
     expect(between(run({ causedBy: ['c0'], metadata: { parentEventId: 'c0' } }))).toEqual([
       '0 -contains-> 0',
       '0 -causes-> 0',
     ]);
   });
 
-  it('links calls, refused calls and results by id to the nearest earlier event', () => {
+  it('the graph links calls, refused calls and results by id to the nearest earlier event', () => {
     const derived = run(
       { eventType: 'model.invoked', metadata: { toolCallIds: ['t'] } },
       { eventType: 'tool.call', metadata: { toolCallId: 't' } },
@@ -208,7 +208,7 @@ describe('the graph of a run', () => {
     ]);
   });
 
-  it('gives actors only outgoing and resources only incoming edges, even where names are equal', () => {
+  it('actors have only outgoing and resources only incoming edges, even with equal names', () => {
     const { nodes, edges } = run(
       { actor: 'x', resource: { name: 'x', type: 'agent' } },
       { actor: 'x', resource: { name: 'x', type: 'tool' }, eventType: 'tool.call' },
@@ -221,7 +221,7 @@ describe('the graph of a run', () => {
     expect(edges.some((edge) => resources.some((id) => edge.startsWith(`${id} `)))).toBe(false);
   });
 
-  it(`lets ${limits.graphPendingReferences} references wait, and counts the others at once`, () => {
+  it(`the graph lets ${limits.graphPendingReferences} references wait and counts the others at once`, () => {
     const log = new ProofLog();
     const perEvent = limits.graphReferences;
     const events: RunEvent[] = [];
@@ -243,7 +243,7 @@ describe('the graph of a run', () => {
     expect(derived.unresolved).toBe(limits.graphPendingReferences);
   });
 
-  it('refuses records that are none of the run’s events', () => {
+  it('the derivation refuses records that are not events of the run', () => {
     const log = new ProofLog();
     const event = log.record({ runId: 'other' });
     const derivation = new GraphDerivation('r', { node: () => {}, edge: () => {} });
@@ -269,7 +269,7 @@ describe.skipIf(!hasData)(`recorded OpenHands runs${hasData ? '' : ' (skipped: n
     readonly observation?: string;
   }
 
-  it.each(files)('%s: edges `causes` are exactly the source’s cause pairs', (file) => {
+  it.each(files)('the causes edges of %s are exactly the cause pairs of its source', (file) => {
     const text = readFileSync(data(`openhands/${file}`), 'utf8');
     const history = file.endsWith('l')
       ? (JSON.parse(text.split('\n')[0]!) as { history: Step[] }).history

@@ -41,7 +41,7 @@ function sampleGraph(): { graph: RunGraph; ids: string[] } {
 }
 
 describe('the graph of a run', () => {
-  it('is answered in list order with what each node is about', () => {
+  it('a graph answer lists nodes and edges in order, with the data of each node', () => {
     const { graph, ids } = sampleGraph();
     const { nodes, edges, truncated } = graph.answer();
     expect([nodes.length, edges.length, truncated, graph.size]).toEqual([16, 30, false, 16]);
@@ -65,7 +65,7 @@ describe('the graph of a run', () => {
     expect(graph.has('nobody')).toBe(false);
   });
 
-  it('is the same from rows, once its events were described', () => {
+  it('a graph read from rows gives the same answer once its events are described', () => {
     const events = recordSampleRun(new ProofLog());
     const builder = new GraphBuilder('run-1');
     for (const event of events) builder.add(event);
@@ -86,7 +86,7 @@ describe('the graph of a run', () => {
     expect(graph.answer().edges).toEqual(sampleGraph().graph.answer().edges);
   });
 
-  it('has the lineage of a node: what it came from and what came of it', () => {
+  it('the lineage of a node contains its ancestors and its descendants', () => {
     const { graph, ids } = sampleGraph();
     const lineage = (id: string) => graph.lineage(id)!.nodes.map((node) => node.id);
     expect(lineage(ids[4]!)).toEqual([
@@ -107,14 +107,14 @@ describe('the graph of a run', () => {
     }
   });
 
-  it('walks cycles once', () => {
+  it('the lineage of a node visits the nodes of a cycle once', () => {
     const graph = chain(3);
     graph.edge({ source: eventNode(2).id, target: eventNode(0).id, type: 'causes' }, 2, 0);
     expect(graph.lineage(eventNode(1).id)).toMatchObject({ truncated: false });
     expect(graph.lineage(eventNode(1).id)!.nodes).toHaveLength(3);
   });
 
-  it(`answers at most ${limits.graphNodesAnswered} nodes, the nearest of a lineage`, () => {
+  it(`a graph answer has at most ${limits.graphNodesAnswered} nodes, the nearest of a lineage`, () => {
     const exact = chain(limits.graphNodesAnswered);
     expect(exact.answer()).toMatchObject({ truncated: false });
     const more = chain(limits.graphNodesAnswered + 1);
@@ -126,7 +126,7 @@ describe('the graph of a run', () => {
     expect(exact.lineage(eventNode(0).id)!.truncated).toBe(false);
   });
 
-  it(`answers at most ${limits.graphEdgesAnswered} edges`, () => {
+  it(`a graph answer has at most ${limits.graphEdgesAnswered} edges`, () => {
     const graph = chain(2);
     const edge = { source: eventNode(0).id, target: eventNode(1).id, type: 'causes' };
     for (let at = 1; at < limits.graphEdgesAnswered; at++) graph.edge(edge, 0, 1);
@@ -137,7 +137,7 @@ describe('the graph of a run', () => {
   });
 
   it(
-    'answers the lineage in 100,000 nodes, adjacency included, within 300 ms on a busy machine, in 30 MB',
+    'a lineage in 100,000 nodes takes at most 300 ms on a busy machine and 30 MB',
     { timeout: 30_000 },
     () => {
       const times = [1, 2, 3, 4, 5].map(() => {
@@ -154,7 +154,7 @@ describe('the graph of a run', () => {
     },
   );
 
-  it('stops keeping beyond its limits, and says that it is cut', () => {
+  it('a graph keeps no more than its limits and reports that it is cut', () => {
     const graph = new RunGraph({ nodes: 3, edges: 2 });
     for (let at = 0; at < 3; at++) graph.node(eventNode(at), {});
     expect(graph.full).toBe(false);

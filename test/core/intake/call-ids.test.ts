@@ -9,8 +9,8 @@ const start = () => {
   return { ids, changes };
 };
 
-describe('the call that a result answers', () => {
-  it('is the one with its id, whatever the order of the results', () => {
+describe('the call of a result', () => {
+  it('a result answers the call with its id, whatever the order of the results', () => {
     const { ids } = start();
     ids.called('a', 'read');
     ids.called('b', 'write');
@@ -18,7 +18,7 @@ describe('the call that a result answers', () => {
     expect(ids.answered({ sourceId: 'a' })).toEqual({ id: 'a', matched: 'id' });
   });
 
-  it('is found by name, else in order, if two open calls share an id', () => {
+  it('a result answers a call by name, else in order, when two open calls share an id', () => {
     const { ids, changes } = start();
     expect([ids.called('c', 'read'), ids.called('c', 'write')]).toEqual(['c', 'c~2']);
     expect(ids.answered({ sourceId: 'c', name: 'write' })).toEqual({ id: 'c~2', matched: 'name' });
@@ -30,14 +30,14 @@ describe('the call that a result answers', () => {
     expect(changes.counts.get('call_id_renamed')).toBe(2);
   });
 
-  it('without an id is found by name, else in order among the calls of one message', () => {
+  it('a result without id answers a call by name, else in order within one message', () => {
     const { ids } = start();
     const [first, second] = [ids.called(undefined, 'read'), ids.called(undefined, 'write')];
     expect(ids.answered({ sourceId: undefined, name: 'write' })).toEqual({ id: second, matched: 'name' });
     expect(ids.answered({ sourceId: undefined })).toEqual({ id: first, matched: 'order' });
   });
 
-  it('is ambiguous where calls of two messages are open, or none is', () => {
+  it('a result without id is ambiguous when calls of two messages or no call are open', () => {
     const { ids, changes } = start();
     ids.called(undefined, 'read');
     ids.message();
@@ -50,7 +50,7 @@ describe('the call that a result answers', () => {
     expect(changes.counts.get('result_ambiguous')).toBe(2);
   });
 
-  it('keeps an id of a call that the source does not contain', () => {
+  it('a result keeps the id of a call that the source does not contain', () => {
     const { ids, changes } = start();
     expect(ids.answered({ sourceId: 'x' })).toEqual({ id: 'x', matched: 'none' });
     expect(changes.counts.get('call_unknown')).toBe(1);

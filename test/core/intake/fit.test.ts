@@ -14,7 +14,7 @@ const fitted = (source: Record<string, unknown>) => {
 };
 
 describe('content over a limit', () => {
-  it('is kept as the hash, size and beginning of its UTF-8 bytes', () => {
+  it('content over a limit is kept as hash, size and beginning of its UTF-8 bytes', () => {
     const text = 'é'.repeat(limits.stringBytes / 2 + 1);
     const { metadata, changes } = fitted({ content: text });
     expect(metadata['content']).toEqual({
@@ -26,7 +26,7 @@ describe('content over a limit', () => {
     expect(changes).toEqual({ kept_by_hash: 1 });
   });
 
-  it('begins at one byte over the limit of a string, and leaves what is at it to the limit of all metadata', () => {
+  it('content is hashed from one byte over the string limit, or to fit the metadata limit', () => {
     const half = 'x'.repeat(limits.metadataBytes / 2);
     expect(fitted({ a: half }).metadata['a']).toBe(half);
     const both = fitted({ a: half, b: `${half}y` });
@@ -34,7 +34,7 @@ describe('content over a limit', () => {
     expect(both.metadata['b']).toMatchObject({ truncated: true, size: half.length + 1 });
   });
 
-  it('replaces what nests too deep by the hash of its canonical JSON', () => {
+  it('content that nests too deep is replaced by the hash of its canonical JSON', () => {
     expect(fitted({ a: nested(limits.metadataDepth - 2) }).changes).toEqual({});
     const { metadata, changes } = fitted({ a: nested(limits.metadataDepth + 10) });
     expect(depth(metadata)).toBeLessThanOrEqual(limits.metadataDepth);
@@ -42,7 +42,7 @@ describe('content over a limit', () => {
     expect(canonicalize(metadata)).toContain(digest(nested(12))['sha256']);
   });
 
-  it('replaces a value of too many members, and an object with a name that is too long', () => {
+  it('a value with too many members, or an object with too long a name, is replaced by its hash', () => {
     expect(fitted({ a: Array.from({ length: limits.jsonValues }, () => 1) }).changes).toEqual({
       kept_by_hash: 1,
     });
@@ -52,14 +52,14 @@ describe('content over a limit', () => {
     });
   });
 
-  it('never cuts a character in half', () => {
+  it('the beginning of hashed content never cuts a character in half', () => {
     const head = digest(`${'x'.repeat(1023)}😀`)['head'];
     expect(head).toBe('x'.repeat(1023));
   });
 });
 
-describe('what JSON cannot carry', () => {
-  it('is repaired and counted: lone surrogates, U+0000, numbers', () => {
+describe('content that JSON cannot represent', () => {
+  it('lone surrogates, U+0000 and unsafe numbers are repaired and counted', () => {
     const { metadata, changes } = fitted({
       a: 'x\ud800y\0z',
       b: Number.NaN,
@@ -75,18 +75,18 @@ describe('what JSON cannot carry', () => {
     expect(changes).toEqual({ text_repaired: 2, number_as_text: 2 });
   });
 
-  it('leaves text alone that is fit', () => {
+  it('valid text is not changed', () => {
     const changes = new Changes();
     expect(repair('fit 😀\n', changes)).toBe('fit 😀\n');
     expect(changes.counts.size).toBe(0);
   });
 
-  it('keeps __proto__ as a name like any other', () => {
+  it('the name __proto__ is kept like any other name', () => {
     const { metadata } = fitted({ a: JSON.parse('{"__proto__":{"x":1},"b":2}') });
     expect(canonicalize(metadata)).toBe('{"a":{"__proto__":{"x":1},"b":2}}');
   });
 
-  it('makes metadata that strict JSON takes, whatever the source holds', () => {
+  it('imported metadata is always strict JSON, whatever the source contains', () => {
     const anything = fc.dictionary(
       fc.stringMatching(/^[a-z]{1,8}$/),
       fc.jsonValue({ noUnicodeString: false, maxDepth: 20 } as never),
@@ -103,9 +103,9 @@ describe('what JSON cannot carry', () => {
   });
 });
 
-describe('names and actions', () => {
+describe('imported names and actions', () => {
   const options = () => ({ fallback: 'unnamed', changes: new Changes() });
-  it('are one line without control characters, of at most their length', () => {
+  it('imported names and actions are one line without control characters, of limited length', () => {
     expect(line(' a\tb\r\nc\u0085d ', 256, options())).toBe('a b c d');
     expect(line('\u0007', 256, options())).toBe('unnamed');
     expect(line('x'.repeat(256), 256, options())).toBe('x'.repeat(256));

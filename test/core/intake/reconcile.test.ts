@@ -17,14 +17,14 @@ const stored = (run: Pick<ImportedRun, 'events'>): StoredEvent[] =>
     clientEventId: event.clientEventId ?? null,
   }));
 
-describe('what a recording adds to its run', () => {
-  it('is nothing if the run has it, also when another machine imported it at another time', () => {
+describe('the events that a recording adds to its run', () => {
+  it('a recording adds nothing to a run that already has it, even from another machine and time', () => {
     const found = reconcile(one(chat('a', 'b'), 5), stored(one(chat('a', 'b'), 7)));
     expect(found).toMatchObject({ completed: 0 });
     expect('events' in found && found.events.every((event) => event === null)).toBe(true);
   });
 
-  it('is exactly what a session has grown by, in order', () => {
+  it('a recording adds exactly the new events of a longer session, in order', () => {
     const grown = one(chat('a', 'b', 'c', 'd'));
     const before = one(chat('a', 'b'));
     const found = reconcile(grown, stored(before));
@@ -32,7 +32,7 @@ describe('what a recording adds to its run', () => {
     expect(fresh).toEqual(grown.events.slice(before.events.length));
   });
 
-  it('is refused with the first difference if the run says something else', () => {
+  it('a recording that contradicts its run is refused with the first difference', () => {
     const [a, b] = [one(chat('a', 'b')), one(chat('a', 'x'))];
     expect(reconcile(b, stored(a))).toEqual({
       clientEventId: `${a.runId}:3`,
@@ -42,7 +42,7 @@ describe('what a recording adds to its run', () => {
     });
   });
 
-  it('never sends what was erased, and takes a redacted value for any', () => {
+  it('a recording never sends erased values, and matches redacted values', () => {
     const run = one(chat('a', 'b'));
     const erased = stored(run).map((event) => ({ ...event, metadata: {}, erased: [] }));
     expect(reconcile(run, erased)).toMatchObject({ completed: 0 });
@@ -58,7 +58,7 @@ describe('what a recording adds to its run', () => {
   });
 });
 
-describe('a trace that is completed later', () => {
+describe('a trace that completes later', () => {
   const trace = (output: unknown, endTime: string | null) =>
     one({
       trace: { id: 't' },
@@ -69,7 +69,7 @@ describe('a trace that is completed later', () => {
   const before = trace(null, null);
   const after = trace('text', '2026-01-05T09:00:01Z');
 
-  it('adds its outputs once, as an event that names what it completes', () => {
+  it('a trace that completes later adds its outputs once, in an event that names the completed one', () => {
     const found = reconcile(after, stored(before));
     if (!('events' in found)) throw new Error('expected no difference');
     const fresh = found.events.filter((event) => event !== null);

@@ -5,19 +5,19 @@ import { runIdFrom } from '../../../src/core/intake/run.ts';
 import { hasData } from '../../paths.ts';
 import { importFolder, importText, importValue, readData } from './fits.ts';
 
-describe.skipIf(!hasData)('telling formats apart (skipped without the recorded runs)', () => {
+describe.skipIf(!hasData)('format detection (skipped without the recorded runs)', () => {
   it.each([
     ['tau-bench', /json/, 'openai-chat'],
     ['openhands', /json/, 'openhands'],
     ['swe-agent', /traj/, 'swe-agent'],
     ['langfuse-framework-traces', /trace\.json$/, 'langfuse'],
-  ])('takes every file of %s for what it is', (folder, ending, format) => {
+  ])('format detection recognizes every file of %s', (folder, ending, format) => {
     for (const [name, runs] of importFolder(folder, ending)) {
       expect([name, new Set(runs.map((run) => run.format))]).toEqual([name, new Set([format])]);
     }
   });
 
-  it('has every recorded run in about 250 runs and 6,000 items', () => {
+  it('the recorded folders give 272 runs and 6,486 items', () => {
     const folders = ['tau-bench', 'openhands', 'swe-agent', 'langfuse-framework-traces'];
     const runs = folders.flatMap((folder) => [...importFolder(folder, /(json|jsonl|traj)$/).values()].flat());
     expect(runs.length).toBe(200 + 19 + 9 + 24 + 20);
@@ -25,7 +25,7 @@ describe.skipIf(!hasData)('telling formats apart (skipped without the recorded r
   });
 });
 
-describe.skipIf(!hasData)('a recording that grows (skipped without the recorded runs)', () => {
+describe.skipIf(!hasData)('a growing recording (skipped without the recorded runs)', () => {
   it.each([
     'agents/transcript-a48c2586-1147-4b76-9f7a-4637e11f95e6.jsonl',
     'agents/transcript-rollout-2026-11-25T04-12-39-01a210e7-d996-7a00-b02a-f68b288485e0.jsonl',
@@ -33,7 +33,7 @@ describe.skipIf(!hasData)('a recording that grows (skipped without the recorded 
     'mcp/mcp-2026-07-28-stdio.jsonl',
     'mcp/stdio-server-memory.jsonl',
     '../cases/16-newer-formats/oh-events.jsonl',
-  ])('of %s keeps every event and its id, wherever it was cut', (name) => {
+  ])('a growing recording %s keeps every event and its id at any cut', (name) => {
     const lines = readData(name).trimEnd().split('\n');
     const read = (count: number) =>
       importText(lines.slice(0, count).join('\n'), { sourceName: basename(name) })[0]?.events ?? [];
@@ -43,7 +43,7 @@ describe.skipIf(!hasData)('a recording that grows (skipped without the recorded 
     }
   });
 
-  it('of chat messages does so too', () => {
+  it('a growing list of chat messages keeps every event and its id', () => {
     const [result] = JSON.parse(readData('tau-bench/gpt-4o-airline.json'));
     const read = (count: number) =>
       importValue(result.traj.slice(0, count), { sourceName: 'chat.json' })[0]?.events ?? [];
@@ -57,13 +57,13 @@ describe.skipIf(!hasData)('a recording that grows (skipped without the recorded 
 
 describe('choosing an importer', () => {
   it.each([[null], [7], ['text'], [[]], [{}], [[{}]], [{ runId: 'r', eventType: 'x' }]])(
-    'takes no %j for a run',
+    'format detection finds no format in %j',
     (value) => {
       expect(detectFormat(value)).toBeUndefined();
     },
   );
 
-  it('takes events of our own for what they are, and says that they need no import', () => {
+  it('format detection recognizes gov events and says that they need no import', () => {
     const event = { runId: 'r', eventType: 'x', actor: 'a', action: 'b', timestamp: '2026-01-05T09:00:00Z' };
     for (const text of [
       JSON.stringify(event),
@@ -76,7 +76,7 @@ describe('choosing an importer', () => {
     }
   });
 
-  it('says what a named format expects and what came', () => {
+  it('an import with a wrong named format says what was expected and what came', () => {
     const messages = [{ role: 'user', content: 'x' }];
     expect(() => importValue(messages, { format: 'langfuse' })).toThrow(
       'source.json:1: expected langfuse ({trace, observations}), got openai-chat (messages with role and content)',
@@ -85,7 +85,7 @@ describe('choosing an importer', () => {
 });
 
 describe('run ids', () => {
-  it('fit the pattern, and stay apart when they are shortened', () => {
+  it('run ids match the pattern and stay different when they are shortened', () => {
     expect(runIdFrom('tau-airline-0-0')).toBe('tau-airline-0-0');
     expect(runIdFrom('  a/b c\n')).toMatch(/^a-b-c-[0-9a-f]{8}$/);
     expect(runIdFrom('!!!')).toMatch(/^run-[0-9a-f]{8}$/);

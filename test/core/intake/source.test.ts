@@ -4,8 +4,8 @@ import { documents, parseLoose } from '../../../src/core/intake/source.ts';
 const values = (text: string): unknown[] =>
   [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
 
-describe('JSON as programs write it', () => {
-  it('keeps NaN, infinities and digits that a double would lose, as text', () => {
+describe('loose JSON of other programs', () => {
+  it('NaN, infinities and digits that a double would lose are kept as text', () => {
     expect(
       parseLoose('{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN in text","d":12345678901234567890,"e":1e400}'),
     ).toEqual({
@@ -21,14 +21,14 @@ describe('JSON as programs write it', () => {
     });
   });
 
-  it('refuses what is not JSON either', () => {
+  it('text that is not even loose JSON is refused', () => {
     for (const text of ['{"a":}', '{a:1}', '', 'NaNs', '[1,]'])
       expect(() => parseLoose(text)).toThrow(SyntaxError);
   });
 });
 
-describe('documents of a file', () => {
-  it('are one value, however it is laid out, or one per line', () => {
+describe('the documents of a file', () => {
+  it('a source file contains one JSON value in any layout, or one value a line', () => {
     expect(values('\ufeff{\n "a": 1\n}\n')).toEqual([{ a: 1 }]);
     expect(values('[1,\n2]')).toEqual([[1, 2]]);
     expect([...documents('{"a":1}\r\n\n{"a":2}', 'f')]).toEqual([
@@ -37,7 +37,7 @@ describe('documents of a file', () => {
     ]);
   });
 
-  it('name file and line of what cannot be read', () => {
+  it('an unreadable document is reported with file and line', () => {
     expect(values('{"a":1}\n{"a":')).toEqual([
       { a: 1 },
       { line: 2, reason: expect.stringMatching(/^invalid_json: expect/) },

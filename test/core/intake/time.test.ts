@@ -13,7 +13,7 @@ describe('times of other programs', () => {
     ['2025-09-30T09:03:59+02', '2025-09-30T09:03:59+02:00', 'source'],
     [1_700_000_000, '2023-11-14T22:13:20.000Z', 'source'],
     [1_700_000_000_123, '2023-11-14T22:13:20.123Z', 'source'],
-  ])('reads %s as %s (%s)', (written, timestamp, source) => {
+  ])('the time %s is read as %s (%s)', (written, timestamp, source) => {
     expect(readTime(written)).toMatchObject({ timestamp, source });
   });
 
@@ -28,5 +28,5 @@ describe('times of other programs', () => {
     [1e20],
     [null],
     [{}],
-  ])('does not read %s', (written) => expect(readTime(written)).toBeNull());
+  ])('the value %s is not read as a time', (written) => expect(readTime(written)).toBeNull());
 });

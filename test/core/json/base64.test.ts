@@ -9,7 +9,7 @@ describe('strict base64', () => {
     expect(decodeBase64(base64)).toEqual(Buffer.from(text));
   });
 
-  it('base64 reads back what it writes', () => {
+  it('base64 reads back the bytes that it writes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decodeBase64(encodeBase64(bytes))).toEqual(Buffer.from(bytes));
@@ -31,7 +31,7 @@ describe('strict base64', () => {
     '====',
     'é',
     'Zg==Zg==',
-  ])('refuses %j', (text) => {
+  ])('strict base64 refuses %j', (text) => {
     expect(decodeBase64(text)).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ describe('member names spelled with an escape', () => {
     [String.raw`{"a4":1,"\\n":1}`, String.raw`{"a4":1,"\nx":1}`, '\nx'],
     [String.raw`{"a5":1,"\\nab":1}`, String.raw`{"a5":1,"\nabc":1}`, '\nabc'],
     [String.raw`[{"a6":1,"\\":1}]`, String.raw`{"a6":{"a6":1,"\r":1},"b":[{"a6":0,"\f":"\n"}]}`, '\r'],
-  ])('after %s, %s is still read as it stands', (before, text, name) => {
+  ])('after the text %s, a member name in %s is still read unchanged', (before, text, name) => {
     for (const read of [parse, readJson]) {
       read(before);
       JSON.parse(before);
@@ -28,7 +28,7 @@ describe('member names spelled with an escape', () => {
     String.raw` { "\u0061" : [ 1 , [ ] , { } , -0.5e1 , true , false , null , "\ud83d\ude00" ] , "b" : { "\"" : { } } } `,
     String.raw`{"\u005f_proto__":{"a":1},"10":1,"9":[{"\/":"é"}]}`,
     String.raw`[[{"\\":1},{"\\":2}],{"\\":{"\\":[]}}]`,
-  ])('%s has the value that JSON.parse gives in a fresh process', (text) => {
+  ])('the text %s has the value that JSON.parse gives in a fresh process', (text) => {
     const printed = execFileSync(process.execPath, [
       '-p',
       'JSON.stringify(JSON.parse(process.argv[1]))',

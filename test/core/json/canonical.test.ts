@@ -14,7 +14,7 @@ function double(ieeeHex: string): number {
   return Buffer.from(ieeeHex.padStart(16, '0'), 'hex').readDoubleBE();
 }
 
-describe('RFC 8785 by its text', () => {
+describe('the text of RFC 8785', () => {
   test('canonicalize writes the example of RFC 8785 §3.2.2 in the bytes of §3.2.4', () => {
     const output = canonicalize(parse(serialization.input));
     expect(output).toBe(serialization.output);
@@ -39,14 +39,14 @@ describe('RFC 8785 by its text', () => {
 describe.skipIf(!hasVectors)('official test data (skipped where the vectors folder is absent)', () => {
   const pairs = hasVectors ? readdirSync(vectors('jcs/input')) : [];
 
-  test.each(pairs)('%s canonicalises to the published bytes', (file) => {
+  test.each(pairs)('canonicalize writes the file %s in the published bytes', (file) => {
     const output = canonicalize(parse(readFileSync(vectors(`jcs/input/${file}`), 'utf8')));
     const hex = readFileSync(vectors(`jcs/outhex/${file.replace('.json', '.txt')}`), 'latin1');
     expect(Buffer.from(output)).toEqual(Buffer.from(hex.replaceAll(/\s/g, ''), 'hex'));
     expect(Buffer.from(output)).toEqual(readFileSync(vectors(`jcs/output/${file}`)));
   });
 
-  test('ten thousand numbers are spelled as the ES6 test file spells them', () => {
+  test('canonicalize spells ten thousand numbers like the ES6 test file', () => {
     const lines = readFileSync(vectors('jcs/es6testfile10k.txt'), 'latin1').trimEnd().split('\n');
     expect(lines).toHaveLength(10_000);
     const wrong = lines.filter((line) => {
@@ -56,7 +56,7 @@ describe.skipIf(!hasVectors)('official test data (skipped where the vectors fold
     expect(wrong).toEqual([]);
   });
 
-  test('hostile texts that JSON.parse reads have their canonical form, or none', () => {
+  test('canonicalize gives hostile texts that JSON.parse reads their canonical form or refuses them', () => {
     const cases = JSON.parse(readFileSync(vectors('jcs/hostile.json'), 'utf8')) as {
       name: string;
       inputHex: string;
@@ -115,7 +115,7 @@ function reversed(value: Json): Json {
 }
 
 describe('canonicalize', () => {
-  test('equals the package canonicalize on any JSON value, and leaves the value as it was', () => {
+  test('canonicalize equals the package canonicalize on any JSON value and does not change the value', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const before = JSON.stringify(value);
@@ -126,7 +126,7 @@ describe('canonicalize', () => {
     );
   });
 
-  test('does not depend on the order in which members were added', () => {
+  test('canonicalize does not depend on the order in which members were added', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(canonicalize(reversed(value))).toBe(canonicalize(value));
@@ -143,11 +143,11 @@ describe('canonicalize', () => {
     ['{}', '{}'],
     ['[]', '[]'],
     ['{"":{}}', '{"":{}}'],
-  ])('writes %s as %s', (input, expected) => {
+  ])('canonicalize writes %s as %s', (input, expected) => {
     expect(canonicalize(parse(input))).toBe(expected);
   });
 
-  test('objects without a prototype and of another realm are JSON', () => {
+  test('canonicalize accepts objects without a prototype', () => {
     expect(canonicalize(Object.assign(Object.create(null), { b: 1, a: 2 }) as Json)).toBe('{"a":2,"b":1}');
   });
 
@@ -169,13 +169,13 @@ describe('canonicalize', () => {
     ['a boxed number', Object(1)],
     ['a lone surrogate', { a: ['\ud800'] }],
     ['a lone surrogate in a name', { '\udc00': 1 }],
-  ])('refuses %s', (_, value) => {
+  ])('canonicalize refuses %s', (_, value) => {
     expect(() => canonicalize(value as Json)).toThrow(/^expected/);
   });
 });
 
 describe('canonicalText', () => {
-  test('takes what is JSON by its type, and nothing else', () => {
+  test('canonicalText accepts values whose type is JSON, and the compiler refuses others', () => {
     interface Shaped {
       readonly name: string;
       readonly of?: readonly number[];

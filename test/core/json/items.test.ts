@@ -43,34 +43,37 @@ const unsafe = [
   ['too_large', `"${long}"`],
 ] as const;
 
-describe('a list that is judged item by item', () => {
-  it.each(unsafe)('marks an item as %s and keeps the others as values: %.40s', async (kind, bad) => {
-    const good = '{"a":[1,{"b":"}],\\"{["}],"c":"\\u20ac"}';
-    const items = await itemsOf(` { "events" : [ ${good} , ${bad},\n${good},${bad} ]\t} `);
-    expect(kinds(items)).toEqual(['value', kind, 'value', kind]);
-    expect([items[0], items[2]]).toEqual([JSON.parse(good), JSON.parse(good)]);
-  });
+describe('a list that is read item by item', () => {
+  it.each(unsafe)(
+    'a list read item by item marks an item as %s and keeps the other values: %.40s',
+    async (kind, bad) => {
+      const good = '{"a":[1,{"b":"}],\\"{["}],"c":"\\u20ac"}';
+      const items = await itemsOf(` { "events" : [ ${good} , ${bad},\n${good},${bad} ]\t} `);
+      expect(kinds(items)).toEqual(['value', kind, 'value', kind]);
+      expect([items[0], items[2]]).toEqual([JSON.parse(good), JSON.parse(good)]);
+    },
+  );
 
-  it('gives refused items of other bytes another digest, and the whole a canonical form', async () => {
+  it('refused items with different bytes have different digests in the canonical form', async () => {
     const [one, two, same] = await itemsOf('{"events":[1e400,1e401,1e400]}');
     expect(isRefused(one) && isRefused(two) && isRefused(same)).toBe(true);
     expect(canonicalize(one ?? null)).toBe(canonicalize(same ?? null));
     expect(canonicalize(one ?? null)).not.toBe(canonicalize(two ?? null));
   });
 
-  it('takes no value of a text for a refused item', async () => {
+  it('a text value that looks like a refused item is not taken for one', async () => {
     const [refused] = await itemsOf('{"events":[1e400]}');
     const text = JSON.stringify({ events: [refused] });
     expect(kinds(await itemsOf(text))).toEqual(['value']);
   });
 
-  it('keeps names like __proto__ and other members of the envelope as data', async () => {
+  it('a list read item by item keeps names such as __proto__ and other members as data', async () => {
     const body = await read(bytes('{"__proto__":1,"events":[1e400],"x":[2]}'));
     expect(Object.keys(body as object)).toEqual(['__proto__', 'events', 'x']);
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
   });
 
-  it('refuses a text that is no JSON, and an envelope outside the profile', async () => {
+  it('a list read item by item refuses invalid JSON and an envelope outside the profile', async () => {
     const bad = [
       '',
       '{',
@@ -96,13 +99,13 @@ describe('a list that is judged item by item', () => {
     expect(await codeOf(`{"events":[1e400],"a":${deep}}`)).toBe('JSON_TOO_COMPLEX');
   });
 
-  it('counts the values of all items together', async () => {
+  it('the limit of values counts the values of all items together', async () => {
     const each = `[${'1,'.repeat(defaultBounds.values / 2)}1]`;
     expect(await codeOf(`{"events":[${each},1e400]}`)).toBe('accepted');
     expect(await codeOf(`{"events":[${each},${each},1e400]}`)).toBe('JSON_TOO_COMPLEX');
   });
 
-  it('reads each item in a slice of its own, and says offsets in the whole text', async () => {
+  it('a list read item by item takes one time slice per item and reports offsets in the whole text', async () => {
     let slices = 0;
     const counting = { isOver: () => true, next: async () => void (slices += 1) };
     const options = { bounds: defaultBounds, member: 'events', pace: counting };
@@ -124,7 +127,7 @@ describe('a list that is judged item by item', () => {
     await expect(read(notUtf8)).rejects.toMatchObject({ code: 'INVALID_JSON', extensions });
   });
 
-  it('refuses an item that no single request could have, and an envelope of that size', async () => {
+  it('an item above the size of a single request is refused, and so is such an envelope', async () => {
     const of = (size: number): string => `["${'x'.repeat(100)}"${' '.repeat(size - 104)}]`;
     const items = await itemsOf(`{"events":[${of(limits.bodyBytes)},${of(limits.bodyBytes + 1)}]}`);
     expect(kinds(items)).toEqual(['value', 'too_large']);
@@ -134,7 +137,7 @@ describe('a list that is judged item by item', () => {
     expect(await codeOf('{"events":[]}'.padEnd(limits.bodyBytes + 1))).toBe('accepted');
   });
 
-  it('reads what the profile accepts as the whole reader does', async () => {
+  it('a list read item by item gives the same values as the whole reader', async () => {
     const json = fc.json({ maxDepth: 5 });
     await fc.assert(
       fc.asyncProperty(
@@ -156,7 +159,7 @@ describe('a list that is judged item by item', () => {
     );
   });
 
-  it('accepts exactly the texts that JSON.parse accepts, whatever is cut out or put in', async () => {
+  it('a list read item by item accepts exactly the texts that JSON.parse accepts', async () => {
     const base = '{"events":[{"a":[1,-2.5e3,true,null,"x\\n\\u00e9\\ud834"],"b":{}},1e400,[[]]],"c":"d"}';
     const piece = fc.constantFrom(
       '',

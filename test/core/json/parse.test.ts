@@ -7,7 +7,7 @@ import type { Json } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 import { hasVectors, vectors } from '../../paths.ts';
 
-describe('texts that are JSON', () => {
+describe('valid JSON texts', () => {
   test.each([
     'null',
     'true',
@@ -25,16 +25,16 @@ describe('texts that are JSON', () => {
     '"\u007f\u0080é€😀\u2028\ufeff"',
     '{"__proto__":{"a":1},"constructor":2,"prototype":3,"toString":4,"":5}',
     '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}',
-  ])('%s is read as JSON.parse reads it', (text) => {
+  ])('parseJson reads %s like JSON.parse', (text) => {
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  test('a view into a larger buffer is read alone', () => {
+  test('parseJson reads a view into a larger buffer alone', () => {
     const bytes = Buffer.from('x["a",12345678901234.5]x');
     expect(parseJson(bytes.subarray(1, -1))).toEqual(['a', 12345678901234.5]);
   });
 
-  test('__proto__ is data: an own property that changes no prototype', () => {
+  test('parseJson reads __proto__ as an own property that changes no prototype', () => {
     const value = parse('{"__proto__":{"admin":true},"a":{"__proto__":null}}') as Record<string, Json>;
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(Object.keys(value)).toEqual(['__proto__', 'a']);
@@ -43,7 +43,7 @@ describe('texts that are JSON', () => {
   });
 });
 
-describe('what I-JSON refuses', () => {
+describe('texts that I-JSON refuses', () => {
   test.each([
     [String.raw`["a\u0000b"]`, 3, 'text without U+0000'],
     [String.raw`["\ud800"]`, 2, 'surrogates in pairs'],
@@ -60,12 +60,12 @@ describe('what I-JSON refuses', () => {
     ['{"__proto__":1,"__proto__":2}', 15, 'each member name once, got a second "__proto__"'],
     ['{"1":1,"1":2}', 7, 'each member name once, got a second "1"'],
     [String.raw`{"\n":1,"\u000a":2}`, 8, String.raw`each member name once, got a second "\n"`],
-  ])('%s', (text, offset, detail) => {
+  ])('parseJson refuses the text %s, which is not I-JSON', (text, offset, detail) => {
     const answer = outcome(text);
     expect(answer).toContain(`INVALID_JSON at ${offset}: expected ${detail}`);
   });
 
-  test('a repeated name is quoted with at most 64 characters', () => {
+  test('an error quotes a repeated name with at most 64 characters', () => {
     const name = 'n'.repeat(256);
     expect(outcome(`{"${name}":1,"${name}":1}`)).toContain(`got a second "${'n'.repeat(63)}…" at byte 262`);
   });
@@ -77,7 +77,7 @@ describe('what I-JSON refuses', () => {
     ['f4908080', 2], // beyond U+10FFFF
     ['61e282', 3], // cut
     ['efbbbfc3', 5], // a BOM inside a string is text
-  ])('the bytes %s in a string are not UTF-8', (hex, offset) => {
+  ])('parseJson refuses the bytes %s in a string because they are not UTF-8', (hex, offset) => {
     const bytes = Buffer.concat([Buffer.from('["'), Buffer.from(hex, 'hex'), Buffer.from('"]')]);
     expect(outcome(bytes)).toContain('INVALID_JSON at ');
     expect(outcome(bytes)).toContain('expected UTF-8, got an invalid sequence');
@@ -93,23 +93,23 @@ describe('hostile bodies', () => {
     ['closed arrays', '['.repeat(100_000) + ']'.repeat(100_000), 32],
     ['objects', '{"a":'.repeat(100_000), 160],
     ['arrays in objects', '{"a":['.repeat(100_000), 96],
-  ])('100,000 levels of %s are refused at the 33rd', (_, text, offset) => {
+  ])('parseJson refuses 100,000 levels of %s at level 33', (_, text, offset) => {
     expect(outcome(text, largeBounds)).toContain(`JSON_TOO_COMPLEX at ${offset}`);
   });
 
-  test('eight million values are refused at the bound, before anything is built', () => {
+  test('parseJson refuses eight million values at the limit, before it builds anything', () => {
     const bytes = Buffer.alloc(16 * 1024 * 1024, ',0');
     bytes[0] = 0x5b;
     expect(outcome(bytes, largeBounds)).toContain('JSON_TOO_COMPLEX at 399999');
   });
 
-  test('an object of 199,999 members is read, and its one repeated name is found', () => {
+  test('parseJson reads an object of 199,999 members and finds one repeated name', () => {
     const members = Array.from({ length: 199_998 }, (_, index) => `"k${index}":0`).join();
     expect(Object.keys(parse(`{${members},"k":0}`, largeBounds) as object)).toHaveLength(199_999);
     expect(outcome(`{${members},"k77777":0}`, largeBounds)).toContain('got a second "k77777"');
   });
 
-  test('every prefix and every suffix of a text is refused', () => {
+  test('parseJson refuses every proper prefix and suffix of a text', () => {
     const text = Buffer.from(String.raw`{"a":[1.5e3,true,null,"\u00e9\n€"],"b":{}}`);
     for (let at = 0; at < text.length; at++) expect(outcome(text.subarray(0, at))).toContain('INVALID_JSON');
     for (let at = 1; at <= text.length; at++) {
@@ -130,14 +130,17 @@ describe.skipIf(!hasVectors)('hostile vectors (skipped where the vectors folder 
   /** JCS has a form for these; a profile for evidence refuses them (contract A6). */
   const profileRefuses = new Set(['integer above 2^53 loses precision', 'escapes']);
 
-  test.each(cases)('$name', ({ name, inputHex, expect: expected }) => {
-    const bytes = Buffer.from(inputHex, 'hex');
-    if (expected === 'reject' || profileRefuses.has(name)) {
-      expect(outcome(bytes)).toContain('INVALID_JSON');
-    } else {
-      expect(Buffer.from(canonicalize(parseJson(bytes))).toString('hex')).toBe(expected);
-    }
-  });
+  test.each(cases)(
+    'parseJson decides the hostile vector $name as published',
+    ({ name, inputHex, expect: expected }) => {
+      const bytes = Buffer.from(inputHex, 'hex');
+      if (expected === 'reject' || profileRefuses.has(name)) {
+        expect(outcome(bytes)).toContain('INVALID_JSON');
+      } else {
+        expect(Buffer.from(canonicalize(parseJson(bytes))).toString('hex')).toBe(expected);
+      }
+    },
+  );
 });
 
 const withoutNul = fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => !text.includes('\0'));
@@ -157,8 +160,8 @@ const { value: anyJson } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }));
 
-describe('parseJson beside JSON.parse', () => {
-  test('any value of the profile is read back, with and without white space', () => {
+describe('parseJson compared with JSON.parse', () => {
+  test('parseJson reads back any value of the profile, with and without white space', () => {
     fc.assert(
       fc.property(anyJson, fc.constantFrom('', '\t', '  '), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -168,7 +171,7 @@ describe('parseJson beside JSON.parse', () => {
     );
   });
 
-  test('JCS of whatever was read is read as the same', () => {
+  test('parseJson reads the JCS of any value as the same value', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const text = canonicalize(value);
@@ -177,7 +180,7 @@ describe('parseJson beside JSON.parse', () => {
     );
   });
 
-  test('what was stored is read back, whatever it holds', () => {
+  test('readJson reads back any stored text', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const text = canonicalize(value);
@@ -188,7 +191,7 @@ describe('parseJson beside JSON.parse', () => {
     expect(canonicalize(readJson(envelope))).toBe(envelope);
   });
 
-  test('a name put in a second time, anywhere, is refused', () => {
+  test('parseJson refuses a repeated name at any place', () => {
     fc.assert(
       fc.property(anyJson, name, anyJson, fc.boolean(), (first, twice, second, escaped) => {
         const spelled = escaped
@@ -200,7 +203,7 @@ describe('parseJson beside JSON.parse', () => {
     );
   });
 
-  test('a text with bytes changed is refused as not JSON exactly when JSON.parse refuses it', () => {
+  test('parseJson refuses a changed text as not JSON exactly when JSON.parse refuses it', () => {
     const change = fc.record({
       at: fc.nat(),
       drop: fc.integer({ min: 0, max: 2 }),
@@ -251,7 +254,7 @@ describe('parseJson beside JSON.parse', () => {
     );
   });
 
-  test('no bytes at all make it throw anything but a problem', () => {
+  test('parseJson throws only problems, whatever the bytes', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void outcome(bytes)));
   });
 });

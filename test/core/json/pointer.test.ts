@@ -8,7 +8,7 @@ it.each([
   ['m~n', 'm~0n'],
   ['~1', '~01'],
   ['', ''],
-])('the member name %j is the reference token %j, and back', (name, token) => {
+])('the member name %j becomes the reference token %j and is read back', (name, token) => {
   expect(pointerToken(name)).toBe(token);
   expect(memberName(token)).toBe(name);
 });

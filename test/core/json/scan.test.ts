@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { defaultBounds, largeBounds } from '../../../src/core/json/parse.ts';
 import { outcome } from './outcome.ts';
 
-describe('bounds, at n and n + 1', () => {
+describe('limits of JSON texts, at n and n + 1', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   const nestedObjects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
   const zeros = (count: number): string => `[${Array(count).fill('0').join()}]`;
 
-  test('depth', () => {
+  test('JSON may be as deep as the limit, and not one level deeper', () => {
     expect(outcome(nested(32))).toBe('accepted');
     expect(outcome(nested(33))).toBe(
       'JSON_TOO_COMPLEX at 32: expected at most 32 levels, got more at byte 32',
@@ -20,7 +20,7 @@ describe('bounds, at n and n + 1', () => {
     expect(outcome('[]', { ...defaultBounds, depth: 0 })).toContain('JSON_TOO_COMPLEX at 0');
   });
 
-  test('values: each array, object and scalar counts, names do not', () => {
+  test('the limit of JSON values counts each array, object and scalar, but no names', () => {
     expect(outcome(zeros(19_999))).toBe('accepted');
     expect(outcome(zeros(20_000))).toContain('expected at most 20000 values');
     expect(outcome(zeros(199_999), largeBounds)).toBe('accepted');
@@ -32,7 +32,7 @@ describe('bounds, at n and n + 1', () => {
     );
   });
 
-  test('characters of a member name, however they are spelled', () => {
+  test('the limit of a member name counts characters, whatever their spelling', () => {
     for (const char of ['a', 'é', '😀', String.raw`\u0061`, String.raw`\ud83d\ude00`, String.raw`\n`]) {
       expect(outcome(`{"${char.repeat(256)}":1}`)).toBe('accepted');
       expect(outcome(`{"${char.repeat(257)}":1}`)).toContain(
@@ -42,7 +42,7 @@ describe('bounds, at n and n + 1', () => {
     expect(outcome(`["${'a'.repeat(257)}"]`)).toBe('accepted');
   });
 
-  test('bytes of a string, however they are spelled', () => {
+  test('the limit of a JSON string counts bytes, whatever their spelling', () => {
     const max = 262_144;
     expect(outcome(`"${'a'.repeat(max)}"`)).toBe('accepted');
     expect(outcome(`"${'a'.repeat(max + 1)}"`)).toContain(

@@ -9,7 +9,7 @@ async function linesOf(bytes: Uint8Array, chunk: number, most = 1000): Promise<s
   return lines;
 }
 
-it('gives the lines of a text, however its bytes are cut', async () => {
+it('textLines gives the lines of a text for any chunk size', async () => {
   const text = fc.array(
     fc.string({ unit: 'grapheme', maxLength: 20 }).map((line) => line.replaceAll('\n', '')),
   );
@@ -21,7 +21,7 @@ it('gives the lines of a text, however its bytes are cut', async () => {
   );
 });
 
-it('refuses what is not UTF-8, has no end, or a line over the bound', async () => {
+it('textLines refuses bytes that are not UTF-8, a missing end, and a line over the limit', async () => {
   await expect(linesOf(Buffer.of(0xff, 0x0a), 9)).rejects.toMatchObject({ code: 'INVALID_JSON' });
   await expect(linesOf(Buffer.from('a\nb'), 9)).rejects.toMatchObject({ code: 'INVALID_JSON' });
   for (const chunk of [1, 4, 100]) {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { outcome, parse } from './outcome.ts';
 
-describe('texts that are not JSON, with what was expected, what came, and where', () => {
+describe('errors of texts that are not JSON', () => {
   test.each([
     ['', 0, 'expected a JSON value, got the end of the text'],
     ['  ', 2, 'expected a JSON value, got the end of the text'],
@@ -57,12 +57,12 @@ describe('texts that are not JSON, with what was expected, what came, and where'
     ['\v[]', 0, 'expected a JSON value, got byte 0x0b'],
     ['\ufeff[]', 0, 'expected a JSON value, got a byte order mark'],
     ['[\ufeff]', 1, 'expected a JSON value, got byte 0xef'],
-  ])('%j', (text, offset, detail) => {
+  ])('the error for the text %j says what was expected, what came, and where', (text, offset, detail) => {
     expect(outcome(text)).toBe(`INVALID_JSON at ${offset}: ${detail} at byte ${offset}`);
   });
 });
 
-describe('numbers: nothing is rounded', () => {
+describe('numbers are never rounded', () => {
   test.each([
     '1.0',
     '100.000',
@@ -89,7 +89,7 @@ describe('numbers: nothing is rounded', () => {
     '12345678901234.5',
     '1000000000000000e-5',
     '0.1000000000000000000000000000000000000000000000',
-  ])('%s is accepted, with its value', (literal) => {
+  ])('the number %s is accepted with its exact value', (literal) => {
     expect(parse(literal)).toBe(Number(literal));
     expect(() => parse(canonicalize(parse(literal)))).not.toThrow();
   });
@@ -117,11 +117,11 @@ describe('numbers: nothing is rounded', () => {
     ['1.7976931348623158e308', 'a number that a double holds unchanged'],
     ['2.00000000000000000000000001', 'a number that a double holds unchanged, such as 2'],
     ['1e-999999999999999999999', 'a number that a double holds unchanged, such as 0'],
-  ])('%s is refused', (literal, expected) => {
+  ])('the number %s is refused because it would be rounded', (literal, expected) => {
     expect(outcome(`[${literal}]`)).toContain(`INVALID_JSON at 1: expected ${expected}`);
   });
 
-  test('a literal of a megabyte is refused or read in one pass', () => {
+  test('a number literal of one megabyte is refused or read in one pass', () => {
     expect(parse(`[0.${'0'.repeat(1_000_000)}]`)).toEqual([0]);
     expect(parse(`[1.5${'0'.repeat(1_000_000)}]`)).toEqual([1.5]);
     expect(outcome(`[1.${'0'.repeat(1_000_000)}1]`)).toContain('holds unchanged, such as 1');
@@ -138,7 +138,7 @@ describe('numbers: nothing is rounded', () => {
     return exponent < 0 ? { top: digits, bottom: scale } : { top: digits * scale, bottom: 1n };
   }
 
-  test('a literal is accepted exactly when BigInt arithmetic finds it equal to its JCS form', () => {
+  test('a number literal is accepted exactly when BigInt arithmetic finds it equal to its JCS form', () => {
     const literal = fc.oneof(
       fc.stringMatching(/^-?(0|[1-9][0-9]{0,22})(\.[0-9]{1,22})?([eE][+-]?[0-9]{1,3})?$/),
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),

@@ -6,7 +6,7 @@ import { sharedPath, sharedRoot } from '../../../src/core/merkle/shared-path.ts'
 import { naivePath, naiveRoot } from './naive.ts';
 
 describe('the root over text rows', () => {
-  it('is the RFC 6962 root over their leaf hashes, for every count and any text', () => {
+  it('ListRoot gives the RFC 6962 root over text rows, for every count and any text', () => {
     const rows: string[] = [];
     const root = new ListRoot();
     expect(root.root()).toEqual(Buffer.from(emptyRoot));
@@ -31,7 +31,7 @@ describe('one path for many leaves', () => {
     sharedPath(indexes, size, (index) => naivePath(index, leaves.slice(0, size)));
   const chosen = (indexes: readonly number[]) => indexes.map((index) => ({ index, hash: leaves[index]! }));
 
-  it('gives the root, and no more hashes than the paths of the first and last of consecutive leaves', () => {
+  it('a shared path gives the root with few hashes for consecutive leaves', () => {
     fc.assert(
       fc.property(tree, ([size, indexes]) => {
         const path = pathFor(indexes, size);
@@ -44,7 +44,7 @@ describe('one path for many leaves', () => {
     expect(pathFor([33], 70)).toHaveLength(naivePath(33, leaves).length);
   });
 
-  it('gives another root, or none, for another leaf, index, size or path', () => {
+  it('a shared path gives another root, or none, for another leaf, index, size or path', () => {
     fc.assert(
       fc.property(tree, fc.nat(), ([size, indexes], pick) => {
         const root = naiveRoot(leaves.slice(0, size));
@@ -63,7 +63,7 @@ describe('one path for many leaves', () => {
     );
   });
 
-  it('is refused where indexes do not ascend or lie beyond the tree', () => {
+  it('a shared path is refused when indexes do not ascend or lie beyond the tree', () => {
     const [a, b] = chosen([3, 4]);
     expect(sharedRoot([b!, a!], 8, [])).toBeNull();
     expect(sharedRoot([a!, a!], 8, [])).toBeNull();

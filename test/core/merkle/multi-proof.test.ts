@@ -33,7 +33,7 @@ const trees = fc
   );
 
 describe('a proof of many leaves', () => {
-  it('gives the root of the tree, whichever leaves are shown', () => {
+  it('a proof of many leaves gives the root of the tree for any choice of leaves', () => {
     fc.assert(
       fc.property(trees, ([size, shown]) => {
         const all = leaves(size);
@@ -43,7 +43,7 @@ describe('a proof of many leaves', () => {
     );
   });
 
-  it('gives no root, or another one, where anything was changed', () => {
+  it('a proof of many leaves gives no root or another one after any change', () => {
     fc.assert(
       fc.property(trees, fc.nat(), ([size, shown], at) => {
         const all = leaves(size);
@@ -68,7 +68,7 @@ describe('a proof of many leaves', () => {
     );
   });
 
-  it('takes leaves in ascending order alone, below the size, and hashes of 32 bytes', () => {
+  it('a proof of many leaves takes ascending leaves below the size and 32-byte hashes only', () => {
     const all = leaves(4);
     const [one, two] = [all[1] as Buffer, all[2] as Buffer];
     expect(
@@ -99,7 +99,7 @@ describe('a proof of many leaves', () => {
     expect(rootOf(NaN, [], [])).toBeNull();
   });
 
-  it('needs few hashes for the leaves between, up to the largest trees', () => {
+  it('a proof of many leaves needs few hashes between leaves, even in the largest trees', () => {
     expect(subtreesOf(1, 8)).toEqual([
       { level: 0, index: 1 },
       { level: 1, index: 1 },

@@ -27,14 +27,14 @@ class Store {
 }
 
 describe('tile edge', () => {
-  it('is empty at first', () => {
+  it('a new tile edge is empty', () => {
     const edge = TileEdge.from(0, new Store().read);
     expect(edge.size).toBe(0);
     expect(edge.root()).toEqual(emptyRoot);
     expect(edge.changed()).toEqual([]);
   });
 
-  it('writes the same log whatever the batches, the restarts and the rolled back transactions', () => {
+  it('a tile edge writes the same log for any batches, restarts and rollbacks', () => {
     const step = fc.record({
       count: fc.oneof(fc.integer({ min: 0, max: 600 }), fc.constantFrom(0, 1, 255, 256, 257)),
       fate: fc.constantFrom('settle', 'settle', 'roll back', 'restart'),
@@ -67,7 +67,7 @@ describe('tile edge', () => {
     );
   });
 
-  it('fills levels 1 and 2 as the tree passes 65,536 leaves', () => {
+  it('a tile edge fills levels 1 and 2 when the tree passes 65,536 leaves', () => {
     const store = new Store();
     const edge = TileEdge.from(0, store.read);
     for (let start = 0; start < leaves.length; start += 500) {
@@ -82,7 +82,7 @@ describe('tile edge', () => {
     expect(rootFromTiles(65_537, store.read)).toEqual(merkleRoot(leaves.slice(0, 65_537)));
   });
 
-  it('reports one tile per level for one leaf, and no tile of no hashes', () => {
+  it('a tile edge reports one tile per level for one leaf, and no empty tile', () => {
     const store = new Store();
     const edge = TileEdge.from(0, store.read);
     edge.append(leaves.slice(0, 255));
@@ -96,7 +96,7 @@ describe('tile edge', () => {
     ]);
   });
 
-  it('resumes where a full tile left no partial one', () => {
+  it('a tile edge resumes after a full tile without a partial tile', () => {
     for (const size of [256, 512, 65_536]) {
       const store = new Store();
       const edge = TileEdge.from(0, store.read);
@@ -109,7 +109,7 @@ describe('tile edge', () => {
     }
   });
 
-  it('refuses a hash that is not 32 bytes, and is whole again after the rollback', () => {
+  it('a tile edge refuses a hash that is not 32 bytes and is whole again after the rollback', () => {
     const edge = TileEdge.from(0, new Store().read);
     expect(() => edge.append([leaves[0]!, Buffer.alloc(31)])).toThrow('32-byte');
     edge.rollback();
@@ -117,7 +117,7 @@ describe('tile edge', () => {
     expect(edge.changed()).toEqual([]);
   });
 
-  it('refuses a store whose edge is too short', () => {
+  it('a tile edge refuses a store that has too few hashes', () => {
     expect(() => TileEdge.from(2, () => leaves[0]!)).toThrow('expected 2 hashes in tile 0/0, got 32 bytes');
   });
 });

@@ -11,14 +11,14 @@ import {
 import { tiles } from '../../vectors/c2sp.ts';
 
 describe('tile paths', () => {
-  it('spells indexes in groups of three digits', () => {
+  it('a tile path spells its index in groups of three digits', () => {
     expect(tilePath({ level: 0, index: tiles.index, width: 256 })).toBe(`tile/0/${tiles.indexPath}`);
     expect(tilePath({ level: 3, index: 0, width: 5 })).toBe('tile/3/000.p/5');
     expect(entriesPath(999)).toBe('tile/entries/999');
     expect(entriesPath(1000, 255)).toBe('tile/entries/x001/000.p/255');
   });
 
-  it('reads back what it spells, up to the largest index', () => {
+  it('a tile path is read back unchanged, up to the largest index', () => {
     const id = fc.record({
       level: fc.integer({ min: 0, max: 63 }),
       index: fc.oneof(fc.nat(3000), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER)),
@@ -71,13 +71,13 @@ describe('tile paths', () => {
     'tile/entries/0',
     'tile/entries/000.p/256',
     'tile/Entries/000',
-  ])('refuses %j', (path) => {
+  ])('parseTilePath refuses %j', (path) => {
     expect(parseTilePath(path)).toBeNull();
   });
 });
 
 describe('entry bundles', () => {
-  it('reads back what it holds', () => {
+  it('an entry bundle is read back with the same records', () => {
     expect(entryBundle(['ab', Buffer.from([1])]).toString('hex')).toBe('00026162000101');
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 256 }), (records) => {
@@ -87,13 +87,13 @@ describe('entry bundles', () => {
     );
   });
 
-  it('takes records up to the limit and no longer ones', () => {
+  it('an entry bundle takes records up to the size limit and no longer ones', () => {
     const largest = Buffer.alloc(limits.recordBytes, 1);
     expect(parseEntryBundle(entryBundle([largest]))).toEqual([largest]);
     expect(() => entryBundle([Buffer.alloc(limits.recordBytes + 1)])).toThrow('65535');
   });
 
-  it('refuses torn bundles and more than 256 records', () => {
+  it('an entry bundle that is cut or has more than 256 records is refused', () => {
     const bundle = entryBundle(['abc', 'de']);
     for (const end of [1, 4, 6, bundle.length - 1]) {
       expect(() => parseEntryBundle(bundle.subarray(0, end))).toThrow('whole records');

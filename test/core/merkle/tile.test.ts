@@ -64,8 +64,8 @@ const rootAt = (size: number): Buffer => {
   return root;
 };
 
-describe('roots out of tiles', () => {
-  it('gives the root of every size around the powers of 256 from its planned tiles alone', () => {
+describe('roots from tiles', () => {
+  it('the planned tiles give the root of every size around the powers of 256', () => {
     for (const size of edges) {
       expect(rootFromTiles(size, planned(rootPlan(size)))).toEqual(rootAt(size));
       expect(rootFromTiles(size, newest)).toEqual(rootAt(size));
@@ -74,14 +74,14 @@ describe('roots out of tiles', () => {
     expect(rootFromTiles(0, planned([]))).toEqual(emptyRoot);
   });
 
-  it('plans the tiles that C2SP names for a tree of 70,000 and of 256', () => {
+  it('the root plan names the C2SP tiles for trees of 70,000 and 256 leaves', () => {
     for (const { size, paths } of tiles.partial) expect(rootPlan(size).map(tilePath)).toEqual(paths);
     expect(rootPlan(0)).toEqual([]);
   });
 });
 
-describe('inclusion proofs out of tiles', () => {
-  it('equals the recursive definition in every tree up to 600 leaves sampled', () => {
+describe('inclusion proofs from tiles', () => {
+  it('inclusion proofs from tiles equal the recursive definition in sampled trees up to 600 leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600 }), fc.nat(), (size, seed) => {
         const index = seed % size;
@@ -90,7 +90,7 @@ describe('inclusion proofs out of tiles', () => {
     );
   });
 
-  it('verifies in trees around the powers of 256, from the planned tiles alone', () => {
+  it('inclusion proofs from planned tiles verify in trees around the powers of 256', () => {
     fc.assert(
       fc.property(anySize, fc.nat(), (size, seed) => {
         const index = seed % size;
@@ -102,7 +102,7 @@ describe('inclusion proofs out of tiles', () => {
     );
   });
 
-  it('gives the same proofs with a small shared cache, in any order of sizes', () => {
+  it('a small shared tile cache gives the same proofs, in any order of sizes', () => {
     const cache = new TileCache(3);
     fc.assert(
       fc.property(anySize, fc.nat(), (size, seed) => {
@@ -114,14 +114,14 @@ describe('inclusion proofs out of tiles', () => {
     );
   });
 
-  it('reads nothing for a proof whose tiles are cached', () => {
+  it('a proof whose tiles are cached reads no tile', () => {
     const cache = new TileCache();
     const path = inclusionProof(1000, 65_600, newest, { cache });
     const nothing: TileRead = () => expect.unreachable('read');
     expect(inclusionProof(1000, 65_600, nothing, { cache })).toEqual(path);
   });
 
-  it('plans exact widths, near the largest size too', () => {
+  it('the plan of an inclusion proof names exact tile widths, even near the largest size', () => {
     expect(inclusionPlan(0, 1)).toEqual([]);
     expect(inclusionPlan(300, 600).map(tilePath)).toEqual([
       'tile/0/001',
@@ -134,8 +134,8 @@ describe('inclusion proofs out of tiles', () => {
   });
 });
 
-describe('consistency proofs out of tiles', () => {
-  it('equals the recursive definition in every tree up to 600 leaves sampled', () => {
+describe('consistency proofs from tiles', () => {
+  it('consistency proofs from tiles equal the recursive definition in trees up to 600 leaves', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600 }), fc.nat(), (second, seed) => {
         const first = 1 + (seed % second);
@@ -146,7 +146,7 @@ describe('consistency proofs out of tiles', () => {
     );
   });
 
-  it('verifies between trees around the powers of 256, from the planned tiles alone', () => {
+  it('consistency proofs from planned tiles verify between trees around the powers of 256', () => {
     fc.assert(
       fc.property(anySize, anySize, (left, right) => {
         const [first, second] = [Math.min(left, right), Math.max(left, right)];
@@ -161,7 +161,7 @@ describe('consistency proofs out of tiles', () => {
 });
 
 describe('impossible requests', () => {
-  it('refuses indexes and sizes outside the tree', () => {
+  it('proof plans refuse indexes and sizes outside the tree', () => {
     for (const [index, size] of [
       [0, 0],
       [1, 1],
@@ -186,14 +186,14 @@ describe('impossible requests', () => {
     expect(() => rootPlan(-1)).toThrow(RangeError);
   });
 
-  it('names the tile that the store holds too few hashes of', () => {
+  it('a proof names the tile for which the store has too few hashes', () => {
     const short: TileRead = (level, index) => tileBytes(level, index, 3);
     expect(() => inclusionProof(1, 5, short)).toThrow('expected 5 hashes in tile 0/0, got 96 bytes');
   });
 });
 
 describe('subtree accumulators', () => {
-  it('gives every subtree root and inclusion proof of draft-ietf-plants-merkle-tree-certs C.1.1 and C.1.2', () => {
+  it('subtree roots and proofs equal those of draft-ietf-plants-merkle-tree-certs C.1.1 and C.1.2', () => {
     const bytes = Array.from({ length: wanted.maxSize }, (_, index) => leafHash(Buffer.from([index])));
     const hashes = createHash('sha256');
     const proofs = createHash('sha256');

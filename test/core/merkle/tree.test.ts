@@ -35,7 +35,7 @@ describe('hashes', () => {
     expect(leafHash(input).toString('hex')).toBe(hex);
   });
 
-  it('hashes a string as its UTF-8 bytes, whatever its length', () => {
+  it('leafHash hashes a string as its UTF-8 bytes, whatever its length', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('', '\0', 'é𝄞'.repeat(40_000)));
     fc.assert(
       fc.property(text, (record) => {
@@ -46,7 +46,7 @@ describe('hashes', () => {
     );
   });
 
-  it('refuses children that are not 32 bytes', () => {
+  it('nodeHash refuses children that are not 32 bytes', () => {
     expect(() => nodeHash(emptyRoot, emptyRoot.subarray(1))).toThrow(RangeError);
     expect(() => nodeHash(Buffer.alloc(33), emptyRoot)).toThrow(RangeError);
   });
@@ -55,14 +55,17 @@ describe('hashes', () => {
 describe('the reference tree of RFC 6962', () => {
   const known = leafInputs.map((input) => leafHash(Buffer.from(input, 'hex')));
 
-  it.each([...roots.entries()])('the tree of its first %i leaves has the known root', (size, root) => {
-    const frontier = new Frontier();
-    for (const leaf of known.slice(0, size)) frontier.append(leaf);
-    expect(frontier.root().toString('hex')).toBe(root);
-    expect(merkleRoot(known.slice(0, size)).toString('hex')).toBe(root);
-  });
+  it.each([...roots.entries()])(
+    'the tree of the first %i leaves of the reference tree has the known root',
+    (size, root) => {
+      const frontier = new Frontier();
+      for (const leaf of known.slice(0, size)) frontier.append(leaf);
+      expect(frontier.root().toString('hex')).toBe(root);
+      expect(merkleRoot(known.slice(0, size)).toString('hex')).toBe(root);
+    },
+  );
 
-  it('the hash of its first two leaves as a node is the root of the tree of two leaves', () => {
+  it('the node hash of the first two leaves is the root of the tree of two leaves', () => {
     expect(nodeHash(known[0]!, known[1]!).toString('hex')).toBe(roots[2]);
   });
 
@@ -91,7 +94,7 @@ describe('the reference tree of RFC 6962', () => {
 });
 
 describe('frontier', () => {
-  it('agrees with the recursive definition at every size up to 300', () => {
+  it('a frontier agrees with the recursive definition at every size up to 300', () => {
     const leaves = leavesOf(300);
     const frontier = new Frontier();
     expect(frontier.root()).toEqual(emptyRoot);
@@ -104,7 +107,7 @@ describe('frontier', () => {
     expect(merkleRoot([])).toEqual(emptyRoot);
   });
 
-  it('continues from its stored hashes, and clones do not share state', () => {
+  it('a frontier continues from its stored hashes, and clones do not share state', () => {
     fc.assert(
       fc.property(anySize, fc.integer({ min: 0, max: 40 }), (size, more) => {
         const leaves = leavesOf(size + more);
@@ -124,7 +127,7 @@ describe('frontier', () => {
     );
   });
 
-  it('holds one hash per set bit, and works at the largest size', () => {
+  it('a frontier keeps one hash for each set bit of its size and works at the largest size', () => {
     const peaks = Array.from({ length: 53 }, () => emptyRoot);
     const frontier = Frontier.from(Number.MAX_SAFE_INTEGER, peaks);
     expect(frontier.size).toBe(Number.MAX_SAFE_INTEGER);
@@ -137,7 +140,7 @@ describe('frontier', () => {
     expect(() => Frontier.from(1.5, [emptyRoot])).toThrow('2^53-1');
   });
 
-  it('does not keep the caller’s buffer', () => {
+  it('a frontier does not keep the buffer of the caller', () => {
     const reused = Buffer.from(emptyRoot);
     const frontier = new Frontier();
     frontier.append(reused);
@@ -145,13 +148,13 @@ describe('frontier', () => {
     expect(frontier.root()).toEqual(emptyRoot);
   });
 
-  it('refuses a leaf that is not 32 bytes', () => {
+  it('a frontier refuses a leaf that is not 32 bytes', () => {
     expect(() => new Frontier().append(Buffer.alloc(31))).toThrow(RangeError);
   });
 });
 
 describe('verification', () => {
-  it('accepts every inclusion proof and no flipped bit, other place or other length', () => {
+  it('verifyInclusion accepts every valid proof and no changed bit, index or length', () => {
     fc.assert(
       fc.property(anySize, fc.nat(), fc.nat(), (size, seed, bit) => {
         const leaves = leavesOf(size);
@@ -172,7 +175,7 @@ describe('verification', () => {
     );
   });
 
-  it('accepts every consistency proof and no flipped bit or other length', () => {
+  it('verifyConsistency accepts every valid proof and no changed bit or length', () => {
     fc.assert(
       fc.property(anySize, fc.nat(), fc.nat(), (second, seed, bit) => {
         const leaves = leavesOf(second);
@@ -197,7 +200,7 @@ describe('verification', () => {
     );
   });
 
-  it('accepts every subtree of every tree up to 40 leaves', () => {
+  it('subtree verification accepts every subtree of every tree up to 40 leaves', () => {
     for (let size = 1; size <= 40; size++) {
       const leaves = leavesOf(size);
       const root = naiveRoot(leaves);
@@ -215,13 +218,13 @@ describe('verification', () => {
     }
   });
 
-  it('says nothing of an empty first tree', () => {
+  it('verifyConsistency refuses an empty first tree', () => {
     const claim = { second: 1, secondRoot: leafHash(''), firstRoot: emptyRoot, path: [] };
     expect(verifyConsistency({ ...claim, first: 0 })).toBe(false);
     expect(verifyConsistency({ ...claim, first: 0, second: 0, secondRoot: emptyRoot })).toBe(false);
   });
 
-  it('answers, and never throws, whatever an attacker sends', () => {
+  it('proof verification returns a verdict and never throws, whatever an attacker sends', () => {
     const hostile = fc.oneof(
       fc.anything(),
       fc.double(),
@@ -249,7 +252,7 @@ describe('verification', () => {
     );
   });
 
-  it('works at the largest size and refuses the next', () => {
+  it('proof verification works at the largest size and refuses the next', () => {
     const path = Array.from({ length: 53 }, () => emptyRoot);
     const size = Number.MAX_SAFE_INTEGER;
     let root = emptyRoot;
@@ -316,7 +319,7 @@ const verifiers: Record<string, (each: VectorCase, path: Buffer[]) => boolean> =
 };
 
 describe.skipIf(!hasVectors)('transparency-dev/merkle vectors (skipped where GOV_VECTORS is absent)', () => {
-  it('decides all 518 cases as they say', () => {
+  it('proof verification decides all 518 transparency-dev cases as published', () => {
     const wrong: string[] = [];
     let count = 0;
     for (const [name, verify] of Object.entries(verifiers)) {

@@ -39,14 +39,14 @@ const keyOf = (signer: NoteSigner): ReturnType<typeof parseVerifierKey> =>
 const trust: Trust = { origin, keys: [keyOf(log)], witnesses: [keyOf(witness), keyOf(other)], quorum: 1 };
 
 describe('checkpoint text', () => {
-  it('the checkpoint text of the C2SP example is read, and written back to the byte', () => {
+  it('the checkpoint text of the C2SP example is read and written back byte for byte', () => {
     const root = Buffer.from(example.root, 'base64');
     const read = { origin: example.origin, size: example.size, root, extensions: [] };
     expect(parseCheckpoint(example.text)).toEqual(read);
     expect(formatCheckpoint(read)).toBe(example.text);
   });
 
-  it('reads back what it writes', () => {
+  it('a checkpoint is read back unchanged', () => {
     const line = fc.string({ minLength: 1, unit: 'grapheme' }).filter((value) => !value.includes('\n'));
     const heads = fc.record({
       origin: line,
@@ -85,11 +85,11 @@ describe('checkpoint text', () => {
     `${origin}\n5\n${root}\n\nextension\n`,
     `${origin}\n5\r\n${root}\n`,
     `${origin}\n0\n${root}\n`,
-  ])('refuses %j', (bad) => {
+  ])('parseCheckpoint refuses %j', (bad) => {
     expect(() => parseCheckpoint(bad)).toThrow('checkpoint: expected');
   });
 
-  it('is not written out of members that are no lines', () => {
+  it('formatCheckpoint refuses members that would not be single lines', () => {
     for (const bad of [
       { origin: '' },
       { origin: 'a\n5' },
@@ -108,7 +108,7 @@ describe('checkpoint text', () => {
 });
 
 describe('signed checkpoint', () => {
-  it('opens with the log’s key and origin', () => {
+  it('a signed checkpoint opens with the key and origin of its log', () => {
     const note = signCheckpoint(checkpoint, [log]);
     const opened = openCheckpoint(note, [keyOf(log)], origin);
     expect(opened).toMatchObject({
@@ -120,7 +120,7 @@ describe('signed checkpoint', () => {
     expect(openCheckpoint(Buffer.from(note), [keyOf(log)], origin).checkpoint).toEqual(checkpoint);
   });
 
-  it('does not open under another origin, without a trusted key, or changed in any byte', () => {
+  it('a checkpoint does not open under another origin, without a trusted key, or changed', () => {
     const note = signCheckpoint(checkpoint, [log]);
     expect(() => openCheckpoint(note, [keyOf(log)], 'example.com/log4')).toThrow('expected the origin');
     expect(() => openCheckpoint(note, [keyOf(witness)], origin)).toThrow('expected a signature of witness');
@@ -135,14 +135,14 @@ describe('signed checkpoint', () => {
     );
   });
 
-  it('is refused where a log signed a text that is no checkpoint', () => {
+  it('a note signed by the log is refused when its text is not a checkpoint', () => {
     const note = joinNote('no checkpoint\n', [signatureLine('no checkpoint\n', log)]);
     expect(() => openCheckpoint(note, [keyOf(log)], origin)).toThrow('three or more lines');
   });
 });
 
 describe('cosignatures', () => {
-  it('sign the message that C2SP tlog-cosignature defines, at the time they carry', () => {
+  it('a cosignature signs the message of C2SP tlog-cosignature at the time that it contains', () => {
     const note = signCheckpoint(checkpoint, [witness], time);
     const { signature } = splitNote(note).signatures[0]!;
     expect(signature).toHaveLength(72);
@@ -152,7 +152,7 @@ describe('cosignatures', () => {
     expect(ed25519.verify(signature.subarray(8), message, keyOf(witness).publicKey)).toBe(true);
   });
 
-  it('bind the time', () => {
+  it('a cosignature binds its time', () => {
     const note = signCheckpoint(checkpoint, [witness], time);
     const [line] = splitNote(note).signatures;
     const moved = Buffer.from(line!.signature);
@@ -164,14 +164,14 @@ describe('cosignatures', () => {
     expect(keyOf(witness).verify(Buffer.from(text), line!.signature.subarray(0, 7))).toBe(false);
   });
 
-  it('are not made without a time', () => {
+  it('a cosignature cannot be made without a time', () => {
     for (const timestampSeconds of [0, -1, 1.5, NaN, 2 ** 53]) {
       expect(() => signCheckpoint(checkpoint, [witness], { timestampSeconds })).toThrow('POSIX time');
     }
     expect(() => signCheckpoint(checkpoint, [witness])).toThrow('POSIX time');
   });
 
-  it('of Ed25519 do not pass for note signatures with the same key, nor the other way round', () => {
+  it('an Ed25519 cosignature is not valid as a note signature of the same key, and vice versa', () => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const plain = ed25519Signer('w', privateKey);
     const cosigner = ed25519Cosigner('w', privateKey);
@@ -186,7 +186,7 @@ describe.skipIf(!hasMlDsa44())('ML-DSA-44 (skipped where node:crypto lacks it)',
   const { privateKey } = hasMlDsa44() ? generateKeyPairSync('ml-dsa-44') : generateKeyPairSync('ed25519');
   const signer = hasMlDsa44() ? mlDsa44Signer(name, privateKey) : log;
 
-  it('signs the cosigned_message structure of C2SP tlog-cosignature', () => {
+  it('an ML-DSA-44 cosignature signs the cosigned_message of C2SP tlog-cosignature', () => {
     const note = signCheckpoint(checkpoint, [signer], time);
     const { signature } = splitNote(note).signatures[0]!;
     const message = Buffer.concat([
@@ -206,7 +206,7 @@ describe.skipIf(!hasMlDsa44())('ML-DSA-44 (skipped where node:crypto lacks it)',
     expect(openCheckpoint(note, [keyOf(signer)], origin).signedBy[0]?.timestampSeconds).toBe(1_679_315_147);
   });
 
-  it('stands beside Ed25519 for the log, without a time', () => {
+  it('a log may sign with ML-DSA-44 beside Ed25519, without a time', () => {
     const pq = mlDsa44Signer(origin, generateKeyPairSync('ml-dsa-44').privateKey);
     const note = signCheckpoint(checkpoint, [log, pq]);
     expect(openCheckpoint(note, [keyOf(log)], origin).unverified).toHaveLength(1);
@@ -217,7 +217,7 @@ describe.skipIf(!hasMlDsa44())('ML-DSA-44 (skipped where node:crypto lacks it)',
     );
   });
 
-  it('binds the cosigner’s name, so a key may serve two', () => {
+  it('an ML-DSA-44 cosignature binds the name of the cosigner, so two names may share a key', () => {
     const key = keyOf(signer);
     const line = splitNote(signCheckpoint(checkpoint, [signer], time)).signatures[0]!;
     const renamed = keyOf(mlDsa44Signer('other', privateKey));
@@ -226,7 +226,7 @@ describe.skipIf(!hasMlDsa44())('ML-DSA-44 (skipped where node:crypto lacks it)',
     expect(key.verify(Buffer.from('no checkpoint\n'), line.signature)).toBe(false);
   });
 
-  it('signs names of 255 bytes and no longer ones', () => {
+  it('an ML-DSA-44 cosigner name has at most 255 bytes', () => {
     const longest = mlDsa44Signer('n'.repeat(255), privateKey);
     expect(
       openCheckpoint(signCheckpoint(checkpoint, [longest]), [keyOf(longest)], origin).signedBy,
@@ -237,7 +237,7 @@ describe.skipIf(!hasMlDsa44())('ML-DSA-44 (skipped where node:crypto lacks it)',
     expect(() => signCheckpoint({ ...checkpoint, origin: 'o'.repeat(256) }, [longest])).toThrow('255 bytes');
   });
 
-  it('refuses a text without a checkpoint', () => {
+  it('an ML-DSA-44 signer refuses a text that is not a checkpoint', () => {
     expect(() => signatureLine('no checkpoint\n', signer)).toThrow('three or more lines');
   });
 });
@@ -249,7 +249,7 @@ describe('trusted checkpoint', () => {
     signatureLine(text, other, time),
   ];
 
-  it('counts distinct witnesses against the quorum', () => {
+  it('a trusted checkpoint needs as many distinct witnesses as the quorum says', () => {
     const cases: [readonly string[], number, readonly number[]][] = [
       [lines.slice(0, 1), 0, [0]],
       [lines.slice(0, 2), 1, [0, 1]],
@@ -266,19 +266,19 @@ describe('trusted checkpoint', () => {
     }
   });
 
-  it('needs the log’s own signature, however many witnesses cosigned', () => {
+  it('a trusted checkpoint needs the signature of its log, however many witnesses cosigned', () => {
     const note = joinNote(text, lines.slice(1));
     expect(() => openTrustedCheckpoint(note, trust)).toThrow(`expected a signature of ${origin}+`);
   });
 
-  it('is refused where a trusted witness’s cosignature is forged', () => {
+  it('a trusted checkpoint is refused when a trusted witness has a forged cosignature', () => {
     const forged = signatureLine(formatCheckpoint({ ...checkpoint, size: 5 }), witness, time);
     expect(() => openTrustedCheckpoint(joinNote(text, [lines[0]!, forged]), trust)).toThrow(
       'got an invalid one',
     );
   });
 
-  it('does not count a key twice, nor a log key as its own witness, in a trust built by hand', () => {
+  it('a trust built by hand counts no key twice, nor a log key as its own witness', () => {
     const doubled = { ...trust, witnesses: [keyOf(witness), parseVerifierKey(witness.verifierKey)] };
     expect(() => openTrustedCheckpoint(joinNote(text, lines), doubled)).toThrow('expected one key');
     const { privateKey } = generateKeyPairSync('ed25519');
@@ -300,7 +300,7 @@ describe('trusted checkpoint', () => {
     expect(twins.witnessedBy).toHaveLength(1);
   });
 
-  it.skipIf(!hasMlDsa44())('does not count a cosignature that states no time', () => {
+  it.skipIf(!hasMlDsa44())('a cosignature without a time does not count for the quorum', () => {
     const pq = mlDsa44Signer('w', generateKeyPairSync('ml-dsa-44').privateKey);
     const timeless = signCheckpoint(checkpoint, [log, pq]);
     const timed = joinNote(text, [lines[0]!, signatureLine(text, pq, time)]);

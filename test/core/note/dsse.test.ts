@@ -18,12 +18,12 @@ const payload = Buffer.from('hello wörld');
 const envelope = signDsse('text/plain', payload, privateKey, { keyid: 'k1' });
 
 describe('DSSE envelope', () => {
-  it('signs the pre-authentication encoding, with lengths in bytes', () => {
+  it('a DSSE envelope signs the pre-authentication encoding, with lengths in bytes', () => {
     expect(pae(example.payloadType, Buffer.from(example.payload)).toString()).toBe(example.pae);
     expect(pae('é', payload).toString()).toBe('DSSEv1 2 é 12 hello wörld');
   });
 
-  it('opens with the key that signed, and with no other', () => {
+  it('a DSSE envelope opens with the key that signed it and with no other', () => {
     expect(envelope).toMatchObject({ payloadType: 'text/plain', signatures: [{ keyid: 'k1' }] });
     expect(verifyDsse(envelope, publicKey)).toEqual(payload);
     const other = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -32,7 +32,7 @@ describe('DSSE envelope', () => {
     expect(verifyDsse(envelope, generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).publicKey)).toBeNull();
   });
 
-  it('opens with any one good signature, whatever the key ids say', () => {
+  it('a DSSE envelope opens with any one valid signature, whatever the key ids say', () => {
     const [good] = envelope.signatures;
     const signatures = [{ keyid: 'k1', sig: 'AAAA' }, { sig: '' }, { ...good!, keyid: 'other' }];
     expect(verifyDsse({ ...envelope, signatures }, publicKey)).toEqual(payload);
@@ -46,7 +46,7 @@ describe('DSSE envelope', () => {
     expect(verifyDsse(many(17), publicKey)).toBeNull();
   });
 
-  it('reads raw r||s signatures and the URL-safe alphabet too', () => {
+  it('a DSSE envelope may have raw r||s signatures and the URL-safe alphabet', () => {
     const raw = sign('sha256', pae('text/plain', payload), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     const urlSafe = raw.toString('base64').replaceAll('+', '-').replaceAll('/', '_');
     expect(verifyDsse({ ...envelope, signatures: [{ sig: raw.toString('base64') }] }, publicKey)).toEqual(
@@ -55,7 +55,7 @@ describe('DSSE envelope', () => {
     expect(verifyDsse({ ...envelope, signatures: [{ sig: urlSafe }] }, publicKey)).toEqual(payload);
   });
 
-  it('opens no envelope with a flipped bit in payload, type or signature', () => {
+  it('a DSSE envelope with a changed bit in payload, type or signature does not open', () => {
     fc.assert(
       fc.property(fc.constantFrom('payload', 'payloadType', 'sig'), fc.nat(), (member, bit) => {
         const flip = (base64: string): string => {
@@ -73,7 +73,7 @@ describe('DSSE envelope', () => {
     );
   });
 
-  it('answers null, and never throws, whatever an attacker sends', () => {
+  it('opening a DSSE envelope returns null and never throws, whatever an attacker sends', () => {
     const anything = fc.oneof(
       fc.anything(),
       fc.record({ payload: fc.anything(), payloadType: fc.string(), signatures: fc.anything() }),
@@ -86,7 +86,7 @@ describe('DSSE envelope', () => {
     );
   });
 
-  it('is signed by P-256 private keys only', () => {
+  it('a DSSE envelope is signed by P-256 private keys only', () => {
     for (const key of [publicKey, generateKeyPairSync('ed25519').privateKey]) {
       expect(() => signDsse('text/plain', payload, key)).toThrow('expected an ECDSA P-256 private key');
     }
@@ -102,7 +102,7 @@ describe('in-toto statement', () => {
   const envelopeOf = (value: unknown, type = inTotoPayloadType): DsseEnvelope =>
     signDsse(type, Buffer.from(JSON.stringify(value)), privateKey);
 
-  it('has the form of in-toto Statement v1, and opens', () => {
+  it('an in-toto statement has the form of Statement v1, and opens', () => {
     expect(statement).toEqual({
       _type: 'https://in-toto.io/Statement/v1',
       subject: [{ name: 'prf_1', digest: { sha256: 'ab'.repeat(32) } }],
@@ -122,16 +122,16 @@ describe('in-toto statement', () => {
     { ...statement, subject: [{ name: 'x', digest: { sha256: 5 } }] },
     { ...statement, subject: [{ digest: { sha256: 'ab' } }] },
     { ...statement, predicateType: undefined },
-  ])('does not open as %j', (value) => {
+  ])('an in-toto statement does not open as %j', (value) => {
     expect(openStatement(envelopeOf(value), publicKey)).toBeNull();
   });
 
-  it('does not open under another payload type or as other than JSON', () => {
+  it('an in-toto statement does not open under another payload type or as invalid JSON', () => {
     expect(openStatement(envelopeOf(statement, 'application/json'), publicKey)).toBeNull();
     expect(openStatement(signDsse(inTotoPayloadType, Buffer.from('{'), privateKey), publicKey)).toBeNull();
   });
 
-  it('verifies with @sigstore/verify, and not with a byte changed', () => {
+  it('an in-toto statement verifies with @sigstore/verify, and not with a byte changed', () => {
     const verifyElsewhere = ({ payload, payloadType, signatures }: DsseEnvelope): void => {
       const bundle = {
         mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',

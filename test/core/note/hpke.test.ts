@@ -15,20 +15,20 @@ const sealed = hpkeSeal(vector.plaintext, {
   ephemeral,
 });
 
-describe('a message that is sealed to a key with a shared secret', () => {
+describe('a message sealed to a key with a shared secret', () => {
   it('hpkeSeal gives the key and ciphertext of RFC 9180 A.1.2', () => {
     expect(sealed.enc.toString('hex')).toBe(vector.enc);
     expect(sealed.ciphertext.toString('hex')).toBe(vector.ciphertext);
   });
 
-  it('is opened with the same context, and with no other', () => {
+  it('a sealed message opens with the same context and with no other', () => {
     expect(hpkeOpen(sealed, { ...context, privateKey })).toBe(vector.plaintext);
     for (const other of [{ info: 'x' }, { pskId: 'x' }, { aad: 'x' }, { psk: Buffer.alloc(32, 1) }])
       expect(hpkeOpen(sealed, { ...context, privateKey, ...other })).toBeNull();
     expect(hpkeOpen(sealed, { ...context, privateKey: Buffer.alloc(32, 7) })).toBeNull();
   });
 
-  it('is null with any bit of it flipped, and cut anywhere', () => {
+  it('a sealed message with any changed bit or a cut end does not open', () => {
     for (const name of ['enc', 'ciphertext'] as const) {
       for (let bit = 0; bit < sealed[name].length * 8; bit++) {
         const bytes = Buffer.from(sealed[name]);
@@ -44,7 +44,7 @@ describe('a message that is sealed to a key with a shared secret', () => {
     }
   });
 
-  it('is not sealed to a point of small order, to half a key, or with half a secret', () => {
+  it('hpkeSeal refuses a point of small order, a short key and a short secret', () => {
     const options = { ...context, ephemeral };
     expect(() => hpkeSeal('x', { ...options, publicKey: Buffer.alloc(32) })).toThrow();
     expect(() => hpkeSeal('x', { ...options, publicKey: Buffer.alloc(31) })).toThrow(/key of 32 bytes/);

@@ -37,13 +37,13 @@ const inForce = (history: KeyHistory): string[] => history.inForce.map(({ text }
 describe('the keys of a log', () => {
   const [old, fresh, other] = [newKey(), newKey(), newKey()];
 
-  it('begin with those of the first leaf', () => {
+  it('the keys of a log begin with those of its first leaf', () => {
     const history = new KeyHistory(genesis(old));
     expect(history).toMatchObject({ origin, retired: [] });
     expect(inForce(history)).toEqual([old.verifierKey]);
   });
 
-  it('are added, sign together, and are retired; nothing is forgotten', () => {
+  it('log keys can be added, sign together, and be retired, and retired keys stay known', () => {
     const history = new KeyHistory(genesis(old));
     history.read(5, leaf(5, 'add', [fresh], [old, fresh]));
     expect(inForce(history)).toEqual(vkeys([old, fresh]));
@@ -59,7 +59,7 @@ describe('the keys of a log', () => {
     expect(inForce(history)).toEqual(vkeys([other]));
   });
 
-  it.skipIf(!hasMlDsa44())('come and go in pairs', () => {
+  it.skipIf(!hasMlDsa44())('Ed25519 and ML-DSA-44 keys of a log are added and retired in pairs', () => {
     const post = (): NoteSigner => mlDsa44Signer(origin, generateKeyPairSync('ml-dsa-44').privateKey);
     const [first, second] = [
       [old, post()],
@@ -72,7 +72,7 @@ describe('the keys of a log', () => {
     expect(inForce(history)).toEqual(vkeys(second));
   });
 
-  it('take no notice of other leaves', () => {
+  it('the key history ignores leaves of other types', () => {
     const history = new KeyHistory(genesis(old));
     const said = record('gov.config/1', { add: vkeys([fresh]), text: 'gov.key/1' });
     expect(KeyHistory.concerns(said)).toBe(true);
@@ -99,14 +99,14 @@ describe('the keys of a log', () => {
     ],
     ['so that none is left', leaf(5, 'retire', [old], [old])],
     ['that are none', leaf(5, 'retire', [fresh], [old])],
-  ])('are not changed %s', (_, said) => {
+  ])('the keys of a log are not changed %s', (_, said) => {
     const history = new KeyHistory(genesis(old));
     expect(() => history.read(5, said)).toThrow(expect.objectContaining({ code: expect.any(String) }));
     expect(inForce(history)).toEqual(vkeys([old]));
     expect(history.retired).toEqual([]);
   });
 
-  it('are not retired by those that are retired', () => {
+  it('a retired key cannot retire or add keys', () => {
     const history = new KeyHistory(genesis(old));
     history.read(5, leaf(5, 'add', [fresh], [old, fresh]));
     expect(() => history.read(6, leaf(6, 'retire', [old], [old]))).toThrow('expected a signature of');
@@ -115,7 +115,7 @@ describe('the keys of a log', () => {
     expect(() => history.read(7, leaf(7, 'add', [old], [fresh, old]))).toThrow('new to the log');
   });
 
-  it(`are at most ${limits.trustKeys}, as many as a trust file holds`, () => {
+  it(`a log has at most ${limits.trustKeys} keys, as many as a trust file`, () => {
     const history = new KeyHistory(genesis(old));
     const more = Array.from({ length: limits.trustKeys - 1 }, () => newKey());
     history.read(1, leaf(1, 'add', more, [old, ...more]));
@@ -130,7 +130,7 @@ describe('the keys of a log', () => {
     ['no origin', record('gov.genesis/1', { keys: vkeys([old]) })],
     ['keys of another log', record('gov.genesis/1', { origin: 'x', keys: vkeys([old]) })],
     ['no object', '[]'],
-  ])('are unknown where the log begins with %s', (_, said) => {
+  ])('the keys of a log are unknown when the log begins with %s', (_, said) => {
     expect(() => new KeyHistory(said)).toThrow('key leaf: expected');
   });
 });

@@ -34,7 +34,7 @@ describe.each(algorithms)('%s', (algorithm) => {
   const raw = rawPublicKey(algorithm, publicKey)!;
   const sizes = signatureSizes[algorithm];
 
-  it('signs what @noble verifies, and verifies no flipped bit', () => {
+  it('@noble verifies the signatures, and no signature with a changed bit verifies', () => {
     expect(rawPublicKey(algorithm, privateKey)).toEqual(raw);
     const key = importPublicKey(algorithm, raw)!;
     fc.assert(
@@ -55,7 +55,7 @@ describe.each(algorithms)('%s', (algorithm) => {
     );
   });
 
-  it('takes keys and signatures of the exact length only, though the DER parser takes more', () => {
+  it('keys and signatures must have the exact length, even if the DER parser accepts more', () => {
     const length = sizes.publicKeyBytes;
     expect(importPublicKey(algorithm, Buffer.concat([raw, Buffer.from([0])]))).toBeNull();
     expect(importPublicKey(algorithm, raw.subarray(1))).toBeNull();
@@ -68,23 +68,26 @@ describe.each(algorithms)('%s', (algorithm) => {
     expect(verifyBytes(publicKey, Buffer.from('x'), signature.subarray(1))).toBe(false);
   });
 
-  it('does not take a key of another algorithm for its own', () => {
+  it('a key of another algorithm is refused', () => {
     expect(rawPublicKey(algorithm, generateKeyPairSync('x25519').publicKey)).toBeNull();
   });
 });
 
-describe('RFC 8032 by its text', () => {
-  it.each(signatures)('the signature of $name of RFC 8032 §7.1 verifies, and with no bit flipped', (each) => {
-    const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
-    const message = Buffer.from(each.message, 'hex');
-    const signature = Buffer.from(each.signature, 'hex');
-    expect(verifyBytes(key, message, signature)).toBe(true);
-    for (let bit = 0; bit < signature.length * 8; bit++) {
-      const changed = Buffer.from(signature);
-      changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect(verifyBytes(key, message, changed), `bit ${bit}`).toBe(false);
-    }
-  });
+describe('the text of RFC 8032', () => {
+  it.each(signatures)(
+    'the signature of $name of RFC 8032 §7.1 verifies, and does not verify with a changed bit',
+    (each) => {
+      const key = importPublicKey('ed25519', Buffer.from(each.publicKey, 'hex'))!;
+      const message = Buffer.from(each.message, 'hex');
+      const signature = Buffer.from(each.signature, 'hex');
+      expect(verifyBytes(key, message, signature)).toBe(true);
+      for (let bit = 0; bit < signature.length * 8; bit++) {
+        const changed = Buffer.from(signature);
+        changed[bit >> 3]! ^= 1 << (bit & 7);
+        expect(verifyBytes(key, message, changed), `bit ${bit}`).toBe(false);
+      }
+    },
+  );
 });
 
 interface Wycheproof {
@@ -118,7 +121,7 @@ describe.skipIf(!hasVectors)('Wycheproof vectors (skipped where GOV_VECTORS is a
   ];
 
   it.each(suites.filter(([algorithm]) => algorithms.includes(algorithm)))(
-    'decides %s as %s says',
+    'signature verification decides %s as the Wycheproof file %s says',
     (algorithm, file, total) => {
       const suite = JSON.parse(readFileSync(vectors(`wycheproof/${file}.json`), 'utf8')) as Wycheproof;
       const wrong: string[] = [];
@@ -139,7 +142,7 @@ describe.skipIf(!hasVectors)('Wycheproof vectors (skipped where GOV_VECTORS is a
     },
   );
 
-  it('gives the Ed25519 verifier key the same verdicts', () => {
+  it('the Ed25519 verifier key gives the verdicts of Wycheproof', () => {
     const suite = JSON.parse(readFileSync(vectors('wycheproof/ed25519_test.json'), 'utf8')) as Wycheproof;
     for (const { publicKey, tests } of suite.testGroups) {
       const raw = Buffer.from((publicKey as { pk: string }).pk, 'hex');

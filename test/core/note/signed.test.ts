@@ -49,7 +49,7 @@ describe('signed note', () => {
     expect(opened.unverified).toEqual([]);
   });
 
-  it('opens what it signs, by string and by bytes, and no changed character', () => {
+  it('openNote opens every signed note, as string and bytes, and none with a changed character', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme' })).map((lines) => `${lines.join('\n')}\n`);
     const clean = texts.map((text) => text.replaceAll(/(?!\n)\p{Cc}/gu, ''));
     fc.assert(
@@ -65,7 +65,7 @@ describe('signed note', () => {
     );
   });
 
-  it('counts each key once, and says nothing of keys it was not given', () => {
+  it('openNote counts each key once and lists signatures of unknown keys as unverified', () => {
     const text = 'text\n';
     const lines = [alice, alice, bob, bob].map((signer) => signatureLine(text, signer));
     const opened = openNote(joinNote(text, lines), [aliceKey]);
@@ -73,14 +73,14 @@ describe('signed note', () => {
     expect(opened.unverified).toEqual([{ name: 'bob', keyId: bob.keyId }]);
   });
 
-  it('refuses the whole note where one trusted signature is wrong', () => {
+  it('openNote refuses the whole note when one trusted signature is wrong', () => {
     const wrong = signatureLine('other\n', bob);
     const note = joinNote('text\n', [signatureLine('text\n', alice), wrong]);
     expect(faultOf(() => openNote(note, [aliceKey, bobKey]))).toBe('invalid_signature');
     expect(openNote(note, [aliceKey]).unverified).toEqual([{ name: 'bob', keyId: bob.keyId }]);
   });
 
-  it('takes no signature of another key with the same name', () => {
+  it('openNote accepts no signature of another key with the same name', () => {
     const note = signNote('text\n', [signerOf('bob')]);
     expect(faultOf(() => openNote(note, [bobKey]))).toBe('no_trusted_signature');
     expect(() => openNote(note, [bobKey])).toThrow(
@@ -88,12 +88,12 @@ describe('signed note', () => {
     );
   });
 
-  it('separates the text from the signatures at the last empty line', () => {
+  it('openNote separates text and signatures at the last empty line', () => {
     const text = 'a\n\nb\n\n— bob AAAAAAAA\n\n';
     expect(openNote(signNote(text, [bob]), [bobKey]).text).toBe(text);
   });
 
-  it('takes up to 100 signatures and a megabyte, and no more', () => {
+  it('openNote accepts up to 100 signatures and one megabyte', () => {
     const line = signatureLine('text\n', bob);
     const note = (count: number): string => `text\n\n${line.repeat(count)}`;
     expect(openNote(note(limits.noteSignatures), [bobKey]).verified).toHaveLength(1);
@@ -127,11 +127,11 @@ describe('signed note', () => {
     'te\txt\n\n— bob AAAAAAAA\n',
     'te\ud800xt\n\n— bob AAAAAAAA\n',
     'text\n\n— bob AAAAAAAA\nmore\n',
-  ])('calls %j malformed', (note) => {
+  ])('openNote reports %j as malformed', (note) => {
     expect(faultOf(() => openNote(note, [bobKey]))).toBe('malformed');
   });
 
-  it('refuses bytes that are not UTF-8, overlong forms and surrogates included', () => {
+  it('openNote refuses bytes that are not UTF-8, with overlong forms and surrogates', () => {
     for (const bad of ['ff', 'c080', 'eda080', 'f4908080', 'e2 80'.replace(' ', '')]) {
       const note = Buffer.concat([Buffer.from(bad, 'hex'), Buffer.from('text\n\n— bob AAAAAAAA\n')]);
       expect(
@@ -143,7 +143,7 @@ describe('signed note', () => {
     expect(openNote(Buffer.from(signNote(bom, [bob])), [bobKey]).text).toBe(bom);
   });
 
-  it('signs no text without a final newline or with control characters', () => {
+  it('signNote refuses text without a final newline or with control characters', () => {
     for (const text of ['', 'abc', 'a\rb\n', '\0\n', '\ud800\n']) {
       expect(
         faultOf(() => signNote(text, [bob])),
@@ -156,7 +156,7 @@ describe('signed note', () => {
 });
 
 describe('verifier keys', () => {
-  it('have the key id that C2SP defines', () => {
+  it('a verifier key has the key id that C2SP defines', () => {
     for (const [algorithm, type] of [
       ['ed25519', 1],
       ['ed25519-cosignature', 4],
@@ -169,7 +169,7 @@ describe('verifier keys', () => {
     }
   });
 
-  it.skipIf(!hasMlDsa44())('of ML-DSA-44 hold 1,312 bytes, no fewer and no more', () => {
+  it.skipIf(!hasMlDsa44())('an ML-DSA-44 verifier key has exactly 1,312 bytes', () => {
     const { verifierKey } = mlDsa44Signer('pq', generateKeyPairSync('ml-dsa-44').privateKey);
     const key = parseVerifierKey(verifierKey);
     expect(key).toMatchObject({ name: 'pq', algorithm: 'ml-dsa-44' });
@@ -184,7 +184,7 @@ describe('verifier keys', () => {
     }
   });
 
-  it('name themselves without spaces and plus signs', () => {
+  it('a verifier key has a name without spaces and plus signs', () => {
     for (const name of ['', 'a b', 'a+b', 'a\nb', 'a\u2003b', 'a\u0085b', '\ud800']) {
       expect(() => verifierKeyText(name, 'ed25519', aliceKey.publicKey), JSON.stringify(name)).toThrow(
         RangeError,
@@ -193,7 +193,7 @@ describe('verifier keys', () => {
     }
   });
 
-  it('are not made of a public key or of another algorithm’s private key', () => {
+  it('a signer needs a private key of its own algorithm', () => {
     expect(() => ed25519Signer('a', generateKeyPairSync('ed25519').publicKey)).toThrow(
       'expected a private key',
     );
@@ -238,7 +238,7 @@ describe.skipIf(!hasVectors)(
       ? (JSON.parse(readFileSync(vectors('signed-note/note.json'), 'utf8')) as NoteVectors)
       : ({ open: [] } as unknown as NoteVectors);
 
-    it.each(suite.open)('$name', (each) => {
+    it.each(suite.open)('the Go note vector $name gives the published result', (each) => {
       const keys = each.verifiers.map(parseVerifierKey);
       const note = each.msg ?? Buffer.from(each.msgHex ?? '', 'hex');
       if (!each.ok) {
@@ -253,7 +253,7 @@ describe.skipIf(!hasVectors)(
       if (each.unverifiedCount !== undefined) expect(unverified).toHaveLength(each.unverifiedCount);
     });
 
-    it('signs as the Go package does', () => {
+    it('signNote writes the same signature as the Go package', () => {
       const seed = Buffer.from(suite.sign.skey.split('+').slice(4).join('+'), 'base64').subarray(1);
       const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
       const signer = ed25519Signer(
@@ -265,7 +265,7 @@ describe.skipIf(!hasVectors)(
         expect(faultOf(() => signNote(text, [signer]))).toBe('malformed');
     });
 
-    it('refuses the bad verifier keys, every proper substring of a good one, and every incremented byte', () => {
+    it('parseVerifierKey refuses bad keys, substrings of a good key, and changed bytes', () => {
       const good = suite.open[0]!.verifiers[0]!;
       expect(parseVerifierKey(good).name).toBe('PeterNeumann');
       const bad = [...suite.badVerifierKeys];

@@ -15,7 +15,7 @@ const checkpoint = signCheckpoint({ origin, size: 100, root: merkleRoot(leaves),
 const proofOf = (index: number): Buffer[] => inclusionProof(index, 100, () => Buffer.concat(leaves));
 
 describe('tlog-proof', () => {
-  it('has the form of C2SP tlog-proof v1', () => {
+  it('a tlog-proof has the form of C2SP tlog-proof v1', () => {
     const path = proofOf(7);
     const text = formatTlogProof({ index: 7, path, checkpoint, extra: Buffer.from('more') });
     const hashes = path.map((hash) => `${hash.toString('base64')}\n`).join('');
@@ -23,7 +23,7 @@ describe('tlog-proof', () => {
     expect(parseTlogProof(text)).toEqual({ index: 7, path, checkpoint, extra: Buffer.from('more') });
   });
 
-  it('proves a record to whoever trusts the log’s key, and no other record', () => {
+  it('a tlog-proof proves its record under the trusted log key, and no other record', () => {
     fc.assert(
       fc.property(fc.nat(99), (index) => {
         const read = parseTlogProof(formatTlogProof({ index, path: proofOf(index), checkpoint }));
@@ -36,7 +36,7 @@ describe('tlog-proof', () => {
     );
   });
 
-  it('needs no path in a log of one record', () => {
+  it('a tlog-proof in a log of one record has no path', () => {
     const text = formatTlogProof({ index: 0, path: [], checkpoint });
     expect(text.startsWith('c2sp.org/tlog-proof@v1\nindex 0\n\n')).toBe(true);
     expect(parseTlogProof(text).path).toEqual([]);
@@ -62,11 +62,11 @@ describe('tlog-proof', () => {
     `c2sp.org/tlog-proof@v1\nindex 0\n${hash.slice(4)}\n\n${checkpoint}`,
     `c2sp.org/tlog-proof@v1\nindex 0\n${hash} \n\n${checkpoint}`,
     'c2sp.org/tlog-proof@v1\nindex 0\n\n',
-  ])('refuses %j', (text) => {
+  ])('parseTlogProof refuses %j', (text) => {
     expect(() => parseTlogProof(text)).toThrow('tlog-proof: expected');
   });
 
-  it('is not written out of members that cannot be read back', () => {
+  it('formatTlogProof refuses members that cannot be read back', () => {
     for (const bad of [
       { index: -1 },
       { index: 2 ** 53 },
@@ -80,7 +80,7 @@ describe('tlog-proof', () => {
     }
   });
 
-  it('holds a megabyte, and no more', () => {
+  it('a tlog-proof has at most one megabyte', () => {
     const text = formatTlogProof({ index: 0, path: [], checkpoint });
     const padding = 'x'.repeat(limits.noteBytes - Buffer.byteLength(text));
     expect(parseTlogProof(text + padding).checkpoint).toBe(checkpoint + padding);

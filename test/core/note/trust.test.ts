@@ -20,7 +20,7 @@ const witnessLines = `witness X1 ${w1}\nwitness X2 ${w2} https://witness.example
 const names = (text: string): string[] => parseTrust(text).witnesses.map(({ name }) => name);
 
 describe('trust file', () => {
-  it('reads log, witnesses, group and quorum', () => {
+  it('a trust file gives the log, witnesses, group and quorum', () => {
     const trust = parseTrust(
       `# my log\n\n log\t${log} https://log.example \n${witnessLines}group G 2 X1 X2 X3\nquorum G\n`,
     );
@@ -30,7 +30,7 @@ describe('trust file', () => {
     expect(trust.quorum).toBe(2);
   });
 
-  it('reads any, all, a single witness, and none', () => {
+  it('a trust file may ask for any, all, one or none of the witnesses', () => {
     const quorum = (lines: string): number => parseTrust(`log ${log}\n${witnessLines}${lines}`).quorum;
     expect(quorum('group G any X1 X2\nquorum G')).toBe(1);
     expect(quorum('group G all X1 X2\nquorum G\n')).toBe(2);
@@ -39,19 +39,19 @@ describe('trust file', () => {
     expect(parseTrust(`log ${log}\nquorum none\n`)).toMatchObject({ witnesses: [], quorum: 0 });
   });
 
-  it('counts only the witnesses of the quorum, and lists all where none is asked for', () => {
+  it('a trust file counts only the witnesses of its quorum, and lists all without a quorum', () => {
     expect(names(`log ${log}\n${witnessLines}group G any X3 X1\nquorum G`)).toEqual(['three', 'one']);
     expect(names(`log ${log}\n${witnessLines}quorum X2`)).toEqual(['two']);
     expect(names(`quorum none\nlog ${log}\n${witnessLines}`)).toEqual(['one', 'two', 'three']);
   });
 
-  it('takes several keys of one log', () => {
+  it('a trust file may have several keys of one log', () => {
     const second = logKey();
     const { keys } = parseTrust(`log ${log}\nlog ${second}\nquorum none\n`);
     expect(keys.map(({ text }) => text)).toEqual([log, second]);
   });
 
-  it('reads back what it writes', () => {
+  it('a trust file is read back unchanged', () => {
     for (const quorum of [0, 1, 2, 3]) {
       const trust = {
         origin: 'example.com/log',
@@ -67,7 +67,7 @@ describe('trust file', () => {
     expect(formatTrust(parseTrust(`log ${log}\nquorum none`))).toBe(`log ${log}\nquorum none\n`);
   });
 
-  it('writes no trust that could not be met or read', () => {
+  it('formatTrust refuses a trust that could not be met or read', () => {
     const trust = { origin: 'example.com/log', keys: [parseVerifierKey(log)], witnesses: [], quorum: 1 };
     expect(() => formatTrust(trust)).toThrow('trust: expected');
     expect(() => formatTrust({ ...trust, quorum: 0, origin: 'example.com/other' })).toThrow('keys named');
@@ -116,11 +116,11 @@ describe('trust file', () => {
     [`log ${log}\nquorum\u00a0none\n`, 'log, witness, group or quorum'],
     [`policy ${log}\nquorum none`, 'log, witness, group or quorum'],
     [`LOG ${log}\nquorum none`, 'log, witness, group or quorum'],
-  ])('refuses %j', (text, reason) => {
+  ])('parseTrust refuses %j', (text, reason) => {
     expect(() => parseTrust(text)).toThrow(reason);
   });
 
-  it('holds up to 32 keys and 256 KiB', () => {
+  it('a trust file has at most 32 keys and 256 KiB', () => {
     const keys = Array.from({ length: limits.trustKeys }, () => `log ${logKey()}\n`).join('');
     expect(parseTrust(`${keys}quorum none\n`).keys).toHaveLength(limits.trustKeys);
     expect(() => parseTrust(`${keys}log ${log}\nquorum none\n`)).toThrow('at most 32 keys');

@@ -40,7 +40,7 @@ const known = (size: number | null): WitnessedLog => ({
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 describe('an add-checkpoint request', () => {
-  it('the request of the C2SP tlog-witness example is read, and written back to the byte', () => {
+  it('the request of the C2SP tlog-witness example is read and written back byte for byte', () => {
     const read = parseWitnessRequest(bytes(example.body));
     expect(read.oldSize).toBe(example.oldSize);
     expect(read.proof.map((hash) => hash.toString('base64'))).toEqual(example.proof);
@@ -48,7 +48,7 @@ describe('an add-checkpoint request', () => {
     expect(formatWitnessRequest(read)).toBe(example.body);
   });
 
-  it('reads back what it writes', () => {
+  it('an add-checkpoint request is read back unchanged', () => {
     const requests = fc.record({
       oldSize: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
       proof: fc.array(
@@ -79,29 +79,29 @@ describe('an add-checkpoint request', () => {
     ['a hash of 31 bytes', `old 1\n${Buffer.alloc(31).toString('base64')}\n\n${note}`],
     ['a hash without padding', `old 1\n${hash.slice(0, -1)}\n\n${note}`],
     ['a hash in base64url', `old 1\n${hash.replace('A', '-')}\n\n${note}`],
-  ])('is refused with %s', (_, body) => {
+  ])('an add-checkpoint request is refused with %s', (_, body) => {
     expect(() => parseWitnessRequest(bytes(body))).toThrow('add-checkpoint: expected');
   });
 
-  it('is refused as bytes that are no UTF-8', () => {
+  it('an add-checkpoint request is refused when its bytes are not UTF-8', () => {
     const body = Buffer.concat([bytes('old 0\n\n'), Buffer.from([0xff])]);
     expect(() => parseWitnessRequest(body)).toThrow('expected UTF-8');
   });
 
-  it(`has at most ${limits.witnessProofLines} proof lines`, () => {
+  it(`an add-checkpoint request has at most ${limits.witnessProofLines} proof lines`, () => {
     const lines = (count: number): Buffer => bytes(`old 1\n${`${hash}\n`.repeat(count)}\n${note}`);
     expect(parseWitnessRequest(lines(limits.witnessProofLines)).proof).toHaveLength(limits.witnessProofLines);
     expect(() => parseWitnessRequest(lines(limits.witnessProofLines + 1))).toThrow('at most 63 proof lines');
   });
 
-  it('is answered a size as one decimal line', () => {
+  it('a conflict response contains the known size as one decimal line', () => {
     const sizes = ['0\n', '50\n', '', '50', '050\n', '-1\n', '5\n\n', '1e3\n', '9007199254740992\n'];
     expect(sizes.map(parseSizeBody)).toEqual([0, 50, null, null, null, null, null, null, null]);
   });
 });
 
 describe('a witness', () => {
-  it('cosigns what extends what it cosigned before, for every pair of sizes', () => {
+  it('a witness cosigns a checkpoint that extends its last one, for every pair of sizes', () => {
     for (const first of [0, 1, 2, 7, 8, 33, 64]) {
       for (const second of [1, 2, 3, 8, 9, 33, 63, 64].filter((size) => size >= first)) {
         const decision = decideWitness(request(first, second), known(first === 0 ? null : first));
@@ -110,7 +110,7 @@ describe('a witness', () => {
     }
   });
 
-  it('cosigns an empty tree, and then its first leaves', () => {
+  it('a witness cosigns an empty tree and then its first leaves', () => {
     expect(decideWitness(request(0, 0), known(null))).toMatchObject({ status: 200 });
     expect(decideWitness(request(0, 5), known(0))).toMatchObject({ status: 200 });
   });
@@ -133,11 +133,11 @@ describe('a witness', () => {
     ['a proof of another size', 422, { ...request(3, 5), proof: proof(2, 5) }, known(3)],
     ['a proof at the same size', 422, { ...request(5, 5), proof: proof(3, 5) }, known(5)],
     ['another history', 422, { ...request(3, 5), note: noteAt(5, merkleRoot(leaves.slice(1, 6))) }, known(3)],
-  ])('does not cosign %s', (_, status, made, log) => {
+  ])('a witness does not cosign %s', (_, status, made, log) => {
     expect(decideWitness(made, log)).toMatchObject({ status, detail: expect.any(String) });
   });
 
-  it('names the size that it knows where the old size is another one', () => {
+  it('a witness names the size that it knows when the old size is wrong', () => {
     for (const [oldSize, size, latest] of [
       [3, 9, 5],
       [7, 9, 5],
@@ -150,17 +150,17 @@ describe('a witness', () => {
     }
   });
 
-  it('names none where the same size has another root', () => {
+  it('a witness names no size when the same size has another root', () => {
     const made = { ...request(5, 5), note: noteAt(5, merkleRoot(leaves.slice(1, 6))) };
     expect(decideWitness(made, known(5))).toMatchObject({ status: 409, knownSize: null });
   });
 
-  it('ignores signatures of unknown keys beside a trusted one', () => {
+  it('a witness ignores signatures of unknown keys beside a trusted one', () => {
     const note = noteAt(5, rootAt(5), [stranger, signer, cosigner]);
     expect(decideWitness({ ...request(3, 5), note }, known(3))).toMatchObject({ status: 200 });
   });
 
-  it('does not cosign with any bit of the proof changed', () => {
+  it('a witness does not cosign with a changed bit in the proof', () => {
     const honest = request(11, 29);
     for (const [at, hash] of honest.proof.entries()) {
       for (const bit of [0, 100, 255]) {

@@ -6,7 +6,7 @@ import { signNote } from '../../../src/core/note/signed.ts';
 import { asked, verify } from './asked.ts';
 import { origin, signerOf, Tree } from './log.ts';
 
-describe('a refusal', () => {
+describe('a refused attestation', () => {
   const given = asked({ seed: 'refusal' });
   const { sender, challenge, proof } = given;
   const { samples, cross, consistency } = proof;
@@ -148,19 +148,22 @@ describe('a refusal', () => {
     return { meterRecord: record, meterInclusion: inclusion };
   }
 
-  it.each(cases)('of %s has its word and place', (_what, changes, fault, pointer) => {
-    const changed = sender.signed(
-      challenge,
-      JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
-    );
-    expect(verify(given, changed).fault).toMatchObject({
-      fault,
-      pointer,
-      detail: expect.stringMatching(/expected/),
-    });
-  });
+  it.each(cases)(
+    'a refusal of an attestation with %s has the right fault and pointer',
+    (_what, changes, fault, pointer) => {
+      const changed = sender.signed(
+        challenge,
+        JSON.parse(JSON.stringify({ ...proof, ...changes })) as AttestationProof,
+      );
+      expect(verify(given, changed).fault).toMatchObject({
+        fault,
+        pointer,
+        detail: expect.stringMatching(/expected/),
+      });
+    },
+  );
 
-  it('says which checks passed, and that none after the fault has', () => {
+  it('a refusal of an attestation says which checks passed and which did not', () => {
     const { checks } = verify(given, sender.signed(challenge, { ...proof, cross: [] }));
     expect(checks.map(({ name, passed }) => [name, passed])).toEqual([
       ['checkpoint', true],
@@ -173,7 +176,7 @@ describe('a refusal', () => {
     expect(checks.slice(3).map(({ count }) => count)).toEqual([0, 0, 0]);
   });
 
-  it('of a note by another key, or over another answer, is one of the signature', () => {
+  it('a note by another key or over another answer is refused as a signature fault', () => {
     const wrong = { fault: 'checkpoint_signature_invalid', pointer: '/signature' };
     const text = attestationText(challenge, proof);
     for (const signature of [
@@ -187,7 +190,7 @@ describe('a refusal', () => {
     expect(verify(given, unsigned).fault).toMatchObject(wrong);
   });
 
-  it('of ids that are not the challenge’s is one of structure', () => {
+  it('an attestation with ids of another challenge is refused as invalid structure', () => {
     const ids = {
       challengeId: `chl_${'0'.repeat(52)}`,
       reportId: `urp_${'0'.repeat(26)}`,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe('an honest plane', () => {
-  it('is believed, whatever is asked', () => {
+  it('the attestation of an honest plane is accepted for any challenge', () => {
     const work = fc.array(fc.nat(30), { minLength: 1, maxLength: 6 });
     const options = fc.record({
       seed: fc.string(),
@@ -41,7 +41,7 @@ describe('an honest plane', () => {
     );
   });
 
-  it('is told what was looked at', () => {
+  it('the verdict on an attestation lists what was checked', () => {
     const given = asked({ samples: 64, cross: 8, work: [9, 13, 300] });
     const { sampled, checks, detection } = verify(given);
     expect(sampled).toBe(sampledUnits(given.challenge).length);
@@ -59,7 +59,7 @@ describe('an honest plane', () => {
     ]);
   });
 
-  it('is told that a period without units shows nothing', () => {
+  it('the verdict on a period without units says that it shows nothing', () => {
     const sender = new TestPlane().work(9);
     sender.report();
     const report = sender.report();
@@ -70,7 +70,7 @@ describe('an honest plane', () => {
     expect(detection.map(({ probability }) => probability)).toEqual([0, 0]);
   });
 
-  it('signs this text', () => {
+  it('a plane signs exactly this attestation text', () => {
     const { challenge, proof } = asked();
     const { samples, consistency, cross } = proof;
     const hash = sha256Text(canonicalize({ samples, consistency, cross } as unknown as Json));
@@ -79,7 +79,7 @@ describe('an honest plane', () => {
     );
   });
 
-  it('is believed about a log that was empty before', () => {
+  it('an attestation is accepted for a log that was empty before', () => {
     const sender = new TestPlane({ empty: true });
     const first = sender.report();
     const report = sender.work(20).report();
@@ -97,7 +97,7 @@ describe('an honest plane', () => {
     });
   });
 
-  it('shows leaf 0 without a leaf before it', () => {
+  it('an attestation shows leaf 0 without a leaf before it', () => {
     const sender = new TestPlane({ empty: true })
       .append({ op: 'risk_decision', units: 3, leaves: 1 })
       .work(5);
@@ -120,7 +120,7 @@ describe('an honest plane', () => {
   });
 });
 
-describe('an answer in which anything was changed', () => {
+describe('a changed attestation', () => {
   const given = asked();
   const original = canonicalize(given.proof as unknown as Json);
 
@@ -136,7 +136,7 @@ describe('an answer in which anything was changed', () => {
     }
   }
 
-  it('is refused, signed by the plane or not; only when it was made is bound by the HMAC alone', () => {
+  it('any changed attestation is refused, signed or not, except for its time, which the HMAC binds', () => {
     const accepted = { unsigned: new Set<string>(), signed: new Set<string>() };
     const words = new Set<string>();
     let count = 0;
@@ -172,7 +172,7 @@ describe('an answer in which anything was changed', () => {
     );
   });
 
-  it('never makes the verifier throw where random members meet their schema', () => {
+  it('verification never throws for random attestations that match the schema', () => {
     const hash = fc
       .uint8Array({ minLength: 32, maxLength: 32 })
       .map((bytes) => Buffer.from(bytes).toString('base64'));
@@ -220,8 +220,8 @@ describe('an answer in which anything was changed', () => {
   });
 });
 
-describe('the service', () => {
-  it('is kept from holding a challenge against another report, or a size without a head', () => {
+describe('the service as verifier', () => {
+  it('verification refuses a challenge for another report and a size without a head', () => {
     const { sender, report, challenge, proof, earlier } = asked({ seed: 'service' });
     const input = { challenge, report, proof, plane, earlier };
     expect(() => verifyAttestation({ ...input, report: sender.reports[0]! })).toThrow(

@@ -12,14 +12,14 @@ const challenge = challengeFor(new TestPlane().work(10).report(), { seed: 'x' })
 const asking = (changes: Partial<Challenge>): Challenge => ({ ...challenge, ...changes });
 
 describe('a challenge id', () => {
-  it('is 256 bits in base32, the highest first', () => {
+  it('a challenge id is 256 bits in base32, the highest bits first', () => {
     expect(challengeId(Buffer.alloc(32))).toBe(`chl_${'0'.repeat(52)}`);
     expect(challengeId(Buffer.alloc(32, 255))).toBe(`chl_1${'z'.repeat(51)}`);
     expect(challengeId(Buffer.from([...Array<number>(31).fill(0), 33]))).toBe(`chl_${'0'.repeat(50)}11`);
     expect(() => challengeId(Buffer.alloc(31))).toThrow('32 random bytes');
   });
 
-  it('is another one for other bytes', () => {
+  it('different bytes give different challenge ids', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat(255), (bytes, bit) => {
         const turned = Uint8Array.from(bytes);
@@ -43,7 +43,7 @@ describe('sampled units', () => {
     return Number(BigInt(`0x${hash.slice(0, 32)}`) % BigInt(range));
   };
 
-  it('are these', () => {
+  it('sampled units and cross indexes have their known values', () => {
     const known = { seed: '00'.repeat(32), sampleSize: 4, unitRange: { from: 1000, to: 1_001_000 } };
     expect(sampledUnits(asking(known))).toEqual([1001, 506767, 552782, 587454, 902133, 1001000]);
     expect(crossIndexes(asking({ ...known, crossSampleSize: 3, auditTreeSize: 1_000_001 }))).toEqual([
@@ -51,7 +51,7 @@ describe('sampled units', () => {
     ]);
   });
 
-  it('are the first, the last and the drawn ones of the range, each once, ascending', () => {
+  it('sampled units are the first, last and drawn units of the range, each once, ascending', () => {
     const range = fc.record({ from: fc.nat(2 ** 40), length: fc.integer({ min: 1, max: 5000 }) });
     fc.assert(
       fc.property(
@@ -72,19 +72,19 @@ describe('sampled units', () => {
     );
   });
 
-  it('are none of an empty range', () => {
+  it('an empty range has no sampled units', () => {
     expect(sampledUnits(asking({ unitRange: { from: 7, to: 7 } }))).toEqual([]);
     expect(sampledUnits(asking({ unitRange: { from: 7, to: 8 } }))).toEqual([8]);
   });
 
-  it('reach the largest numbers', () => {
+  it('sampled units reach the largest numbers', () => {
     const to = Number.MAX_SAFE_INTEGER;
     const units = sampledUnits(asking({ unitRange: { from: 0, to } }));
     expect(units.length).toBe(limits.attestationSamples + 2);
     expect(units.every((unit) => Number.isSafeInteger(unit) && unit >= 1 && unit <= to)).toBe(true);
   });
 
-  it('are spread evenly', () => {
+  it('drawn indexes are spread evenly', () => {
     const counts = Array<number>(10).fill(0);
     for (let n = 0; n < 500; n++) {
       const seed = seeded(`even ${n}`, 32).toString('hex');
@@ -95,7 +95,7 @@ describe('sampled units', () => {
     expect(Math.max(...counts)).toBeLessThan(90);
   });
 
-  it('are refused beyond the limits, so that no service can ask a plane for more', () => {
+  it('a challenge beyond the limits is refused, so that no service can ask a plane for more', () => {
     const { attestationSamples: most, attestationCrossSamples: mostCross } = limits;
     expect(() => sampledUnits(asking({ sampleSize: most }))).not.toThrow();
     expect(() => sampledUnits(asking({ sampleSize: most + 1 }))).toThrow(`at most ${most}`);
@@ -110,7 +110,7 @@ describe('sampled units', () => {
 });
 
 describe('cross indexes', () => {
-  it('are in the audit log and never its first leaf', () => {
+  it('cross indexes are in the audit log and never its first leaf', () => {
     fc.assert(
       fc.property(fc.nat(50), fc.string(), (auditTreeSize, text) => {
         const indexes = crossIndexes(asking({ seed: seeded(text, 32).toString('hex'), auditTreeSize }));

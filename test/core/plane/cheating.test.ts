@@ -55,27 +55,30 @@ function rate(sender: TestPlane, asked: { samples: number; cross: number }, seed
 
 const within = (expected: number, seeds: number) => 5 * Math.sqrt((expected * (1 - expected)) / seeds);
 
-describe('a plane that labels operations wrongly', () => {
+describe('a plane that mislabels operations', () => {
   const seeds = 250;
   it.each([
     [100, 1 - 0.99 ** 64, 0.47],
     [20, 1 - 0.95 ** 64, 0.96],
-  ])('is found out, where one of %d is, with this probability', (every, probability, stated) => {
-    expect(probability).toBeCloseTo(stated, 2);
-    const sender = cheating(1000, every, { ...counted, counted: 'replay_verification' });
-    const { caught, faults } = rate(sender, { samples: 64, cross: 0 }, seeds);
-    expect(Math.abs(caught - probability)).toBeLessThan(within(probability, seeds));
-    expect(faults).toEqual(['totals_sum_mismatch']);
-  });
+  ])(
+    'a plane that mislabels one of %d operations is caught with this probability',
+    (every, probability, stated) => {
+      expect(probability).toBeCloseTo(stated, 2);
+      const sender = cheating(1000, every, { ...counted, counted: 'replay_verification' });
+      const { caught, faults } = rate(sender, { samples: 64, cross: 0 }, seeds);
+      expect(Math.abs(caught - probability)).toBeLessThan(within(probability, seeds));
+      expect(faults).toEqual(['totals_sum_mismatch']);
+    },
+  );
 
-  it('is found out alike where leaves that raise a total call themselves unmetered', () => {
+  it('a plane that raises a total in unmetered leaves is caught as often', () => {
     const sender = cheating(1000, 20, { ...counted, op: 'none', counted: 'audit_event' });
     const { caught, faults } = rate(sender, { samples: 64, cross: 0 }, 100);
     expect(caught).toBeGreaterThan(0.8);
     expect(faults).toEqual(['op_type_invalid']);
   });
 
-  it('is found out where a leaf raises a second total besides the one that it names', () => {
+  it('a plane is caught when one leaf raises a second total beside its own', () => {
     const sender = new TestPlane().work(10);
     const { totals } = sender;
     const raised = {
@@ -90,7 +93,7 @@ describe('a plane that labels operations wrongly', () => {
     });
   });
 
-  it('is the only one: an honest plane that does the same work is never accused', () => {
+  it('an honest plane that does the same work is never accused', () => {
     expect(rate(cheating(1000, 20, counted), { samples: 64, cross: 8 }, 100)).toEqual({
       caught: 0,
       faults: [],
@@ -98,8 +101,8 @@ describe('a plane that labels operations wrongly', () => {
   });
 });
 
-describe('a plane that does not count what it records', () => {
-  it('is found out by audit leaves that no metering leaf covers', () => {
+describe('a plane that does not count its records', () => {
+  it('a plane that does not count its records is caught by audit leaves without metering leaf', () => {
     const sender = cheating(600, 5, { ...counted, dropped: true });
     const probability = 1 - 0.8 ** 8;
     const { caught, faults } = rate(sender, { samples: 4, cross: 8 }, 200);
@@ -107,7 +110,7 @@ describe('a plane that does not count what it records', () => {
     expect(faults).toEqual(['cross_reference_invalid']);
   });
 
-  it('is found out by batches of events that count as fewer', () => {
+  it('a plane is caught when batches of events count as fewer units', () => {
     const sender = cheating(200, 10, { op: 'audit_event', units: 1, leaves: 3 });
     const probability = 1 - (1 - (3 * 20) / sender.audit.size) ** 8;
     const { caught, faults } = rate(sender, { samples: 64, cross: 8 }, 200);
@@ -115,7 +118,7 @@ describe('a plane that does not count what it records', () => {
     expect(faults).toEqual(['totals_sum_mismatch']);
   });
 
-  it('cannot report fewer units than it has metered leaves', () => {
+  it('a plane cannot report fewer units than it has metered leaves', () => {
     const sender = new TestPlane().work(5);
     sender.report();
     const before = sender.totals;
@@ -136,7 +139,7 @@ describe('a plane that does not count what it records', () => {
 });
 
 describe('a plane whose totals fall', () => {
-  it('is refused by the next report, and where it is asked for the leaf at which they fall', () => {
+  it('a plane whose totals fall is refused by the next report or a challenge for that leaf', () => {
     const sender = new TestPlane().work(30);
     const first = sender.report();
     const { totals } = sender;
@@ -159,7 +162,7 @@ describe('a plane that rewrites its history', () => {
   /** The plane it says it was all along. */
   const rewritten = (): TestPlane => new TestPlane().append({ op: 'none', units: 0, leaves: 3 });
 
-  it('is refused by the report after', () => {
+  it('a plane that rewrites its history is refused at the next report', () => {
     const sender = new TestPlane().work(40);
     const first = sender.report();
     const other = rewritten().work(60);
@@ -170,7 +173,7 @@ describe('a plane that rewrites its history', () => {
     });
   });
 
-  it('is refused by a challenge that asks for an earlier size, even where the report between is missing', () => {
+  it('a rewritten history is refused by a challenge for an earlier size, even without reports between', () => {
     const sender = new TestPlane().work(40);
     const first = sender.report();
     const other = rewritten().work(80);
@@ -181,7 +184,7 @@ describe('a plane that rewrites its history', () => {
     expect(fault).toMatchObject({ fault: 'consistency_invalid', pointer: '/consistency/0/path' });
   });
 
-  it('is refused where it reports fewer leaves than before', () => {
+  it('a plane that reports fewer leaves than before is refused', () => {
     const first = new TestPlane().work(40).report();
     const restored = new TestPlane().work(20);
     const again = restored.report();
@@ -196,7 +199,7 @@ describe('a plane that rewrites its history', () => {
 });
 
 describe('a plane that forks its log', () => {
-  it('cannot show both heads of one size to be the one log', () => {
+  it('a plane that forks its log cannot prove both heads of one size', () => {
     const [left, right] = [new TestPlane({ seed: 'left' }), new TestPlane({ seed: 'right' })];
     const heads = [left, right].map((sender) => reportedHead(sender.work(20).report()));
     const report = left.work(20).report();
@@ -211,8 +214,8 @@ describe('a plane that forks its log', () => {
   });
 });
 
-describe('a plane that answers with an answer it gave before', () => {
-  it('is refused, whatever it writes over it', () => {
+describe('a plane that repeats an earlier answer', () => {
+  it('a plane cannot answer a challenge with an earlier answer, whatever it changes in it', () => {
     const sender = new TestPlane().work(100);
     const report = sender.report();
     const [old, fresh] = [challengeFor(report, { seed: 'old' }), challengeFor(report, { seed: 'fresh' })];

@@ -87,8 +87,8 @@ function reasonOf(action: () => unknown): string {
   return 'taken';
 }
 
-describe('a signed configuration', () => {
-  it('opens as it was signed, whatever the order of its members', () => {
+describe('a signed plane configuration', () => {
+  it('a signed plane configuration opens unchanged, whatever the order of its members', () => {
     const { signed: whole, hash } = signPlaneConfig(bundle, signer);
     const opened = open({
       signature: whole.signature,
@@ -98,7 +98,7 @@ describe('a signed configuration', () => {
     expect(opened).toMatchObject({ hash, signedBy: 'gov.example/config', findings: 0 });
   });
 
-  it('has a hash and a signature that can be checked by hand', () => {
+  it('the hash and signature of a plane configuration can be checked by hand', () => {
     const { signed: whole, hash } = signPlaneConfig(bundle, signer);
     const preimage = `gov.bundle/v1\n${canonicalize(bundle as unknown as Json)}`;
     expect(hash).toBe(`sha256:${createHash('sha256').update(preimage).digest('hex')}`);
@@ -106,11 +106,11 @@ describe('a signed configuration', () => {
     expect(hashOfText(textOf(whole))).toBe(planeConfigHash(bundle));
   });
 
-  it('is the same text each time it is signed', () => {
+  it('a plane configuration gives the same text each time it is signed', () => {
     expect(signPlaneConfig(bundle, signer)).toEqual(signPlaneConfig(structuredClone(bundle), signer));
   });
 
-  it('tells of certain faults of its conditions and is taken all the same', () => {
+  it('a plane configuration with faulty conditions is accepted and its faults are counted', () => {
     const never = policy('never', {
       and: [{ '===': [{ var: 'context.a' }, 1] }, { '===': [{ var: 'context.a' }, 2] }],
     });
@@ -118,7 +118,7 @@ describe('a signed configuration', () => {
     expect(open(signed(faulty)).findings).toBeGreaterThan(0);
   });
 
-  it('may have no policies, no risk configuration and nothing redacted', () => {
+  it('a plane configuration may have no policies, risk configuration or redaction', () => {
     const empty = {
       policies: [],
       policySetHash: policySetHash([]),
@@ -152,23 +152,23 @@ function* mutations(value: Json, at = ''): Generator<readonly [string, (root: Js
   for (const [name, each] of Object.entries(value)) yield* mutations(each, `${at}/${name}`);
 }
 
-describe('a configuration that was altered', () => {
+describe('an altered plane configuration', () => {
   const { signed: whole } = signPlaneConfig(bundle, signer);
   const all = [...mutations(whole.bundle as unknown as Json)];
 
-  it(`is refused for each of ${all.length} changes of its members`, () => {
+  it(`an altered plane configuration is refused for each of ${all.length} changes of its members`, () => {
     for (const [what, change] of all) {
       const altered = { bundle: change(whole.bundle as unknown as Json), signature: whole.signature };
       expect(`${what}: ${reasonOf(() => open(altered))}`).toBe(`${what}: untrusted`);
     }
   });
 
-  it('is refused where a member is added, in the bundle or beside it', () => {
+  it('a plane configuration with an added member, inside or outside the bundle, is refused', () => {
     expect(reasonOf(() => open({ ...whole, bundle: { ...bundle, more: 1 } }))).toBe('untrusted');
     expect(reasonOf(() => open({ ...whole, more: 1 }))).toBe('malformed');
   });
 
-  it('is refused for each bit of its signature', () => {
+  it('a plane configuration with a changed bit in its signature is refused', () => {
     const lines = whole.signature.split('\n');
     const line = lines.at(-2) ?? '';
     const [dash, name, base64 = ''] = line.split(' ');
@@ -182,8 +182,8 @@ describe('a configuration that was altered', () => {
   });
 });
 
-describe('what somebody else signed', () => {
-  it('is refused: another key, the same key under another name, a cosignature, a checkpoint, no signature', () => {
+describe('a plane configuration with other signatures', () => {
+  it('a plane configuration without a signature of the trusted key and name is refused', () => {
     const other = ed25519Signer('gov.example/config', generateKeyPairSync('ed25519').privateKey);
     const renamed = ed25519Signer('gov.example/prj/audit', privateKey);
     const text = splitNote(signPlaneConfig(bundle, signer).signed.signature).text;
@@ -199,14 +199,14 @@ describe('what somebody else signed', () => {
     for (const signature of notes) expect(reasonOf(() => open({ bundle, signature }))).toBe('untrusted');
   });
 
-  it('is taken where one of several trusted keys signed it', () => {
+  it('a plane configuration is accepted when one of several trusted keys signed it', () => {
     const next = ed25519Signer('gov.example/config2', generateKeyPairSync('ed25519').privateKey);
     const keys = [parseVerifierKey(next.verifierKey), ...trust.keys];
     expect(open(signed({}), { ...trust, keys }).signedBy).toBe('gov.example/config');
   });
 });
 
-describe('what the service itself signed and does not fit', () => {
+describe('a signed plane configuration that does not fit', () => {
   const altered = { ...policies[0]!, action: 'allow' } as ConfiguredPolicy;
   const spelled = { ...policies[0]!, condition: { 'tool.name': 'shell' } };
   const broken = { ...policies[0]!, condition: { nope: [1] } };
@@ -248,12 +248,12 @@ describe('what the service itself signed and does not fit', () => {
       'unsupported',
       { settings: { redactionKeys: ['/eventType'] } },
     ],
-  ])('is refused: %s', (_what, reason, members) => {
+  ])('a signed plane configuration %s is refused', (_what, reason, members) => {
     expect(reasonOf(() => open(signed(members)))).toBe(reason);
   });
 });
 
-describe('bytes that are no configuration', () => {
+describe('bytes that are not a plane configuration', () => {
   it.each([
     ['', 'malformed'],
     ['null', 'malformed'],
@@ -263,12 +263,12 @@ describe('bytes that are no configuration', () => {
     ['{"bundle":{},"bundle":{},"signature":""}', 'malformed'],
     ['{"bundle":{},"signature":"', 'malformed'],
     [`{"bundle":${'['.repeat(200)}${']'.repeat(200)},"signature":""}`, 'over_limit'],
-  ])('%j', (text, reason) => {
+  ])('the bytes %j are refused as a plane configuration', (text, reason) => {
     expect(reasonOf(() => openPlaneConfig(Buffer.from(text), trust, fits))).toBe(reason);
     expect(hashOfText(Buffer.from(text))).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
-  it('are at most as many as the limit says', () => {
+  it('the bytes of a plane configuration have a size limit', () => {
     const whole = textOf(signed({}));
     const padded = (bytes: number): Buffer => Buffer.concat([whole, Buffer.alloc(bytes - whole.length, ' ')]);
     const limit = limits.planeConfigBytes;
@@ -276,7 +276,7 @@ describe('bytes that are no configuration', () => {
     expect(reasonOf(() => openPlaneConfig(padded(limit + 1), trust, fits))).toBe('over_limit');
   });
 
-  it('hold at most as many values, and nest as deep, as the limits say', () => {
+  it('a plane configuration has a limited number of values and a limited depth', () => {
     const reason = (content: string): string =>
       reasonOf(() => openPlaneConfig(Buffer.from(`{"bundle":{"x":${content}},"signature":""}`), trust, fits));
     // beside the list: two objects, the list itself, the signature

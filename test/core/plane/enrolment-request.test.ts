@@ -40,8 +40,8 @@ const answer = enrolmentAnswer(open, credentials, { secret, ephemeral: sha256('e
 /** JSON by their types. */
 const changes = (value: object) => mutations(value as Json);
 
-describe('a request by file', () => {
-  it('has the text that its file says, in a note by the plane', () => {
+describe('an enrolment request by file', () => {
+  it('an enrolment request has the documented text in a note signed by the plane', () => {
     expect(fits(EnrolmentRequest, asked)).toBe(true);
     const { possession, ...said } = asked;
     const proof = createHmac('sha256', sha256(token)).update(`gov.enrolrequest/1\n${canonicalize(said)}`);
@@ -50,7 +50,7 @@ describe('a request by file', () => {
     expect(checkEnrolmentRequest(asked, secret)).toBeNull();
   });
 
-  it('has neither the token, nor what the service keeps of it, nor the key that opens the answer', () => {
+  it('an enrolment request contains no token, secret or sealing key', () => {
     const text = JSON.stringify(asked);
     for (const hidden of [Buffer.from(token), secret, sealingKey, sha256(secret)]) {
       for (const spelling of ['latin1', 'hex', 'base64'] as const)
@@ -58,7 +58,7 @@ describe('a request by file', () => {
     }
   });
 
-  it('is refused with another token, and with any of it changed', () => {
+  it('an enrolment request is refused with another token or any change', () => {
     expect(checkEnrolmentRequest(asked, enrolmentSecret(`gov_enr_${'b'.repeat(38)}`))).toMatchObject({
       pointer: '/possession',
     });
@@ -71,7 +71,7 @@ describe('a request by file', () => {
     expect(tried).toBeGreaterThan(10);
   });
 
-  it('of another plane that has not the token is refused, whatever it copies', () => {
+  it('an enrolment request of a plane without the token is refused, whatever it copies', () => {
     const other = new ReportingPlane({ name: 'other' }, home);
     const forged = other.requestByFile('guess', hpkePublicKey(sealingKey));
     expect(checkEnrolmentRequest(forged, secret)).toMatchObject({ pointer: '/possession' });
@@ -80,8 +80,8 @@ describe('a request by file', () => {
   });
 });
 
-describe('its answer', () => {
-  it('is opened by who asked, and has no secret in the clear', () => {
+describe('the enrolment answer', () => {
+  it('the enrolment answer opens for its plane and contains no clear secret', () => {
     expect(fits(EnrolmentAnswer, answer)).toBe(true);
     expect(openEnrolmentAnswer(answer, { secret, sealingKey })).toEqual(credentials);
     const text = JSON.stringify(answer);
@@ -91,7 +91,7 @@ describe('its answer', () => {
     }
   });
 
-  it('is not opened with another token or another key, nor with any of it changed', () => {
+  it('the enrolment answer does not open with another token or key, or after any change', () => {
     expect(openEnrolmentAnswer(answer, { secret: sha256('x'), sealingKey })).toBeNull();
     expect(openEnrolmentAnswer(answer, { secret, sealingKey: sha256('x') })).toBeNull();
     let tried = 0;

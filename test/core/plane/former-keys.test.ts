@@ -27,7 +27,7 @@ function rekeyed() {
 }
 
 describe('the keys of a plane', () => {
-  it('are those in force and those that were replaced since, the newest first', () => {
+  it('the keys of a plane are its current ones and those replaced since a time, newest first', () => {
     const { identity } = rekeyed();
     const { formerKeys, ...current } = identity;
     const keys = (sinceMs: number) =>
@@ -39,7 +39,7 @@ describe('the keys of a plane', () => {
     expect(keys(100)).toEqual([current.verifierKey, second, first]);
   });
 
-  it('judge a report by whichever signed it, and what else is wrong with it stays wrong', () => {
+  it('a report is valid under the key that signed it, and its other faults are still reported', () => {
     const { identity, reports } = rekeyed();
     const faults = (sinceMs: number) =>
       reports.map((report) => checkReportBy(report, identitiesSince(identity, sinceMs))?.fault ?? null);

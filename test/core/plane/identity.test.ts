@@ -19,15 +19,15 @@ const signer = signerOf(`${origin}/0`);
 const note = signNote(possessionText(token, origin), [signer]);
 
 describe('the key of a metering log', () => {
-  it('keeps its public key in every epoch, under the origin of that epoch', () => {
+  it('a metering key keeps its public key in every epoch, under the origin of that epoch', () => {
     expect(epochOrigin(origin, 3)).toBe(`${origin}/3`);
     expect(meteringKey(plane, 0).text).toBe(plane.verifierKey);
     expect(meteringKey(plane, 3).text).toBe(signerOf(`${origin}/3`).verifierKey);
   });
 });
 
-describe('possession', () => {
-  it('is a note over the label, the hash of the token and the origin', () => {
+describe('the proof of possession', () => {
+  it('a proof of possession is a note over the label, the hash of the token and the origin', () => {
     const hash = createHash('sha256').update(token).digest('hex');
     expect(possessionText(token, origin)).toBe(`gov.enrol/v1\n${hash}\n${origin}\n`);
     expect(note).not.toContain(token);
@@ -98,7 +98,7 @@ describe('possession', () => {
       '/possession',
     ],
   ];
-  it.each(cases)('is refused for %s', (_what, text, claimed, fault, pointer) => {
+  it.each(cases)('a proof of possession is refused for %s', (_what, text, claimed, fault, pointer) => {
     expect(checkPossession(text, claimed)).toMatchObject({
       fault,
       pointer,

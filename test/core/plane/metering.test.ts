@@ -18,13 +18,13 @@ import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 
 const hash = (byte: number): Buffer => Buffer.alloc(32, byte);
 
-describe('totals', () => {
-  it('begin at zero for every metered type, and cannot be changed', () => {
+describe('metering totals', () => {
+  it('metering totals begin at zero for every metered type and cannot be changed', () => {
     expect(zeroTotals).toEqual(Object.fromEntries(meteredTypes.map((type) => [type, 0])));
     expect(Object.isFrozen(zeroTotals)).toBe(true);
   });
 
-  it('rise by the units of one type alone', () => {
+  it('metering totals rise by the units of one type alone', () => {
     const once = addUnits(zeroTotals, 'audit_event', 500);
     expect(addUnits(once, 'compliance_proof', 1)).toEqual({
       ...zeroTotals,
@@ -34,7 +34,7 @@ describe('totals', () => {
     expect(zeroTotals.audit_event).toBe(0);
   });
 
-  it('stay as they are for leaves that are not metered', () => {
+  it('metering totals do not change for unmetered leaves', () => {
     expect(addUnits(zeroTotals, 'none', 0)).toBe(zeroTotals);
   });
 
@@ -45,13 +45,13 @@ describe('totals', () => {
     ['audit_event', 1.5],
     ['audit_event', NaN],
     ['audit_event', 2 ** 53],
-  ] as const)('refuse %s with %d units', (op, units) => {
+  ] as const)('metering totals refuse %s with %d units', (op, units) => {
     expect(() => addUnits(zeroTotals, op, units)).toThrow(/unit/);
   });
 });
 
 describe('a metering leaf', () => {
-  it('is this text', () => {
+  it('a metering leaf has exactly this text', () => {
     const totals = addUnits(zeroTotals, 'audit_event', 2);
     const leaf = { op: 'audit_event', units: 2, at: '2026-01-01T00:00:00.000Z', ref: 'r', totals } as const;
     expect(meterRecord(leaf)).toBe(
@@ -63,13 +63,13 @@ describe('a metering leaf', () => {
   });
 });
 
-describe('a record', () => {
+describe('a metering record', () => {
   const ref = Buffer.alloc(32, 5).toString('base64url');
   const at = '2026-01-01T00:00:00.000Z';
   const totals = { audit_event: 12, compliance_proof: 3, replay_verification: 0, risk_decision: 1 };
   const leaf: MeterLeaf = { op: 'audit_event', units: 2, at, ref, totals };
 
-  it('is read as the leaf that it was written of', () => {
+  it('a metering record is read as the leaf from which it was written', () => {
     const count = fc.oneof(fc.nat(3), fc.nat(2 ** 50));
     const counts = fc.record({
       audit_event: count,
@@ -134,21 +134,21 @@ describe('a record', () => {
     ['a ref of other bits', (text: string) => text.replace(`${ref}"`, `${ref.slice(0, -1)}V"`)],
     ['a short ref', (text: string) => text.replace(`${ref}"`, `${ref.slice(1)}"`)],
     ['nothing', () => ''],
-  ])('with %s is none', (_what, change) => {
+  ])('a metering record with %s is refused', (_what, change) => {
     const record = meterRecord(leaf);
     expect(parseMeterRecord(record)).toEqual(leaf);
     expect(change(record)).not.toBe(record);
     expect(parseMeterRecord(change(record))).toBeNull();
   });
 
-  it('counts units over all types', () => {
+  it('sumOf counts units over all types', () => {
     expect(sumOf(totals)).toBe(16);
     expect(sumOf(zeroTotals)).toBe(0);
   });
 });
 
-describe('a reference', () => {
-  it('is the hash of label, nonce, first index, count and root', () => {
+describe('a metering reference', () => {
+  it('a metering reference is the hash of label, nonce, first index, count and root', () => {
     const leaves = [leafHash('a'), leafHash('b'), leafHash('c')];
     const preimage = Buffer.concat([
       Buffer.from('gov.meterref/v1\n'),
@@ -163,7 +163,7 @@ describe('a reference', () => {
     expect(meterRefOf({ nonce, firstIndex: 2 ** 53 - 1, count: 3, root: merkleRoot(leaves) })).toBe(ref);
   });
 
-  it('changes with each of its parts', () => {
+  it('a metering reference changes with each of its parts', () => {
     const index = fc.nat({ max: 2 ** 31 });
     fc.assert(
       fc.property(index, fc.array(fc.nat({ max: 255 }), { maxLength: 20 }), (first, bytes) => {

@@ -21,7 +21,7 @@ const mac = '52b913e400b9750e40cdde80027a4b24430aa1bf1ef227ef26887b5f9b958269';
 const message = { secrets: [secret], timestamp, signature: mac, canonical: '{"a":1}' };
 
 describe('a signing secret', () => {
-  it('is whsec_ and 32 bytes in base64', () => {
+  it('a signing secret is whsec_ and 32 bytes in base64', () => {
     expect(newSigningSecret(secret)).toBe(secretText);
     expect(parseSigningSecret(secretText)).toEqual(secret);
     expect(() => newSigningSecret(Buffer.alloc(31))).toThrow('32 random bytes');
@@ -37,22 +37,22 @@ describe('a signing secret', () => {
     secretText.replace('8=', '9='),
     `whsec_${Buffer.alloc(33).toString('base64')}`,
     `whsec_${Buffer.alloc(24).toString('base64')}`,
-  ])('is not %j, and the refusal does not repeat it', (text) => {
+  ])('the signing secret %j is refused, and the error does not repeat it', (text) => {
     const error = thrown(() => parseSigningSecret(text));
     expect(error.code).toBe('VALIDATION_ERROR');
     if (text.length > 10) expect(error.message).not.toContain(text.slice(6, 20));
   });
 });
 
-describe('a signature', () => {
-  it('is this one', () => {
+describe('a telemetry signature', () => {
+  it('a telemetry signature has the known value', () => {
     expect(signTelemetry(secret, timestamp, '{"a":1}')).toBe(mac);
     expect(signTelemetry(secret, timestamp, '')).toBe(
       '5cfeedace6b2ae2084a50d70b86a5bfc82f9c57a7b5aaf16ad8858347102e92e',
     );
   });
 
-  it('is that of node:crypto over <timestamp>.<JCS>, and of no other text, time or secret', () => {
+  it('a telemetry signature is the HMAC of time and JCS, different for other text, time or secret', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 1e9, max: 9_999_999_999 }), (value, seconds) => {
         const canonical = canonicalize(value as Json);
@@ -67,7 +67,7 @@ describe('a signature', () => {
     );
   });
 
-  it('is not made for a time of another form', () => {
+  it('a telemetry signature is refused for a time in another form', () => {
     expect(() => signTelemetry(secret, '1764000000000', '')).toThrow('ten digits');
   });
 });
@@ -82,7 +82,7 @@ describe('a signature header', () => {
     `v1=${mac} ${wrong}`,
     ` ${mac} `,
     `v2=abc,v1=${mac}`,
-  ])('is accepted as %j', (signature) => {
+  ])('the signature header %j is accepted', (signature) => {
     expect(verifyTelemetry({ ...message, signature })).toBe(true);
   });
 
@@ -100,11 +100,11 @@ describe('a signature header', () => {
     `${wrong},${wrong},${wrong},${mac}`,
     `${mac},${wrong},${wrong},${wrong}`,
     `é${mac}`,
-  ])('is refused as %j', (signature) => {
+  ])('the signature header %j is refused', (signature) => {
     expect(verifyTelemetry({ ...message, signature })).toBe(false);
   });
 
-  it(`holds at most ${limits.signatureValues} values and ${limits.signatureHeaderChars} characters`, () => {
+  it(`a signature header has at most ${limits.signatureValues} values and ${limits.signatureHeaderChars} characters`, () => {
     const values = (count: number) => [...Array<string>(count - 1).fill('x'), mac].join(',');
     expect(verifyTelemetry({ ...message, signature: values(limits.signatureValues) })).toBe(true);
     expect(verifyTelemetry({ ...message, signature: values(limits.signatureValues + 1) })).toBe(false);
@@ -113,14 +113,14 @@ describe('a signature header', () => {
     expect(verifyTelemetry({ ...message, signature: long(limits.signatureHeaderChars + 1) })).toBe(false);
   });
 
-  it('is accepted by any of the secrets, and by none where there is none', () => {
+  it('a signature is accepted by any of the secrets, and refused when there are none', () => {
     expect(verifyTelemetry({ ...message, secrets: [other, secret] })).toBe(true);
     expect(verifyTelemetry({ ...message, secrets: [secret, other] })).toBe(true);
     expect(verifyTelemetry({ ...message, secrets: [other] })).toBe(false);
     expect(verifyTelemetry({ ...message, secrets: [] })).toBe(false);
   });
 
-  it('never throws, whatever came', () => {
+  it('signature verification never throws for any input', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -133,7 +133,7 @@ describe('a signature header', () => {
     );
   });
 
-  it('is refused where any bit of it differs', () => {
+  it('a signature with any changed bit is refused', () => {
     for (let digit = 0; digit < 64; digit++) {
       for (const bit of [1, 2, 4, 8]) {
         const turned = (parseInt(mac.charAt(digit), 16) ^ bit).toString(16);
@@ -148,10 +148,13 @@ describe('the time of a message', () => {
   const { telemetrySkewSeconds: skew } = limits;
   const seconds = Number(timestamp);
 
-  it.each([-skew, -1, 0, 1, skew])('is accepted %d s from now', (ahead) => {
-    expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000)).not.toThrow();
-    expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000 + 999)).not.toThrow();
-  });
+  it.each([-skew, -1, 0, 1, skew])(
+    'a message time %d s from the time of the service is accepted',
+    (ahead) => {
+      expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000)).not.toThrow();
+      expect(() => checkTelemetryTime(timestamp, (seconds - ahead) * 1000 + 999)).not.toThrow();
+    },
+  );
 
   it.each([
     [timestamp, seconds + skew + 1],
@@ -162,11 +165,14 @@ describe('the time of a message', () => {
     ['1764000e00', seconds],
     ['17640000.0', seconds],
     ['NaN', seconds],
-  ])('%j is refused at %d, with the time of the service', (text, nowSeconds) => {
-    const error = thrown(() => checkTelemetryTime(text, nowSeconds * 1000 + 999));
-    expect(error.code).toBe('TIMESTAMP_OUT_OF_RANGE');
-    expect(error.extensions).toEqual({ serverTime: nowSeconds, toleranceSeconds: skew });
-  });
+  ])(
+    'the message time %j is refused at %d, and the error contains the time of the service',
+    (text, nowSeconds) => {
+      const error = thrown(() => checkTelemetryTime(text, nowSeconds * 1000 + 999));
+      expect(error.code).toBe('TIMESTAMP_OUT_OF_RANGE');
+      expect(error.extensions).toEqual({ serverTime: nowSeconds, toleranceSeconds: skew });
+    },
+  );
 });
 
 function thrown(work: () => unknown): GovError {

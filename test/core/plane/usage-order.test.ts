@@ -16,7 +16,7 @@ const told = (earlier: UsageReport, later: UsageReport): unknown[] => {
 };
 
 describe('a later report', () => {
-  it('of an honest plane never falls behind an earlier one', () => {
+  it('a later report of an honest plane never falls behind an earlier one', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { minLength: 2, maxLength: 5 }), (work) => {
         const all = reports(work);
@@ -27,7 +27,7 @@ describe('a later report', () => {
     );
   });
 
-  it('is told by what falls behind', () => {
+  it('a later report that falls behind is refused with the member that fell', () => {
     const [first, , third] = reports([40, 5, 5]) as [UsageReport, UsageReport, UsageReport];
     const { totals, log, auditLog } = first;
     expect(told(first, { ...third, periodStart: first.periodStart })).toEqual([
@@ -44,7 +44,7 @@ describe('a later report', () => {
     }
   });
 
-  it('of as many leaves has the same root', () => {
+  it('a later report with the same number of leaves must have the same root', () => {
     const [first, second] = reports([5, 5]) as [UsageReport, UsageReport];
     const same = {
       ...second,

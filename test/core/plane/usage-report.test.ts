@@ -40,7 +40,7 @@ const follows = (previous: UsageReport, next: UsageReport): Fault | null =>
   checkSuccession(previous, hashOf(previous), next);
 
 describe('an honest plane', () => {
-  it('is believed, report by report', () => {
+  it('the reports of an honest plane are accepted one by one', () => {
     const sizes = fc.array(fc.nat(40), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(sizes, fc.string(), fc.nat(3), (work, seed, epoch) => {
@@ -58,7 +58,7 @@ describe('an honest plane', () => {
     );
   });
 
-  it('is believed where nothing was counted at all', () => {
+  it('a report without any counted unit is accepted', () => {
     const empty = new TestPlane({ empty: true });
     const first = empty.report();
     expect(first).toMatchObject({ lastLeaf: null, log: { treeSize: 0 }, auditLog: { treeSize: 0 } });
@@ -71,7 +71,7 @@ describe('an honest plane', () => {
     expect([checkReport(third, plane), follows(second, third)]).toEqual([null, null]);
   });
 
-  it('shows its heads', () => {
+  it('a report shows the heads of its logs', () => {
     const { sender, reports } = chain();
     const [, , last] = reports;
     expect(reportedHead(last)).toMatchObject({ origin: `${origin}/0`, size: sender.meter.size });
@@ -81,7 +81,7 @@ describe('an honest plane', () => {
   });
 });
 
-describe('a report in which anything was changed', () => {
+describe('a changed report', () => {
   /** Who sees it: its schema, itself, its predecessor, or only its successor, by its hash. */
   const seenBy = (changed: UsageReport, reports: readonly UsageReport[]): string | null => {
     const [before, , after] = reports as [UsageReport, UsageReport, UsageReport];
@@ -91,7 +91,7 @@ describe('a report in which anything was changed', () => {
     return follows(changed, after) !== null ? 'successor' : null;
   };
 
-  it('is refused, and no change is left to the report after but of what no log knows', () => {
+  it('any change of a report is detected, at the latest in the next report', () => {
     const { reports } = chain();
     const late = new Set<string>();
     const secret = Buffer.alloc(32, 1);
@@ -121,7 +121,7 @@ describe('a report in which anything was changed', () => {
     ]);
   });
 
-  it('is refused with the word for what is wrong', () => {
+  it('a refused report has the fault and the pointer of the error', () => {
     const { sender, reports } = chain();
     const [first, second] = reports;
     const hash = Buffer.alloc(32, 9).toString('base64');
@@ -178,7 +178,7 @@ describe('a report in which anything was changed', () => {
     }
   });
 
-  it('counts leaves from after the time at which it was made to the period in which they are reported', () => {
+  it('leaves with a later time than the report count in the period that reports them', () => {
     const sender = new TestPlane();
     const first = sender.work(3).report();
     const nowMs = sender.nowMs;
@@ -196,7 +196,7 @@ describe('a report in which anything was changed', () => {
     });
   });
 
-  it('begins where the one before ended, or with a later month', () => {
+  it('a report begins where the report before ended, or with a later month', () => {
     const sender = new TestPlane();
     const first = sender.work(3).report();
     sender.nowMs = Date.UTC(2027, 4, 3);
@@ -217,7 +217,7 @@ describe('a report in which anything was changed', () => {
     }
   });
 
-  it('is refused where it does not follow from the one before', () => {
+  it('a report that does not follow from the report before is refused', () => {
     const { sender, reports } = chain();
     const [first, second, third] = reports;
     const type = meteredTypes.find((each) => second.operations[each] > 0)!;
@@ -245,7 +245,7 @@ describe('a report in which anything was changed', () => {
     expect(follows(first, third)).toMatchObject({ fault: 'history_regressed', pointer: '/sequence' });
   });
 
-  it('is refused where its audit log has another root at the size reported before', () => {
+  it('a report is refused when its audit log has another root at the earlier size', () => {
     const sender = new TestPlane();
     const first = sender.work(5).report();
     const second = sender.report();
@@ -264,7 +264,7 @@ describe('a report in which anything was changed', () => {
 });
 
 describe('the first report', () => {
-  it('counts all that its log counts', () => {
+  it('the first report counts everything in its log', () => {
     const first = new TestPlane().work(20).report();
     const type = meteredTypes.find((each) => first.operations[each] > 0)!;
     const less = { ...first, operations: { ...first.operations, [type]: first.operations[type] - 1 } };
@@ -280,10 +280,10 @@ describe('the first report', () => {
   });
 });
 
-describe('a period', () => {
+describe('the period of a report', () => {
   const month = (periodStart: string, periodEnd: string): string => reportMonth({ periodStart, periodEnd });
 
-  it('is of the month of its last millisecond', () => {
+  it('a period belongs to the month of its last millisecond', () => {
     expect(month('2026-11-01T00:00:00.000Z', '2026-11-01T00:00:00.001Z')).toBe('2026-11');
     expect(month('2026-11-30T12:00:00.000Z', '2026-12-01T00:00:00.000Z')).toBe('2026-11');
     expect(month('2026-11-30T12:00:00.000Z', '2026-12-01T00:00:00.001Z')).toBe('2026-12');
@@ -291,7 +291,7 @@ describe('a period', () => {
     expect(month('2026-12-01T00:30:00.000+01:00', '2026-12-01T00:45:00.000+01:00')).toBe('2026-11');
   });
 
-  it('may end where the month ends, and not a millisecond later', () => {
+  it('a period may end at the end of the month, and not a millisecond later', () => {
     const sender = new TestPlane().work(3);
     sender.nowMs = Date.UTC(2026, 11, 1);
     const report = sender.report();

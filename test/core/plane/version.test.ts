@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isTooNew, oldestPlane, planeSupport } from '../../../src/core/plane/version.ts';
 
-describe('a service of minor N and planes', () => {
+describe('supported plane releases', () => {
   it.each([
     // plane, service, word
     ['0.5.0', '0.5.0', 'supported'],
@@ -25,7 +25,7 @@ describe('a service of minor N and planes', () => {
     ['0.05.0', '0.5.0', 'unknown'],
     ['0.5.0 ', '0.5.0', 'unknown'],
     ['9999999.0.0', '0.5.0', 'unknown'],
-  ] as const)('of release %s at one of %s are %s', (plane, service, word) => {
+  ] as const)('planes of release %s at a service of %s are %s', (plane, service, word) => {
     expect(planeSupport(plane, service)).toBe(word);
   });
 
@@ -34,13 +34,13 @@ describe('a service of minor N and planes', () => {
     ['0.1.0', '0.0.0'],
     ['3.2.9', '3.0.0'],
     ['3.7.9', '3.5.0'],
-  ])('of release %s go back to %s', (service, oldest) => {
+  ])('a service of release %s supports planes back to release %s', (service, oldest) => {
     expect(oldestPlane(service)).toBe(oldest);
     expect(planeSupport(oldest, service)).toBe('supported');
   });
 });
 
-describe('a plane takes no configuration of a service', () => {
+describe('services that are too new for a plane', () => {
   it.each([
     ['1.0.0', '0.9.0', true],
     ['2.0.0', '1.9.9', true],
@@ -48,7 +48,7 @@ describe('a plane takes no configuration of a service', () => {
     ['0.1.0', '1.0.0', false],
     ['1.5.0', '1.1.0', false],
     ['soon', '1.1.0', true],
-  ])('of release %s where it is of %s: %s', (service, plane, expected) => {
+  ])('a service of release %s is too new to configure a plane of %s: %s', (service, plane, expected) => {
     expect(isTooNew(service, plane)).toBe(expected);
   });
 });

@@ -26,13 +26,13 @@ function read(name: string): { condition: Json; context: JsonObject; want: strin
   return { condition: { [kind]: clauses }, context, want: part(/^want: (\w+)/m) };
 }
 
-describe.skipIf(!hasVectors)('an attribute that is missing', () => {
-  it.each(files)('never turns the answer of Cerbos around: %s', (name) => {
+describe.skipIf(!hasVectors)('a missing attribute', () => {
+  it.each(files)('a missing attribute never reverses the answer of Cerbos: %s', (name) => {
     const { condition, context, want } = read(name);
     expect([want, 'indeterminate']).toContain(compile(parseCondition(condition)).evaluate({ context }));
   });
 
-  it('leaves the answer open unless another clause decides', () => {
+  it('a missing attribute makes the answer indeterminate unless another clause decides', () => {
     const answers = files.map((name) => {
       const { condition, context } = read(name);
       return [name.replace('.yaml', ''), compile(parseCondition(condition)).evaluate({ context })];

@@ -46,16 +46,16 @@ const atLimit: readonly (readonly [name: string, limit: number, at: (n: number) 
   ['an integer', Number.MAX_SAFE_INTEGER, (n) => ({ a: n }), 'NOT_ALLOWED'],
 ];
 
-describe('a limit of conditions', () => {
+describe('the limits of conditions', () => {
   it.each(atLimit.map(([name, limit, at, code]) => ({ name, limit, at, code })))(
-    'of $name is $limit: that is accepted, one more is $code',
+    'the limit of $name is $limit, and one more is refused as $code',
     ({ limit, at, code }) => {
       expect(refusalOf(at(limit))).toBe('accepted');
       expect(refusalOf(at(limit + 1))).toBe(code);
     },
   );
 
-  it('of nodes does not count the literals of a list', () => {
+  it('the limit of nodes does not count the literals of a list', () => {
     expect(refusalOf({ in: [{ var: 'a' }, Array(1000).fill('a')] })).toBe('accepted');
     expect(refusalOf({ in: [{ var: 'a' }, list(1000).map(() => ({ var: 'b' }))] })).toBe('TOO_MANY');
   });
@@ -69,18 +69,21 @@ const reason = (condition: Json, context: JsonObject): Json => {
 describe('the budget of an evaluation', () => {
   const n = limits.conditionUnits;
 
-  it.each(['some', 'all', 'none'])('is so many items that %s walks, wherever the walk ends', (op) => {
-    const condition = { [op]: [{ var: 'a' }, { '==': [{ var: '' }, 1] }] };
-    expect(reason(condition, { a: list(n) })).toBe(op !== 'none');
-    expect(reason(condition, { a: list(n + 1) })).toBe('budget context.a');
-  });
+  it.each(['some', 'all', 'none'])(
+    'the budget of an evaluation limits the items that %s walks, wherever the walk ends',
+    (op) => {
+      const condition = { [op]: [{ var: 'a' }, { '==': [{ var: '' }, 1] }] };
+      expect(reason(condition, { a: list(n) })).toBe(op !== 'none');
+      expect(reason(condition, { a: list(n + 1) })).toBe('budget context.a');
+    },
+  );
 
-  it('is so many items in which a value is looked up', () => {
+  it('the budget of an evaluation limits the items of a list that a value is looked up in', () => {
     expect(reason({ in: [1, { var: 'a' }] }, { a: list(n) })).toBe(true);
     expect(reason({ in: [1, { var: 'a' }] }, { a: list(n + 1) })).toBe('budget context.a');
   });
 
-  it('is one for the whole condition, and a new one for each evaluation', () => {
+  it('the budget is shared by a whole condition and is new for each evaluation', () => {
     const condition = compile(
       parseCondition({ and: [{ in: [1, { var: 'a' }] }, { in: [1, { var: 'b' }] }] }),
     );
@@ -90,14 +93,14 @@ describe('the budget of an evaluation', () => {
     }
   });
 
-  it('is shared by iterators within iterators', () => {
+  it('the budget is shared by nested iterators', () => {
     const condition = { all: [{ var: 'a' }, { all: [{ var: '' }, { '==': [{ var: '' }, 1] }] }] };
     const rows = (count: number): Json[] => Array.from({ length: count }, () => list(99));
     expect(reason(condition, { a: rows(n / 100) })).toBe(true);
     expect(reason(condition, { a: rows(n / 100 + 1) })).toBe('budget context.a[]');
   });
 
-  it('takes nothing for a list that it refuses, nor for one that is written out', () => {
+  it('a refused list and a literal list cost no budget', () => {
     const condition = { or: [{ in: [2, { var: 'a' }] }, { in: [1, { var: 'b' }] }] };
     expect(reason(condition, { a: list(n + 1), b: list(n) })).toBe(true);
     const written = { all: [{ var: 'a' }, { in: [{ var: '' }, [3, 2, 1]] }] };
@@ -110,7 +113,7 @@ describe('the budget of an evaluation', () => {
     ['ends_with', { ends_with: [{ var: 'a' }, 'x'] }],
     ['length', { '>': [{ length: [{ var: 'a' }] }, 0] }],
     ['substr', { '==': [{ substr: [{ var: 'a' }, 0, 1] }, 'x'] }],
-  ])('is so many bytes of a text for %s', (_op, condition) => {
+  ])('the budget limits the bytes of a text for %s', (_op, condition) => {
     const most = limits.conditionStringBytes;
     expect(reason(condition, { a: 'x'.repeat(most) })).toBe(true);
     expect(reason(condition, { a: 'x'.repeat(most + 1) })).toBe('budget context.a');
@@ -127,22 +130,19 @@ describe('the budget of an evaluation', () => {
     ['<', 1, { '>': [{ val: [[2], 's'] }, { val: [[2], 't'] }] }],
     ['sem_ver', 2, { sem_ver: [{ val: [[2], 's'] }, '=', '2.0.0'] }],
     ['== of a literal', 1, { '==': [{ val: [[2], 's'] }, 'y'.repeat(4000)] }],
-  ])(
-    'counts one more unit for every 64 characters of a text, so that a list costs more: %s',
-    (op, units, predicate) => {
-      const condition = { some: [{ var: 'a' }, predicate] };
-      const texts = (length: number): { s: string; t: string } => ({
-        s: op === 'sem_ver' ? `1.0.0-${'x'.repeat(length - 6)}` : 'x'.repeat(length),
-        t: `${'x'.repeat(length - 1)}y`,
-      });
-      for (const ofText of op === 'sem_ver' ? [0, 1, 2] : [0, 1, 7]) {
-        const most = Math.floor(n / (units + ofText));
-        const { s, t } = texts(ofText * 64 + 63);
-        expect(reason(condition, { a: list(most), s, t })).toBe(false);
-        expect(reason(condition, { a: list(most + 1), s, t })).toMatch(/^budget/);
-      }
-    },
-  );
+  ])('each 64 characters of a text cost one more unit of budget: %s', (op, units, predicate) => {
+    const condition = { some: [{ var: 'a' }, predicate] };
+    const texts = (length: number): { s: string; t: string } => ({
+      s: op === 'sem_ver' ? `1.0.0-${'x'.repeat(length - 6)}` : 'x'.repeat(length),
+      t: `${'x'.repeat(length - 1)}y`,
+    });
+    for (const ofText of op === 'sem_ver' ? [0, 1, 2] : [0, 1, 7]) {
+      const most = Math.floor(n / (units + ofText));
+      const { s, t } = texts(ofText * 64 + 63);
+      expect(reason(condition, { a: list(most), s, t })).toBe(false);
+      expect(reason(condition, { a: list(most + 1), s, t })).toMatch(/^budget/);
+    }
+  });
 
   it.each<[string, number, Json]>([
     ['a comparison', 1, { '==': [{ var: 'v' }, 1] }],
@@ -155,7 +155,7 @@ describe('the budget of an evaluation', () => {
     ['each item that is computed', 4, { in: [5, [{ var: 'v' }, { var: 'v' }, { var: 'v' }]] }],
     ['a list that is written out', 1, { in: [{ var: 'v' }, list(1000)] }],
     ['a default', 2, { '==': [{ var: ['w', { var: 'v' }] }, 1] }],
-  ])('is spent for each item on %s: %i', (_name, units, predicate) => {
+  ])('%s costs this budget for each item: %i', (_name, units, predicate) => {
     const condition = { all: [{ var: 'a' }, { or: [predicate, true] }] };
     // the literal of the or is a clause as well
     const most = Math.floor(n / (units + 1));
@@ -165,7 +165,7 @@ describe('the budget of an evaluation', () => {
   });
 
   it.each([1, 66, 67, 100, 9999, 10_000, 15_000])(
-    'bounds what is read, whoever sends the list: %i items and 150 clauses',
+    'the budget limits the reads of an evaluation for %i items and 150 clauses',
     (length) => {
       let reads = 0;
       const item = Object.defineProperty({}, 'v', { enumerable: true, get: () => (reads++, 0) }) as Json;
@@ -179,7 +179,7 @@ describe('the budget of an evaluation', () => {
     },
   );
 
-  it('bounds what iterators within iterators read', () => {
+  it('the budget limits the reads of nested iterators', () => {
     let reads = 0;
     const item = Object.defineProperty({}, 'v', { enumerable: true, get: () => (reads++, 0) }) as Json;
     const inner = { some: [{ var: 'l' }, { or: list(20).map(() => ({ '==': [{ var: 'v' }, 1] })) }] };
@@ -190,7 +190,7 @@ describe('the budget of an evaluation', () => {
     expect(reads).toBeLessThanOrEqual(n);
   });
 
-  it('bounds the searches through texts', () => {
+  it('the budget limits the searches through texts', () => {
     const most = 'a'.repeat(limits.conditionStringBytes - 1);
     const searches = Array.from({ length: 120 }, (_, at) => ({
       in: [`${'a'.repeat(300)}b${at}`, { val: [[2], 's'] }],
@@ -202,7 +202,7 @@ describe('the budget of an evaluation', () => {
     expect(condition.evaluate({ context: { a: list(fits + 1), s: most } })).toBe('indeterminate');
   });
 
-  it('evaluates each operand once, however deep', () => {
+  it('an evaluation computes each operand once, however deep', () => {
     let node: Json = { var: 'a' };
     for (let level = 0; level < 14; level++) node = { cat: [{ length: [node] }, 'x'.repeat(62)] };
     const start = performance.now();
@@ -210,13 +210,13 @@ describe('the budget of an evaluation', () => {
     expect(performance.now() - start).toBeLessThan(100);
   });
 
-  it('is so many bytes that cat makes', () => {
+  it('the budget limits the bytes that cat makes', () => {
     const half = 'x'.repeat(limits.conditionStringBytes / 2);
     expect(reason({ '!!': [{ cat: [{ var: 'a' }, { var: 'a' }] }] }, { a: half })).toBe(true);
     expect(reason({ '!!': [{ cat: [{ var: 'a' }, { var: 'a' }, 1] }] }, { a: half })).toBe('budget null');
   });
 
-  it('does not keep texts of any length from being compared', () => {
+  it('texts of any length can be compared for equality', () => {
     expect(reason({ '==': [{ var: 'a' }, { var: 'b' }] }, { a: 'x'.repeat(9999), b: 'x'.repeat(9999) })).toBe(
       true,
     );
@@ -225,7 +225,7 @@ describe('the budget of an evaluation', () => {
 
 describe('hostile input', () => {
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', 'prototype'])(
-    'reads no %s but an own one',
+    'a condition reads no %s that is not an own member',
     (name) => {
       const own = parseJson(Buffer.from(`{"o":{${JSON.stringify(name)}:1}}`)) as JsonObject;
       for (const path of [
@@ -243,7 +243,7 @@ describe('hostile input', () => {
     },
   );
 
-  it('spells no operator with an inherited name', () => {
+  it('an inherited name is not an operator', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'valueOf']) {
       const condition = parseJson(Buffer.from(`{"==":[{${JSON.stringify(name)}:[1]},1]}`));
       expect(refusalOf(condition)).toBe('UNKNOWN_OPERATOR');
@@ -253,7 +253,7 @@ describe('hostile input', () => {
     }
   });
 
-  it('of any depth is refused before the stack is', () => {
+  it('a condition of any depth is refused before a stack overflow', () => {
     let condition: Json = true;
     let values: Json = [];
     let fields: Json = true;
@@ -267,7 +267,7 @@ describe('hostile input', () => {
     for (const each of [condition, { '!!': values }, fields, lists]) expect(refusalOf(each)).toBe('TOO_DEEP');
   });
 
-  it('of numbers that are none, and of texts that are none, is refused', () => {
+  it('a condition with invalid numbers or texts is refused', () => {
     for (const value of [NaN, Infinity, 1e300, 2 ** 53, -(2 ** 53)])
       expect(refusalOf({ a: value })).toBe('NOT_ALLOWED');
     expect(refusalOf({ a: '\ud800' })).toBe('NOT_ALLOWED');
@@ -275,7 +275,7 @@ describe('hostile input', () => {
     expect(refusalOf({ a: 0.1 })).toBe('accepted');
   });
 
-  it('leaves the checkpoint and the condition as they were', () => {
+  it('an evaluation changes neither the policy input nor the condition', () => {
     const context = Object.freeze({ list: Object.freeze([1, 2]) }) as unknown as JsonObject;
     const condition = parseCondition({ all: [{ var: 'list' }, { in: [{ var: '' }, [1, 2]] }] });
     const before = JSON.stringify(condition);

@@ -74,9 +74,9 @@ describe.skipIf(!hasVectors)('the features of flagd', () => {
     ? ['evaluator/gherkin/semver.feature', 'evaluator/gherkin/string.feature'].flatMap(examplesOf)
     : [];
 
-  it('are all read', () => expect(examples).toHaveLength(39));
+  it('the test reads all examples of the flagd features', () => expect(examples).toHaveLength(39));
 
-  it.each(examples)('hold: $key of $context is $value', (example) => {
+  it.each(examples)('flagd gives the same result: $key of $context is $value', (example) => {
     expect(resolved(example)).toBe(example.value);
   });
 });
@@ -87,12 +87,12 @@ describe.skipIf(!hasVectors)('the schema of flagd', () => {
     'sem-ver-invalid-ver-expression',
     'invalid-starts-with-param',
     'invalid-ends-with-param',
-  ])('refuses what is refused here: %s', (name) => {
+  ])('the flagd schema also refuses what conditions refuse: %s', (name) => {
     const targeting = JSON.parse(read(`json/test/targeting/negative/${name}.json`)) as Json;
     expect(() => parseCondition(targeting)).toThrow(/sem_ver|starts_with|ends_with/);
   });
 
-  it('accepts what is accepted here, but for the operators that conditions do not have', () => {
+  it('conditions accept what the flagd schema accepts, except for missing operators', () => {
     const { '*': rules } = JSON.parse(read('json/test/targeting/positive/basic-json-ops.json')) as {
       '*': Json[];
     };
@@ -115,7 +115,7 @@ describe.skipIf(!hasVectors)('the schema of flagd', () => {
 });
 
 describe('versions', () => {
-  it('are in the order of Semantic Versioning 2.0.0 §11', () => {
+  it('versions have the order of Semantic Versioning 2.0.0 §11', () => {
     const ordered =
       '1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0 2.0.0 2.1.0 2.1.1';
     const versions = ordered.split(' ').map((text) => parseVersion(text)!);
@@ -143,5 +143,5 @@ describe('versions', () => {
     '1e3',
     `1.${'1'.repeat(16)}`,
     `1.0.0-${'a'.repeat(260)}`,
-  ])('%j is none', (text) => expect(parseVersion(text)).toBeNull());
+  ])('the text %j is not a version', (text) => expect(parseVersion(text)).toBeNull());
 });

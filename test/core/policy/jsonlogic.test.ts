@@ -53,7 +53,7 @@ function classOf({ rule, data, result }: Case): Class {
 describe.skipIf(!hasVectors)('the JsonLogic suites', () => {
   const cases = hasVectors ? (read('index.json') as string[]).flatMap(casesOf) : [];
 
-  it('hold no case whose answer is another than ours', () => {
+  it('no case of the JsonLogic suites has another answer than conditions give', () => {
     const classes = Map.groupBy(cases, classOf);
     const count = (name: Class): number => classes.get(name)?.length ?? 0;
     expect(classes.get('different') ?? []).toEqual([]);

@@ -24,8 +24,8 @@ const nextOf = (bits: readonly boolean[]): (() => boolean) => {
   return () => rest.shift() ?? false;
 };
 
-describe('any condition', () => {
-  it('is answered as by an interpreter, reasons included, for 20,000 conditions and contexts', () => {
+describe('conditions compared with a reference interpreter', () => {
+  it('20,000 conditions give the same answers and reasons as a reference interpreter', () => {
     const seen = { true: 0, false: 0, indeterminate: 0 };
     fc.assert(
       fc.property(conditions({ total: true }), contexts, steps, hiding, (node, whole, step, bits) => {
@@ -43,7 +43,7 @@ describe('any condition', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(2500);
   });
 
-  it('goes beyond its budget where the interpreter does, for long lists', () => {
+  it('a condition over a long list exceeds its budget exactly when the interpreter does', () => {
     const seen = { within: 0, beyond: 0 };
     const times = fc.constantFrom(400, 1000, 1700, 2500, 3400);
     fc.assert(
@@ -61,7 +61,7 @@ describe('any condition', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
   });
 
-  it('is the same again after it was written canonically', () => {
+  it('a condition is parsed the same from its canonical form', () => {
     fc.assert(
       fc.property(conditions({ total: true }), (node) => {
         expect(parseCondition(canonicalCondition(node))).toEqual(node);
@@ -89,8 +89,8 @@ function asked(node: Node): Set<Json> {
   );
 }
 
-describe('hiding values', () => {
-  it('never turns a decided answer around where a condition does not ask for absence', () => {
+describe('hidden values', () => {
+  it('hidden values never reverse a decided answer unless a condition asks for absence', () => {
     let decided = 0;
     fc.assert(
       fc.property(conditions({ total: false }), contexts, steps, hiding, (node, context, step, bits) => {
@@ -105,7 +105,7 @@ describe('hiding values', () => {
     expect(decided).toBeGreaterThan(5000);
   });
 
-  it('nor does it where exists, missing and defaults ask for other members than the hidden ones', () => {
+  it('hidden members never reverse an answer when exists, missing and defaults ask for others', () => {
     fc.assert(
       fc.property(conditions({ total: true }), contexts, hiding, (node, context, bits) => {
         const condition = compile(node);
@@ -120,7 +120,7 @@ describe('hiding values', () => {
     );
   });
 
-  it('can turn an exists guard around: that is what a guard is for', () => {
+  it('hidden values can reverse a condition with an exists guard, which is its purpose', () => {
     const guarded = compile(
       parseCondition({ and: [{ exists: ['env'] }, { '==': [{ var: 'env' }, 'prod'] }] }),
     );

@@ -90,7 +90,7 @@ const edges = [1, 2, 5, 6, 7, 12]
   .filter((ms) => ms <= timeOf(12));
 
 describe('an answer', () => {
-  it.each(keys.map((key) => [key]))('counts all of %j below the index leaf', (key) => {
+  it.each(keys.map((key) => [key]))('an answer counts all items of %j below the index leaf', (key) => {
     expect(verify(answer(key))).toEqual({
       verified: true,
       code: null,
@@ -102,7 +102,7 @@ describe('an answer', () => {
     });
   });
 
-  it('counts what was recorded in a period, for each period around the events', () => {
+  it('an answer counts the items of a period, for each period around the events', () => {
     let checked = 0;
     for (const key of keys) {
       for (const since of [null, ...edges]) {
@@ -118,7 +118,7 @@ describe('an answer', () => {
     expect(checked).toBeGreaterThan(500);
   });
 
-  it('with another range than the times of the items give is not accepted', () => {
+  it('an answer is refused when its range does not match the times of its items', () => {
     let refused = 0;
     for (const key of [
       ['run', 'run-0'],
@@ -142,7 +142,7 @@ describe('an answer', () => {
     expect(refused).toBeGreaterThan(200);
   });
 
-  it('does not cover a time after the newest event, unless its leaf follows it directly', () => {
+  it('an answer covers no time after the newest event unless its leaf directly follows that event', () => {
     const until = timeOf(12) + 1;
     expect(verify(answer(['type', 'never'], { until })).code).toBe('PERIOD_NOT_COVERED');
     const later = new ProofLog();
@@ -153,7 +153,7 @@ describe('an answer', () => {
     expect(verify(answer(['type', 'never'], { until: atMs })).verified).toBe(true);
   });
 
-  it('is refused without a trusted key, by another key, and without the witnesses that the trust asks for', () => {
+  it('an answer is refused without trusted key, with another key, or without the asked witnesses', () => {
     const given = answer(['run', 'run-0']);
     expect(verifyAnswer(Buffer.from(answerText(given)), null).code).toBe('NO_TRUSTED_KEY');
     expect(verify({ ...given, checkpoint: given.checkpoint.replace('audit\n14', 'audit\n13') }).code).toBe(
@@ -193,27 +193,31 @@ describe('an answer', () => {
     ['with another index leaf', { ...whole, index: { ...whole.index, index: 1 } }, 'NOT_INCLUDED'],
     ['with an unknown member', { ...whole, more: 1 }, 'MALFORMED_BUNDLE'],
     ['of another version', { ...whole, mediaType: 'application/vnd.gov.answer.v2+json' }, 'MALFORMED_BUNDLE'],
-  ])('%s is refused', (_what, given, code) => {
+  ])('an answer %s is refused', (_what, given, code) => {
     expect(verify(whole).verified).toBe(true);
     const verdict = verifyAnswer(Buffer.from(JSON.stringify(given)), trust);
     expect([verdict.verified, verdict.code, verdict.count]).toEqual([false, code, null]);
   });
 
-  it('verifies with no flipped bit', { timeout: 60_000 }, () => {
-    const bytes = Buffer.from(answerText(whole));
-    const survivors: number[] = [];
-    for (let at = 0; at < bytes.length; at++) {
-      const was = bytes[at]!;
-      bytes[at] = was ^ (1 << (at % 7));
-      const { verified, count, question } = verifyAnswer(bytes, trust);
-      const same = JSON.stringify(question) === JSON.stringify(whole.question);
-      if (verified && !(same && count === 3)) survivors.push(at);
-      bytes[at] = was;
-    }
-    // another bound between the same two events is another question, whose answer is true
-    const asked = survivors.filter(
-      (at) => !/"(since|until)":"[^"]*$/.test(bytes.toString('utf8', Math.max(0, at - 35), at)),
-    );
-    expect(asked.map((at) => bytes.toString('utf8', at - 20, at + 20))).toEqual([]);
-  });
+  it(
+    'an answer with a flipped bit does not verify with another count or question',
+    { timeout: 60_000 },
+    () => {
+      const bytes = Buffer.from(answerText(whole));
+      const survivors: number[] = [];
+      for (let at = 0; at < bytes.length; at++) {
+        const was = bytes[at]!;
+        bytes[at] = was ^ (1 << (at % 7));
+        const { verified, count, question } = verifyAnswer(bytes, trust);
+        const same = JSON.stringify(question) === JSON.stringify(whole.question);
+        if (verified && !(same && count === 3)) survivors.push(at);
+        bytes[at] = was;
+      }
+      // another bound between the same two events is another question, whose answer is true
+      const asked = survivors.filter(
+        (at) => !/"(since|until)":"[^"]*$/.test(bytes.toString('utf8', Math.max(0, at - 35), at)),
+      );
+      expect(asked.map((at) => bytes.toString('utf8', at - 20, at + 20))).toEqual([]);
+    },
+  );
 });

@@ -25,7 +25,7 @@ const answers = (layers: LayerVerification[], checks: CheckResult[] = [], anchor
   answersOf({ checks, layers }, { anchored, statements: new Map([['policy_compliance', denied]]) });
 
 describe('the two answers of a verification', () => {
-  it('a run that broke a policy is authentic evidence of that', () => {
+  it('a run that violated a policy is authentic evidence of the violation', () => {
     const broken = layer('policy_compliance', { passed: false, code: 'LAYER_NOT_SATISFIED' });
     const checks = [{ id: 'layers_satisfied', result: 'failed', code: 'LAYER_NOT_SATISFIED' } as const];
     expect(answers([integrity, broken], checks)).toEqual({
@@ -48,7 +48,7 @@ describe('the two answers of a verification', () => {
         layer('replay_determinism', { passed: false, code: 'REPLAY_NOT_RUN' }),
       ],
     ],
-  ] as const)('compliant is %s', (compliant, layers) => {
+  ] as const)('the answer to compliant is %s for these layers', (compliant, layers) => {
     expect(answers([...layers])).toEqual({ authentic: true, compliant, violation: null });
   });
 
@@ -58,7 +58,7 @@ describe('the two answers of a verification', () => {
     ['the run is not whole', [layer('event_integrity', { passed: false })], [], true],
     ['it has no layers', [], [], true],
   ] as const)(
-    'nothing is said of policies where the proof is not authentic: %s',
+    'a proof that is not authentic says nothing about policies: %s',
     (_, layers, checks, anchored) => {
       expect(answers([...layers], [...checks], anchored)).toEqual({
         authentic: false,

@@ -21,7 +21,7 @@ function kept(options: ProveOptions = {}): KeptProof {
 const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
 describe('a composed proof', () => {
-  it('binds every member by a text that sha256sum reproduces', () => {
+  it('a composed proof binds every member by a text that sha256sum reproduces', () => {
     const layers = [{ name: 'event_integrity', statement: 'text', verified: true }];
     const { proof, preimage } = composeProof({
       proofId: 'prf_1',
@@ -42,15 +42,15 @@ describe('a composed proof', () => {
     expect(proofLeafFields(proof)).toEqual({ proofId: 'prf_1', proofHash: proof.proofHash });
   });
 
-  it('knows the schema versions of the contract', () => {
+  it('the proof schema versions are those of the contract', () => {
     expect(proofSchemaVersions).toEqual(schemaVersions);
   });
 });
 
-describe('an artifact held against the kept proof', () => {
+describe('a proof artifact compared with the kept proof', () => {
   const own = kept();
 
-  it('is verified when it is the kept proof, with or without createdAt', () => {
+  it('a proof artifact is verified when it equals the kept proof, with or without createdAt', () => {
     for (const artifact of [own.proof, { ...own.proof, createdAt: undefined }]) {
       const verdict = verifyArtifact(asJson(artifact), own);
       expect(verdict).toMatchObject({ verified: true, code: null, proofId: own.proof.proofId });
@@ -65,7 +65,7 @@ describe('an artifact held against the kept proof', () => {
     }
   });
 
-  it('says which layers were recomputed from the store, and sees one that comes out differently', () => {
+  it('a proof artifact says which layers were recomputed and reports a different result', () => {
     const { event_integrity, causal_consistency } = own.statements;
     const same = verifyArtifact(asJson(own.proof), own, {
       event_integrity: event_integrity!,
@@ -83,7 +83,7 @@ describe('an artifact held against the kept proof', () => {
     });
   });
 
-  it('reports layers that do not hold without calling it tampering', () => {
+  it('a proof artifact with a failed layer is reported as unsatisfied, not as tampered', () => {
     const negative = kept({ layers: ['replay_determinism'] });
     const verdict = verifyArtifact(asJson(negative.proof), negative);
     expect(verdict).toMatchObject({ verified: false, code: 'LAYER_NOT_SATISFIED' });
@@ -110,13 +110,13 @@ describe('an artifact held against the kept proof', () => {
       'an unknown version',
       { schemaVersion: '2', commitment: { ...own.proof.commitment, schemaVersion: '2' } },
     ],
-  ])('is not verified with %s', (_name, change) => {
+  ])('a proof artifact is not verified with %s', (_name, change) => {
     const verdict = verifyArtifact(asJson({ ...own.proof, ...change }), own);
     expect(verdict.verified).toBe(false);
     expect(verdict.code).not.toBe('LAYER_NOT_SATISFIED');
   });
 
-  it('is not verified when it is another, consistent proof', () => {
+  it('a proof artifact is not verified when it is another consistent proof', () => {
     const other = kept({ schemaVersion: 'v1' });
     expect(verifyArtifact(asJson(other.proof), own).code).toBe('STORED_MISMATCH');
   });
@@ -129,7 +129,7 @@ describe('an artifact held against the kept proof', () => {
     ['layers that are none', { ...(asJson(own.proof) as object), layers: [1] }],
     ['an unknown member', { ...(asJson(own.proof) as object), note: 1 }],
     ['a hash that is none', { ...(asJson(own.proof) as object), proofHash: 'x' }],
-  ])('is answered, not thrown, when it is %s', (_name, artifact) => {
+  ])('a malformed proof artifact gets a verdict and no exception: %s', (_name, artifact) => {
     expect(verifyArtifact(artifact as Json, own)).toMatchObject({
       verified: false,
       code: 'MALFORMED_BUNDLE',

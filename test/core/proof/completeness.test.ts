@@ -39,7 +39,7 @@ const completed = (options: ProveOptions = {}, prepare: (log: ProofLog) => void 
 const entriesOf = (bundle: Bundle): readonly MapEntry[] => bundle.completeness!.entries;
 
 describe('a bundle with the index of the log', () => {
-  it('shows that no event of the run is missing', () => {
+  it('a bundle with an index proves that no event of the run is missing', () => {
     const bundle = completed();
     expect(bundle.mediaType).toBe('application/vnd.gov.proof.v2+json');
     const verdict = verify(bundle);
@@ -50,7 +50,7 @@ describe('a bundle with the index of the log', () => {
     });
   });
 
-  it('shows the lists of all three layers, where the run has no evaluation and no risk decision', () => {
+  it('a bundle with an index shows the lists of all three layers, also when two are empty', () => {
     const bundle = completed({ ...three, events: 'none', graph: false });
     expect(entriesOf(bundle).map(({ key }) => key[1])).toEqual([
       'run-1',
@@ -60,7 +60,7 @@ describe('a bundle with the index of the log', () => {
     expect(result(verify(bundle), 'completeness').result).toBe('passed');
   });
 
-  it('is not needed: a bundle from before verifies, and says that it does not show completeness', () => {
+  it('a bundle without an index verifies and says that it does not show completeness', () => {
     const verdict = verify(sample());
     expect(verdict.verified).toBe(true);
     expect(result(verdict, 'completeness')).toEqual({
@@ -70,7 +70,7 @@ describe('a bundle with the index of the log', () => {
     });
   });
 
-  it('proves an old proof of a run that went on, and says so', () => {
+  it('an older proof of a run with later events is complete and says so', () => {
     const { log, bundle } = proved({ ...three, events: 'none', graph: false });
     for (let more = 0; more < 3; more++) log.record({ runId: 'run-1' });
     log.append(draftLeaf('gov.evaluation/1', { id: 'later' }, { runId: 'run-1' }));
@@ -80,13 +80,13 @@ describe('a bundle with the index of the log', () => {
     expect(verdict.notes.join('\n')).toContain('RUN_WENT_ON: 3 events of the run were recorded later');
   });
 
-  it('shows nothing to somebody without the key of the log', () => {
+  it('a bundle with an index shows no completeness without the key of the log', () => {
     const verdict = verify(completed(), null);
     expect(result(verdict, 'completeness').result).toBe('not_checked');
   });
 });
 
-describe('an event that the tables lack', () => {
+describe('events that are missing in the tables', () => {
   /** The last events of the run stand in the tree, but not in the tables, from which the proof is made. */
   const cut = (count: number): { log: ProofLog; bundle: Bundle } => {
     const log = new ProofLog();
@@ -95,7 +95,7 @@ describe('an event that the tables lack', () => {
     return { log, bundle: log.prove('run-1', { between: 2 }) };
   };
 
-  it.each([1, 3, 7])('is seen offline, where %i are missing', (count) => {
+  it.each([1, 3, 7])('a verifier detects offline that %i events are missing', (count) => {
     const { log, bundle } = cut(count);
     expect(verify(bundle).verified).toBe(true);
     const verdict = verify(complete(log, bundle));
@@ -104,7 +104,7 @@ describe('an event that the tables lack', () => {
     expect(detail).toContain(`the proof shows ${8 - count} events below leaf 11, but the log has more: 8`);
   });
 
-  it('is seen where the growth of the list is left out, or names another leaf', () => {
+  it('a verifier detects missing events when the growth of the list is omitted or forged', () => {
     const { log, bundle } = cut(2);
     const attacked = complete(log, bundle);
     const at = ['completeness', 'entries', 0, 'growth'];
@@ -114,7 +114,7 @@ describe('an event that the tables lack', () => {
     for (const growth of forged) expect(verify(changed(attacked, at, growth)).verified).toBe(false);
   });
 
-  it('is seen where an evaluation of the run is hidden to let a layer hold vacuously', () => {
+  it('a verifier detects a hidden evaluation that would let a layer pass vacuously', () => {
     const bundle = completed({}, (log) => {
       log.append(draftLeaf('gov.evaluation/1', { id: 'hidden' }, { runId: 'run-1' }));
     });
@@ -123,7 +123,7 @@ describe('an event that the tables lack', () => {
     expect(result(verdict, 'completeness').detail).toContain('0 evaluations below leaf 12');
   });
 
-  it('is seen where a foreign event is shown in place of it', () => {
+  it('a verifier detects a foreign event in place of an event of the run', () => {
     const { log, bundle } = proved();
     const records = log.leaves.map(({ record }, at) =>
       at === 9 ? record.replace('"runId":"run-1"', '"runId":"run-2"') : record,
@@ -135,7 +135,7 @@ describe('an event that the tables lack', () => {
   });
 });
 
-describe('tampering with the index in a bundle', () => {
+describe('a tampered index in a bundle', () => {
   const log = new ProofLog();
   recordSampleRun(log);
   const old = mapOf(log.leaves.slice(0, 4), log.hashes);
@@ -171,23 +171,23 @@ describe('tampering with the index in a bundle', () => {
     ['a path too short', index('inclusion', own.inclusion.slice(1)), 'NOT_INCLUDED'],
   ];
 
-  it.each(cases)('%s is seen', (_what, tampered, code) => {
+  it.each(cases)('a verifier detects a tampered index: %s', (_what, tampered, code) => {
     expect(verify(bundle).verified).toBe(true);
     const verdict = verify(tampered);
     expect(verdict.verified).toBe(false);
     expect(failures(verdict)).toContain(`completeness: ${code}`);
   });
 
-  it('an index from before the proof is too old, though it is true', () => {
+  it('an index from before the proof is refused as too old, although it is valid', () => {
     expect(verify(complete(log, first, old)).code).toBe('INDEX_TOO_OLD');
   });
 
-  it('an index that covers leaves which did not exist is not accepted', () => {
+  it('an index that covers leaves beyond the log is refused', () => {
     const map = mapOf([...log.leaves, ...log.leaves.slice(3, 4)], [...log.hashes, log.hashes[3]!]);
     expect(failures(verify(complete(log, first, map)))).toContain('completeness: INDEX_INVALID');
   });
 
-  it('a member that a reader does not know is refused, and so is another version', () => {
+  it('a bundle with an unknown completeness member or another version is refused', () => {
     expect(verify(changed(bundle, ['completeness', 'more'], 1)).code).toBe('MALFORMED_BUNDLE');
     const older = changed(bundle, ['mediaType'], 'application/vnd.gov.proof.v1+json');
     expect(verify(older).code).toBe('MALFORMED_BUNDLE');
@@ -195,7 +195,7 @@ describe('tampering with the index in a bundle', () => {
     expect(verify(newer).code).toBe('MALFORMED_BUNDLE');
   });
 
-  it('no flipped bit of it verifies', { timeout: 120_000 }, () => {
+  it('a bundle with a flipped bit in its completeness part does not verify', { timeout: 120_000 }, () => {
     const bytes = bytesOf(bundle);
     const from = bytes.indexOf('"completeness"');
     const to = bytes.indexOf('"consistency":', bytes.indexOf('"index"', from) + 1);
@@ -211,7 +211,7 @@ describe('tampering with the index in a bundle', () => {
   });
 });
 
-describe('any log', () => {
+describe('completeness of random logs', () => {
   /** Which of the run's events the tables lack, of those below S, and what happened after S. */
   const logs = fc.record({
     before: fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
@@ -219,30 +219,26 @@ describe('any log', () => {
     after: fc.array(fc.nat(3), { maxLength: 8 }),
   });
 
-  it(
-    'has complete proofs exactly of the runs whose events are all in the tables',
-    { timeout: 60_000 },
-    () => {
-      let refused = 0;
-      fc.assert(
-        fc.property(logs, ({ before, lost, after }) => {
-          const log = new ProofLog();
-          for (const run of before) log.record({ runId: `run-${run}` });
-          const runId = `run-${before[0]}`;
-          const events = log.run(runId);
-          // the end of a run is lost: with a gap no layer holds anyway
-          const kept = Math.max(1, events.length - lost.length);
-          for (const { index } of events.slice(kept)) log.lost.add(index);
-          const bundle = log.prove(runId, { events: 'none', graph: false, layers: ['event_integrity'] });
-          log.lost.clear();
-          for (const run of after) log.record({ runId: `run-${run}` });
-          const verdict = verify(complete(log, bundle));
-          expect(verdict.code).toBe(kept === events.length ? null : 'RUN_INCOMPLETE');
-          if (!verdict.verified) refused++;
-        }),
-        { seed: 3, numRuns: 120 },
-      );
-      expect(refused).toBeGreaterThan(20);
-    },
-  );
+  it('exactly the runs with all events in the tables have complete proofs', { timeout: 60_000 }, () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(logs, ({ before, lost, after }) => {
+        const log = new ProofLog();
+        for (const run of before) log.record({ runId: `run-${run}` });
+        const runId = `run-${before[0]}`;
+        const events = log.run(runId);
+        // the end of a run is lost: with a gap no layer holds anyway
+        const kept = Math.max(1, events.length - lost.length);
+        for (const { index } of events.slice(kept)) log.lost.add(index);
+        const bundle = log.prove(runId, { events: 'none', graph: false, layers: ['event_integrity'] });
+        log.lost.clear();
+        for (const run of after) log.record({ runId: `run-${run}` });
+        const verdict = verify(complete(log, bundle));
+        expect(verdict.code).toBe(kept === events.length ? null : 'RUN_INCOMPLETE');
+        if (!verdict.verified) refused++;
+      }),
+      { seed: 3, numRuns: 120 },
+    );
+    expect(refused).toBeGreaterThan(20);
+  });
 });

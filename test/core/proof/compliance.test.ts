@@ -67,7 +67,7 @@ const failed = (story: Story): string[] =>
     .map(({ id }) => id);
 
 describe('policy compliance', () => {
-  it('passes where each governed event was decided before it, and says by which sets', () => {
+  it('policy compliance passes when each governed event was decided before it, and names the sets', () => {
     const { claims, checks, verdict } = judge({
       evaluations: [{}, { id: 'pev_2', index: 12, combined: 'warn' }],
       calls: [
@@ -187,22 +187,22 @@ describe('policy compliance', () => {
       { evaluations: [{ recomputes: false }] },
       ['decisions_recompute'],
     ],
-  ])('fails by name for %s', (_, story, checks) => {
+  ])('policy compliance fails with the name of the check for %s', (_, story, checks) => {
     expect(failed(story)).toEqual(checks);
     expect(judge(story).verdict).toBe('fail');
   });
 
-  it('names the first event at fault', () => {
+  it('policy compliance names the first violating event', () => {
     const { claims } = judge({ evaluations: [{ recomputes: false }], calls: [[4, null]] });
     expect(claims['firstViolation']).toEqual({ check: 'every_governed_event_decided', index: 4 });
   });
 
-  it('counts what was erased, and holds without it', () => {
+  it('policy compliance counts erased evaluations and passes without them', () => {
     const { claims, verdict } = judge({ evaluations: [{ recomputes: null }], calls: [[11, 'pev_1']] });
     expect([claims['notRecomputed'], verdict]).toEqual([1, 'pass']);
   });
 
-  it('an approved escalation may run', () => {
+  it('policy compliance allows an approved escalation to run', () => {
     expect(
       failed({
         evaluations: [{ combined: 'escalate' }],
@@ -212,13 +212,13 @@ describe('policy compliance', () => {
     ).toEqual([]);
   });
 
-  it('is vacuous where no policy was active at any governed event and nothing was evaluated', () => {
+  it('policy compliance is vacuous without active policies and evaluations', () => {
     expect(judge({})).toEqual(noPolicyActive());
     expect(judge({ calls: [[11, 'pev_1', false]] })).toEqual(noPolicyActive());
     expect(judge({ evaluations: [{}] }).claims['vacuous']).toBe(false);
   });
 
-  it('states a bounded number of sets', () => {
+  it('policy compliance states a limited number of policy sets', () => {
     const evaluations = Array.from({ length: limits.statedPolicySets + 1 }, (_, at) => {
       const own = { policySetHash: `sha256:${at}`, policyIndex: 3 };
       return { id: `pev_${at}`, index: at, ...own, inForce: own };
@@ -227,7 +227,7 @@ describe('policy compliance', () => {
     expect(failed({ evaluations })).toEqual([]);
   });
 
-  it('fails where another tool, other arguments or another actor ran than were evaluated', () => {
+  it('policy compliance fails when tool, arguments or actor differ from the evaluation', () => {
     const call = { actor: '"planner"', tool: 'refund', argumentsHash: 'sha256:aa' };
     const ran = (made: CallMade): LayerResult =>
       judge({ evaluations: [{ call }], calls: [[11, 'pev_1', true, made]] });
@@ -241,20 +241,20 @@ describe('policy compliance', () => {
     }
   });
 
-  it('lets a decision serve until it expires, and a little', () => {
+  it('policy compliance accepts a decision until it expires, with a small tolerance', () => {
     const at = (serverMs: number): string[] =>
       failed({ evaluations: [{ expiresMs: 60_000 }], calls: [[11, 'pev_1', true, search, serverMs]] });
     const lastMs = 60_000 + limits.toolDecisionSlackSeconds * 1000;
     expect([at(lastMs), at(lastMs + 1)]).toEqual([[], ['decisions_were_fresh']]);
   });
 
-  it('fails where not every policy in force was asked', () => {
+  it('policy compliance fails when an evaluation did not ask every policy in force', () => {
     expect(failed({ evaluations: [{ whole: false }], calls: [[11, 'pev_1']] })).toEqual([
       'every_governed_event_decided',
     ]);
   });
 
-  it('fails where an event or an evaluation does not tell the call', () => {
+  it('policy compliance fails when an event or an evaluation does not state the call', () => {
     for (const story of [
       { evaluations: [{}], calls: [[11, 'pev_1', true, untold]] },
       { evaluations: [{ call: untold }], calls: [[11, 'pev_1']] },
@@ -263,7 +263,7 @@ describe('policy compliance', () => {
     }
   });
 
-  it('counts the calls whose evaluation was erased', () => {
+  it('policy compliance counts calls whose evaluation was erased', () => {
     const { claims, verdict } = judge({
       evaluations: [{ call: untold, recomputes: null }],
       calls: [[11, 'pev_1']],

@@ -30,12 +30,12 @@ const failed = (...records: RiskRecord[]): string[] =>
     .map(({ id }) => id);
 
 describe('decision lineage', () => {
-  it('passes where every decision follows from its inputs', () => {
+  it('decision lineage passes when every decision follows from its inputs', () => {
     const result = judge(decision('rsk_1'), decision('rsk_2'));
     expect(result).toMatchObject({ claims: { decisions: { n: 2 }, notRecomputed: 0 }, verdict: 'pass' });
   });
 
-  it('is not run without decisions', () => {
+  it('decision lineage is not run without decisions', () => {
     expect(judge()).toMatchObject({ claims: { code: 'DECISION_NOT_RUN' }, verdict: 'not_run' });
   });
 
@@ -45,11 +45,11 @@ describe('decision lineage', () => {
     ['a would-be action', { wouldBeAction: 'block' }, 'action_matches_config'],
     ['factors that are not its own', { factors: [] }, 'action_matches_config'],
     ['another hash of its inputs', { deterministicInputsHash: 'sha256:x' }, 'inputs_recompute'],
-  ])('fails by name for a decision with %s', (_, members, check) => {
+  ])('decision lineage fails with the name of the check for a decision with %s', (_, members, check) => {
     expect(failed(decision('rsk_1'), decision('rsk_2', members))).toEqual([check]);
   });
 
-  it('fails for a decision by a configuration that was not in force, also once its inputs were erased', () => {
+  it('decision lineage fails for a configuration not in force, even with erased inputs', () => {
     const both = ['inputs_recompute', 'action_matches_config'];
     expect(failed(decision('rsk_1', { configHash: 'sha256:x' }))).toEqual(both);
     inForce = 'sha256:other';
@@ -59,7 +59,7 @@ describe('decision lineage', () => {
     expect(failed(decision('rsk_1'), erased)).toEqual(['action_matches_config']);
   });
 
-  it('counts decisions whose inputs were erased, and shows nothing where all were', () => {
+  it('decision lineage counts decisions with erased inputs, and fails when all are erased', () => {
     const erased = decision('rsk_2', { inputs: null });
     expect(judge(decision('rsk_1'), erased)).toMatchObject({ claims: { notRecomputed: 1 }, verdict: 'pass' });
     expect(failed(erased)).toEqual(['inputs_recompute', 'action_matches_config']);

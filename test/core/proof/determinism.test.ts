@@ -37,7 +37,7 @@ const failed = (...args: Parameters<typeof judge>): string[] =>
     .map(({ id }) => id);
 
 describe('replay determinism', () => {
-  it('passes for a replay without a mismatch against the snapshot of the run', () => {
+  it('replay determinism passes for a replay of the run snapshot without a mismatch', () => {
     expect(judge()).toMatchObject({
       claims: { replayId: 'rpl_1', replayIndex: 20, snapshotIndex: 5, replayed: 3, notReplayable: 1 },
       verdict: 'pass',
@@ -45,7 +45,7 @@ describe('replay determinism', () => {
     expect(judge({ snapshot: null }, { snapshot: null }).verdict).toBe('pass');
   });
 
-  it('fails by name for what does not hold', () => {
+  it('replay determinism fails with the name of each violated check', () => {
     expect(failed({ mismatches: { ...none, n: 1 } })).toEqual(['zero_mismatches']);
     expect(failed({ snapshot: { ...snapshot, modelRoute: 'other' } })).toEqual(['snapshot_matches_run']);
     expect(failed({ snapshot: null })).toEqual(['snapshot_matches_run']);
@@ -53,7 +53,7 @@ describe('replay determinism', () => {
     expect(failed({}, { recordedSince: 1 })).toEqual(['covers_run']);
   });
 
-  it('is no success where nothing could be replayed, and says so where there was nothing', () => {
+  it('replay determinism fails when nothing could be replayed, and is vacuous without decisions', () => {
     expect(failed({ replayed: 0, notReplayable: 4 })).toEqual(['some_decision_replayed']);
     expect(judge({ replayed: 0, notReplayable: 0 })).toMatchObject({
       claims: { code: 'NO_DECISION_REPLAYED', vacuous: true },
@@ -61,7 +61,7 @@ describe('replay determinism', () => {
     });
   });
 
-  it('reads from its leaf what was recorded', () => {
+  it('a recorded replay is read back from its leaf', () => {
     const { record, disclosures } = draftReplay(replay, () => 'A'.repeat(22));
     expect(openReplay(openLeaf({ index: 20, record, disclosures }))).toEqual(replay);
     expect(record).not.toContain('sha256:x');

@@ -16,7 +16,7 @@ const statuses = (of: Parameters<typeof openEventDisclosures>[0]) =>
   Object.groupBy(openEventDisclosures(of).digests ?? [], ({ status }) => status);
 
 describe('the fields of an event', () => {
-  it('are all disclosed, each with its pointer and value', () => {
+  it('all disclosed fields of an event are opened with pointer and value', () => {
     const { digests, matches, bodies } = openEventDisclosures(all);
     expect(matches).toBe(true);
     expect(bodies).toBe(event.disclosures);
@@ -32,7 +32,7 @@ describe('the fields of an event', () => {
     });
   });
 
-  it('are withheld where the exporter says so, and missing where nobody says anything', () => {
+  it('a field is withheld when the exporter says so, else missing', () => {
     const some = bundleEvent(event, { disclose: (pointer) => pointer.startsWith('/actor') });
     expect(statuses(some)['disclosed']).toHaveLength(2);
     expect(statuses(some)['withheld']).toHaveLength(5);
@@ -41,7 +41,7 @@ describe('the fields of an event', () => {
     expect(statuses(silent)['missing']).toEqual([{ digest: some.withheld![0], status: 'missing' }]);
   });
 
-  it('do not match what the event did not commit to', () => {
+  it('disclosures do not match fields that the event did not commit to', () => {
     const [first, ...rest] = all.disclosures!;
     const wrong = [
       { ...all, disclosures: [...rest, `${first}A`] },
@@ -57,7 +57,7 @@ describe('the fields of an event', () => {
     expect(openEventDisclosures(twice).matches).toBe(false);
   });
 
-  it('that are all disclosed are read once, and what links are read from is handed on', () => {
+  it('fully disclosed fields are read once and passed on with the values for links', () => {
     const opened = openDisclosures([all], new CheckList()).bodies[0]!;
     expect(opened.disclosures).toBe(event.disclosures);
     expect(Object.fromEntries(opened.fields)).toEqual({
@@ -78,7 +78,7 @@ describe('the fields of an event', () => {
     ['an object', ['{"0":"s","1":"/a","2":1}', '["s","/b",2]']],
     ['a salt that is no text', ['[1,"/a",1]', '["s","/b",2]']],
     ['no JSON', ['["s","/a",01]', '["s","/b",2]']],
-  ])('are refused where a text that the record commits to is %s', (_name, texts) => {
+  ])('disclosures are refused when a text that the record commits to is %s', (_name, texts) => {
     const disclosures = texts.map((text) => Buffer.from(text).toString('base64url'));
     const digests = disclosures.map((encoded) => createHash('sha256').update(encoded).digest('base64url'));
     const record = event.record.replace(/"_sd":\[[^\]]*\]/, `"_sd":${JSON.stringify(digests.toSorted())}`);
@@ -89,7 +89,7 @@ describe('the fields of an event', () => {
     expect(openEventDisclosures({ index: event.index, record, disclosures }).matches).toBe(false);
   });
 
-  it('are decoded whatever their length, and whatever stands between their parts', () => {
+  it('disclosures are decoded whatever their length and the characters between their parts', () => {
     for (const value of ['x'.repeat(40_000), 'ü'.repeat(3000), '\u2028"\\']) {
       const long = new ProofLog().record({ runId: 'r', metadata: { value } });
       const { bodies } = openDisclosures([bundleEvent(long, { disclose: () => true })], new CheckList());
@@ -108,7 +108,7 @@ describe('the fields of an event', () => {
     expect(bodies[0]?.fields.get('/action')).toBe('x');
   });
 
-  it('are counted over all events, and one missing field fails the check', () => {
+  it('fields are counted over all events, and one missing field fails the check', () => {
     const checks = new CheckList();
     expect(openDisclosures([all, all], checks)).toMatchObject({
       complete: true,

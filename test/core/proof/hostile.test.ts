@@ -16,7 +16,7 @@ describe('hostile input', () => {
       layers: [],
     });
 
-  it('is answered, never thrown', () => {
+  it('a hostile bundle gets a verdict and never an exception', () => {
     malformed(Buffer.alloc(0));
     malformed(Buffer.from('null'));
     malformed(Buffer.from('[]'));
@@ -29,7 +29,7 @@ describe('hostile input', () => {
     malformed(Buffer.from(bundleText(sample()).replace('"events":', '"__proto__":')));
   });
 
-  it('refuses members of a wrong type, and unknown ones, wherever they stand', () => {
+  it('a bundle with a member of a wrong type, or an unknown member, is refused at any place', () => {
     const bundle = sample({ disclose: () => true });
     const wrong: unknown[] = [null, -1, 1.5, 2 ** 53, 'x', [], {}, [[]], { __proto__: null, a: 1 }];
     const paths: (string | number)[][] = [
@@ -60,7 +60,7 @@ describe('hostile input', () => {
     expect(verify(changed(bundle, ['proof', 'note'], 'x')).code).toBe('MALFORMED_BUNDLE');
   });
 
-  it('is answered for records, statements and disclosures that are no JSON, or other JSON', () => {
+  it('a bundle with invalid JSON in records, statements or disclosures gets a verdict', () => {
     const bundle = sample({ disclose: () => true });
     const texts = ['', '{', 'null', '"x"', '[1]', '{"a":1}', '\0', 'gov.layer/v1\n{}', '['.repeat(50_000)];
     for (const text of texts) {
@@ -80,7 +80,7 @@ describe('hostile input', () => {
     }
   });
 
-  it('is bounded', () => {
+  it('the size of each part of a bundle is limited', () => {
     const bundle = sample();
     const hash = `sha256:${'0'.repeat(64)}`;
     const path = (length: number) => changed(bundle, ['consistency'], Array(length).fill(hash));
@@ -116,7 +116,7 @@ function rehashed(bundle: Bundle): Bundle {
 
 type Mutable<Value> = { -readonly [Name in keyof Value]: Mutable<Value[Name]> };
 
-describe('a forger who makes every hash fit, but has no key', () => {
+describe('a forged bundle with matching hashes but without the key', () => {
   const bundle = sample({ disclose: () => true, layers: ['causal_consistency', 'log_inclusion'] });
   const statements = (edit: (text: string) => string): Bundle =>
     rehashed({
@@ -126,14 +126,14 @@ describe('a forger who makes every hash fit, but has no key', () => {
       ),
     });
 
-  it('is found out by the signed tree', () => {
+  it('the signed tree exposes a bundle forged with matching hashes but without the key', () => {
     expect(verify(rehashed(bundle)).verified).toBe(true);
     const fewer = statements((text) => text.replace('"runEvents":8', '"runEvents":7'));
     expect(failures(verify(fewer))).toContain('proof_inclusion: NOT_INCLUDED');
     expect(verify(fewer).verified).toBe(false);
   });
 
-  it('may claim a run without events', () => {
+  it('a forged bundle that claims a run without events is not verified', () => {
     const none = statements((text) =>
       text
         .replace('"runEvents":8', '"runEvents":0')
@@ -145,7 +145,7 @@ describe('a forger who makes every hash fit, but has no key', () => {
     }
   });
 
-  it('is answered whatever was changed, anywhere', { timeout: 60_000 }, () => {
+  it('a forged bundle gets a verdict after any change at any place', { timeout: 60_000 }, () => {
     const paths: (string | number)[][] = [];
     const walk = (value: unknown, path: (string | number)[]): void => {
       if (path.length > 0) paths.push(path);
@@ -180,32 +180,23 @@ describe('a forger who makes every hash fit, but has no key', () => {
     );
   });
 
-  it(
-    'is answered for statements and records with one character changed, removed or doubled',
-    { timeout: 60_000 },
-    () => {
-      const texts = fc.constantFrom<(string | number)[]>(
-        ['layerStatements', 'event_integrity'],
-        ['layerStatements', 'causal_consistency'],
-        ['events', 2, 'record'],
-        ['graph', 'leaf', 'record'],
-        ['checkpoint'],
-      );
-      fc.assert(
-        fc.property(
-          texts,
-          fc.nat(),
-          fc.constantFrom('', '"', '{', '9', '\\', '-', 'é'),
-          (path, pick, put) => {
-            const text = path.reduce((at: unknown, step) => (at as never)[step], bundle) as string;
-            const at = pick % text.length;
-            const edited = text.slice(0, at) + put + text.slice(at + 1);
-            if (edited === text) return;
-            expect(verify(rehashed(changed(bundle, path, edited))).verified).toBe(false);
-          },
-        ),
-        { numRuns: 1000, seed: 12 },
-      );
-    },
-  );
+  it('a bundle gets a verdict after any changed, removed or doubled character', { timeout: 60_000 }, () => {
+    const texts = fc.constantFrom<(string | number)[]>(
+      ['layerStatements', 'event_integrity'],
+      ['layerStatements', 'causal_consistency'],
+      ['events', 2, 'record'],
+      ['graph', 'leaf', 'record'],
+      ['checkpoint'],
+    );
+    fc.assert(
+      fc.property(texts, fc.nat(), fc.constantFrom('', '"', '{', '9', '\\', '-', 'é'), (path, pick, put) => {
+        const text = path.reduce((at: unknown, step) => (at as never)[step], bundle) as string;
+        const at = pick % text.length;
+        const edited = text.slice(0, at) + put + text.slice(at + 1);
+        if (edited === text) return;
+        expect(verify(rehashed(changed(bundle, path, edited))).verified).toBe(false);
+      }),
+      { numRuns: 1000, seed: 12 },
+    );
+  });
 });

@@ -36,12 +36,12 @@ describe('choosing layers', () => {
     throw new Error('expected a refusal');
   };
 
-  it('follows the contract’s list and default', () => {
+  it('chooseLayers follows the list and the default of the contract', () => {
     expect(layerOrder).toEqual(layerNames);
     expect(chooseLayers()).toEqual(defaultLayers);
   });
 
-  it('answers in registry order, and adds event_integrity', () => {
+  it('chooseLayers returns layers in registry order and adds event_integrity', () => {
     expect(chooseLayers(['log_inclusion', 'causal_consistency'])).toEqual([
       'event_integrity',
       'causal_consistency',
@@ -56,7 +56,7 @@ describe('choosing layers', () => {
     ['an unregistered x- layer', ['x-mine'], '/composed/layers/0', 'NOT_ALLOWED'],
     ['one twice', ['log_inclusion', 'log_inclusion'], '/composed/layers/1', 'DUPLICATE_ITEM'],
     ['too many', Array(limits.layers + 1).fill('log_inclusion'), '/composed/layers', 'TOO_MANY'],
-  ])('refuses %s, and names those that are allowed', (_name, layers, pointer, code) => {
+  ])('chooseLayers refuses %s and names the allowed layers', (_name, layers, pointer, code) => {
     const error = refused(layers);
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', errors: [{ pointer, in: 'body', code }] });
     if (code === 'NOT_ALLOWED') for (const name of layerNames) expect(error.message).toContain(name);
@@ -81,7 +81,7 @@ describe('event integrity', () => {
   const altered = (event: RunEvent, from: string | RegExp, to: string): RunEvent =>
     readRunEvent({ ...event, record: event.record.replace(from, to) });
 
-  it('holds for a recorded run, and says its evidence, clock skew and timestamp sources', () => {
+  it('event integrity passes for a recorded run and states evidence, clock skew and time sources', () => {
     const events = sample();
     const facts = judge(events);
     expect(facts.run).toMatchObject({ runId: 'run-1', runEvents: 8, firstIndex: 1, lastIndex: 9 });
@@ -94,7 +94,7 @@ describe('event integrity', () => {
     expect(judge([late]).largestClockSkewMs).toBe(3_601_007);
   });
 
-  it('keeps the stated timestamp sources where bodies were erased since, and only there', () => {
+  it('event integrity keeps stated timestamp sources only when bodies were erased since', () => {
     const events = sample();
     const erased = judge(events.map((event, at) => (at === 3 ? { ...event, disclosures: null } : event)));
     const stated = { client: 7, source: 1 };
@@ -103,7 +103,7 @@ describe('event integrity', () => {
     expect(eventIntegrity(judge(events), { client: 8 }).claims['timestampSources']).toEqual(stated);
   });
 
-  it('counts events that an importer did not understand, and says nothing where there are none', () => {
+  it('event integrity counts events that an importer did not understand, if there are any', () => {
     const log = new ProofLog();
     const [first, second] = ['tool.call', 'x.unknown'].map((eventType) =>
       log.record({ runId: 'run-1', eventType }),
@@ -112,7 +112,7 @@ describe('event integrity', () => {
     expect(eventIntegrity(judge([first!])).claims).not.toHaveProperty('unknownEvents');
   });
 
-  it('fails by name for what was tampered with', () => {
+  it('event integrity fails with the name of the check for each tampering', () => {
     const events = sample();
     expect(failed(events)).toEqual([]);
     expect(failed(events, 9)).toEqual(['leaves_in_tree']);
@@ -143,7 +143,7 @@ describe('event integrity', () => {
     ]);
   });
 
-  it('has nothing to say of a run without events', () => {
+  it('event integrity refuses a run without events', () => {
     expect(() => new EventIntegrity('r', 1).finish()).toThrow(/got none/);
   });
 });
@@ -158,7 +158,7 @@ describe('the other layers', () => {
     checks: { acyclic: true, causesBeforeEffects: true, nodesBoundToLeaves: true },
   };
 
-  it('causal consistency passes where every check does and the graph covers the run', () => {
+  it('causal consistency passes when all checks pass and the graph covers the run', () => {
     const at = { graphIndex: 9, runEvents: 1 };
     expect(causalConsistency(facts, at)).toMatchObject({
       claims: { graphIndex: 9, events: 1, nodes: facts.nodes, rootHash: facts.rootHash, unresolved: 4 },
@@ -171,14 +171,14 @@ describe('the other layers', () => {
     }
   });
 
-  it('policy compliance without a policy passes vacuously, and says so', () => {
+  it('policy compliance without any policy passes vacuously and says so', () => {
     expect(noPolicyActive()).toMatchObject({
       claims: { vacuous: true, code: 'NO_POLICY_ACTIVE' },
       verdict: 'pass',
     });
   });
 
-  it('what never ran is neither passed nor failed', () => {
+  it('a layer that never ran is neither passed nor failed', () => {
     expect(decisionNotRun()).toMatchObject({
       claims: { code: 'DECISION_NOT_RUN' },
       checks: [],
@@ -191,7 +191,7 @@ describe('the other layers', () => {
     });
   });
 
-  it('log inclusion asks for a signature, consistency and witnesses', () => {
+  it('log inclusion needs a signature, consistency and witnesses', () => {
     const log = { checkpoint: 'o\n1\nr\n', signed: true, previous: null, cosigners: [], quorum: 0 };
     expect(logInclusion(log)).toMatchObject({
       claims: { witness: 'unwitnessed', previousSize: null },
@@ -223,7 +223,7 @@ describe('layer statements', () => {
   };
   const nonce = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
 
-  it('are golden texts, framed as the design says', () => {
+  it('layer statements are the golden texts in the documented frame', () => {
     const golden = readFileSync(join(projectRoot, 'test/golden/policy_compliance.statement.txt'), 'utf8');
     const { preimage, hash } = layerStatement(noPolicyActive(), evidence, nonce);
     expect(preimage).toBe(golden);
@@ -231,7 +231,7 @@ describe('layer statements', () => {
     expect(statementHash(preimage)).toBe(hash);
   });
 
-  it('are read back as they were written', () => {
+  it('a layer statement is read back unchanged', () => {
     const { preimage } = layerStatement(noPolicyActive(), evidence, nonce);
     expect(readStatement(preimage)).toEqual({
       ...noPolicyActive(),
@@ -260,7 +260,7 @@ describe('layer statements', () => {
     ['evidence without a root', text.replace(/,"treeRoot":"[^"]+"/, '')],
     ['evidence with a negative size', text.replace('"treeSize":3', '"treeSize":-3')],
     ['evidence with a hash that is none', text.replace('sha256:aa', 'sha256:AA')],
-  ])('are refused with %s', (_name, changed) => {
+  ])('a layer statement is refused with %s', (_name, changed) => {
     expect(changed).not.toBe(text);
     expect(readStatement(changed)).toBeNull();
   });

@@ -142,14 +142,14 @@ describe('tampering', () => {
     ['a graph leaf elsewhere', changed(bundle, ['graph', 'leaf', 'index'], 1), 'graph', 'NOT_INCLUDED'],
   ];
 
-  it.each(cases)('%s is seen', (_name, tampered, check, code) => {
+  it.each(cases)('the verification of a bundle detects %s', (_name, tampered, check, code) => {
     const verdict = verify(tampered);
     expect(verdict.verified).toBe(false);
     expect(failures(verdict)).toContain(`${check}: ${code}`);
     expect(Object.keys(verdictCodes)).toContain(verdict.code);
   });
 
-  it('leaves a layer whose statement was forged without a word', () => {
+  it('a layer with a forged statement is reported without the content of the statement', () => {
     const verdict = verify(changed(bundle, ['layerStatements', 'event_integrity'], forged));
     expect(verdict.layers[0]).toEqual({
       name: 'event_integrity',
@@ -167,7 +167,7 @@ describe('one flipped bit', () => {
   const bundle = log.prove('r', { disclose: (pointer) => pointer.startsWith('/metadata'), between: 1 });
   const original = bytesOf(bundle);
 
-  it('is never verified, wherever it is', { timeout: 120_000 }, () => {
+  it('a bundle with one flipped bit is never verified', { timeout: 120_000 }, () => {
     const flipped = Buffer.from(original);
     const survivors: number[] = [];
     for (let at = 0; at < original.length; at++) {
@@ -178,7 +178,7 @@ describe('one flipped bit', () => {
     expect(survivors.map((at) => original.toString('utf8', at - 20, at + 20))).toEqual([]);
   });
 
-  it('matters in a signature of an unknown key only to its form', () => {
+  it('a signature of an unknown key matters only by its form', () => {
     const stranger = ed25519Signer('stranger', privateKey('stranger'));
     const text = noteText(bundle.checkpoint);
     const line = signatureLine(text, stranger).replace(/.{3}=\n$/, 'AAA=\n');

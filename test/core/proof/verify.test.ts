@@ -31,13 +31,13 @@ import {
 } from './log.ts';
 
 describe('a bundle of a proved run', () => {
-  it('is the golden bundle: every salt and nonce of the test log is fixed', () => {
+  it('the sample bundle equals the golden bundle, with fixed salts and nonces', () => {
     const golden = join(projectRoot, 'test/golden/sample.govproof.json');
     const text = bundleText(sample());
     expect(text).toBe(readFileSync(golden, 'utf8').trimEnd());
   });
 
-  it('verifies where its records commit to each field alone, as they did in older logs', () => {
+  it('a bundle from an older log, whose records commit to each field alone, verifies', () => {
     const older = readFileSync(join(projectRoot, 'test/golden/fields-alone.govproof.json'));
     expect(older.includes('_sd_hash')).toBe(false);
     const verdict = verifyBundle(older, trust);
@@ -45,7 +45,7 @@ describe('a bundle of a proved run', () => {
     expect(verdict.layers[0]).toEqual({ name: 'event_integrity', passed: true, basis: 'recomputed' });
   });
 
-  it('verifies under the log’s key, and layers that follow from it are computed again', () => {
+  it('a bundle verifies under the key of its log, and derived layers are recomputed', () => {
     const verdict = verify(sample());
     expect(verdict).toMatchObject({ verified: true, code: null, runId: 'run-1' });
     expect(verdict.layers).toEqual([
@@ -57,12 +57,12 @@ describe('a bundle of a proved run', () => {
     expect(verdict.checks.map(({ id }) => id)).toEqual(checkIds);
   });
 
-  it('verifies when it was formatted by another tool', () => {
+  it('a bundle verifies after another tool formatted it', () => {
     const pretty = JSON.stringify(sample(), null, 2);
     expect(verifyBundle(Buffer.from(`${pretty}\n`), trust).verified).toBe(true);
   });
 
-  it('verifies with the events’ own paths, without events, and without the graph', () => {
+  it('a bundle verifies with the path of each event, without events, and without the graph', () => {
     expect(verify(sample({ events: 'paths' })).layers[0]).toMatchObject({ basis: 'recomputed' });
     const bare = verify(sample({ events: 'none', graph: false }));
     expect(bare.verified).toBe(true);
@@ -77,15 +77,18 @@ describe('a bundle of a proved run', () => {
     ['seven times as large', (index: number) => index * 7],
     ['shifted by one', (index: number) => index + 1],
     ['one less, as far as that goes', (index: number) => Math.max(0, index - 1)],
-  ])('is refused where the places of its events are %s, although no path contradicts them', (_, forge) => {
-    const bare = changed(sample(), ['eventsInclusion'], undefined);
-    const events = bare.events!.map((event) => ({ ...event, index: forge(event.index) }));
-    const verdict = verify(changed(bare, ['events'], events));
-    expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
-    expect(verdict.verified).toBe(false);
-  });
+  ])(
+    'a bundle is refused when the indexes of its events are %s, even without a contradicting path',
+    (_, forge) => {
+      const bare = changed(sample(), ['eventsInclusion'], undefined);
+      const events = bare.events!.map((event) => ({ ...event, index: forge(event.index) }));
+      const verdict = verify(changed(bare, ['events'], events));
+      expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
+      expect(verdict.verified).toBe(false);
+    },
+  );
 
-  it('can show single events of the run, each by its own path', () => {
+  it('a bundle can show single events of the run, each with its own path', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
     const verdict = verify(changed(bundle, ['events'], bundle.events!.slice(2, 4)));
     expect(verdict.verified).toBe(true);
@@ -95,7 +98,7 @@ describe('a bundle of a proved run', () => {
     expect(failures(verify(unplaced))).toEqual(['events: NOT_INCLUDED']);
   });
 
-  it('says so when fully disclosed events give the enclosed graph', () => {
+  it('a bundle with full disclosures reports that its events give the enclosed graph', () => {
     const verdict = verify(sample({ disclose: () => true }));
     expect(result(verdict, 'graph_derivation')).toMatchObject({ result: 'passed' });
     expect(verdict.digests).toEqual({ disclosed: 55, withheld: 0, erased: 0, missing: 0 });
@@ -112,7 +115,7 @@ describe('a graph with a node that poses as an event', () => {
     return [log, declare({ nodes, edges }, 'AAAAAAAAAAAAAAAAAAAAAA')];
   };
 
-  it('is logged as a layer that does not hold', () => {
+  it('a graph with a node that poses as an event is logged as a failed layer', () => {
     const [log, declaration] = posing();
     const verdict = verify(log.prove('run-1', { declaration }));
     expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
@@ -122,18 +125,21 @@ describe('a graph with a node that poses as an event', () => {
   it.each([
     ['and the events', 'records' as const, 'layers_recomputed: LAYER_MISMATCH'],
     ['alone', 'none' as const, 'graph: GRAPH_MISMATCH'],
-  ])('does not verify where a log says that the layer holds: the graph %s', (_name, events, failure) => {
-    const [log, declaration] = posing();
-    const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
-    expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
-    const verdict = verify(bundle);
-    expect(verdict.verified).toBe(false);
-    expect(failures(verdict)).toContain(failure);
-  });
+  ])(
+    'a bundle does not verify when its log wrongly passed a posing node: the graph %s',
+    (_name, events, failure) => {
+      const [log, declaration] = posing();
+      const bundle = log.prove('run-1', { declaration, events, blindToPosing: true });
+      expect(bundle.proof.layers[1]).toMatchObject({ name: 'causal_consistency', verified: true });
+      const verdict = verify(bundle);
+      expect(verdict.verified).toBe(false);
+      expect(failures(verdict)).toContain(failure);
+    },
+  );
 });
 
 describe('trust', () => {
-  it('comes from the caller: without a key nothing is verified', () => {
+  it('trust comes from the caller, and nothing is verified without a key', () => {
     for (const none of [null, { ...trust, keys: [] }]) {
       const verdict = verify(sample(), none);
       expect(verdict).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
@@ -145,14 +151,14 @@ describe('trust', () => {
     }
   });
 
-  it('refuses another key of the same name, and another origin', () => {
+  it('verification refuses another key with the same name, and another origin', () => {
     const other = ed25519Signer(origin, privateKey('other'));
     const strange = verify(sample(), { ...trust, keys: [parseVerifierKey(other.verifierKey)] });
     expect(strange).toMatchObject({ verified: false, code: 'SIGNATURE_INVALID' });
     expect(verify(sample(), { ...trust, origin: 'gov.local/prj_other/audit' }).code).toBe('ORIGIN_MISMATCH');
   });
 
-  it('counts distinct witnesses against the quorum', () => {
+  it('verification counts distinct witnesses for the quorum', () => {
     const key = parseVerifierKey(witnessSigner.verifierKey);
     const witnessed = sample({ signers: [logSigner, witnessSigner] });
     const asked: Trust = { ...trust, witnesses: [key], quorum: 1 };
@@ -165,7 +171,7 @@ describe('trust', () => {
     ]);
   });
 
-  it('ignores signature lines of keys that it does not know', () => {
+  it('verification ignores signature lines of unknown keys', () => {
     const bundle = sample();
     const text = noteText(bundle.checkpoint);
     const line = signatureLine(text, ed25519Signer('stranger', privateKey('stranger')));
@@ -176,7 +182,7 @@ describe('trust', () => {
 describe('an honest negative', () => {
   const bundle = sample({ layers: ['replay_determinism', 'decision_lineage', 'log_inclusion'] });
 
-  it('reads differently from tampering', () => {
+  it('an honest negative verdict differs from a verdict of tampering', () => {
     const verdict = verify(bundle);
     expect(verdict).toMatchObject({ verified: false, code: 'LAYER_NOT_SATISFIED' });
     expect(failures(verdict)).toEqual(['layers_satisfied: LAYER_NOT_SATISFIED']);
@@ -188,7 +194,7 @@ describe('an honest negative', () => {
     ]);
   });
 
-  it('does not count where only other layers are required', () => {
+  it('a failed layer does not count when only other layers are required', () => {
     const options = { requireLayers: ['event_integrity', 'log_inclusion'] };
     expect(verifyBundle(bytesOf(bundle), trust, options).verified).toBe(true);
     const missing = verifyBundle(bytesOf(bundle), trust, { requireLayers: ['policy_compliance'] });
@@ -196,7 +202,7 @@ describe('an honest negative', () => {
     expect(verifyBundle(bytesOf(bundle), trust, { requireLayers: [] }).verified).toBe(false);
   });
 
-  it('is given for effects that were recorded before their causes', () => {
+  it('a run with effects recorded before their causes gets an honest negative verdict', () => {
     const log = new ProofLog();
     log.record({ runId: 'run-1', clientEventId: 'a', causedBy: ['b'] });
     log.record({ runId: 'run-1', clientEventId: 'b' });
@@ -235,7 +241,7 @@ describe('random runs', () => {
     { requiredKeys: ['eventType', 'actor'] },
   );
 
-  it('verify, and every enclosed graph follows from its events', () => {
+  it('bundles of random runs verify, and their graphs follow from their events', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), fc.nat(3), (steps, between) => {
         const log = new ProofLog();
@@ -256,8 +262,8 @@ describe('random runs', () => {
   });
 });
 
-describe('what can be checked without us', () => {
-  it('sha256 of each explained text is the hash beside it', () => {
+describe('checks with other tools', () => {
+  it('the sha256 of each explained text is the hash next to it', () => {
     const bundle = readBundle(bytesOf(sample()));
     const explained = explain(bundle);
     expect(explained.map(({ name }) => name)).toEqual([
@@ -273,7 +279,7 @@ describe('what can be checked without us', () => {
     }
   });
 
-  it('the proof is a C2SP tlog-proof', () => {
+  it('the proof in a bundle is a C2SP tlog-proof', () => {
     const bundle = sample();
     const { index, checkpoint, path } = parseTlogProof(bundleTlogProof(bundle));
     expect(index).toBe(bundle.proofLeaf.index);
@@ -281,7 +287,7 @@ describe('what can be checked without us', () => {
     expect(path).toHaveLength(bundle.proofLeaf.inclusion.length);
   });
 
-  it('the in-toto statement is about proofHash, and an envelope about another proof is refused', () => {
+  it('the in-toto statement names proofHash, and an envelope about another proof is refused', () => {
     const { privateKey: key, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const bundle = sample({ dsseKey: key });
     const statement = openStatement(bundle.dsse, publicKey)!;
@@ -296,7 +302,7 @@ describe('what can be checked without us', () => {
     ]);
   });
 
-  it('the trust file of the log verifies it', () => {
+  it('the trust file of the log verifies its bundle', () => {
     const text = `log ${logSigner.verifierKey}\nquorum none\n`;
     expect(verify(sample(), parseTrust(text)).verified).toBe(true);
   });

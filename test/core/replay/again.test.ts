@@ -39,8 +39,8 @@ function recorded(checkpoint: JsonObject, ids: readonly string[] | null = null):
   };
 }
 
-describe('an evaluation that is made again', () => {
-  it('comes out as recorded by the policies of its time, also on what was read alone', () => {
+describe('a repeated evaluation', () => {
+  it('a repeated evaluation with its old policies is the same, even from its read-set alone', () => {
     for (const ids of [null, ['ask-pay', 'unheard-of']]) {
       const evaluation = recorded(whole, ids);
       expect(recomputes(evaluation, set)).toBe(true);
@@ -50,14 +50,14 @@ describe('an evaluation that is made again', () => {
     }
   });
 
-  it('says nothing where what it decided from was erased, or what it decided', () => {
+  it('a repeated evaluation gives no result when its input or decisions were erased', () => {
     const evaluation = recorded(whole);
     expect(recomputes({ ...evaluation, checkpoint: null, readSet: null }, set)).toBeNull();
     expect(recomputes({ ...evaluation, decisions: evaluation.decisions.slice(1) }, set)).toBeNull();
     expect(evaluateAgain({ ...evaluation, checkpoint: null, readSet: null }, set, set.readSet)).toBeNull();
   });
 
-  it('needs no checkpoint where nothing is read', () => {
+  it('a repeated evaluation needs no policy input when nothing is read', () => {
     const evaluation = { ...recorded(whole), decisions: [], list: { n: 0, root: '' }, policyCount: 0 };
     const erased = { ...evaluation, combined: 'allow', checkpoint: null, readSet: null } as const;
     expect(recomputes(erased, PolicySet.empty)).toBe(true);
@@ -78,11 +78,11 @@ describe('an evaluation that is made again', () => {
         }),
       ],
     ),
-  ])('does not come out with another %s', (_, change) => {
+  ])('a repeated evaluation differs from a record with another %s', (_, change) => {
     expect(recomputes(change(recorded(whole)), set)).toBe(false);
   });
 
-  it('by other policies names what they read that was not retained', () => {
+  it('an evaluation by other policies names their reads that were not retained', () => {
     const other = set.with({
       ...version('no-shell', 'shell', 'deny', 2),
       condition: { '==': [{ var: 'context.secret' }, 's'] },

@@ -44,13 +44,13 @@ describe('an alignment', () => {
     ['abc', 'xyz', [-1, -1, -1]],
     ['ab', 'ba', [1, -1]],
     ['aaa', 'a', [-1, -1, 0]],
-  ])('of %j with %j', (a, b, expected) => {
+  ])('the alignment of %j with %j is known', (a, b, expected) => {
     expect(partnersOf(a, b)).toEqual(expected);
   });
 
   const sequence = fc.array(fc.nat({ max: 5 }), { maxLength: 40 }).map((items) => Int32Array.from(items));
 
-  it('pairs equal items in order, as many as there can be', () => {
+  it('an alignment pairs as many equal items in order as possible', () => {
     fc.assert(
       fc.property(sequence, sequence, (a, b) => {
         const alignment = align(a, b);
@@ -61,7 +61,7 @@ describe('an alignment', () => {
     );
   });
 
-  it('beyond the width of the search still pairs equal items in order, and claims to be the longest only where it is', () => {
+  it('an alignment beyond the search width is valid and claims to be longest only when it is', () => {
     let settled = 0;
     fc.assert(
       fc.property(sequence, sequence, fc.integer({ min: 1, max: 6 }), (a, b, width) => {
@@ -75,7 +75,7 @@ describe('an alignment', () => {
     expect(settled).toBeGreaterThan(100);
   });
 
-  it('is exact up to a thousand differences, and no further', () => {
+  it('an alignment is exact up to a thousand differences, and not beyond', () => {
     const differing = (count: number): Alignment =>
       align(
         Int32Array.from({ length: count + 1 }, (_, at) => at),
@@ -86,7 +86,7 @@ describe('an alignment', () => {
     expect(differing(999)).toMatchObject({ longest: false });
   });
 
-  it('of 100,000 steps with 100,000 that have nothing in common ends within seconds', () => {
+  it('an alignment of 100,000 steps with nothing in common ends within seconds', () => {
     const a = Int32Array.from({ length: 100_000 }, (_, at) => at);
     const b = a.map((item) => -1 - item);
     const start = performance.now();
@@ -94,7 +94,7 @@ describe('an alignment', () => {
     expect(performance.now() - start).toBeLessThan(20_000);
   });
 
-  it('of 100,000 steps that mostly agree finds all that agree', () => {
+  it('an alignment of 100,000 steps that mostly agree finds all equal steps', () => {
     const a = Int32Array.from({ length: 100_000 }, (_, at) => at % 7);
     const b = a.filter((_, at) => at % 1000 !== 500);
     expect(checkPairs(a, b, align(a, b))).toBe(b.length);

@@ -24,7 +24,7 @@ const heapInUse = (): number => {
 const hash = (digit: number): string => `sha256:${String(digit).repeat(64)}`;
 
 describe('a collector', () => {
-  it('keeps steps with index and detail, and reports drift by the step it stands in', () => {
+  it('a collector keeps steps with index and detail, and reports drift by step', () => {
     const collector = new ReplayCollector();
     collector.add(source(0), match);
     collector.add(source(1), compareLeaf(hash(1), hash(2)));
@@ -54,13 +54,13 @@ describe('a collector', () => {
     expect(summarize(report.steps).mismatches()).toEqual(report.mismatches);
   });
 
-  it('keeps no member of a source that is no part of a step', () => {
+  it('a collector keeps no member of a source that is not part of a step', () => {
     const collector = new ReplayCollector();
     collector.add({ ...source(0), members: { secret: 1 } } as ReturnType<typeof source>, match);
     expect(collector.finish().steps[0]).toEqual({ index: 0, ...source(0), status: 'match' });
   });
 
-  it('finds what the steps say of policies and of the risk router', () => {
+  it('a collector summarizes what steps say about policies and the risk router', () => {
     const collector = new ReplayCollector();
     for (const policyChange of ['looser', 'stricter', 'stricter', 'unchanged'] as const) {
       collector.add(source(0), { status: 'match', policyChange });
@@ -79,7 +79,7 @@ describe('a collector', () => {
     expect(collector.findings().riskActionChanged).toBe(true);
   });
 
-  it('answers the gravest drift first, each kind in the order in which it came', () => {
+  it('a collector returns the gravest drift first, and equal severities in arrival order', () => {
     const collector = new ReplayCollector();
     for (const [at, severity] of [...driftSeverities, ...driftSeverities].entries()) {
       collector.drift({ field: String(at), expected: 'a', actual: 'b', severity });
@@ -92,7 +92,7 @@ describe('a collector', () => {
     ).toBe('37261504');
   });
 
-  it('keeps steps up to the limit, and counts and commits to all', () => {
+  it('a collector keeps steps up to the limit, and counts and commits to all', () => {
     const collector = new ReplayCollector();
     for (let at = 0; at < limits.replaySteps; at++) collector.add(source(at), match);
     expect(collector.finish()).toMatchObject({ truncated: false, mismatches: { n: 0 } });
@@ -108,7 +108,7 @@ describe('a collector', () => {
     });
   });
 
-  it('keeps drift up to a share for each severity, so that trifles do not displace what is grave', () => {
+  it('a collector keeps a share of drift for each severity, so that low drift hides no critical', () => {
     const share = limits.graphPartItems / 4;
     const collector = new ReplayCollector();
     const add = (severity: (typeof driftSeverities)[number]) =>
@@ -123,7 +123,7 @@ describe('a collector', () => {
     expect(report).toMatchObject({ driftCount: share + 2, truncated: true });
   });
 
-  it('keeps each warning once, up to a limit, and counts the rest', () => {
+  it('a collector keeps each warning once, up to a limit, and counts the rest', () => {
     const collector = new ReplayCollector();
     for (const times of [0, 1]) {
       for (let at = 0; at < limits.fieldErrors; at++) collector.warn(`warning ${at}`);
@@ -133,7 +133,7 @@ describe('a collector', () => {
     expect(collector.finish().warnings.at(-1)).toBe('1 more warnings were left out');
   });
 
-  it('of 200,000 steps that all differ in many members stays small', () => {
+  it('a collector of 200,000 steps that differ in many members stays small', () => {
     const differences = new Differences({ differs: 'medium', absent: 'low' });
     for (let at = 0; at < 60; at++) differences.add(`/metadata/${at}`, 'x'.repeat(60), 'y'.repeat(60));
     const collector = new ReplayCollector();

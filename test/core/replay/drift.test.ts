@@ -25,7 +25,7 @@ const severities = (actual: Partial<Snapshot>, findings: Partial<ReplayFindings>
   );
 
 describe('drift', () => {
-  it('is none between equal snapshots', () => {
+  it('equal snapshots have no drift', () => {
     expect(snapshotDrift(snapshot(), snapshot(), found())).toEqual({ driftDiagnostics: [], warnings: [] });
   });
 
@@ -35,18 +35,18 @@ describe('drift', () => {
     [{ notReplayable: 1 }, 'medium'],
     [{ riskActionChanged: true }, 'low'],
     [{}, 'low'],
-  ])('of the policies, with %j, is %s', (findings, severity) => {
+  ])('drift of the policies, with %j, is %s', (findings, severity) => {
     expect(severities({ policyHash: hash(9) }, findings)).toEqual([`policyHash ${severity}`]);
   });
 
-  it('says what was expected and what came', () => {
+  it('drift says what was expected and what came', () => {
     const { driftDiagnostics } = snapshotDrift(snapshot(), snapshot({ policyHash: hash(9) }), found());
     expect(driftDiagnostics).toEqual([
       { field: 'policyHash', expected: hash(1), actual: hash(9), severity: 'low' },
     ]);
   });
 
-  it('is also seen where the same policies decided otherwise', () => {
+  it('drift is also reported when the same policies decided otherwise', () => {
     expect(snapshotDrift(snapshot(), snapshot(), found({ looser: 2, stricter: 1 })).driftDiagnostics).toEqual(
       [
         {
@@ -61,11 +61,11 @@ describe('drift', () => {
     expect(severities({}, { notReplayable: 4 })).toEqual([]);
   });
 
-  it('of the tools is high', () => {
+  it('drift of the tools is high', () => {
     expect(severities({ toolRegistryHash: hash(9) })).toEqual(['toolRegistryHash high']);
   });
 
-  it('of the configuration is medium, high where an action of the risk router changed', () => {
+  it('drift of the configuration is medium, and high when a risk action changed', () => {
     expect(severities({ configStateHash: hash(9) })).toEqual(['configStateHash medium']);
     expect(severities({ configStateHash: hash(9) }, { riskActionChanged: true })).toEqual([
       'configStateHash high',
@@ -81,12 +81,12 @@ describe('drift', () => {
     ['openai/gpt-5', 'high'],
     ['azure/gpt-4o-2024-08-06', 'high'],
     ['OpenAI/gpt-4o-2024-08-06', 'high'],
-  ])('of the model route to %s is %s', (modelRoute, severity) => {
+  ])('drift of the model route to %s is %s', (modelRoute, severity) => {
     expect(severities({ modelRoute })).toEqual([`modelRoute ${severity}`]);
   });
 
   it.each(['policyHash', 'modelRoute', 'toolRegistryHash', 'configStateHash'] as const)(
-    'of %s is low, with a warning, where one side or both did not record it',
+    'drift of %s is low, with a warning, when one side or both did not record it',
     (field) => {
       const without = snapshot({ [field]: '' });
       const cases: [Snapshot, Snapshot, string[]][] = [
@@ -106,7 +106,7 @@ describe('drift', () => {
     },
   );
 
-  it('of everything is low where there is no snapshot: nothing matches nothing', () => {
+  it('drift of everything is low when there is no snapshot', () => {
     const { driftDiagnostics, warnings } = snapshotDrift(null, null, found());
     expect(driftDiagnostics.map(({ severity }) => severity)).toEqual(['low', 'low', 'low', 'low']);
     expect(warnings).toEqual(['no expected snapshot was recorded', 'no actual snapshot was recorded']);
@@ -125,7 +125,7 @@ describe('the model of a route', () => {
     ['meta/llama-3.1-405', 'meta/llama-3.1-405'],
     ['openai:gpt-4o', 'openai:gpt-4o'],
     ['', ''],
-  ])('%s is %s', (route, model) => {
+  ])('the model of the route %s is %s', (route, model) => {
     expect(modelOf(route)).toBe(model);
   });
 });

@@ -12,7 +12,7 @@ const found = (expected: Json, actual: Json): (readonly string[])[] => {
 };
 
 describe('values that differ', () => {
-  it('are named by pointer, in the order of names, with both sides', () => {
+  it('values that differ are named by pointer, in the order of names, with both sides', () => {
     const expected = { b: 1, a: { x: 'same', y: '1' }, list: [1, 2, { z: null }], gone: false };
     const actual = { list: [1, 3, {}, 'new'], b: true, a: { x: 'same', y: 1 }, '~/': '' };
     expect(found(expected, actual)).toEqual([
@@ -26,13 +26,13 @@ describe('values that differ', () => {
     ]);
   });
 
-  it('of different kinds are shown whole, and names of prototypes are data', () => {
+  it('values of different kinds are shown whole, and names such as __proto__ are data', () => {
     expect(found({ a: [1] }, { a: { 0: 1 } })).toEqual([['/a', '[1]', '{"0":1}']]);
     expect(found(JSON.parse('{"__proto__":1}') as Json, {})).toEqual([['/__proto__', '1', '']]);
     expect(found({}, { constructor: 1 })).toEqual([['/constructor', '', '1']]);
   });
 
-  it('are found exactly where canonical texts differ', () => {
+  it('values differ exactly when their canonical texts differ', () => {
     const value = fc
       .jsonValue({ maxDepth: 3 })
       .filter((value) => !JSON.stringify(value).includes('\\ud')) as fc.Arbitrary<Json>;
@@ -45,7 +45,7 @@ describe('values that differ', () => {
     );
   });
 
-  it('are counted beyond those that are kept', () => {
+  it('differences beyond the limit are counted', () => {
     const many = Array.from({ length: limits.fieldErrors + 1 }, (_, at) => at);
     const differences = new Differences();
     differences.values('', many.slice(1), []);
@@ -57,7 +57,7 @@ describe('values that differ', () => {
     ]);
   });
 
-  it('have a severity where one was given: for values, and for one that a side lacks', () => {
+  it('differences have the given severities for changed and for missing values', () => {
     const differences = new Differences({ differs: 'medium', absent: 'low' });
     differences.values('', { a: 1, b: 1 }, { a: 2 });
     expect(differences.list.map(({ field, severity }) => [field, severity])).toEqual([
@@ -75,7 +75,7 @@ describe('long texts', () => {
     return [first!.expected, first!.actual];
   };
 
-  it('are cut to the limit of echoes, not before', () => {
+  it('a long text is cut exactly to the echo limit', () => {
     const text = 'x'.repeat(limits.echoChars);
     expect(cut(text)).toBe(text);
     expect(cut(`${text}x`)).toBe(`${text.slice(1)}…`);
@@ -83,7 +83,7 @@ describe('long texts', () => {
     expect(shown(`${text}x`, 'y')).toEqual([`${text.slice(1)}…`, 'y']);
   });
 
-  it('are shown where they part', () => {
+  it('a long text is shown from where it differs', () => {
     const same = 's'.repeat(1000);
     expect(shown(`${same}one${same}`, `${same}two`)).toEqual([
       `…${'s'.repeat(16)}one${'s'.repeat(43)}…`,
@@ -92,7 +92,7 @@ describe('long texts', () => {
     expect(shown(same, `${same}!`)).toEqual([`…${'s'.repeat(16)}`, `…${'s'.repeat(16)}!`]);
   });
 
-  it('still differ when they are cut, are short, and are well-formed', () => {
+  it('two different texts still differ when they are cut, short and well-formed', () => {
     const letters = fc.constantFrom('a', 'b', '😀', '😁');
     const text = fc.array(letters, { maxLength: 200 }).map((parts) => parts.join(''));
     fc.assert(
@@ -109,7 +109,7 @@ describe('long texts', () => {
     );
   });
 
-  it('are whole where both are hashes, as JSON too', () => {
+  it('two hashes are shown whole, also as JSON', () => {
     const hashes = [`sha256:${'1'.repeat(64)}`, `sha256:${'2'.repeat(64)}`] as const;
     expect(shown(...hashes)).toEqual(hashes);
     expect(shown(hashes[0], '')).toEqual([hashes[0], '']);
@@ -117,7 +117,7 @@ describe('long texts', () => {
     expect(shown(hashes[0], `${hashes[1]}x`)[0]).toHaveLength(limits.echoChars);
   });
 
-  it('also as names of fields', () => {
+  it('a long field name is cut to the limit as well', () => {
     const differences = new Differences();
     differences.values('', { ['n'.repeat(limits.memberNameChars)]: 1 }, {});
     expect(differences.list[0]!.field).toHaveLength(limits.memberNameChars);

@@ -30,7 +30,7 @@ const drifts = ({ driftDiagnostics }: ReturnType<typeof compare>): string[] =>
     ({ field, expected, actual, severity }) => `${severity} ${field} ${expected}|${actual}`,
   );
 
-describe('the replay of a real derivation', () => {
+describe('the replay of a derived graph', () => {
   /** What `GET /graphs/{runId}` would answer, and the events to derive it from again. */
   function sample() {
     const events = recordSampleRun(new ProofLog());
@@ -55,7 +55,7 @@ describe('the replay of a real derivation', () => {
     return collector.finish();
   }
 
-  it('matches what was answered, however it is sorted', () => {
+  it('the replay of a derived graph matches the answer in any order', () => {
     const { events, nodes, edges } = sample();
     const report = replay({ nodes: nodes.toReversed(), edges: edges.toReversed() }, events);
     expect(report.summary).toMatchObject({
@@ -65,7 +65,7 @@ describe('the replay of a real derivation', () => {
     expect(report.warnings).toEqual([]);
   });
 
-  it('names what was left out, put in, or changed', () => {
+  it('the replay of a derived graph names what was left out, added or changed', () => {
     const { events, nodes, edges } = sample();
     const changed = nodes.map((each, index) => (index === 1 ? { ...each, data: { action: 'other' } } : each));
     const declared = { nodes: [...changed.slice(0, -1), node('agent:nobody')], edges: edges.slice(1) };
@@ -79,7 +79,7 @@ describe('the replay of a real derivation', () => {
 });
 
 describe('the replay of a graph', () => {
-  it('matches where all that is declared was derived, and nothing else', () => {
+  it('the replay of a graph matches when exactly the declared entries were derived', () => {
     const graph = { nodes: [node('a'), node('b', 'tool')], edges: [edge('a', 'b'), edge('b', 'a', 'feeds')] };
     const report = compare(graph, { nodes: graph.nodes.toReversed(), edges: graph.edges });
     expect(told(report)).toEqual([
@@ -91,7 +91,7 @@ describe('the replay of a graph', () => {
     expect(report).toMatchObject({ driftDiagnostics: [], warnings: [], mismatches: { n: 0 } });
   });
 
-  it('tells what is missing, extra and of another type, in the stated order', () => {
+  it('the replay of a graph reports missing, extra and retyped entries in the stated order', () => {
     const report = compare(
       {
         nodes: [node('z'), node('a'), node('y', 'tool'), node('b')],
@@ -132,7 +132,7 @@ describe('the replay of a graph', () => {
     );
   });
 
-  it('compares the data that was declared, member by member, and shows an event as it was recorded', () => {
+  it('the replay of a graph compares declared data by member and shows events as recorded', () => {
     const derived = {
       eventType: 'tool.call',
       action: 'shell',
@@ -166,18 +166,18 @@ describe('the replay of a graph', () => {
     ]);
   });
 
-  it('counts a declared node or edge once, however often it was derived', () => {
+  it('the replay of a graph counts an entry once, however often it was derived', () => {
     const graph = { nodes: [node('a')], edges: [edge('a', 'a')] };
     const twice = { nodes: [node('a'), node('a', 'tool')], edges: [edge('a', 'a'), edge('a', 'a')] };
     expect(told(compare(graph, twice))).toEqual(['match a graph.node agent', 'match a graph.edge calls a']);
   });
 
-  it('of nothing with nothing is nothing', () => {
+  it('the replay of an empty graph has no steps', () => {
     const none = { nodes: [], edges: [] };
     expect(compare(none, none).summary).toMatchObject({ steps: 0, firstDivergence: null });
   });
 
-  it('holds the largest declaration against more than is answered, and says that it left out', () => {
+  it('the replay of the largest declaration counts all steps and reports that its list is cut', () => {
     const nodes = Array.from({ length: limits.graphNodesDeclared }, (_, at) => node(`n${at}`));
     const edges = Array.from({ length: limits.graphEdgesAnswered }, (_, at) =>
       edge(`n${at % nodes.length}`, `n${(at * 7) % nodes.length}`, `t${Math.floor(at / nodes.length)}`),

@@ -41,8 +41,8 @@ const trial1 = steps(
   ['say goodbye'],
 );
 
-describe('a run against another', () => {
-  it('matches where all steps and members are equal', async () => {
+describe('a run compared with another run', () => {
+  it('a run matches another run when all steps and members are equal', async () => {
     const report = await compare(
       trial1,
       steps('two', ...trial1.map(({ action, members }) => [action, members] as const)),
@@ -51,7 +51,7 @@ describe('a run against another', () => {
     expect(report.driftDiagnostics).toEqual([]);
   });
 
-  it('names each step that is missing, extra or differs, and in which member', async () => {
+  it('a run comparison names each missing, extra or different step and the different members', async () => {
     const trial2 = steps(
       'two',
       ['get_user', { metadata: { args: { id: 'u1' } } }],
@@ -89,13 +89,13 @@ describe('a run against another', () => {
     expect(report.summary.firstDivergence).toBe(1);
   });
 
-  it('without steps is missing all of them, or all are extra', async () => {
+  it('a run compared with an empty run has only missing or only extra steps', async () => {
     expect((await compare(trial1, [])).summary).toMatchObject({ steps: 5, missing: 5 });
     expect((await compare([], trial1)).summary).toMatchObject({ steps: 5, extra: 5 });
     expect((await compare([], [])).summary).toMatchObject({ steps: 0 });
   });
 
-  it('tells every step of both runs once, in the order of each', async () => {
+  it('a run comparison reports every step of both runs once, in the order of each', async () => {
     const run = (name: string) =>
       fc
         .array(fc.constantFrom('a', 'b', 'say a', 'c'), { maxLength: 30 })
@@ -113,7 +113,7 @@ describe('a run against another', () => {
     );
   });
 
-  it('takes the words of event type and action as a pair', () => {
+  it('a run comparison takes event type and action as a pair', () => {
     const words = new StepWords();
     const number = (eventType: string, action: string) => words.number({ eventType, action });
     expect([number('a', 'b c'), number('a.b', 'c'), number('a', 'b'), number('a', 'b c')]).toEqual([
@@ -121,7 +121,7 @@ describe('a run against another', () => {
     ]);
   });
 
-  it('refuses steps that are not those that were aligned', async () => {
+  it('a run comparison refuses steps that are not the aligned ones', async () => {
     const alignment = { partners: Int32Array.of(0, 1), longest: true };
     const read = async (expected: RunStep[], actual: RunStep[]) => {
       const found = [];

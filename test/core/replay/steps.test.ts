@@ -45,7 +45,7 @@ const compared = (changes: Partial<Reevaluation>) => {
 };
 
 describe('a replayed evaluation', () => {
-  it('matches where everything is decided alike, in any order', () => {
+  it('a replayed evaluation matches when all decisions are the same, in any order', () => {
     const reversed = again({
       policies: recorded.policies.toReversed(),
       decisions: [
@@ -60,7 +60,7 @@ describe('a replayed evaluation', () => {
     });
   });
 
-  it('became looser where a policy that denied does not, whatever the others say', () => {
+  it('a replayed evaluation is looser when a policy that denied no longer denies', () => {
     expect(compared({ decisions: withDecision(0, { decision: 'escalate' }), combined: 'escalate' })).toEqual([
       'mismatch',
       'looser',
@@ -73,7 +73,7 @@ describe('a replayed evaluation', () => {
     expect(compared({ decisions: swapped }).slice(0, 2)).toEqual(['mismatch', 'looser']);
   });
 
-  it('became looser where a policy raises no objection any more', () => {
+  it('a replayed evaluation is looser when a policy no longer objects', () => {
     expect(compared({ decisions: recorded.decisions.slice(1), combined: 'escalate' })).toEqual([
       'mismatch',
       'looser',
@@ -81,7 +81,7 @@ describe('a replayed evaluation', () => {
     ]);
   });
 
-  it('became stricter where a policy objects more', () => {
+  it('a replayed evaluation is stricter when a policy objects more', () => {
     expect(compared({ decisions: withDecision(1, { decision: 'deny' }) })).toEqual([
       'mismatch',
       'stricter',
@@ -89,7 +89,7 @@ describe('a replayed evaluation', () => {
     ]);
   });
 
-  it('counts a policy that is gone, or new, by what it did to the whole', () => {
+  it('a replayed evaluation counts missing and new policies by their effect on the whole', () => {
     const renamed = {
       policies: recorded.policies.with(0, { id: 'shell', version: 1, policyHash: hash(7) }),
       decisions: withDecision(0, { policyId: 'shell' }),
@@ -105,7 +105,7 @@ describe('a replayed evaluation', () => {
     expect(compared({ policies: recorded.policies.slice(0, 2) }).slice(0, 2)).toEqual(['match', 'unchanged']);
   });
 
-  it('differs where the same decision has another outcome', () => {
+  it('a replayed evaluation differs when the same decision has another outcome', () => {
     expect(compared({ decisions: withDecision(1, { outcome: 'matched' }) })).toEqual([
       'mismatch',
       'unchanged',
@@ -113,7 +113,7 @@ describe('a replayed evaluation', () => {
     ]);
   });
 
-  it('may use a newer version that decides alike, but no other content of the same version', () => {
+  it('a replayed evaluation may use a newer version, but no other content of one version', () => {
     const changed = (changes: object) => recorded.policies.with(0, { ...recorded.policies[0]!, ...changes });
     expect(compared({ policies: changed({ version: 4, policyHash: hash(9) }) })[0]).toBe('match');
     const [status, , detail] = compared({ policies: changed({ policyHash: hash(9) }) });
@@ -121,7 +121,7 @@ describe('a replayed evaluation', () => {
     expect(detail).toBe(`/policies/no-shell/policyHash: expected ${hash(1)}, got ${hash(9)}`);
   });
 
-  it('cannot be judged where its inputs were not retained, unless what can be replayed differs', () => {
+  it('a replayed evaluation without retained inputs has no verdict unless other decisions differ', () => {
     const missing = { undecided: ['spend'], notRetained: ['context.amount', 'context.currency'] };
     const without = { ...missing, decisions: recorded.decisions.slice(0, 1) };
     expect(compared(without)).toEqual([
@@ -136,7 +136,7 @@ describe('a replayed evaluation', () => {
     ]);
   });
 
-  it('warns of another engine and of masked values', () => {
+  it('a replayed evaluation warns of another engine and of masked values', () => {
     const { status, warnings } = compareEvaluation(
       recorded,
       again({ engine: 'gov.cond/2', masked: ['context.card', 'context.name'] }),
@@ -156,12 +156,12 @@ describe('a recomputed risk decision', () => {
   };
   const verdict = evaluateRisk(inputs, riskRouter(settings()));
 
-  it('matches where it is the same', () => {
+  it('a recomputed risk decision matches when it is the same', () => {
     const outcome = compareRisk(verdict, evaluateRisk(structuredClone(inputs), riskRouter(settings())));
     expect(outcome).toMatchObject({ status: 'match', riskActionChanged: false });
   });
 
-  it('names every member that differs', () => {
+  it('a recomputed risk decision names every member that differs', () => {
     // the same two facts in the same order: 1 of weight 0.5 by name before 0.5 of weight 1; strict weighs the first 0.8
     const strict = evaluateRisk(inputs, riskRouter(settings({ mode: 'strict' })));
     const outcome = compareRisk(verdict, strict);
@@ -179,7 +179,7 @@ describe('a recomputed risk decision', () => {
     expect(outcome.riskActionChanged).toBe(true);
   });
 
-  it('says whether the action changed, also the one that would be', () => {
+  it('a recomputed risk decision says whether its action or would-be action changed', () => {
     const changed = (changes: object) => compareRisk(verdict, { ...verdict, ...changes });
     expect(changed({ configHash: hash(1) })).toMatchObject({ status: 'mismatch', riskActionChanged: false });
     expect(changed({ action: 'block' })).toMatchObject({ status: 'mismatch', riskActionChanged: true });
@@ -191,22 +191,22 @@ describe('a recomputed risk decision', () => {
   });
 });
 
-describe('the leaf of an event', () => {
-  it('matches its own hash alone', () => {
+describe('an event leaf', () => {
+  it('an event leaf matches its own hash alone', () => {
     expect(compareLeaf(hash(1), hash(1)).status).toBe('match');
     const outcome = compareLeaf(hash(1), hash(2));
     expect(outcome.status).toBe('mismatch');
     expect(outcome.differences!.list).toMatchObject([{ field: '/leafHash', severity: 'critical' }]);
   });
 
-  it('matches nothing where it has no hash', () => {
+  it('an event leaf without a hash matches nothing', () => {
     expect(compareLeaf('', '').status).toBe('mismatch');
     expect(compareLeaf(hash(1), '').differences!.list).toMatchObject([{ actual: '', severity: 'critical' }]);
   });
 });
 
-describe('a detail', () => {
-  it('is short, whatever it tells of, and counts what it leaves out', () => {
+describe('a step detail', () => {
+  it('a step detail is short and counts what it leaves out', () => {
     const policies = Array.from({ length: 400 }, (_, at) => ({
       id: `policy-${at}-${'x'.repeat(100)}`,
       version: 1,
@@ -228,12 +228,12 @@ describe('a detail', () => {
     );
   });
 
-  it('is the reason alone where nothing can be listed', () => {
+  it('a step detail is the reason alone when nothing can be listed', () => {
     expect(detailOf(notReplayable('inputs_erased'))).toBe('inputs_erased');
   });
 });
 
-it('what diverges is what did not come out as recorded', () => {
+it('a step diverges when its result differs from the record', () => {
   const statuses = ['match', 'mismatch', 'missing', 'extra', 'not_replayable'] as const;
   expect(statuses.filter(diverges)).toEqual(['mismatch', 'missing', 'extra']);
 });

@@ -9,7 +9,7 @@ const steps = (...statuses: StepStatus[]) =>
   statuses.map((status, index) => ({ index, eventId: `evt_${index}`, status }));
 
 describe('the summary of a replay', () => {
-  it('counts each status, and names the first step that diverged', () => {
+  it('a replay summary counts each status and names the first step that diverged', () => {
     const all = steps('match', 'not_replayable', 'match', 'extra', 'mismatch', 'missing', 'mismatch');
     expect(summarize(all).counts()).toEqual({
       steps: 7,
@@ -22,13 +22,13 @@ describe('the summary of a replay', () => {
     });
   });
 
-  it('has no divergence where steps match or could not be replayed', () => {
+  it('a replay summary has no divergence when steps match or could not be replayed', () => {
     const summary = summarize(steps('match', 'not_replayable'));
     expect(summary.counts()).toMatchObject({ steps: 2, notReplayable: 1, firstDivergence: null });
     expect(summary.mismatches()).toEqual({ n: 0, root: hashText(emptyRoot) });
   });
 
-  it('commits to the steps that diverged, in order, as an RFC 6962 root over these rows', () => {
+  it('a replay summary commits to its diverged steps in order, as an RFC 6962 root', () => {
     const rows = [
       '{"eventId":"evt_1","index":1,"status":"mismatch"}',
       '{"eventId":"evt_2","index":2,"status":"missing"}',

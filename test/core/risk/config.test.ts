@@ -12,8 +12,8 @@ import {
 } from '../../../src/core/risk/config.ts';
 import { settings } from './facts.ts';
 
-describe('the configuration that decides', () => {
-  it('is this one before a project puts any', () => {
+describe('the risk configuration', () => {
+  it('a project without a risk configuration uses exactly this default', () => {
     expect(riskRouter(defaultRiskConfig).text).toBe(
       '{"defaultAction":"escalate","mode":"adaptive","signals":{' +
         [
@@ -33,13 +33,13 @@ describe('the configuration that decides', () => {
     );
   });
 
-  it('is hashed as one labelled text, which sha256sum reproduces', () => {
+  it('a risk configuration is hashed as one labelled text that sha256sum reproduces', () => {
     const { text, configHash } = riskRouter(settings());
     const preimage = `gov.riskconfig/v1\n{"algorithm":"gov.risk/1","config":${text}}`;
     expect(configHash).toBe(`sha256:${createHash('sha256').update(preimage).digest('hex')}`);
   });
 
-  it('has the same hash however it was spelled, and another for another meaning', () => {
+  it('a risk configuration has one hash for all spellings, and another for other content', () => {
     const hash = (changes: Partial<RiskSettings>) => riskRouter(settings(changes)).configHash;
     const spelled = { weight: 0.5, direction: 'higher_is_riskier', min: 0, max: 1 } as const;
     expect(hash({ signals: { a: { weight: 0.5 }, b: spelled } })).toBe(
@@ -58,7 +58,7 @@ describe('the configuration that decides', () => {
     expect(new Set(other.map(hash)).size).toBe(other.length);
   });
 
-  it('leaves out what is read only, and takes signal names for data', () => {
+  it('a risk configuration omits read-only members and keeps any signal name as data', () => {
     const signals = JSON.parse(
       '{"__proto__":{"weight":0.5},"constructor":{"weight":1}}',
     ) as RiskSettings['signals'];
@@ -71,7 +71,7 @@ describe('the configuration that decides', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused risk configurations', () => {
   const refusal = (signals: NonNullable<RiskSettings['signals']>): GovError => {
     try {
       checkRiskConfig(settings({ signals }));
@@ -93,13 +93,13 @@ describe('what is refused', () => {
       `/signals/${'a'.repeat(limits.signalChars)}`,
       'TOO_LONG',
     ],
-  ])('is %s', (_, signals, pointer, code) => {
+  ])('a risk configuration with %s is refused', (_, signals, pointer, code) => {
     const { code: problem, errors } = refusal(signals);
     expect(problem).toBe('VALIDATION_ERROR');
     expect(errors).toMatchObject([{ pointer, in: 'body', code }]);
   });
 
-  it('is listed, up to a limit', () => {
+  it('the errors of a risk configuration are listed up to a limit', () => {
     const many = Object.fromEntries(
       Array.from({ length: limits.fieldErrors + 1 }, (_, at) => [`s${at}`, { weight: 1, max: 0 }]),
     );
@@ -108,7 +108,7 @@ describe('what is refused', () => {
     expect(extensions['errorsTruncated']).toBe(true);
   });
 
-  it('is nothing of this', () => {
+  it('a risk configuration within all limits is accepted', () => {
     const name = 'a'.repeat(limits.signalChars);
     expect(() =>
       checkRiskConfig(settings({ signals: { [name]: { weight: 0, min: -5, max: 5 } } })),

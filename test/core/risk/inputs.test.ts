@@ -24,7 +24,7 @@ const inputs: RiskInputs = {
 };
 
 describe('the hash of risk inputs', () => {
-  it('is SHA-256 of this text', () => {
+  it('the hash of risk inputs is SHA-256 of exactly this text', () => {
     const { preimage, hash } = riskInputsHash(
       canonicalInputs(inputs),
       router({ signals: { pii: { weight: 1 } } }),
@@ -42,7 +42,7 @@ describe('the hash of risk inputs', () => {
     expect(hash).toBe(`sha256:${createHash('sha256').update(preimage).digest('hex')}`);
   });
 
-  it('is a labelled hash of one object, whatever the inputs', () => {
+  it('the hash of risk inputs is a labelled hash of one object, for any inputs', () => {
     fc.assert(
       fc.property(inputsArbitrary, modeArbitrary, (inputs, mode) => {
         const by = router({ mode });
@@ -55,7 +55,7 @@ describe('the hash of risk inputs', () => {
     );
   });
 
-  it('and the whole answer are the same for every order of the inputs', () => {
+  it('the hash of risk inputs and the verdict are the same for every order of the inputs', () => {
     const shuffled = inputsArbitrary.chain((inputs) =>
       fc.record({
         inputs: fc.constant(inputs),
@@ -85,7 +85,7 @@ describe('the hash of risk inputs', () => {
     );
   });
 
-  it('leaves the run out, and takes what is absent for what is empty', () => {
+  it('the hash of risk inputs omits the run and treats absent inputs as empty', () => {
     const hash = (given: RiskInputs) => evaluateRisk(given, router()).deterministicInputsHash;
     const run = { ...inputs, runId: 'run-1' };
     expect(hash(run)).toBe(hash(inputs));
@@ -103,14 +103,14 @@ describe('the hash of risk inputs', () => {
     ['a quota', { ...inputs, quotaState: { used: 1, limit: 10 } }],
     ['a signal', { ...inputs, evaluationSignals: [{ signal: 'pii', value: 0.5 }] }],
     ['what is not scored', { ...inputs, explicitSignals: { b: 1, a: { d: [], c: 0 } } }],
-  ])('changes with %s', (_, changed) => {
+  ])('the hash of risk inputs changes with %s', (_, changed) => {
     const by = router();
     expect(evaluateRisk(changed, by).deterministicInputsHash).not.toBe(
       evaluateRisk(inputs, by).deterministicInputsHash,
     );
   });
 
-  it.each([NaN, Infinity, -Infinity])('refuses %d, which the interface lets nobody send', (value) => {
+  it.each([NaN, Infinity, -Infinity])('the risk router refuses %d, which no client can send', (value) => {
     expect(() => evaluateRisk({ evaluationSignals: [{ signal: 'pii', value }] }, router())).toThrow(/JSON/);
     expect(() => evaluateRisk({ quotaState: { used: value } }, router())).toThrow(/JSON/);
   });

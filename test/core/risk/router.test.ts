@@ -11,7 +11,7 @@ const scored = (score: number, decision = 'allow') => ({
 });
 const rank = (action: (typeof riskActions)[number]): number => riskActions.indexOf(action);
 
-describe('by the thresholds', () => {
+describe('thresholds', () => {
   it.each([
     [0, 'allow'],
     [0.299999, 'allow'],
@@ -21,19 +21,19 @@ describe('by the thresholds', () => {
     [0.899999, 'escalate'],
     [0.9, 'block'],
     [1, 'block'],
-  ])('that stand by default, %d leads to %s', (score, action) => {
+  ])('by the default thresholds, the score %d leads to %s', (score, action) => {
     const verdict = evaluateRisk(scored(score), router());
     expect(verdict).toMatchObject({ score, action, wouldBeAction: null });
   });
 
-  it('a score is held to the very number that was configured, also one with more than six decimals', () => {
+  it('a score is compared with the exact configured threshold, even beyond six decimals', () => {
     const thresholds = { allow: 0, flag: 0.3000001, escalate: 0.7, block: 0.8 };
     expect(evaluateRisk(scored(0.3), router({ thresholds })).action).toBe('allow');
     expect(evaluateRisk(scored(0.300001), router({ thresholds })).action).toBe('flag');
     expect(evaluateRisk(scored(0.7), router({ thresholds })).action).toBe('escalate');
   });
 
-  it('of equal ones, the more restrictive action is taken', () => {
+  it('equal thresholds lead to the more restrictive action', () => {
     const at = (thresholds: Parameters<typeof router>[0] & object) => router(thresholds).config;
     const same = { allow: 0.5, flag: 0.5, escalate: 0.5, block: 0.5 };
     expect(actionAt(0.5, at({ thresholds: same }))).toBe('block');
@@ -42,7 +42,7 @@ describe('by the thresholds', () => {
     expect(actionAt(1, at({ thresholds: { allow: 0, flag: 0, escalate: 1, block: 1 } }))).toBe('block');
   });
 
-  it('the order is the project’s: escalate may stand above block', () => {
+  it('a project may order its thresholds freely, with escalate above block', () => {
     const thresholds = { allow: 0, flag: 0.3, block: 0.6, escalate: 0.9 };
     expect(evaluateRisk(scored(0.7), router({ thresholds })).action).toBe('block');
     expect(evaluateRisk(scored(0.9), router({ thresholds })).action).toBe('escalate');
@@ -50,7 +50,7 @@ describe('by the thresholds', () => {
     expect(actionAt(1, router({ thresholds: { ...thresholds, allow: 1 } }).config)).toBe('allow');
   });
 
-  it('below all of them the default action is taken', () => {
+  it('a score below all thresholds leads to the default action', () => {
     const thresholds = { allow: 0.2, flag: 0.3, escalate: 0.6, block: 0.9 };
     for (const defaultAction of riskActions) {
       expect(evaluateRisk(scored(0.1), router({ thresholds, defaultAction })).action).toBe(defaultAction);
@@ -60,7 +60,7 @@ describe('by the thresholds', () => {
 });
 
 describe('bands', () => {
-  it('show what the thresholds mean, lowest first', () => {
+  it('bands show the meaning of the thresholds, lowest first', () => {
     expect(bands(router().config)).toEqual([
       { from: 0, action: 'allow' },
       { from: 0.3, action: 'flag' },
@@ -76,7 +76,7 @@ describe('bands', () => {
     ]);
   });
 
-  it('agree with every score', () => {
+  it('bands agree with the action of every score', () => {
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     const thresholds = fc.record({ allow: share, flag: share, escalate: share, block: share });
     fc.assert(
@@ -90,8 +90,8 @@ describe('bands', () => {
   });
 });
 
-describe('in mode', () => {
-  it('strict, the action is never below what the worst policy decision asks for', () => {
+describe('modes', () => {
+  it('in strict mode, the action is never below that of the worst policy decision', () => {
     const lenient = { allow: 0, flag: 1, escalate: 1, block: 1 };
     const action = (decision: string, mode: 'strict' | 'adaptive') =>
       evaluateRisk(scored(0, decision), router({ mode, thresholds: lenient })).action;
@@ -109,7 +109,7 @@ describe('in mode', () => {
     expect(evaluateRisk(two, router({ mode: 'strict', thresholds: lenient })).action).toBe('escalate');
   });
 
-  it('strict, a high score still decides over a mild decision, and the default over allow', () => {
+  it('in strict mode, a high score exceeds a mild decision, and the default exceeds allow', () => {
     expect(evaluateRisk(scored(1, 'warn'), router({ mode: 'strict' })).action).toBe('block');
     const thresholds = { allow: 1, flag: 1, escalate: 1, block: 1 };
     const verdict = evaluateRisk(
@@ -119,7 +119,7 @@ describe('in mode', () => {
     expect(verdict.action).toBe('escalate');
   });
 
-  it('permissive, the action is at most flag, and what adaptive would do is recorded', () => {
+  it('in permissive mode, the action is at most flag, and the adaptive action is recorded', () => {
     const verdicts = [0, 0.3, 0.6, 1].map((score) =>
       evaluateRisk(scored(score), router({ mode: 'permissive' })),
     );
@@ -131,7 +131,7 @@ describe('in mode', () => {
     ]);
   });
 
-  it('monitor, the action is always the default, and what adaptive would do is recorded', () => {
+  it('in monitor mode, the action is the default, and the adaptive action is recorded', () => {
     const by = router({ mode: 'monitor', defaultAction: 'allow' });
     const verdicts = [0, 0.3, 0.6, 1].map((score) => evaluateRisk(scored(score), by));
     expect(verdicts.map(({ action, wouldBeAction }) => [action, wouldBeAction])).toEqual(
@@ -139,7 +139,7 @@ describe('in mode', () => {
     );
   });
 
-  it('permissive and monitor, the recorded action is the one of adaptive; strict is never less than it', () => {
+  it('permissive and monitor record the adaptive action, and strict is never below it', () => {
     fc.assert(
       fc.property(inputsArbitrary, (inputs) => {
         const adaptive = evaluateRisk(inputs, router()).action;
@@ -155,7 +155,7 @@ describe('in mode', () => {
   });
 });
 
-it('a verdict is a function of inputs and configuration', () => {
+it('a risk verdict depends only on inputs and configuration', () => {
   fc.assert(
     fc.property(inputsArbitrary, modeArbitrary, (inputs, mode) => {
       const first = evaluateRisk(inputs, router({ mode }));

@@ -27,8 +27,8 @@ const everything: RiskInputs = {
   explicitSignals: { urgent: true, tier: 'medium', note: { a: 1 } },
 };
 
-describe('scores worked by hand', () => {
-  it('adaptive: every kind of fact', () => {
+describe('scores worked out by hand', () => {
+  it('an adaptive score of every kind of fact equals the score worked out by hand', () => {
     // p2: max(0.7, floor 0.65) = 0.7; quota: (0.95 - 0.8) / 0.2 = 0.75; pii: max(0.3, 0.5); medium = 0.5
     // r = v·c: p2 0.7·1 = 0.7; urgent 1·0.5 = 0.5; pii 0.5·0.6 = 0.3; tier 0.5·0.5 = 0.25;
     //          quota 0.75·0.3 = 0.225; made_up 0.8·0.25 = 0.2
@@ -44,7 +44,7 @@ describe('scores worked by hand', () => {
     expect(score(everything).score).toBe(0.951175);
   });
 
-  it('strict: the same facts under higher caps', () => {
+  it('a strict score of the same facts equals the score worked out by hand', () => {
     // r: urgent 1·0.8; p2 0.7·1; tier 0.5·0.8 = pii 0.5·max(0.6, 0.8) = 0.4, by name; quota 0.75·0.5 = 0.375;
     //    made_up 0.8·0.4 = 0.32
     expect(rows(score(everything, { mode: 'strict' }))).toEqual([
@@ -58,11 +58,11 @@ describe('scores worked by hand', () => {
     expect(score(everything, { mode: 'strict' }).score).toBe(0.99082);
   });
 
-  it('nothing is no risk', () => {
+  it('a score without inputs is 0', () => {
     expect(score({})).toEqual({ score: 0, factors: [] });
   });
 
-  it('rounds half up: 0.5·0.000001 is one millionth', () => {
+  it('a score rounds half up: 0.5·0.000001 is one millionth', () => {
     // v 0.000001, c 0.5: weight 0.5, contribution 0.0000005 -> 0.000001
     expect(rows(score({ explicitSignals: { a: 0.000001 } }))).toEqual([
       ['explicit:a', 0.5, 0.000001, 0.000001],
@@ -89,14 +89,14 @@ describe('the policy factor', () => {
     ['require_approval', 0.8, 0.8],
     ['__proto__', 0, 0.5],
     ['Deny', 0, 0.5],
-  ])('%s with score %d counts %d', (decision, given, expected) => {
+  ])('the policy decision %s with score %d counts %d', (decision, given, expected) => {
     expect(policy(['p', decision, given])).toEqual({
       score: expected,
       factors: [{ name: 'policy:p', weight: 1, value: expected, contribution: expected }],
     });
   });
 
-  it('is that of the worst decision, of equals the first id, and repeating it changes nothing', () => {
+  it('the policy factor is the worst decision, the first id among equals, without repeats', () => {
     const twice = policy(['b', 'deny', 0], ['a', 'deny', 0], ['c', 'warn', 0], ['b', 'deny', 0]);
     expect(twice).toEqual(policy(['a', 'deny', 0]));
   });
@@ -118,12 +118,12 @@ describe('the quota factor', () => {
     [{ used: 0, limit: 0, remaining: 0 }, 0],
     [{ limit: 0, remaining: -1 }, 1],
     [{ used: 1e308, limit: 5e-324, remaining: -1e308 }, 1],
-  ])('of %j has value %d', (quotaState, value) => {
+  ])('the quota factor of %j has value %d', (quotaState, value) => {
     expect(rows(score({ quotaState }))).toEqual([['quota.pressure', 0.3, value, micro(0.3 * value) / 1e6]]);
   });
 
   it.each([[undefined], [{}], [{ limit: 10 }], [{ used: 10 }], [{ used: 10, remaining: 0 }]])(
-    'does not exist for %j',
+    'there is no quota factor for %j',
     (quotaState) => {
       expect(score(quotaState === undefined ? {} : { quotaState }).factors).toEqual([]);
     },
@@ -145,19 +145,19 @@ describe('signals', () => {
     ['never_heard_of', 0.25],
     ['constructor', 0.25],
     ['__proto__', 0.25],
-  ])('%s weighs %d', (name, weight) => {
+  ])('the signal %s has the weight %d', (name, weight) => {
     expect(score(signal(name, 1)).score).toBe(weight);
     const strict = weight === 0.25 ? 0.4 : Math.max(weight, 0.8);
     expect(score(signal(name, 1), { mode: 'strict' }).score).toBe(strict);
   });
 
-  it('count once, at their highest value, held to 0 … 1', () => {
+  it('a signal counts once, at its highest value, limited to 0 … 1', () => {
     expect(score(signal('pii', 0.2, 0.9, 0.9, -3))).toEqual(score(signal('pii', 0.9)));
     expect(score(signal('pii', 12)).score).toBe(0.6);
     expect(rows(score(signal('pii', -12)))).toEqual([['signal:pii', 0.6, 0, 0]]);
   });
 
-  it('are read in the range and direction that the project gave them, which replaces the built-in ones', () => {
+  it('a signal is read in the range and direction of the project, which replace the built-in ones', () => {
     const signals = {
       latency: { weight: 0.5, min: 100, max: 300 },
       confidence: { weight: 0.8, direction: 'lower_is_riskier' as const },
@@ -196,11 +196,11 @@ describe('explicit signals', () => {
     ['medium', 0.5],
     ['high', 0.75],
     ['critical', 1],
-  ])('%j has value %d', (stated, value) => {
+  ])('the explicit signal %j has value %d', (stated, value) => {
     expect(rows(score({ explicitSignals: { a: stated } }))).toEqual([['explicit:a', 0.5, value, value / 2]]);
   });
 
-  it('of other types are not scored', () => {
+  it('explicit signals of other types are not scored', () => {
     expect(
       score({ explicitSignals: { a: null, b: 'HIGH', c: ['high'], d: { e: 1 }, f: '' } }).factors,
     ).toEqual([]);
@@ -210,7 +210,7 @@ describe('explicit signals', () => {
 describe('every score', () => {
   const checked = fc.record({ inputs: inputsArbitrary, mode: modeArbitrary });
 
-  it('is 0 to 1, the exact sum of its contributions, and weight · value is each of them to a millionth', () => {
+  it('every score is 0 to 1, the exact sum of its contributions, and each is weight · value', () => {
     fc.assert(
       fc.property(checked, ({ inputs, mode }) => {
         const { score: total, factors } = score(inputs, { mode });
@@ -226,7 +226,7 @@ describe('every score', () => {
     );
   });
 
-  it('is that of the oracle', () => {
+  it('every score equals the score of the oracle', () => {
     const caps = { strict: { e: 800_000, u: 400_000 }, adaptive: { e: 500_000, u: 250_000 } };
     const facts = fc.uniqueArray(
       fc.tuple(fc.constantFrom(...'abcdefghij'), fc.double({ min: 0, max: 1, noNaN: true })),
@@ -262,7 +262,7 @@ describe('every score', () => {
     );
   });
 
-  it('is never lowered by another factor', () => {
+  it('another factor never lowers the score', () => {
     const stated = fc.dictionary(fc.string({ maxLength: 4 }), fc.double({ min: 0, max: 1, noNaN: true }), {
       maxKeys: 12,
     });
@@ -275,7 +275,7 @@ describe('every score', () => {
     );
   });
 
-  it('is lowered by another input of any kind by no more than the rounding of each factor', () => {
+  it('another input lowers the score at most by the rounding of each factor', () => {
     fc.assert(
       fc.property(inputsArbitrary, inputsArbitrary, modeArbitrary, (inputs, added, mode) => {
         const more: RiskInputs = {
@@ -291,7 +291,7 @@ describe('every score', () => {
     );
   });
 
-  it('is reached with as many inputs as the interface takes', () => {
+  it('a score is computed for as many inputs as the interface accepts', () => {
     const all = Array.from({ length: limits.riskItems }, (_, at) => at);
     const { score: total, factors } = score({
       policyDecisions: all.map((at) => ({ policyId: `p${at}`, decision: 'warn', score: at / 1000 })),

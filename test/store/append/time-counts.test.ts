@@ -8,7 +8,7 @@ const coarse = 2 ** coarseWidth;
 const fine = 2 ** fineWidth;
 
 describe('the pieces of a time window', () => {
-  it('are whole buckets with a rest at each end', () => {
+  it('a time window consists of whole buckets with a rest at each end', () => {
     expect(piecesOf(coarse - fine - 1, 3 * coarse + fine + 7)).toEqual([
       { width: 0, from: coarse - fine - 1, to: coarse - fine },
       { width: fineWidth, from: 255, to: 256 },
@@ -21,7 +21,7 @@ describe('the pieces of a time window', () => {
     expect(piecesOf(5, 5)).toEqual([]);
   });
 
-  it('join to the window without a gap, with fewer than 510 fine buckets and two short rests', () => {
+  it('the pieces of a time window have no gap, fewer than 510 fine buckets, and two short rests', () => {
     const time = integer({ min: 0, max: 253_402_300_799_999 });
     assert(
       property(time, oneof(time, nat(2 * coarse)), (start, length) => {
@@ -42,7 +42,7 @@ describe('the pieces of a time window', () => {
 });
 
 describe('the counts that a commit adds', () => {
-  it('are in a fine and a coarse bucket, of each type and of all', () => {
+  it('a commit adds counts to a fine and a coarse bucket, of each type and of all types', () => {
     const typeTimes = new Map([
       [
         7,

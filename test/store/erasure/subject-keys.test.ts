@@ -33,9 +33,9 @@ import {
 
 dropPlanes();
 
-describe('a key of a subject', () => {
+describe('a subject key', () => {
   it.each([false, true])(
-    'opens bodies about it, and nothing else does; writer in a thread: %s',
+    'a subject key opens the bodies about its subject and no others; writer in a thread: %s',
     async (thread) => {
       const { plane, store } = await recorded({ thread });
       for (const index of [1, 2, 3, 4]) expect(await textOf(store, index)).toContain(secret);
@@ -58,7 +58,7 @@ describe('a key of a subject', () => {
   );
 
   it.each([false, true])(
-    'is destroyed with its last erasure, and no copy opens; thread: %s',
+    'the last erasure of a subject destroys its key, so that no copy opens; thread: %s',
     async (thread) => {
       const { plane, store } = await recorded({ thread });
       expect(await store.hasSubjectKey('prj_a', ann)).toBe(true);
@@ -92,7 +92,7 @@ describe('a key of a subject', () => {
     },
   );
 
-  it('is another one for what is recorded after the erasure', async () => {
+  it('events about a subject after its erasure get a new subject key', async () => {
     const { plane, store } = await recorded();
     await eraseAll(store, ann);
     const [made] = await appended(store, request([about([ann], 'later')]));
@@ -109,8 +109,8 @@ describe('a key of a subject', () => {
   });
 });
 
-describe('whoever reads while a subject is erased', () => {
-  it('finds the values or the erasure, never neither', async () => {
+describe('a reader during the erasure of a subject', () => {
+  it('a reader during the erasure of a subject finds the values or the erasure, and always one of both', async () => {
     const { plane, store } = await recorded({ thread: true });
     const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
     const found = new Set<string>();
@@ -133,8 +133,8 @@ describe('whoever reads while a subject is erased', () => {
   });
 });
 
-describe('fsck beside a process that erases', () => {
-  it('finds nothing', async () => {
+describe('fsck beside erasures', () => {
+  it('fsck finds no problem while another process erases subjects', async () => {
     const { plane, store } = await recorded({ thread: true });
     const subjects = Array.from({ length: 30 }, (_, at) => `${at}`.padStart(32, 'd'));
     await appended(store, request(subjects.map((each) => about([each]))));
@@ -149,7 +149,7 @@ describe('fsck beside a process that erases', () => {
   });
 });
 
-describe('what says that a key is destroyed', () => {
+describe('the record of a destroyed key', () => {
   async function erased(): Promise<TestPlane> {
     const { plane, store } = await recorded();
     await eraseAll(store, ann);
@@ -161,13 +161,13 @@ describe('what says that a key is destroyed', () => {
     ['that no leaf names', "INSERT INTO erased_key (project, leaf_index, key_id) VALUES (1, 2, 'x')"],
     ['of a leaf that is not there', 'UPDATE erased_key SET leaf_index = 2'],
     ['that is gone', 'DELETE FROM erased_key'],
-  ])('is found out by fsck where it is a row %s', async (_what, change) => {
+  ])('fsck reports a row about a destroyed key %s', async (_what, change) => {
     const plane = await erased();
     plane.sql(change);
     expect(new Set(await kinds(plane))).toEqual(new Set(['erasure_mismatch']));
   });
 
-  it('is kept by the tables', async () => {
+  it('the database refuses changes to the rows that record destroyed keys', async () => {
     const plane = await erased();
     for (const change of [
       'UPDATE erased_key SET leaf_index = 2',
@@ -190,8 +190,8 @@ describe('what says that a key is destroyed', () => {
   });
 });
 
-describe('many keys in one file', () => {
-  it('go without a trace, each alone', async () => {
+describe('many subject keys in one file', () => {
+  it('many subject keys in one file are destroyed one by one, and none leaves a trace', async () => {
     const plane = new TestPlane();
     planes.push(plane);
     const store = plane.open({ masterKey });
@@ -212,7 +212,7 @@ describe('many keys in one file', () => {
     }
   });
 
-  it('are cut out of the write-ahead log once nobody copies the file any more', async () => {
+  it('destroyed keys leave the write-ahead log once no other program reads the file', async () => {
     const { plane, store } = await recorded();
     const [ofAnn] = keysIn(plane);
     const copying = new Database(storeFiles(plane.dataDir).subjects, { readonly: true });
@@ -225,7 +225,7 @@ describe('many keys in one file', () => {
     await store.close();
   });
 
-  it('hold as many subjects of an event as it may have', async () => {
+  it('an event may have as many subjects as the limit says', async () => {
     const { plane, store } = await recorded();
     const people = Array.from({ length: limits.subjectsPerLeaf }, (_, at) => `${at}`.padStart(32, 'e'));
     const [made] = await appended(store, request([about(people)]));
@@ -238,8 +238,8 @@ describe('many keys in one file', () => {
   });
 });
 
-describe('what is about a subject and was recorded before the master key', () => {
-  it('is erased, but no key is destroyed in its name', async () => {
+describe('events from before the master key', () => {
+  it('an erasure of events from before the master key destroys no subject key', async () => {
     const plane = new TestPlane();
     planes.push(plane);
     const clear = plane.open();
@@ -262,7 +262,7 @@ describe('what is about a subject and was recorded before the master key', () =>
     expect(await kinds(plane)).toEqual([]);
   });
 
-  it('of one who is recorded about meanwhile keeps the key, in one commit as well', async () => {
+  it('an erasure keeps the key of a subject when a new event about the subject arrives meanwhile', async () => {
     const { plane, store } = await recorded();
     const targets = await allAbout(store, ann);
     const both = [store.append(request([about([ann], 'meanwhile')])), store.append(ending(ann, targets))];

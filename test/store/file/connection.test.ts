@@ -33,7 +33,7 @@ const wanted = {
 };
 
 describe('a connection', () => {
-  it('has its settings when the file is new, and when it is opened again', () => {
+  it('a connection has its settings on a new file and on a file that is opened again', () => {
     const path = newPath();
     for (let time = 0; time < 2; time += 1) {
       const db = connect(path, { applicationId: 7 });
@@ -48,7 +48,7 @@ describe('a connection', () => {
     reader.close();
   });
 
-  it('refuses another program’s database, and what is none', () => {
+  it('a connection refuses the database of another program and a file that is no database', () => {
     const path = newPath();
     const other = new Database(path);
     other.exec('CREATE TABLE theirs (a)');
@@ -59,7 +59,7 @@ describe('a connection', () => {
     expect(() => connect(text, { applicationId: 7 })).toThrow('not a database');
   });
 
-  it('refuses to start where a setting does not hold', () => {
+  it('a connection refuses to open when a required setting is not in effect', () => {
     const path = newPath();
     const db = connect(path, { applicationId: 7 });
     db.pragma('journal_mode = DELETE');
@@ -71,7 +71,7 @@ describe('a connection', () => {
 });
 
 describe('a data directory', () => {
-  it('is readable by its owner alone, files and directory', async () => {
+  it('the files of a data directory, and the directory, are readable by their owner alone', async () => {
     const plane = new TestPlane();
     undo.push(() => plane.drop());
     const store = plane.open({ dataDir: join(plane.dataDir, 'made'), reserveBytes: 4096 });
@@ -88,11 +88,11 @@ describe('a data directory', () => {
     [0x6969, 'NFS'],
     [0xff534d42 | 0, 'CIFS'],
     [0x01021997, '9P'],
-  ])('on a network file system (%i) is refused', (magic, name) => {
+  ])('a data directory on a network file system (%i) is refused', (magic, name) => {
     expect(() => judgeFilesystem('/data', magic)).toThrow(name);
   });
 
-  it('on FUSE is warned of, on a local file system not', () => {
+  it('a data directory on FUSE gives a warning, and one on a local file system does not', () => {
     expect(judgeFilesystem('/data', 0x65735546)).toContain('FUSE');
     expect(judgeFilesystem('/data', 0xef53)).toBeNull();
     expect(judgeFilesystem(newFolderHere())).toBeNull();

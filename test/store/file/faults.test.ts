@@ -23,8 +23,8 @@ const program = `
   console.log(JSON.stringify([full, node(() => new Database(path))]));
 `;
 
-describe('an error of the storage', () => {
-  it('is never a fault of the disk where the process has no free file descriptor', () => {
+describe('storage errors', () => {
+  it('an error for lack of file descriptors is not reported as a disk error', () => {
     const node = [process.execPath, '--input-type=module', '--eval', program];
     const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node], {
       cwd: projectRoot,
@@ -38,7 +38,7 @@ describe('an error of the storage', () => {
     expect(problemOf('files', null)).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 1 });
   });
 
-  it('is a fault where a file cannot be opened although descriptors are free', () => {
+  it('a file that cannot be opened while descriptors are free is a disk error', () => {
     const error = new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN');
     expect(troubleOf(error)).toBe('fault');
   });

@@ -24,8 +24,8 @@ async function goOn(plane: TestPlane): Promise<void> {
   await store.close();
 }
 
-describe('at a start', () => {
-  it('an older copy of the database is refused, and says what to do', async () => {
+describe('the start of a store', () => {
+  it('the store refuses to open an older copy of its database and says what to do', async () => {
     const plane = await filled();
     const { main } = storeFiles(plane.dataDir);
     copyFileSync(main, `${main}.backup`);
@@ -38,7 +38,7 @@ describe('at a start', () => {
     expect((await plane.fsck()).problems.map(({ kind }) => kind)).toEqual(['heads_mismatch']);
   });
 
-  it('a database of another log is refused', async () => {
+  it('the store refuses to open the database of another log', async () => {
     const plane = await filled();
     const other = new TestPlane();
     planes.push(other);
@@ -48,7 +48,7 @@ describe('at a start', () => {
     expect(() => plane.open()).toThrow('got no such log');
   });
 
-  it('a history that was written anew is refused, although it is longer', async () => {
+  it('the store refuses a rewritten history, even if it is longer', async () => {
     const plane = await filled();
     const other = await filled();
     const store = other.open();
@@ -62,7 +62,7 @@ describe('at a start', () => {
     expect(() => plane.open({ rebuildHeads: true })).toThrow('the log was changed');
   });
 
-  it('a lost or older heads file is refused, until it is rebuilt on purpose', async () => {
+  it('the store refuses a lost or older heads file until it is rebuilt on request', async () => {
     const plane = await filled();
     const { heads } = storeFiles(plane.dataDir);
     copyFileSync(heads, `${heads}.backup`);
@@ -76,7 +76,7 @@ describe('at a start', () => {
     expect((await plane.fsck()).ok).toBe(true);
   });
 
-  it('a head that was raised and never signed, as a crash leaves it, is fine', async () => {
+  it('the store accepts a saved head without a signature, as a crash leaves it', async () => {
     const plane = await filled();
     const store = plane.open();
     await stored(store, request([event()]));
@@ -97,7 +97,7 @@ describe('at a start', () => {
 });
 
 describe('a checkpoint', () => {
-  it('is not signed where the second file knows another history', async () => {
+  it('the store does not sign a checkpoint when the heads file has another history', async () => {
     const plane = await filled();
     const store = plane.open();
     await stored(store, request([event()]));
@@ -108,7 +108,7 @@ describe('a checkpoint', () => {
     await store.close();
   });
 
-  it('is not signed from the moment on that a head is learnt which the log lacks, nor after a restart', async () => {
+  it('the store stops signing when it learns of a head that the log lacks, also after a restart', async () => {
     const origin = 'test/a/audit';
     for (const size of [200, 103, 102, 50]) {
       const plane = await filled();
@@ -133,7 +133,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('never moves the kept head back', () => {
+  it('the saved head never moves back to a smaller size', () => {
     const plane = new TestPlane();
     planes.push(plane);
     const heads = openHeads(`${plane.dataDir}/h.db`);

@@ -22,7 +22,7 @@ async function holder(path: string): Promise<ChildProcess> {
 }
 
 describe('the lock', () => {
-  it('names the process that holds it, and is free again once that was killed', async () => {
+  it('the lock names the process that has it and is free after that process is killed', async () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));
     const path = join(folder, 'lock');
@@ -36,7 +36,7 @@ describe('the lock', () => {
     takeLock(path, process.pid).release();
   });
 
-  it('keeps a second store of the same process out, and survives the attempt', async () => {
+  it('the lock refuses a second store in the same process and stays locked after the attempt', async () => {
     const plane = new TestPlane();
     undo.push(() => plane.drop());
     const store = plane.open();

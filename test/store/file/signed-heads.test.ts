@@ -19,8 +19,8 @@ function folder(): string {
 }
 const head = (size: number) => ({ size, root: Buffer.alloc(32, size % 256) });
 
-describe('the memory of a data directory', () => {
-  it('keeps the largest head of each log, and which was raised last, beyond its end', async () => {
+describe('the saved heads of a data directory', () => {
+  it('the heads file keeps the largest head of each log and the newest head after it is closed', async () => {
     const dataDir = folder();
     const heads = openSignedHeads(dataDir);
     expect([heads.newest(), heads.find('a')]).toEqual([null, null]);
@@ -37,7 +37,7 @@ describe('the memory of a data directory', () => {
     expect(statSync(storeFiles(dataDir).heads).mode & 0o777).toBe(0o600);
   });
 
-  it('is shared by processes that open it at the same time', async () => {
+  it('several processes share the heads file when they open it at the same time', async () => {
     const dataDir = folder();
     const source = `
       import { openSignedHeads } from '${new URL('../../../src/store/file/signed-heads.ts', import.meta.url).href}';
@@ -55,7 +55,7 @@ describe('the memory of a data directory', () => {
     await heads.close();
   });
 
-  it('grows by its heads, not by how often they were raised', async () => {
+  it('the heads file grows with the number of its logs, not with the number of updates', async () => {
     const dataDir = folder();
     const heads = openSignedHeads(dataDir);
     for (let size = 1; size <= 3000; size += 100) {
@@ -66,7 +66,7 @@ describe('the memory of a data directory', () => {
     await heads.close();
   });
 
-  it('so does the second file of the engine that is a file itself', () => {
+  it('the heads file of the SQLite engine stays small after many updates', () => {
     const path = `${folder()}/heads.db`;
     const heads = openHeads(path);
     for (let size = 1; size <= 300; size += 1) heads.raise('a', head(size));
@@ -74,7 +74,7 @@ describe('the memory of a data directory', () => {
     heads.close();
   });
 
-  it('is forgotten on purpose, saying what it held', async () => {
+  it('a rebuild on request forgets the saved heads and warns what they were', async () => {
     const dataDir = folder();
     const heads = openSignedHeads(dataDir);
     await heads.raise('a', head(5));
@@ -90,7 +90,7 @@ describe('the memory of a data directory', () => {
     await again.close();
   });
 
-  it('lasts as long as the process where no file can be kept, and says so', async () => {
+  it('heads stay in memory, with a warning, when no file can be written', async () => {
     const warnings: string[] = [];
     const nowhere = `${folder()}/none`;
     const heads: SignedHeads = openSignedHeads(nowhere, { onWarning: (text) => warnings.push(text) });

@@ -33,8 +33,8 @@ beforeEach(async () => {
 });
 afterEach(() => dropFolder(dataDir));
 
-describe('fsck', () => {
-  it('finds nothing wrong with what a witness answered', async () => {
+describe('fsck of cosignatures', () => {
+  it('fsck finds no problem in the cosignatures of a witness', async () => {
     expect(await fsckStore({ dataDir, deep: true })).toMatchObject({ ok: true, checkpoints: 1 });
   });
 
@@ -43,7 +43,7 @@ describe('fsck', () => {
     ['of another key', "UPDATE cosignature SET key = 'x'", 'prj_a/audit/checkpoint/1', key],
     ['that are none', "UPDATE cosignature SET line = 'x'", 'prj_a/audit/checkpoint/1', 'note: expected'],
     ['twice', 'UPDATE cosignature SET line = line || line', 'prj_a/audit/checkpoint/1', '2 lines'],
-  ])('finds lines %s', async (_, change, position, got) => {
+  ])('fsck finds cosignature lines %s', async (_, change, position, got) => {
     const db = connect(storeFiles(dataDir).main, { applicationId: mainApplicationId });
     expect(() => db.exec(change)).toThrow('cosignature is append-only');
     unguarded(db, () => db.exec(change));

@@ -47,8 +47,8 @@ const withText = (from: RegExp, to: string) => (draft: OtherDraft) => ({
   record: draft.record.replace(from, to),
 });
 
-describe('an index leaf', () => {
-  it('passes where its root is that of the leaves below its size, however much later it was stored', async () => {
+describe('fsck of index leaves', () => {
+  it('fsck accepts an index leaf with the root of the leaves below its size, even if stored later', async () => {
     expect(await problems((draft) => draft)).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe('an index leaf', () => {
         return draftOf(map);
       },
     ],
-  ])('%s is reported', async (_what, forge) => {
+  ])('fsck reports an index leaf %s', async (_what, forge) => {
     expect(await problems(forge)).toEqual(['prj_a/audit/206 index_mismatch']);
   });
 });

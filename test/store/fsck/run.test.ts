@@ -30,7 +30,7 @@ function newPlane(): TestPlane {
 }
 
 describe('fsck', () => {
-  it('finds nothing in a whole log, tells what it read, and tells its progress', async () => {
+  it('fsck finds no problem in a whole log and reports its counts and its progress', async () => {
     const plane = await newPlane().filled(2500);
     const seen: number[] = [];
     const report = await fsck({
@@ -54,7 +54,7 @@ describe('fsck', () => {
     expect(seen).toEqual([1000, 2000, 2501, 2552]);
   });
 
-  it('finds summaries of a long run that were altered, left out, or added', async () => {
+  it('fsck finds summaries of a long run that were changed, removed or added', async () => {
     const long = await newPlane().filled(3200); // three runs of a block and some events
     expect((await long.fsck()).problems).toEqual([]);
     const problemsAfter = async (statement: string) => {
@@ -76,7 +76,7 @@ describe('fsck', () => {
     ]);
   });
 
-  it('finds nothing beside a writer, at whatever moment', async () => {
+  it('fsck finds no problem while a writer appends', async () => {
     const plane = newPlane();
     const store = plane.open();
     await store.createProject(projectOf('a'), genesis('a'));
@@ -104,7 +104,7 @@ describe('fsck', () => {
     expect((await plane.fsck()).ok).toBe(true);
   });
 
-  it('judges the signatures of checkpoints by the plane’s trust file, when deep', async () => {
+  it('fsck --deep checks the signatures of checkpoints against the trust file of the plane', async () => {
     const plane = newPlane();
     const store = plane.open();
     await store.createProject(projectOf('a'), genesis('a'));
@@ -131,13 +131,13 @@ describe('fsck', () => {
     await store.close();
   });
 
-  it('says so where there is nothing to check', async () => {
+  it('fsck returns NOT_FOUND for a folder without a database', async () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));
     expect(await codeOf(fsck({ dataDir: folder }))).toBe('NOT_FOUND');
   });
 
-  it('reports pages that cannot be read, and goes on with the rest', async () => {
+  it('fsck reports pages that it cannot read and continues with the rest', async () => {
     const plane = await newPlane().filled(300);
     const [root] = plane.query<{ rootpage: number }>(
       "SELECT rootpage FROM sqlite_schema WHERE name = 'run_event'",
@@ -150,7 +150,7 @@ describe('fsck', () => {
     expect(problems.some(({ kind }) => kind === 'file_corrupt')).toBe(true);
   });
 
-  it('keeps a thousand problems and counts the others', async () => {
+  it('fsck lists a thousand problems and counts the others', async () => {
     const plane = await newPlane().filled(700);
     plane.sql("UPDATE leaf SET record = record || ' '");
     const { problems, found } = await plane.fsck();

@@ -40,13 +40,13 @@ function erased(): TestPlane {
 const found = async (plane: TestPlane, deep = true): Promise<string[]> =>
   (await plane.fsck(deep)).problems.map(({ position, kind }) => `${position} ${kind}`);
 
-describe('a log with erasures', () => {
-  it('is whole', async () => {
+describe('fsck of a log with erasures', () => {
+  it('fsck finds no problem in a log with erasures', async () => {
     expect(await found(erased())).toEqual([]);
     expect(await found(erased(), false)).toEqual([]);
   });
 
-  it('holds nothing of what was erased in its files, also while it is open', async () => {
+  it('erased values are gone from all files, also while the store is open', async () => {
     const plane = await new TestPlane().filled(10);
     planes.push(plane);
     const store = plane.open();
@@ -126,20 +126,20 @@ describe('a log with erasures', () => {
       'DELETE FROM decided WHERE type = 8',
       ['prj_a/audit/21 index_mismatch', 'prj_a/decided index_mismatch'],
     ],
-  ])('shows %s', async (_, change, expected) => {
+  ])('fsck reports %s', async (_, change, expected) => {
     const plane = erased();
     plane.sql(typeof change === 'string' ? change : change());
     expect((await found(plane)).sort()).toEqual([...expected].sort());
   });
 
-  it('shows what came back from a copy', async () => {
+  it('fsck reports an erased value that was restored from a copy', async () => {
     const plane = erased();
     plane.sql(`UPDATE body SET disclosures = '${before}' WHERE idx = 5`);
     expect(await found(plane)).toEqual(['prj_a/audit/21 erasure_mismatch']);
   });
 });
 
-describe('the guards of bodies', () => {
+describe('the triggers on bodies', () => {
   it.each([
     "UPDATE body SET disclosures = '[]' WHERE idx = 7",
     "UPDATE body SET erased = '[[21]]' WHERE idx = 7",
@@ -148,7 +148,7 @@ describe('the guards of bodies', () => {
     'DELETE FROM body WHERE idx = 6',
     "DELETE FROM client_event WHERE client_event_id = 'c7'",
     "UPDATE client_event SET idx = 1 WHERE client_event_id = 'c7'",
-  ])('refuse %s', (statement) => {
+  ])('the triggers on bodies refuse %s', (statement) => {
     expect(() => erased().guarded(statement)).toThrow(/append-only|only loses/);
   });
 });

@@ -19,7 +19,7 @@ function copy(): TestPlane {
   return plane;
 }
 
-describe('one changed row', () => {
+describe('fsck of changed governance rows', () => {
   it.each([
     [
       'a row of another leaf',
@@ -247,7 +247,7 @@ describe('one changed row', () => {
       "DELETE FROM approval WHERE approval_id = 'apr_1'",
       Array(2).fill('prj_a/approval/apr_1 approval_mismatch'),
     ],
-  ])('%s is found at its position', async (_, statements, expected) => {
+  ])('fsck finds %s and reports its position', async (_, statements, expected) => {
     const plane = copy();
     expect((await plane.fsck()).problems).toEqual([]);
     plane.sql(statements);
@@ -256,8 +256,8 @@ describe('one changed row', () => {
   });
 });
 
-describe('a policy whose leaves were erased', () => {
-  it('is not missed in its row', async () => {
+describe('fsck of a policy with erased leaves', () => {
+  it('fsck reports only the missing bodies when the leaves of a policy were erased', async () => {
     const plane = copy();
     plane.sql('DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type = 6)');
     plane.sql("UPDATE policy SET name = 'x', created_by = 'x'; UPDATE policy_version SET created_by = 'x'");
@@ -266,8 +266,8 @@ describe('a policy whose leaves were erased', () => {
   });
 });
 
-describe('what was erased from the log', () => {
-  it('is not missed in its row', async () => {
+describe('fsck of erased values', () => {
+  it('fsck reports only the missing bodies when the values of approvals and jobs were erased', async () => {
     const plane = copy();
     plane.sql(
       `DELETE FROM body WHERE idx IN (SELECT idx FROM decided WHERE type IN (1, 3, 5) AND run_id = 'r1')`,
@@ -285,20 +285,23 @@ describe('a read of decisions', () => {
     ['another leaf', "UPDATE decided SET idx = 5 WHERE id = 'pev_0'", 5],
     ['another run', "UPDATE decided SET run_id = 'r2' WHERE id = 'pev_0'", 19],
     ['another id', "UPDATE decided SET id = 'pev_9' WHERE id = 'pev_0'", 19],
-  ])('by a row of %s is refused with its position', async (_, statements, index) => {
-    const plane = copy();
-    const store = plane.open();
-    plane.sql(statements);
-    const read = async () => {
-      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_9');
-      await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_0');
-      await store.leavesOf('prj_a', { type: 'gov.evaluation/1', runId: 'r2' }, { limit: 9, order: 'asc' });
-    };
-    await expect(read()).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index } });
-    await store.close();
-  });
+  ])(
+    'a read of decisions that meets a row of %s is refused with the position',
+    async (_, statements, index) => {
+      const plane = copy();
+      const store = plane.open();
+      plane.sql(statements);
+      const read = async () => {
+        await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_9');
+        await store.leafOf('prj_a', 'gov.evaluation/1', 'pev_0');
+        await store.leavesOf('prj_a', { type: 'gov.evaluation/1', runId: 'r2' }, { limit: 9, order: 'asc' });
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'STORAGE_FAULT', extensions: { index } });
+      await store.close();
+    },
+  );
 
-  it('of a type, by a row of a leaf of another type, is refused', async () => {
+  it('a read of one leaf type refuses an index row that points to a leaf of another type', async () => {
     const plane = copy();
     const store = plane.open();
     plane.sql("UPDATE decided SET idx = 5 WHERE id = 'pev_0'");
@@ -307,7 +310,7 @@ describe('a read of decisions', () => {
     await store.close();
   });
 
-  it('of a run whose newest evaluation is none is refused', async () => {
+  it('a read of a run is refused when its newest evaluation row points to another kind of leaf', async () => {
     const plane = copy();
     const store = plane.open();
     expect((await store.run('prj_a', 'r1'))?.lastDecision).toBe('escalate');

@@ -52,8 +52,8 @@ const copy = (): TestPlane => {
 
 const row = (id: string) => ({ position: `${projectId}/data_plane/dpl_${id}`, kind: 'plane_mismatch' });
 
-describe('a data plane', () => {
-  it('is what the events tell of it', async () => {
+describe('fsck of data planes', () => {
+  it('fsck finds no problem in data planes that match their events', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
   });
 
@@ -79,13 +79,13 @@ describe('a data plane', () => {
     ['revoked_ms', 'NULL', '2', `revoked_ms ${startMs + 9}`],
     ['revoked_ms', '5', '3', 'revoked_ms null'],
     ['revision', '9', '1', 'revision 4'],
-  ])('whose %s is %s is told', async (column, value, id, expected) => {
+  ])('fsck reports a data plane whose %s is %s', async (column, value, id, expected) => {
     const made = copy();
     made.sql(`UPDATE telemetry_plane SET ${column} = ${value} WHERE plane_id = 'dpl_${id}'`);
     expect((await made.fsck()).problems).toEqual([{ ...row(id), expected, got: expect.any(String) }]);
   });
 
-  it('that is gone is told, and one that no event made', async () => {
+  it('fsck reports a data plane that is gone, and one without any event', async () => {
     const made = copy();
     made.sql(`DELETE FROM telemetry_plane WHERE plane_id = 'dpl_2';
       INSERT INTO telemetry_plane (project, plane_id, name, created_ms, created_by, token_digest, token_expires_ms, revision)
@@ -94,7 +94,7 @@ describe('a data plane', () => {
     expect(problems.map(({ position, kind }) => ({ position, kind }))).toEqual([row('2'), row('9')]);
   });
 
-  it('is not compared in what an event told whose body is gone', async () => {
+  it('fsck does not compare the fields of a data plane that only an erased body contains', async () => {
     const made = copy();
     made.sql(
       "DELETE FROM body WHERE idx = 4; UPDATE telemetry_plane SET origin = 'x', name = 'y' WHERE plane_id = 'dpl_1'",

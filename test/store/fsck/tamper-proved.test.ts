@@ -41,7 +41,7 @@ const graphAt = (place: string): string => `prj_a/${place} graph_mismatch`;
 const other = deflateRawSync('{}').toString('hex');
 const large = deflateRawSync(Buffer.alloc(20_000_000)).toString('hex');
 
-describe('one changed row', () => {
+describe('fsck of changed proofs and graphs', () => {
   it.each([
     ['a proof taken away', 'DELETE FROM proof WHERE leaf_index = 11', [proofAt(1)]],
     ...[
@@ -104,7 +104,7 @@ describe('one changed row', () => {
       "INSERT INTO run_graph VALUES (1, 'r1', NULL, NULL, 'x', 1)",
       [graphAt('run_graph/r1')],
     ],
-  ])('%s is found at its place', async (_, statements, expected) => {
+  ])('fsck finds %s and reports its position', async (_, statements, expected) => {
     const plane = copy();
     expect(await found(plane)).toEqual([]);
     plane.sql(statements);
@@ -112,7 +112,7 @@ describe('one changed row', () => {
     expect(await found(plane, false)).toEqual(expected);
   });
 
-  it('that is gone is told with its leaf, and what to do', async () => {
+  it('fsck reports a missing proof or graph with its leaf and with what to do', async () => {
     const plane = copy();
     plane.sql('DELETE FROM proof WHERE leaf_index = 11; DELETE FROM graph WHERE leaf_index = 13');
     const { problems } = await plane.fsck();
@@ -129,7 +129,7 @@ describe('one changed row', () => {
   });
 });
 
-describe('rows of a graph', () => {
+describe('fsck of graph rows', () => {
   it.each([
     ['taken away', "DELETE FROM graph_part WHERE graph_id = 'grp_1' AND list = 'edges'", 'edges'],
     ['that are others', `UPDATE graph_part SET items = x'${other}' WHERE list = 'nodes'`, 'nodes'],
@@ -144,14 +144,14 @@ describe('rows of a graph', () => {
       "INSERT INTO graph_part SELECT project, graph_id, list, 1, items FROM graph_part WHERE graph_id = 'grp_1'",
       'nodes',
     ],
-  ])('%s are found by --deep', async (_, statements, list) => {
+  ])('fsck --deep finds graph rows %s', async (_, statements, list) => {
     const plane = copy();
     plane.sql(statements);
     expect(await found(plane)).toContain(graphAt(`graph/grp_1/${list}`));
     expect(await found(plane, false)).toEqual([]);
   });
 
-  it('that no leaf names are no problem: a crash leaves them', async () => {
+  it('fsck accepts graph rows that no leaf names, as a crash leaves them', async () => {
     const plane = copy();
     plane.sql(
       "INSERT INTO graph_part SELECT project, 'grp_9', list, part, items FROM graph_part WHERE graph_id = 'grp_1'",
@@ -160,8 +160,8 @@ describe('rows of a graph', () => {
   });
 });
 
-describe('a log that was pruned', () => {
-  it('is whole with its proofs and graphs, and misses those taken away', async () => {
+describe('fsck of a pruned log with proofs', () => {
+  it('fsck accepts a pruned log with its proofs and graphs, and reports those that are missing', async () => {
     const plane = copy();
     const store = plane.open();
     const leaves = await store.leaves('prj_a', 'audit', { from: 0, to: 16 });

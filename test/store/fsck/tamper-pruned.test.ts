@@ -50,8 +50,8 @@ function pruned(): TestPlane {
 const found = async (plane: TestPlane): Promise<string[]> =>
   (await plane.fsck()).problems.map(({ position, kind }) => `${position} ${kind}`).sort();
 
-describe('a log that was pruned', () => {
-  it('is whole, and serves on', async () => {
+describe('fsck of a pruned log', () => {
+  it('fsck finds no problem in a pruned log, and the log accepts more events', async () => {
     expect(await found(pruned())).toEqual([]);
     const store = pruned().open();
     expect((await appended(store, request([event()])))[0]!.index).toBe(leaf + 1);
@@ -106,7 +106,7 @@ describe('a log that was pruned', () => {
       'DELETE FROM leaf WHERE idx = 61; UPDATE prune SET min_index = 62',
       () => [`prj_a/run/gov.system run_mismatch`],
     ],
-  ])('shows %s', async (_, change, expected) => {
+  ])('fsck of a pruned log reports %s', async (_, change, expected) => {
     const plane = pruned();
     plane.sql(change);
     const wanted = typeof expected === 'function' ? expected() : expected;
@@ -115,7 +115,7 @@ describe('a log that was pruned', () => {
   });
 });
 
-describe('the guards of a log', () => {
+describe('the triggers of a pruned log', () => {
   it.each([
     'DELETE FROM leaf WHERE idx = 45',
     'DELETE FROM leaf WHERE idx = 0',
@@ -123,7 +123,7 @@ describe('the guards of a log', () => {
     "DELETE FROM client_event WHERE client_event_id = 'c50'",
     'DELETE FROM prune',
     'UPDATE prune SET min_index = 99',
-  ])('refuse %s', (statement) => {
+  ])('the triggers of a pruned log refuse %s', (statement) => {
     expect(() => pruned().guarded(statement)).toThrow(/append-only/);
   });
 });

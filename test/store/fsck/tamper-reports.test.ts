@@ -42,8 +42,8 @@ function rewritten(change: (report: UsageReport) => object): string {
   return `UPDATE telemetry_report SET body = '${body}', digest = x'${sha256(body).toString('hex')}' ${third}`;
 }
 
-describe('what a data plane reported', () => {
-  it('is whole where nobody changed it', async () => {
+describe('fsck of usage reports', () => {
+  it('fsck finds no problem in usage reports that nobody changed', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
     const epochs = copy().query('SELECT epoch, held, next_sequence, newest_sequence FROM telemetry_epoch');
     expect(epochs).toEqual([
@@ -93,14 +93,14 @@ describe('what a data plane reported', () => {
       `INSERT INTO telemetry_epoch VALUES (1, '${planeId}', 7, 1, 2, 1, 1)`,
       ['/epoch/7 report_mismatch'],
     ],
-  ])('is told where somebody changed %s', async (_, statement, expected) => {
+  ])('fsck reports usage report rows where somebody changed %s', async (_, statement, expected) => {
     const plane = copy();
     plane.sql(statement);
     const places = (await found(plane, false)).filter((each) => each.includes('report_'));
     expect([...new Set(places)]).toEqual(expected.map((each) => at(each)));
   });
 
-  it('is told where a report is gone, with what followed from it', async () => {
+  it('fsck reports a missing usage report and the totals that included it', async () => {
     const plane = copy();
     plane.sql(`DELETE FROM telemetry_report WHERE epoch = 0 AND sequence = 4`);
     expect(await found(plane)).toEqual([
@@ -109,7 +109,7 @@ describe('what a data plane reported', () => {
     ]);
   });
 
-  it('is told where its plane is gone', async () => {
+  it('fsck reports usage reports whose data plane is gone', async () => {
     const plane = copy();
     plane.sql('PRAGMA foreign_keys = OFF; DELETE FROM telemetry_plane');
     expect(await found(plane)).toEqual([`${at('')} plane_mismatch`, `${at('')} report_mismatch`]);
@@ -119,13 +119,13 @@ describe('what a data plane reported', () => {
     ['counts less', (report: UsageReport) => ({ ...report, totals: { ...report.totals, audit_event: 1 } })],
     ['is of another epoch', (report: UsageReport) => ({ ...report, log: { ...report.log, epoch: 1 } })],
     ['is no report', () => ({ periodStart: 1 })],
-  ])('is told, when deep, where a body and its digest were changed so that it %s', async (_, change) => {
+  ])('fsck --deep finds a report whose body and digest were changed so that it %s', async (_, change) => {
     const plane = copy();
     plane.sql(rewritten(change));
     expect(await found(plane)).toContain(at('/report/0/3 report_altered'));
   });
 
-  it('is told, when deep, where a link does not say how it follows', async () => {
+  it('fsck --deep finds a report whose link does not match the report before it', async () => {
     const plane = copy();
     plane.sql(`UPDATE telemetry_report SET link = 'consistency_invalid' ${third}`);
     expect(await found(plane, false)).toEqual([]);
@@ -133,8 +133,8 @@ describe('what a data plane reported', () => {
   });
 });
 
-describe('a check beside a service', () => {
-  it('finds nothing while planes are registered and report', async () => {
+describe('fsck beside a service', () => {
+  it('fsck finds no problem while planes are registered and send reports', async () => {
     const served = copy();
     const store = served.open();
     const writing = { on: true, rounds: 0 };
@@ -160,7 +160,7 @@ describe('a check beside a service', () => {
   });
 });
 
-describe('units of data planes', () => {
+describe('fsck of the units of data planes', () => {
   const usage = (month: string): string => `${projectId}/telemetry_usage/${month} usage_mismatch`;
   const month = (place: string): string => `${at(place)} usage_mismatch`;
   it.each([
@@ -182,13 +182,13 @@ describe('units of data planes', () => {
       `INSERT INTO telemetry_month VALUES (1, '${planeId}', 1, '2026-12', 0, 0, 0, 0)`,
       [month('/epoch/1/month/2026-12')],
     ],
-  ])('are told where somebody changed %s', async (_, statement, expected) => {
+  ])('fsck reports usage rows of data planes where somebody changed %s', async (_, statement, expected) => {
     const plane = copy();
     plane.sql(statement);
     expect(await found(plane)).toEqual(expected);
   });
 
-  it('may have gone to an earlier month altogether', async () => {
+  it('fsck accepts a month without units, because its units may count for an earlier month', async () => {
     const plane = copy();
     plane.sql("INSERT INTO telemetry_usage VALUES (1, '2027-01', 0, 0, 0, 0)");
     expect(await found(plane)).toEqual([]);

@@ -53,8 +53,8 @@ async function months(plane: TestPlane): Promise<TestPlane> {
 const base = (events: number, proofs = 0): string =>
   `{"audit_event":${events},"compliance_proof":${proofs},"risk_decision":0,"replay_verification":0}`;
 
-describe('a month', () => {
-  it('is whole where nobody changed it', async () => {
+describe('fsck of months', () => {
+  it('fsck finds no problem in the months of a project that nobody changed', async () => {
     expect((await copy().fsck()).problems).toEqual([]);
     expect(copy().query('SELECT month, base FROM period ORDER BY month')).toEqual([
       { month: '2026-01', base: base(0) },
@@ -81,16 +81,19 @@ describe('a month', () => {
     ],
     ['before the first', `INSERT INTO period VALUES (1, '2025-12', '${base(0)}')`, ['2025-12']],
     ['after the last', `INSERT INTO period VALUES (1, '2026-06', '${base(7, 1)}')`, ['2026-06']],
-  ])('%s is found at its position, also without --deep', async (_, statement, expected) => {
-    const plane = copy();
-    plane.sql(statement);
-    const { problems } = await plane.fsck(false);
-    expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(
-      expected.map((month) => `prj_a/period/${month} period_mismatch`),
-    );
-  });
+  ])(
+    'fsck finds a month %s and reports its position, also without --deep',
+    async (_, statement, expected) => {
+      const plane = copy();
+      plane.sql(statement);
+      const { problems } = await plane.fsck(false);
+      expect(problems.map(({ position, kind }) => `${position} ${kind}`)).toEqual(
+        expected.map((month) => `prj_a/period/${month} period_mismatch`),
+      );
+    },
+  );
 
-  it('of a project where nothing was metered is one too many', async () => {
+  it('fsck reports a month of a project that has no metered requests', async () => {
     const plane = copy();
     plane.sql(
       `INSERT INTO period SELECT project, '2026-05', '${base(0)}' FROM project WHERE project_id = 'prj_x_live'`,
@@ -101,7 +104,7 @@ describe('a month', () => {
     ]);
   });
 
-  it('that began while the check went on is no problem', () => {
+  it('fsck accepts a month that began while the check was running', () => {
     const db = connectReader(storeFiles(copy().dataDir).main);
     const found: string[] = [];
     const checkTo = (meteringSize: number): void => {
@@ -126,8 +129,8 @@ describe('a month', () => {
   });
 });
 
-describe('changes of keys and projects', () => {
-  it('that are made while the check goes on are no problem', async () => {
+describe('fsck of changes of keys and projects', () => {
+  it('fsck accepts changes of keys and projects that are made while the check is running', async () => {
     const plane = new TestPlane();
     planes.push(plane);
     const store = plane.open();

@@ -33,7 +33,7 @@ const ofBuckets = [0, 1].flatMap((type) =>
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const blob = (value: Buffer): string => `x'${value.toString('hex')}'`;
 
-describe('the guards of the database', () => {
+describe('fsck of the database schema', () => {
   it.each([
     ['a trigger that is gone', 'DROP TRIGGER leaf_delete', 'gov.db/trigger leaf_delete schema_altered'],
     [
@@ -46,7 +46,7 @@ describe('the guards of the database', () => {
       'CREATE TRIGGER mine AFTER INSERT ON leaf BEGIN DELETE FROM run; END',
       'gov.db/trigger mine schema_altered',
     ],
-  ])('%s is found', async (_, statement, problem) => {
+  ])('fsck finds %s in the database schema', async (_, statement, problem) => {
     const plane = filled(200);
     plane.guarded(statement);
     const { problems } = await plane.fsck();
@@ -54,7 +54,7 @@ describe('the guards of the database', () => {
   });
 });
 
-describe('one changed row', () => {
+describe('fsck of changed rows', () => {
   it.each([
     [
       'a changed record',
@@ -226,7 +226,7 @@ describe('one changed row', () => {
       'DELETE FROM meter WHERE idx = 12',
       ['prj_a/metering/12 record_missing', 'prj_a/metering/13 meter_coverage'],
     ],
-  ])('%s is found at its position', async (_, statements, expected) => {
+  ])('fsck finds %s and reports its position', async (_, statements, expected) => {
     const plane = filled();
     plane.sql(statements);
     const { ok, problems } = await plane.fsck();
@@ -242,14 +242,14 @@ describe('one changed row', () => {
     '{"_sd":[],"policyId":{},"type":"gov.policy/1","version":"1"}',
     '{"_sd":[],"type":{}}',
     'null',
-  ])('of members that are no texts is a problem, and no end of the check: %s', async (record) => {
+  ])('fsck reports a record with members of wrong types and continues: %s', async (record) => {
     const plane = filled(200);
     plane.sql(`UPDATE leaf SET record = ${text(record)} WHERE idx = 100`);
     const { problems } = await plane.fsck();
     expect(problems[0]).toMatchObject({ position: 'prj_a/audit/100', kind: 'record_altered' });
   });
 
-  it('is found without --deep, unless it is in a body', async () => {
+  it('fsck without --deep finds a changed row unless it is in a body', async () => {
     const plane = filled(200);
     plane.sql("UPDATE body SET disclosures = replace(disclosures, 'execute', 'exekute') WHERE idx = 3");
     expect((await plane.fsck(false)).ok).toBe(true);
@@ -261,7 +261,7 @@ describe('one changed row', () => {
     ]);
   });
 
-  it('that forges record, hash and tiles alike still contradicts the signed checkpoint', async () => {
+  it('forged record, hash and tiles still contradict the signed checkpoint', async () => {
     const plane = filled(200);
     const [row] = plane.query<{ record: string }>('SELECT record FROM leaf WHERE idx = 120');
     const forged = canonicalize({ ...(JSON.parse(row!.record) as object), causedBy: ['forged'] });
@@ -277,8 +277,8 @@ describe('one changed row', () => {
   });
 });
 
-describe('a read', () => {
-  it('of a changed record is refused with its position; others are served', async () => {
+describe('a read of a changed leaf', () => {
+  it('a read of a changed record is refused with its position, and other reads succeed', async () => {
     const plane = filled(200);
     const store = plane.open();
     plane.sql("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = 100");
@@ -306,7 +306,7 @@ describe('a read', () => {
     await store.close();
   });
 
-  it('of a missing record or a changed body is refused as well', async () => {
+  it('a read of a missing record or a changed body is refused', async () => {
     const plane = filled(200);
     const store = plane.open();
     plane.sql(
@@ -321,12 +321,12 @@ describe('a read', () => {
   });
 });
 
-describe('a read of one committed field', () => {
+describe('a read of one field', () => {
   const plane = (): TestPlane => filled(200);
   const read = (store: ReturnType<TestPlane['open']>, at: string) =>
     store.runLeaves('prj_a', 'r0', { fromSeq: 0, beforeIndex: 1000, limit: 1000, bodies: { at } });
 
-  it('refuses what it would answer or leave out; what it does not look at is left to fsck', async () => {
+  it('a read of one field refuses a changed value and an unproved absence, but not other fields', async () => {
     const altered = plane();
     const store = altered.open();
     altered.sql("UPDATE body SET disclosures = replace(disclosures, 'execute', 'exekute') WHERE idx = 100");
@@ -340,7 +340,7 @@ describe('a read of one committed field', () => {
     ]);
   });
 
-  it('refuses a field that was renamed', async () => {
+  it('a read of one field refuses a body in which the field was renamed', async () => {
     const altered = plane();
     const store = altered.open();
     altered.sql("UPDATE body SET disclosures = replace(disclosures, '/action', '/acting') WHERE idx = 100");
@@ -349,7 +349,7 @@ describe('a read of one committed field', () => {
   });
 });
 
-describe('a start', () => {
+describe('the start of a store', () => {
   it.each([
     ['a changed record', "UPDATE leaf SET record = record || ' ' WHERE idx = 150", 'at leaf 150'],
     ['a missing record', 'DELETE FROM leaf WHERE idx = 150', 'at leaf 150'],
@@ -362,14 +362,14 @@ describe('a start', () => {
     ['a changed metering leaf', "UPDATE meter SET record = record || ' ' WHERE idx = 2", 'at leaf 2'],
     ['a changed head', 'UPDATE head SET root = zeroblob(32) WHERE tree = 1', 'tiles that lead to the head'],
     ['a head moved back', 'UPDATE head SET size = 200 WHERE tree = 0', 'at least 201 leaves'],
-  ])('refuses a log with %s', async (_, statements, detail) => {
+  ])('the store refuses to open a log with %s', async (_, statements, detail) => {
     const plane = filled(200);
     plane.sql(statements);
     expect(() => plane.open()).toThrow(detail);
     expect((await plane.fsck()).ok).toBe(false);
   });
 
-  it('refuses a tile that does not match its parent', async () => {
+  it('the store refuses to open when a tile does not match its parent', async () => {
     const plane = filled(600);
     plane.sql(
       `UPDATE tile SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB) WHERE tree = 0 AND level = 0 AND n = 1 AND part = 2;

@@ -5,7 +5,7 @@ import { challenge, plane, report, save, saveReport } from '../support/data-plan
 import { event, request } from '../support/fixture.ts';
 import { unmetered } from '../support/governance.ts';
 
-it('a request takes its leaves, and the reports that it keeps', () => {
+it('the size of a request counts its leaves and the usage reports that it stores', () => {
   const one = requestBytes(request([event()]));
   expect(one).toBeGreaterThan(300);
   expect(requestBytes(request([event()], { toHome: [event(), event()] }))).toBe(3 * one);

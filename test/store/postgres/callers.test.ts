@@ -10,8 +10,8 @@ import { missing, Processes, server } from './support/described.ts';
 
 const rounds = 40;
 
-describe.skipIf(missing !== null)('two processes', () => {
-  it('let nothing be made for a credential once it was said to have ended', async () => {
+describe.skipIf(missing !== null)('two processes and one credential', () => {
+  it('two processes store nothing for a credential after one of them has ended it', async () => {
     const processes = await Processes.on(server);
     const [one, other] = [processes.first, await processes.start()];
     await one.createTenant(tenant('x'));
@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   }, 60_000);
 
-  it('wait for each other where one ends what the other one is changing for', async () => {
+  it('a process that relies on a credential waits for another process that is ending it', async () => {
     const processes = await Processes.on(server);
     const [one, other] = [processes.first, await processes.start()];
     await one.createTenant(tenant('x'));

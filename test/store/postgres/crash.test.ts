@@ -32,8 +32,8 @@ const server = await startServer();
 const isOurs = !('missing' in server) && server.crash !== null;
 if (!('missing' in server)) afterAll(() => server.stop());
 
-describe.skipIf(!isOurs)('a server that is killed under load', () => {
-  it('has every acknowledged event afterwards, once, and whole requests only', async () => {
+describe.skipIf(!isOurs)('a server killed under load', () => {
+  it('a server killed under load has every acknowledged event once, and only whole requests', async () => {
     const processes = await Processes.on(server as Server);
     const stores = [processes.first, await processes.start()];
     const [acknowledged, refused] = [new Map<string, number>(), new Set<string>()];

@@ -29,7 +29,7 @@ async function assertWhole(store: Store, runs: readonly string[]): Promise<void>
 }
 
 describe.skipIf(missing !== null)('two processes', () => {
-  it('append to one project at the same time: no index twice, no gap, monotone time', async () => {
+  it('two processes append to one project with unique indexes, no gap and monotone time', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     const runs = ['r0', 'r1', 'r2'];
@@ -57,7 +57,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('see at once what the other stored: runs, client ids, kept answers, revoked keys', async () => {
+  it('a process sees at once the runs, client ids, answers and revoked keys of another process', async () => {
     const processes = await Processes.on(server);
     const [one, other] = [processes.first, await processes.start()];
     const idempotency = {
@@ -96,7 +96,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('wake those who wait for events within a second of what the other stored', async () => {
+  it('a process wakes clients that wait for events within a second of an append elsewhere', async () => {
     const processes = await Processes.on(server);
     const [one, other] = [processes.first, await processes.start()];
     await other.createProject(projectOf('b'), genesis('b'));
@@ -112,7 +112,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('make a run’s first event and a new event type once', async () => {
+  it('two processes create the first event of a run and a new event type once', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     for (let round = 0; round < 15; round += 1) {
@@ -127,7 +127,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('share jobs: each is claimed once, and none is lost', async () => {
+  it('processes share jobs: each job is claimed once and none is lost', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start(), await processes.start()];
     const effects = Array.from({ length: 40 }, (_, at) => ({
@@ -164,7 +164,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('make one project of two made at the same time', async () => {
+  it('two processes that create the same project at the same time create it once', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     const codes = await Promise.all(
@@ -196,7 +196,7 @@ describe.skipIf(missing !== null)('a connection that ends', () => {
     }
   }
 
-  it('before anything was written is not noticed by the caller', async () => {
+  it('the caller does not notice a connection that ends before anything was written', async () => {
     const processes = await Processes.on(server);
     const killer = new Killer(processes.database.superuser);
     const store = await processes.start({ faults: killer });
@@ -207,7 +207,7 @@ describe.skipIf(missing !== null)('a connection that ends', () => {
     await processes.drop();
   });
 
-  it('in the middle of a commit is a STORAGE_FAULT that heals, and leaves nothing half-written', async () => {
+  it('a connection that ends during a commit is a STORAGE_FAULT without partial writes', async () => {
     const processes = await Processes.on(server);
     const killer = new Killer(processes.database.superuser);
     const store = await processes.start({ faults: killer });
@@ -227,7 +227,7 @@ describe.skipIf(missing !== null)('a connection that ends', () => {
     await processes.drop();
   });
 
-  it('while idle is replaced by another one', async () => {
+  it('an idle connection that ends is replaced by another one', async () => {
     const processes = await Processes.on(server);
     const store = processes.first;
     await appended(store, request([event()]));
@@ -252,7 +252,7 @@ describe.skipIf(missing !== null)('a commit', () => {
   });
 
   it.each(['40001', '40P01'])(
-    'that met others at the same rows (%s) is tried again, at most six times',
+    'a commit that conflicts with others on the same rows (%s) is retried, at most six times',
     async (code) => {
       const processes = await Processes.on(server);
       const lucky = await processes.start({ faults: failing(code, 5) });
@@ -268,16 +268,19 @@ describe.skipIf(missing !== null)('a commit', () => {
     ['53100', 'STORAGE_FULL'],
     ['58030', 'STORAGE_FAULT'],
     ['53200', 'OVERLOADED'],
-  ])('that the server fails with %s is refused as %s, and the next one is stored', async (code, problem) => {
-    const processes = await Processes.on(server);
-    const store = await processes.start({ faults: failing(code, 1) });
-    expect(await codeOf(store.append(request([event()])))).toBe(problem);
-    expect((await appended(store, request([event()])))[0]).toMatchObject({ index: 1, runSeq: 0 });
-    await assertWhole(store, ['r1']);
-    await processes.drop();
-  });
+  ])(
+    'a commit that the server fails with %s is refused as %s, and the next one is stored',
+    async (code, problem) => {
+      const processes = await Processes.on(server);
+      const store = await processes.start({ faults: failing(code, 1) });
+      expect(await codeOf(store.append(request([event()])))).toBe(problem);
+      expect((await appended(store, request([event()])))[0]).toMatchObject({ index: 1, runSeq: 0 });
+      await assertWhole(store, ['r1']);
+      await processes.drop();
+    },
+  );
 
-  it('loses only the request whose row the database refuses', async () => {
+  it('a commit loses only the request whose row the database refuses', async () => {
     const processes = await Processes.on(server);
     const store = processes.first;
     const job = { jobId: 'job_1', type: 'proof', runId: 'r1', request: '{}', createdMs: startMs } as const;
@@ -292,7 +295,7 @@ describe.skipIf(missing !== null)('a commit', () => {
     await processes.drop();
   });
 
-  it('leaves other verbs waiting for a free connection, which are refused as OVERLOADED after a while', async () => {
+  it('reads that wait too long for a free connection are refused as OVERLOADED', async () => {
     const processes = await Processes.on(server);
     const held = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
@@ -312,7 +315,7 @@ describe.skipIf(missing !== null)('a commit', () => {
     await processes.drop();
   });
 
-  it('that cannot have the lock in time is refused as OVERLOADED', async () => {
+  it('a commit that cannot get the lock in time is refused as OVERLOADED', async () => {
     const processes = await Processes.on(server);
     const blocked = new Client({ connectionString: processes.database.superuser });
     await blocked.connect();

@@ -59,8 +59,8 @@ if (missing === null) {
 
 const secret = 'a value that nobody may read in the database';
 
-describe.skipIf(missing !== null)('a body that is sealed in PostgreSQL', () => {
-  it('is unreadable there, and opens with its key alone', async () => {
+describe.skipIf(missing !== null)('a sealed body in PostgreSQL', () => {
+  it('a sealed body is unreadable in PostgreSQL and opens with its key alone', async () => {
     const { database, open, store, bodies } = await sealed();
     const [made] = await appended(store, request([event({ metadata: { secret } })]));
     const { index } = made!;
@@ -81,7 +81,7 @@ describe.skipIf(missing !== null)('a body that is sealed in PostgreSQL', () => {
     await database.drop();
   });
 
-  it('is erased as any other; what was in clear before the key stays so until then', async () => {
+  it('a sealed body is erased like others; bodies from before the key stay clear until then', async () => {
     const { database, clock, store, bodies } = await sealed();
     const bytes = seededBytes('clear');
     const clear = await openPostgres({ url: database.serving, clock, randomBytes: bytes });

@@ -45,7 +45,7 @@ async function marks({ database }: Processes): Promise<number> {
 }
 
 describe.skipIf(missing !== null)('two processes that sign', () => {
-  it('the same head keep one note of it', async () => {
+  it('two processes that sign the same head keep one note of it', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     for (let round = 0; round < 10; round += 1) {
@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
     await processes.drop();
   });
 
-  it('while both append never contradict each other, and leave nothing unsigned', async () => {
+  it('two processes that append and sign never contradict each other and sign every head', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     const signers = stores.map((store) => signing(store, processes));
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
     await processes.drop();
   });
 
-  it('take on what one left unsigned that ended: at the start, and later', async () => {
+  it('a process signs the heads that an ended process left unsigned, at its start and later', async () => {
     const processes = await Processes.on(server);
     const ended = await processes.start();
     for (const name of ['b', 'c']) await ended.createProject(projectOf(name), genesis(name));
@@ -113,8 +113,8 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
   });
 });
 
-describe.skipIf(missing !== null)('the mark of a log that grew', () => {
-  it('stays while a commit is under way, which would find it there and not write it anew', async () => {
+describe.skipIf(missing !== null)('the mark of a grown log', () => {
+  it('the mark of a grown log stays while a commit that relies on it is not finished', async () => {
     const processes = await Processes.on(server);
     const held = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();

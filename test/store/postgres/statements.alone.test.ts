@@ -12,7 +12,7 @@ import { plannedStatements, strayed } from './support/plans.ts';
 const dear = 2000;
 
 describe.skipIf(missing !== null)('a statement', () => {
-  it('goes by an index that leads with the tenant, whatever the values', async ({ skip }) => {
+  it('each statement uses an index that starts with the tenant, whatever the values', async ({ skip }) => {
     const database = await server.database();
     const superuser = new Client({ connectionString: database.superuser });
     await superuser.connect();

@@ -29,7 +29,7 @@ async function filled(): Promise<Processes> {
 }
 
 describe.skipIf(missing !== null)('rows of data planes', () => {
-  it('are changed only as they may, by the serving role and by a superuser', async () => {
+  it('the serving role and a superuser change rows of data planes only in the allowed ways', async () => {
     const processes = await filled();
     const raised = 'revision = revision + 1';
     const refused = [
@@ -72,7 +72,7 @@ describe.skipIf(missing !== null)('rows of data planes', () => {
     await processes.drop();
   });
 
-  it('are seen by their tenant alone, or by who knows a credential, a verifier key or a challenge', async () => {
+  it('rows of data planes are visible to their tenant, or with a credential, key or challenge', async () => {
     const processes = await filled();
     await asked(processes.database.serving, async (client) => {
       const counts = async (setting: string): Promise<number[]> => {
@@ -100,7 +100,7 @@ describe.skipIf(missing !== null)('rows of data planes', () => {
     await processes.drop();
   });
 
-  it('are whole, and told where a superuser changed them', async () => {
+  it('fsck accepts the rows of data planes and reports those that a superuser changed', async () => {
     const processes = await filled();
     const check = async () => {
       const { problems } = await fsckPostgres({ url: processes.database.serving, deep: true });
@@ -120,8 +120,8 @@ describe.skipIf(missing !== null)('rows of data planes', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a project', () => {
-  it('has as many data planes as the limit says, not counting those that are revoked', async () => {
+describe.skipIf(missing !== null)('the number of data planes of a project', () => {
+  it('a project has at most as many data planes as the limit says, without the revoked ones', async () => {
     const processes = await Processes.on(server);
     const room = limits.planesPerProject - 1;
     await asked(processes.database.superuser, (client) =>
@@ -145,8 +145,8 @@ describe.skipIf(missing !== null)('a project', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a report', () => {
-  it('is looked up by its key, also where the planner knows nothing of the rows', async ({ skip }) => {
+describe.skipIf(missing !== null)('the lookup of a report', () => {
+  it('a report is looked up by its key, also when the planner has no statistics', async ({ skip }) => {
     const processes = await Processes.on(server);
     await keep(processes.first, [save(plane('1'))]);
     const far = Array.from({ length: 200 }, (_, at) => saveReport(report('1', 2 * at + 2)));
@@ -170,7 +170,7 @@ describe.skipIf(missing !== null)('a report', () => {
 });
 
 describe.skipIf(missing !== null)('several processes', () => {
-  it('keep each report once, whichever takes it, and count it once', async () => {
+  it('several processes store and count each report once', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     await keep(processes.first, [save(plane('1'))]);
@@ -189,7 +189,7 @@ describe.skipIf(missing !== null)('several processes', () => {
     await processes.drop();
   });
 
-  it('take a change of a plane once', async () => {
+  it('two processes accept one change of a plane at a given revision', async () => {
     const processes = await Processes.on(server);
     const stores = [processes.first, await processes.start()];
     await keep(processes.first, [save(plane('1'))]);

@@ -51,7 +51,7 @@ const two = async (): Promise<{ processes: Processes; stores: readonly [Store, S
 const rename = (name: string) => ({ kind: 'changeProject', name, atMs: startMs + 1 }) as const;
 
 describe.skipIf(missing !== null)('two processes', () => {
-  it('accept what is left of a quota and no more, whatever comes at the same time', async () => {
+  it('two processes together accept the rest of a quota and nothing more', async () => {
     const { processes, stores } = await two();
     await stored(stores[0], request(Array.from({ length: 90 }, () => event())));
     const meter = { op: 'audit_event', units: 'accepted', limit: 100 } as const;
@@ -64,7 +64,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('begin a month once, whichever comes first', async () => {
+  it('two processes begin a month once, no matter which comes first', async () => {
     const { processes, stores } = await two();
     for (const store of [...stores, ...stores]) await stored(store, request([event()]));
     processes.clock.ms = Date.UTC(2026, 1, 1);
@@ -77,7 +77,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('sign one person up once', async () => {
+  it('two processes sign one person up once', async () => {
     const { processes, stores } = await two();
     for (let round = 0; round < 10; round += 1) {
       const codes = await Promise.all(
@@ -91,7 +91,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('give a name to one project, be it new, renamed or restored', async () => {
+  it('two processes give a name to one project, be it new, renamed or restored', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
     await one.createTenant(tenant('x'));
@@ -109,7 +109,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('make as many projects as an organization may have', async () => {
+  it('two processes together create at most as many projects as an organization may have', async () => {
     const { processes, stores } = await two();
     await stores[0].createTenant(tenant('x'));
     const more = limits.projectsPerOrganization - 2 - 2;
@@ -133,7 +133,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('tell one home and move it, and never wait for each other', async () => {
+  it('two processes report to one home, move it, and never deadlock', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
     await one.createTenant(toldTenant('x'));
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('never wait for each other where a credential of the home asks, and is changed or ended', async () => {
+  it('two processes never deadlock when a credential of the home is used, changed or ended', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
     await one.createTenant(tenant('x'));
@@ -228,7 +228,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('refuse what is to be told to a home that is not there, and that alone', async () => {
+  it('a missing home refuses only the requests that report to it', async () => {
     const { processes, stores } = await two();
     await stores[0].createTenant(tenant('x'));
     await asSuperuser(processes, "UPDATE organization SET home_production = 'prj_none'");
@@ -243,7 +243,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('are held to the keys that the first of them claimed', async () => {
+  it('two processes use the signing keys that the first of them claimed', async () => {
     const { processes, stores } = await two();
     const claims = await Promise.all(stores.map((store, at) => store.claimInstallation(`keys ${at}`)));
     expect(new Set(claims).size).toBe(1);
@@ -251,7 +251,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('are held to the master key that the first of them came with', async () => {
+  it('two processes use the master key that the first of them claimed', async () => {
     const { processes } = await two();
     const [one, other] = [await processes.start(), await processes.start()];
     expect(await one.claimMasterKey(null)).toBeNull();
@@ -262,7 +262,7 @@ describe.skipIf(missing !== null)('two processes', () => {
     await processes.drop();
   });
 
-  it('know a session that the other opened or ended', async () => {
+  it('a process knows a session that another process opened or ended', async () => {
     const { processes, stores } = await two();
     const [one, other] = stores;
     await one.createTenant(tenant('x'));
@@ -330,13 +330,16 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
     ['a session', { digest: Buffer.from(session('z').digest).toString('hex') }, [0, 0, 1, 0, 0]],
     ['a project', { project: '3' }, [0, 0, 0, 1, 1]],
     ['jobs', { duty: 'jobs' }, [0, 0, 0, 0, 7]],
-  ])('where %s is set, shows what belongs to it', async (_, settings, expected) => {
-    const processes = await three();
-    expect(await asked(processes, settings, counts)).toEqual(expected);
-    await processes.drop();
-  });
+  ])(
+    'row-level security where %s is set shows only the rows that belong to it',
+    async (_, settings, expected) => {
+      const processes = await three();
+      expect(await asked(processes, settings, counts)).toEqual(expected);
+      await processes.drop();
+    },
+  );
 
-  it('takes no row for another organization, and moves none there', async () => {
+  it('row-level security refuses to insert rows for another organization or move rows there', async () => {
     const processes = await three();
     const own = { organization: 'org_x', project: '2' };
     const refused = [
@@ -365,7 +368,7 @@ describe.skipIf(missing !== null)('row-level security of tenants', () => {
     await processes.drop();
   });
 
-  it('stands beside triggers that hold what never changes', async () => {
+  it('triggers refuse changes of fixed columns that row-level security allows', async () => {
     const processes = await three();
     const own = { organization: 'org_x', project: '2' };
     const changes = [

@@ -9,8 +9,8 @@ import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 const shared = peopleTables + otherTables + indexTables + intakeTable;
 const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
 
-describe('a table of both engines', () => {
-  it('is strict in SQLite, with its types alone, and clustered where it says so', () => {
+describe('a table for both engines', () => {
+  it('a shared table is strict in SQLite, uses its types alone, and is clustered where declared', () => {
     const db = new Database(':memory:');
     db.exec(inSqlite(shared));
     const made = db
@@ -38,7 +38,7 @@ describe('a table of both engines', () => {
     expect(inSqlite(shared)).not.toMatch(/fillfactor|COLLATE|octet_length/);
   });
 
-  it('has no word of SQLite in PostgreSQL, and keeps its fill factor', () => {
+  it('a shared table has no SQLite keyword in PostgreSQL and keeps its fill factor', () => {
     const text = inPostgres(shared);
     expect(text).not.toMatch(/ROWID|STRICT/);
     expect(text).toMatch(/\n\) WITH \(fillfactor = 70\);/);

@@ -7,7 +7,7 @@ import { projectRoot } from '../../paths.ts';
 
 const rounds = process.env['GOV_KILL_ROUNDS'] ?? '2';
 
-it(`loses nothing that was acknowledged over ${rounds} kills`, { timeout: 600_000 }, async () => {
+it(`the store loses no acknowledged event over ${rounds} kills`, { timeout: 600_000 }, async () => {
   const script = join(projectRoot, 'test/faults/kill9.ts');
   const child = spawn(process.execPath, [script, rounds, '7'], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';

@@ -226,8 +226,8 @@ async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: st
   expect(report.problems, at).toEqual([]);
 }
 
-describe('where one statement of the write path fails', () => {
-  it('with an I/O error, the writer stops for good and nothing acknowledged is lost', async () => {
+describe('a failed statement in the write path', () => {
+  it('the writer stops for good on an I/O error in any statement and loses no acknowledged event', async () => {
     const steps = await countSteps();
     for (const [failing, step] of edges(steps)) {
       const plane = newPlane();
@@ -256,7 +256,7 @@ describe('where one statement of the write path fails', () => {
     expect(new Set(steps).size).toBeGreaterThan(45);
   });
 
-  it('with a full disk, the commit is rolled back, and writing goes on once there is space', async () => {
+  it('the writer rolls back on a full disk in any statement and continues once there is space', async () => {
     const steps = await countSteps();
     for (const [failing, step] of edges(steps)) {
       const plane = newPlane();
@@ -287,7 +287,7 @@ describe('where one statement of the write path fails', () => {
     }
   });
 
-  it('after the COMMIT had become durable, nobody was told, and the store is whole', async () => {
+  it('a fault after a durable COMMIT gives the callers no success and leaves the store whole', async () => {
     const plane = newPlane();
     let db: Database.Database | undefined;
     let commits = 0;
@@ -306,7 +306,7 @@ describe('where one statement of the write path fails', () => {
     await judge(plane, acknowledged, 'a durable commit');
   });
 
-  it('with a bug, that request is refused alone and writing goes on', async () => {
+  it('a bug refuses only its own request, and the writer continues', async () => {
     const plane = newPlane();
     const store = plane.open();
     await store.createProject(projectOf('a'), genesis('a'));
@@ -326,8 +326,8 @@ describe('where one statement of the write path fails', () => {
   });
 });
 
-describe('a home that cannot be told', () => {
-  it('refuses what is to be told there, and that alone', async () => {
+describe('a missing home', () => {
+  it('a missing home refuses only the requests that report to it', async () => {
     const plane = newPlane();
     await plane.open().close();
     const store = plane.open();
@@ -352,8 +352,8 @@ describe('a home that cannot be told', () => {
   });
 });
 
-describe('another program that holds the database', () => {
-  it('delays nothing for ever: the commit is refused, and the next one works', async () => {
+describe('a database locked by another program', () => {
+  it('a database locked by another program refuses the commit in time, and the next one works', async () => {
     const plane = newPlane();
     const store = plane.open();
     await store.createProject(projectOf('a'), genesis('a'));

@@ -29,7 +29,7 @@ afterEach(() => {
 const big = () => request(Array.from({ length: 50 }, () => event({ metadata: { text: 'x'.repeat(4000) } })));
 
 describe('a database that may not grow', () => {
-  it('refuses with STORAGE_FULL, reads on, and stores again once it may', async () => {
+  it('a database that may not grow refuses writes with STORAGE_FULL, reads, and later recovers', async () => {
     const plane = new TestPlane();
     undo.push(() => plane.drop());
     let db: Database.Database | undefined;
@@ -58,87 +58,84 @@ describe('a database that may not grow', () => {
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
 
-describe.skipIf(!mayMount)(
-  'a file system without space (skipped where not root on Linux: needs a tmpfs)',
-  () => {
-    it('lets its reserve go, keeps reading, and heals when space returns', async () => {
-      const folder = newFolder();
-      undo.push(() => dropFolder(folder));
-      try {
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder], { stdio: 'pipe' });
-      } catch {
-        return; // root without the right to mount, as in most containers
-      }
-      undo.push(() => execFileSync('umount', ['-l', folder]));
-      const dataDir = join(folder, 'plane');
-      const store = openStore({
-        dataDir,
-        clock: new HandClock(),
-        randomBytes: seededBytes('full'),
-        reserveBytes: 1024 * 1024,
-      });
-      await store.createProject(projectOf('a'), genesis('a'));
-      const reserve = join(dataDir, 'reserve');
-      expect(statSync(reserve).size).toBe(1024 * 1024);
-      let stored = 0;
-      for (;;) {
-        const code = await codeOf(store.append(big()));
-        if (code !== 'none') {
-          expect(code).toBe('STORAGE_FULL');
-          break;
-        }
-        stored += 1;
-      }
-      expect(stored).toBeGreaterThan(0);
-      expect(existsSync(reserve)).toBe(false);
-      // room for the reserve alone is none: writing would be full again at once, and the reserve written in vain
-      expect(store.probe()).toBe(false);
-      expect(existsSync(reserve)).toBe(false);
-      const filler = join(folder, 'filler');
-      fill(filler);
-      expect(store.probe()).toBe(false);
-      expect(store.condition().writable).toBe(false);
-      expect((await store.head('prj_a', 'audit')).size).toBe(1 + 50 * stored);
-      expect((await store.leaf('prj_a', 5))?.index).toBe(5);
-      expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
-      rmSync(filler);
-      execFileSync('mount', ['-o', 'remount,size=64m', folder]);
-      expect(store.probe()).toBe(true);
-      expect(existsSync(reserve)).toBe(true);
-      expect((await store.append(big())).outcome).toBe('stored');
-      await store.close();
-      expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
+describe.skipIf(!mayMount)('a full file system (skipped where not root on Linux: needs a tmpfs)', () => {
+  it('a store on a full file system gives up its reserve, still reads, and recovers with space', async () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch {
+      return; // root without the right to mount, as in most containers
+    }
+    undo.push(() => execFileSync('umount', ['-l', folder]));
+    const dataDir = join(folder, 'plane');
+    const store = openStore({
+      dataDir,
+      clock: new HandClock(),
+      randomBytes: seededBytes('full'),
+      reserveBytes: 1024 * 1024,
     });
+    await store.createProject(projectOf('a'), genesis('a'));
+    const reserve = join(dataDir, 'reserve');
+    expect(statSync(reserve).size).toBe(1024 * 1024);
+    let stored = 0;
+    for (;;) {
+      const code = await codeOf(store.append(big()));
+      if (code !== 'none') {
+        expect(code).toBe('STORAGE_FULL');
+        break;
+      }
+      stored += 1;
+    }
+    expect(stored).toBeGreaterThan(0);
+    expect(existsSync(reserve)).toBe(false);
+    // room for the reserve alone is none: writing would be full again at once, and the reserve written in vain
+    expect(store.probe()).toBe(false);
+    expect(existsSync(reserve)).toBe(false);
+    const filler = join(folder, 'filler');
+    fill(filler);
+    expect(store.probe()).toBe(false);
+    expect(store.condition().writable).toBe(false);
+    expect((await store.head('prj_a', 'audit')).size).toBe(1 + 50 * stored);
+    expect((await store.leaf('prj_a', 5))?.index).toBe(5);
+    expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
+    rmSync(filler);
+    execFileSync('mount', ['-o', 'remount,size=64m', folder]);
+    expect(store.probe()).toBe(true);
+    expect(existsSync(reserve)).toBe(true);
+    expect((await store.append(big())).outcome).toBe('stored');
+    await store.close();
+    expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
+  });
 
-    it('forgets a copy of the log that was begun before space returned', async () => {
-      const folder = newFolder();
-      undo.push(() => dropFolder(folder));
-      try {
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder], { stdio: 'pipe' });
-      } catch {
-        return; // as above
-      }
-      undo.push(() => execFileSync('umount', ['-l', folder]));
-      const db = new Database(join(folder, 'log.db'));
-      db.pragma('journal_mode = WAL');
-      db.pragma('wal_autocheckpoint = 0');
-      db.exec('CREATE TABLE t (x BLOB)');
-      for (let row = 0; row < 6; row += 1) db.prepare('INSERT INTO t VALUES (zeroblob(1000000))').run();
-      fill(join(folder, 'filler'));
-      const told = async (heal: boolean): Promise<unknown[]> => {
-        const failures: unknown[] = [];
-        const keeper = walKeeper(db, (error) => failures.push(error));
-        keeper.committed();
-        if (heal) keeper.healed();
-        await keeper.close();
-        return failures;
-      };
-      expect(await told(false)).toMatchObject([{ code: 'SQLITE_FULL' }]);
-      expect(await told(true)).toEqual([]);
-      db.close();
-    });
-  },
-);
+  it('a copy of the log that began before space returned is discarded', async () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch {
+      return; // as above
+    }
+    undo.push(() => execFileSync('umount', ['-l', folder]));
+    const db = new Database(join(folder, 'log.db'));
+    db.pragma('journal_mode = WAL');
+    db.pragma('wal_autocheckpoint = 0');
+    db.exec('CREATE TABLE t (x BLOB)');
+    for (let row = 0; row < 6; row += 1) db.prepare('INSERT INTO t VALUES (zeroblob(1000000))').run();
+    fill(join(folder, 'filler'));
+    const told = async (heal: boolean): Promise<unknown[]> => {
+      const failures: unknown[] = [];
+      const keeper = walKeeper(db, (error) => failures.push(error));
+      keeper.committed();
+      if (heal) keeper.healed();
+      await keeper.close();
+      return failures;
+    };
+    expect(await told(false)).toMatchObject([{ code: 'SQLITE_FULL' }]);
+    expect(await told(true)).toEqual([]);
+    db.close();
+  });
+});
 
 /** Takes all space that is left. */
 function fill(path: string): void {
@@ -153,7 +150,7 @@ function fill(path: string): void {
 }
 
 describe('the reserve', () => {
-  it('is written once, let go and written again', () => {
+  it('the reserve is written once, released, and written again', () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));
     mkdirSync(folder, { recursive: true });

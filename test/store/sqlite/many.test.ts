@@ -35,8 +35,8 @@ const withProjects = (count: number): NewTenant => {
   return { ...made, projects: [...made.projects, ...more] };
 };
 
-describe('a writer', () => {
-  it('holds as many projects as it may, and lets go of the one that was written to longest ago', async () => {
+describe('the projects of a writer', () => {
+  it('the writer keeps a limited number of projects and drops the least recently written one', async () => {
     const plane = newPlane();
     let reads = 0;
     const before = (step: string): void => void (reads += step === 'read period' ? 1 : 0);
@@ -62,7 +62,7 @@ describe('a writer', () => {
   });
 });
 
-describe('a database file', () => {
+describe('the projects of a database file', () => {
   /** As if the numbers before had been given out. */
   const numbered = async (newest: number): Promise<SqliteStore> => {
     const plane = newPlane();
@@ -75,7 +75,7 @@ describe('a database file', () => {
     return plane.open();
   };
 
-  it('takes projects up to the number that fits into the place of a leaf, and not one more', async () => {
+  it('a database file takes as many projects as a leaf position can number, and not one more', async () => {
     const store = await numbered(maxProject - 2);
     expect(await store.createTenant(tenant('x'))).toEqual({ outcome: 'stored' });
     expect((await store.head('prj_x_test', 'audit')).size).toBe(2);

@@ -75,22 +75,25 @@ function liveKeys({ dataDir }: TestPlane): Buffer[] {
 const filesWith = ({ dataDir }: TestPlane, bytes: Buffer): string[] =>
   readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(bytes));
 
-describe('a reader of the database', () => {
-  it.each([false, true])('at a stop leaves for the next one what was erased; thread: %s', async (thread) => {
-    const { plane, store, told, open } = await recorded({ thread });
-    await stored(store, erasing(await allAbout(store, ann)));
-    const end = hold(storeFiles(plane.dataDir).main);
-    await stored(store, request([event()]));
-    await store.close();
-    expect(told).toEqual([expect.stringContaining('a later stop removes them')]);
-    expect(isDue(plane)).toBe(true);
-    end();
-    await open().close();
-    expect([plane.holds(secret), isDue(plane), told.length]).toEqual([[], false, 1]);
-    expect((await plane.fsck()).problems).toEqual([]);
-  });
+describe('an open reader of the database', () => {
+  it.each([false, true])(
+    'a reader that is open at the stop leaves the removal of erased values to the next stop; thread: %s',
+    async (thread) => {
+      const { plane, store, told, open } = await recorded({ thread });
+      await stored(store, erasing(await allAbout(store, ann)));
+      const end = hold(storeFiles(plane.dataDir).main);
+      await stored(store, request([event()]));
+      await store.close();
+      expect(told).toEqual([expect.stringContaining('a later stop removes them')]);
+      expect(isDue(plane)).toBe(true);
+      end();
+      await open().close();
+      expect([plane.holds(secret), isDue(plane), told.length]).toEqual([[], false, 1]);
+      expect((await plane.fsck()).problems).toEqual([]);
+    },
+  );
 
-  it('keeps it from being written anew on demand, which then says so', async () => {
+  it('a reader of the database makes gov log compact refuse, and the rewrite stays due', async () => {
     const { plane, store } = await recorded();
     await stored(store, erasing(await allAbout(store, ann)));
     const end = hold(storeFiles(plane.dataDir).main);
@@ -101,7 +104,7 @@ describe('a reader of the database', () => {
     expect([await compact(), isDue(plane), plane.holds(secret)]).toEqual(['none', false, []]);
   });
 
-  it('is waited for', async () => {
+  it('the stop waits for a reader that ends soon', async () => {
     const { plane, store, told } = await recorded();
     await stored(store, erasing(await allAbout(store, ann)));
     const end = hold(storeFiles(plane.dataDir).main);
@@ -112,7 +115,7 @@ describe('a reader of the database', () => {
   });
 });
 
-describe('a reader of the keys of subjects', () => {
+describe('an open reader of the key file', () => {
   /** A plane that was stopped while somebody read the key that an erasure destroyed. */
   async function stopped() {
     const made = await recorded({ masterKey });
@@ -125,7 +128,7 @@ describe('a reader of the keys of subjects', () => {
     return { ...made, key: key!, release };
   }
 
-  it('at a stop leaves to the next start what was destroyed, also where it goes on reading', async () => {
+  it('a reader of the key file at the stop leaves the removal of destroyed keys to the next start', async () => {
     const { plane, open, key, release } = await stopped();
     const next = open();
     expect(filesWith(plane, key)).not.toEqual([]);
@@ -136,7 +139,7 @@ describe('a reader of the keys of subjects', () => {
     expect(liveKeys(plane)).toEqual([]);
   });
 
-  it('at a stop leaves it to gov log compact, which says so where it goes on reading', async () => {
+  it('a reader of the key file makes gov log compact refuse until the reader ends', async () => {
     const { plane, key, release } = await stopped();
     const compact = () => codeOf(compactStore(plane.dataDir, () => {}));
     expect(await compact()).toBe('CONFLICT');
@@ -145,9 +148,9 @@ describe('a reader of the keys of subjects', () => {
   });
 });
 
-describe('whoever holds the keys of subjects', () => {
+describe('a lock on the key file', () => {
   it.each([false, true])(
-    'keeps an erasure from being said to have destroyed one; thread: %s',
+    'an erasure is refused while another program locks the key file; thread: %s',
     async (thread) => {
       const { plane, store } = await recorded({ masterKey, thread });
       const release = hold(storeFiles(plane.dataDir).subjects, 'BEGIN IMMEDIATE');

@@ -51,14 +51,14 @@ const alter = (plane: TestPlane, projectId: string): void =>
         WHERE position >> ${positionBits} = (SELECT project FROM project WHERE project_id = '${projectId}'))`,
   );
 
-describe('a service that starts', () => {
-  it('looks at as many projects as it says, those that were written to last', async () => {
+describe('the start of a service', () => {
+  it('the start checks a limited number of projects, those with the newest writes', async () => {
     const plane = await filled(startedProjects);
     alter(plane, 'prj_x_live');
     expect(() => open(plane)).toThrow(/log test\/x\/live\/audit: expected a record that matches its hash/);
   });
 
-  it('leaves the others to whoever reads, extends or signs them', async () => {
+  it('the start leaves older projects to be checked at their first read, write or signature', async () => {
     const plane = await filled(startedProjects + 1);
     alter(plane, 'prj_x_live');
     const store = open(plane);
@@ -78,7 +78,7 @@ describe('a service that starts', () => {
     await again.close();
   });
 
-  it('finds an older copy of either file, and looks at all logs where it rebuilds one', async () => {
+  it('the start detects an older copy of either file, and checks all logs when it rebuilds one', async () => {
     const plane = await filled(startedProjects + 1);
     const { main, heads } = storeFiles(plane.dataDir);
     for (const file of [main, heads]) copyFileSync(file, `${file}.backup`);

@@ -54,22 +54,25 @@ async function sealedPlane(more: { thread?: boolean } = {}) {
   return { plane, store, index: made!.index };
 }
 
-describe('a body that is sealed', () => {
-  it.each([false, true])('lies on disk unreadable, with the writer in a thread: %s', async (thread) => {
-    const { plane, store, index } = await sealedPlane({ thread });
-    expect((await store.leaf('prj_a', index))!.disclosures).toContain(secret);
-    expect(plane.holds(secret)).toEqual([]);
-    const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
-    expect((await reader.leaf('prj_a', index))!.disclosures).toContain(secret);
-    reader.close();
-    await store.close();
-    expect(plane.holds(secret)).toEqual([]);
-    const checked = await fsckStore({ dataDir: plane.dataDir, deep: true, masterKey });
-    expect(checked.problems).toEqual([]);
-    plane.drop();
-  });
+describe('a sealed body', () => {
+  it.each([false, true])(
+    'a sealed body is unreadable on disk, with the writer in a thread: %s',
+    async (thread) => {
+      const { plane, store, index } = await sealedPlane({ thread });
+      expect((await store.leaf('prj_a', index))!.disclosures).toContain(secret);
+      expect(plane.holds(secret)).toEqual([]);
+      const reader = openReader(storeFiles(plane.dataDir).main, masterKey);
+      expect((await reader.leaf('prj_a', index))!.disclosures).toContain(secret);
+      reader.close();
+      await store.close();
+      expect(plane.holds(secret)).toEqual([]);
+      const checked = await fsckStore({ dataDir: plane.dataDir, deep: true, masterKey });
+      expect(checked.problems).toEqual([]);
+      plane.drop();
+    },
+  );
 
-  it('opens with no other key, and is told from one that was altered by nobody else', async () => {
+  it('a sealed body does not open with another key, which is reported like an altered body', async () => {
     const { plane, store, index } = await sealedPlane();
     await store.close();
     for (const key of [undefined, randomBytes(32)]) {
@@ -90,7 +93,7 @@ describe('a body that is sealed', () => {
     plane.drop();
   });
 
-  it('is erased as any other; what was in clear before the key stays so until then', async () => {
+  it('a sealed body is erased like others; bodies from before the key stay clear until then', async () => {
     const plane = await new TestPlane().filled(10);
     const store = plane.open({ masterKey });
     const [made] = await appended(store, request([event({ metadata: { secret } })]));
@@ -111,7 +114,7 @@ describe('a body that is sealed', () => {
 describe('a seal', () => {
   const seal = createBodySeal(masterKey);
 
-  it('opens what it sealed, never the same twice, and nothing that was changed', () => {
+  it('a seal opens its own texts, never repeats a ciphertext, and refuses changed ones', () => {
     for (const text of ['', '[]', 'grüße 🚀', 'x'.repeat(100_000)]) {
       const sealed = seal.seal(text);
       expect(seal.open(sealed)).toBe(text);

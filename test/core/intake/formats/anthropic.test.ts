@@ -17,7 +17,7 @@ const messages = [
 ];
 
 describe('importing messages of Anthropic', () => {
-  it('takes tool_use for a call and tool_result for its result, not for words of a human', () => {
+  it('the Anthropic importer reads tool_use as a call and tool_result as its result', () => {
     for (const document of [messages, { system: 'be nice', model: 'claude-x', messages }]) {
       const [run] = importValue(document);
       expect(run?.format).toBe('anthropic');
@@ -34,7 +34,7 @@ describe('importing messages of Anthropic', () => {
     }
   });
 
-  it('reads a response alone under its own id, with usage and refusal', () => {
+  it('the Anthropic importer reads a single response under its own id, with usage and refusal', () => {
     const response = {
       id: 'msg_1',
       type: 'message',
@@ -51,7 +51,7 @@ describe('importing messages of Anthropic', () => {
     expect(meta(ofType([run!], 'model.invoked')[0])['usage']).toEqual(response.usage);
   });
 
-  it('joins calls that the provider runs to their results in the same message', () => {
+  it('the Anthropic importer joins provider-run calls to results in the same message', () => {
     const [run] = importValue([
       {
         role: 'assistant',
@@ -73,7 +73,7 @@ describe('importing messages of Anthropic', () => {
     });
   });
 
-  it('records a block that it does not know as unknown, with its text and a mark', () => {
+  it('the Anthropic importer records an unknown block as unknown, with its text and a mark', () => {
     const [run] = importValue(
       [...messages, { role: 'assistant', content: [{ type: 'hologram', text: 'boo' }] }],
       { format: 'anthropic' },

@@ -5,7 +5,7 @@ import { expectToFit, importFile, importValue, meta, ofType, types } from '../fi
 const session = 'a48c2586-1147-4b76-9f7a-4637e11f95e6';
 
 describe.skipIf(!hasData)('importing a session of Claude Code (skipped without the recorded runs)', () => {
-  it('records prompt, call, result and output under the session’s id', () => {
+  it('the Claude Code importer records prompt, call, result and output under the session id', () => {
     const [run] = importFile(`agents/transcript-${session}.jsonl`);
     expect([run?.format, run?.runId]).toEqual(['claude-code', session]);
     expect(types(run).filter((type) => type !== 'agent.step')).toEqual([
@@ -43,7 +43,7 @@ describe('importing lines of Claude Code', () => {
       message: { id: 'm1', role: 'assistant', content: [block], stop_reason: stop },
     });
 
-  it('takes the lines of one message for one answer of the model', () => {
+  it('the Claude Code importer reads the lines of one message as one model answer', () => {
     const [run] = importValue([
       said('1', { type: 'text', text: 'Let me look.' }),
       said('2', { type: 'tool_use', id: 't1', name: 'Read', input: {} }),
@@ -54,7 +54,7 @@ describe('importing lines of Claude Code', () => {
     expect(ofType([run!], 'tool.call').map(({ causedBy }) => causedBy)).toEqual([[invoked], [invoked]]);
   });
 
-  it('names the subagent that acted, and records unknown lines and blocks as unknown', () => {
+  it('the Claude Code importer names the subagent and records unknown lines and blocks', () => {
     const [run] = importValue([
       line('1', 'user', { isSidechain: true, agentId: 'a7', message: { role: 'user', content: 'go' } }),
       said('2', { type: 'hologram' }),

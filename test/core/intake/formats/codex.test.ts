@@ -5,7 +5,7 @@ import { expectToFit, importFile, importValue, meta, ofType, types } from '../fi
 const session = '01a210e7-d996-7a00-b02a-f68b288485e0';
 
 describe.skipIf(!hasData)('importing a rollout of Codex (skipped without the recorded runs)', () => {
-  it('records what the user said, what the program added, the call and its exit code', () => {
+  it('the Codex importer separates user text from program text and records the exit code', () => {
     const [run] = importFile(`agents/transcript-rollout-2026-11-25T04-12-39-${session}.jsonl`);
     expect([run?.format, run?.runId]).toEqual(['codex', session]);
     expect(ofType([run!], 'prompt.submitted').map((event) => meta(event)['content'])).toEqual([
@@ -29,7 +29,7 @@ describe.skipIf(!hasData)('importing a rollout of Codex (skipped without the rec
 describe('importing lines of Codex', () => {
   const line = (type: string, payload: object) => ({ timestamp: '2026-01-05T09:00:00Z', type, payload });
 
-  it('takes a command that ended with another code for an error', () => {
+  it('the Codex importer reads a non-zero exit code as an error', () => {
     const [run] = importValue([
       line('session_meta', { id: 's1' }),
       line('response_item', { type: 'function_call', call_id: 'c', name: 'exec', arguments: '{}' }),
@@ -42,14 +42,14 @@ describe('importing lines of Codex', () => {
     expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ outcome: 'error' });
   });
 
-  it('does not take the tags of the program for words of the user', () => {
+  it('the Codex importer does not read tags of the program as words of the user', () => {
     const message = (text: string) =>
       line('response_item', { type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
     const [run] = importValue([message('<environment_context>x</environment_context>'), message('hello')]);
     expect(types(run)).toEqual(['run.started', 'snapshot.captured', 'prompt.submitted']);
   });
 
-  it('records an unknown event as unknown', () => {
+  it('the Codex importer records an unknown event as unknown', () => {
     const [run] = importValue([line('event_msg', { type: 'wormhole_opened' })]);
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
   });

@@ -20,14 +20,14 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
   const read = (name: string): { trace: Source; observations: Source[] } =>
     JSON.parse(readData(`${folder}/${name}`));
 
-  it('makes one run of each of the 20 files, 138 observations, that the interface takes', () => {
+  it('the Langfuse importer makes one valid run of each of 20 files with 138 observations', () => {
     expect(runs.length).toBe(20);
     expect(total(runs, (run) => run.items)).toBe(138);
     expectToFit(runs);
     for (const [name, [run]] of files) expect(run?.runId).toBe(read(name).trace['id']);
   });
 
-  it('gives each observation an event with its id, its time and its parent', () => {
+  it('the Langfuse importer gives each observation an event with its id, time and parent', () => {
     for (const [name, [run]] of files) {
       const events = new Map(run!.events.map((event) => [event.clientEventId, event]));
       for (const observation of read(name).observations) {
@@ -42,7 +42,7 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
     expect(total(runs, (run) => run.changes.get('parent_unknown') ?? 0)).toBe(1);
   });
 
-  it('makes the same run of the trace that stands in two files, in two orders', () => {
+  it('the Langfuse importer makes the same run of one trace in two files with two orders', () => {
     const [first] = files.get('pydantic-ai-2025-06-06.trace.json') ?? [];
     const [second] = files.get('pydantic-ai-tools-2025-06-06.trace.json') ?? [];
     expect(second).toEqual(first);
@@ -50,7 +50,7 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
     expect(distinct.size).toBe(runs.flatMap((run) => run.events).length - first!.events.length);
   });
 
-  it('tells the kinds apart: 42 model calls, 19 tool calls of which 11 have an id that a model asked for', () => {
+  it('the Langfuse importer finds 42 model calls and 19 tool calls, 11 with an id from a model', () => {
     expect(ofType(runs, 'model.invoked').length).toBe(42);
     expect(ofType(runs, 'tool.call').length).toBe(19);
     expect(ofType(runs, 'tool.result').length).toBe(17);
@@ -61,7 +61,7 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
     expect(linked.reduce((a, b) => a + b)).toBe(11);
   });
 
-  it('puts causes before effects', () => {
+  it('the Langfuse importer puts causes before effects', () => {
     for (const run of runs) {
       const times = run.events.slice(1, -1).map((event) => Date.parse(event.timestamp));
       expect(times).toEqual(times.toSorted((a, b) => a - b));
@@ -87,7 +87,7 @@ const observation = (id: string, more: Source = {}): Source => ({
 });
 
 describe('importing observations', () => {
-  it('leaves the asking to the innermost model where a wrapper repeats its output', () => {
+  it('the Langfuse importer assigns a call to the innermost model when a wrapper repeats it', () => {
     const output = '[{"toolCallId":"c1","toolName":"f","input":"{}"}]';
     const [run] = importValue({
       trace: { id: 't' },
@@ -102,7 +102,7 @@ describe('importing observations', () => {
     expect(asking.map((event) => event.clientEventId)).toEqual(['t:inner']);
   });
 
-  it('takes a trace with its observations inside, and survives parents in a circle', () => {
+  it('the Langfuse importer reads a trace with its observations and handles cyclic parents', () => {
     const [run] = importValue({
       id: 't',
       observations: [
@@ -116,7 +116,7 @@ describe('importing observations', () => {
     expect(run?.changes.get('parent_unknown')).toBe(1);
   });
 
-  it('computes durations from times, as exports disagree about the unit of latency', () => {
+  it('the Langfuse importer computes durations from times, not from latency', () => {
     const [run] = importValue({ trace: { id: 't' }, observations: [observation('a', { latency: 1.5 })] });
     expect(meta(run?.events[1])).toMatchObject({ durationMs: 1500, endTime: '2026-01-01T00:00:01.500Z' });
   });
@@ -136,7 +136,7 @@ describe('importing observations', () => {
     updatedAt: '2026-01-01T00:00:03Z',
   };
 
-  it('takes the newest version of an observation, whatever the order, and says so', () => {
+  it('the Langfuse importer takes the newest version of an observation and reports that', () => {
     const older = { updatedAt: '2026-01-01T00:00:01Z' };
     for (const versions of [
       [older, newer],
@@ -149,7 +149,7 @@ describe('importing observations', () => {
     }
   });
 
-  it('numbers different observations under one id, and keeps both', () => {
+  it('the Langfuse importer numbers different observations with one id and keeps both', () => {
     const other = { ...newer, name: 'delete_account', input: { user: 'u1' } };
     const [run] = importValue({ trace: { id: 't' }, observations: [version({}), version(other)] });
     expect(
@@ -161,7 +161,7 @@ describe('importing observations', () => {
     expect(run?.changes.get('observation_numbered')).toBe(1);
   });
 
-  it('ends the run only where its outermost observations have ended or the trace has an output', () => {
+  it('the Langfuse importer ends a run when its outermost observations ended or it has output', () => {
     const ended = (document: Source) =>
       importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
     expect(ended({ trace: { id: 't' }, observations: [version({})] })).toBe(false);

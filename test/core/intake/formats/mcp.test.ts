@@ -11,7 +11,7 @@ describe.skipIf(!hasData)('importing captures of MCP (skipped without the record
     ['mcp/stdio-server-sequential-thinking.jsonl', 4],
     ['agents/mcp_cc1.log', 1],
     ['agents/mcp_cx.log', 0],
-  ])('records every tools/call of %s: %i', (name, count) => {
+  ])('the MCP importer records every tools/call of %s: %i', (name, count) => {
     const [run] = importFile(name);
     expect(run?.format).toBe('mcp');
     expect(readData(name).split('"method":"tools/call"').length - 1).toBe(count);
@@ -19,7 +19,7 @@ describe.skipIf(!hasData)('importing captures of MCP (skipped without the record
     expectToFit([run!]);
   });
 
-  it('takes the model’s own call id, and keeps input_required apart from an answer', () => {
+  it('the MCP importer keeps the call id of the model and separates input_required from results', () => {
     const [claude] = importFile('agents/mcp_cc1.log');
     expect(ofType([claude!], 'tool.call').map((event) => meta(event)['toolCallId'])).toEqual([
       'toolu_01FAKE',
@@ -35,7 +35,7 @@ describe.skipIf(!hasData)('importing captures of MCP (skipped without the record
 describe('importing messages of MCP', () => {
   const line = (dir: string, msg: object) => JSON.stringify({ dir, msg: { jsonrpc: '2.0', ...msg } });
 
-  it('never takes the answer to an elicitation for an approval', () => {
+  it('the MCP importer never reads the answer to an elicitation as an approval', () => {
     const text = [
       line('client->server', { id: 1, method: 'tools/call', params: { name: 'pay', arguments: {} } }),
       line('server->client', { id: 1, method: 'elicitation/create', params: { message: 'ok?' } }),

@@ -17,14 +17,14 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
   const runs = files.get('gpt-4o-airline.json') ?? [];
   const results: Loose[] = hasData ? JSON.parse(readData('tau-bench/gpt-4o-airline.json')) : [];
 
-  it('makes one run of each of the 200 results, and nothing that the interface would refuse', () => {
+  it('the chat importer makes one valid run of each of the 200 τ-bench results', () => {
     expect(runs.length).toBe(200);
     expect(new Set(runs.map((run) => run.runId)).size).toBe(200);
     expect(runs[0]?.runId).toBe('tau-airline-0-0');
     expectToFit([...files.values()].flat());
   });
 
-  it('turns every message into its events', () => {
+  it('the chat importer turns every message into its events', () => {
     expect(total(runs, (run) => run.items)).toBe(5308);
     expect(ofType(runs, 'snapshot.captured').length).toBe(200);
     expect(ofType(runs, 'prompt.submitted').length).toBe(1490);
@@ -35,7 +35,7 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
     for (const [index, run] of runs.entries()) expect(run.items).toBe(results[index].traj.length);
   });
 
-  it('keeps what was said and called, word for word', () => {
+  it('the chat importer keeps messages and calls word for word', () => {
     for (const [index, run] of runs.entries()) {
       const traj = results[index].traj;
       const said = run.events
@@ -56,11 +56,11 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
     }
   });
 
-  it('marks the 73 results that begin with Error', () => {
+  it('the chat importer marks the 73 results that begin with Error', () => {
     expect(ofType(runs, 'tool.result').filter((event) => meta(event)['outcome'] === 'error').length).toBe(73);
   });
 
-  it('gives each call of a run an id of its own where the source repeats ids, and joins results to it', () => {
+  it('the chat importer gives repeated call ids unique ids in a run and joins their results', () => {
     expect(total(runs, (run) => run.changes.get('call_id_renamed') ?? 0)).toBe(73);
     for (const run of runs) {
       const calls = run.events.filter((event) => event.eventType === 'tool.call');
@@ -73,7 +73,7 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
     }
   });
 
-  it('keeps reward and ground truth with the end of the run', () => {
+  it('the chat importer keeps reward and ground truth with the end of the run', () => {
     for (const [index, run] of runs.entries()) {
       const ended = meta(run.events.at(-1));
       expect(run.events.at(-1)?.eventType).toBe('run.ended');
@@ -83,7 +83,7 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
     }
   });
 
-  it('gives times of the import, in order, and says so', () => {
+  it('the chat importer assigns ascending import times and states their source', () => {
     for (const run of runs) {
       const times = run.events.map((event) => event.timestamp);
       expect(times).toEqual(times.toSorted());
@@ -92,14 +92,14 @@ describe.skipIf(!hasData)('importing τ-bench (skipped without the recorded runs
     }
   });
 
-  it('makes the same events again from the same file and time', () => {
+  it('the chat importer makes the same events again from the same file and time', () => {
     const again = importText(readData('tau-bench/gpt-4o-airline.json'), {
       sourceName: 'gpt-4o-airline.json',
     });
     expect(again).toEqual(runs);
   });
 
-  it('reads the few-shot displays: 19 runs, each line that begins with a role a message', () => {
+  it('the chat importer reads 19 few-shot displays, with one message for each role line', () => {
     const shown = files.get('MockAirlineDomainEnv-few_shot.jsonl') ?? [];
     expect(shown.length).toBe(19);
     expect(new Set(shown.map((run) => run.runId)).size).toBe(19);
@@ -129,7 +129,7 @@ describe('importing chat messages', () => {
     { role: 'critic', content: 'fine' },
   ];
 
-  it('reads a list of messages, an object with messages, lines of either, and lines of single messages', () => {
+  it('the chat importer reads messages as a list, in an object, or in lines of either', () => {
     const one = importValue(messages, { sourceName: 'talk.json' });
     expect(one[0]?.runId).toMatch(/^talk-[0-9a-f]{8}$/);
     const wrapped = importValue({ messages, model: 'm-1' }, { sourceName: 'talk.json' });
@@ -143,7 +143,7 @@ describe('importing chat messages', () => {
     expectToFit([...one, ...wrapped, ...several]);
   });
 
-  it('joins two calls of one message to their results, whatever their order', () => {
+  it('the chat importer joins two calls of one message to their results in any order', () => {
     const [run] = importValue(messages);
     const [asking, reading] = ofType([run!], 'model.invoked');
     expect(meta(asking)).toMatchObject({ content: 'let me look', toolCallIds: ['a', 'b'] });
@@ -157,14 +157,14 @@ describe('importing chat messages', () => {
     expect(delivered?.causedBy).toEqual([reading?.clientEventId]);
   });
 
-  it('loses no message of an unknown role and no member it has no place for', () => {
+  it('the chat importer keeps messages of unknown roles and members without a place', () => {
     const [run] = importValue(messages);
     expect(ofType([run!], 'x.unknown').map((event) => meta(event)['text'])).toEqual(['fine']);
     expect(run?.changes.get('unknown_part')).toBe(1);
     expect(meta(ofType([run!], 'model.invoked')[1])['extra']).toEqual({ annotations: ['x'] });
   });
 
-  it('joins calls of the old form, which have no ids', () => {
+  it('the chat importer joins function calls of the old form, which have no ids', () => {
     const [run] = importValue([
       { role: 'assistant', content: null, function_call: { name: 'add', arguments: '{"a":1}' } },
       { role: 'function', name: 'add', content: '2' },
@@ -174,7 +174,7 @@ describe('importing chat messages', () => {
     expect(meta(ofType([run!], 'model.invoked')[0])['toolCallIds']).toEqual([meta(call)['toolCallId']]);
   });
 
-  it('keeps the times of messages that have one', () => {
+  it('the chat importer keeps the times of messages that have one', () => {
     const [run] = importValue([
       { role: 'user', content: 'a', timestamp: '2025-01-02T03:04:05+01:00' },
       { role: 'assistant', content: 'b', created: 1_700_000_000 },
@@ -184,7 +184,7 @@ describe('importing chat messages', () => {
     expect(run?.events.every((event) => meta(event)['timestampSource'] === 'source')).toBe(true);
   });
 
-  it('takes the run id from --run for one run and the prefix for all', () => {
+  it('the chat importer takes the run id of one run from --run, and a prefix for all runs', () => {
     expect(importValue(messages, { runId: 'my-run' })[0]?.events[0]?.clientEventId).toBe('my-run:0');
     expect(importValue(messages, { runPrefix: 'team-a' })[0]?.runId).toMatch(/^team-a-source-[0-9a-f]{8}$/);
     const long = importValue(messages, { runId: 'r'.repeat(128) });
@@ -192,7 +192,7 @@ describe('importing chat messages', () => {
     expect(() => importValue([{ messages }, { messages }], { runId: 'x' })).toThrow(/one run for --run/);
   });
 
-  it('gives results of calls that share an id to these calls in order', () => {
+  it('the chat importer assigns results of calls with one shared id in order', () => {
     const call = (name: string) => ({ id: 'call_0', type: 'function', function: { name, arguments: '{}' } });
     const [run] = importValue([
       { role: 'user', content: 'go' },
@@ -211,7 +211,7 @@ describe('importing chat messages', () => {
     );
   });
 
-  it('marks a result that fits no call as ambiguous, and does not guess', () => {
+  it('the chat importer marks a result without a matching call as ambiguous', () => {
     const [run] = importValue([
       { role: 'user', content: 'go' },
       { role: 'tool', content: 'one' },
@@ -224,7 +224,7 @@ describe('importing chat messages', () => {
   it.each([
     { role: 'assistant', content: null, refusal: 'I cannot help with that.' },
     { role: 'assistant', content: [{ type: 'refusal', refusal: 'I cannot help with that.' }] },
-  ])('records a refusal as one: %j', (message) => {
+  ])('the chat importer records a refusal as a refusal: %j', (message) => {
     const [run] = importValue([{ role: 'user', content: 'go' }, message]);
     const [refused] = ofType([run!], 'output.delivered');
     expect(refused).toMatchObject({
@@ -234,7 +234,7 @@ describe('importing chat messages', () => {
     expect(meta(ofType([run!], 'model.invoked')[0])).not.toHaveProperty('toolCallsMissing');
   });
 
-  it('reads a chat completion, alone or beside its request, under its own id', () => {
+  it('the chat importer reads a chat completion, with or without its request, under its id', () => {
     const completion = {
       id: 'chatcmpl-1',
       object: 'chat.completion',
@@ -269,7 +269,7 @@ describe('importing chat messages', () => {
     expectToFit([alone!, both!]);
   });
 
-  it('never takes an unknown part for text', () => {
+  it('the chat importer never reads an unknown part as text', () => {
     const content = [
       { type: 'text', text: 'a' },
       { type: 'hologram', text: 'boo' },

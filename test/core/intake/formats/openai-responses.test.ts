@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { expectToFit, importText, importValue, meta, ofType, types } from '../fits.ts';
 
 describe('importing the Responses API', () => {
-  it('reads a response with its calls, caused by one answer of the model', () => {
+  it('the Responses importer reads a response with calls that one model answer caused', () => {
     const [run] = importValue({
       id: 'resp_1',
       object: 'response',
@@ -21,7 +21,7 @@ describe('importing the Responses API', () => {
     expectToFit([run!]);
   });
 
-  it('reads a request with instructions, results and a refusal', () => {
+  it('the Responses importer reads a request with instructions, results and a refusal', () => {
     const [run] = importValue({
       model: 'gpt-5',
       instructions: 'be kind',
@@ -53,7 +53,7 @@ describe('importing the Responses API', () => {
     });
   });
 
-  it('reads calls that the provider runs as a call and its result', () => {
+  it('the Responses importer reads a provider-run call as a call and its result', () => {
     const item = {
       type: 'mcp_call',
       id: 'mcp_1',
@@ -72,7 +72,7 @@ describe('importing the Responses API', () => {
     });
   });
 
-  it('reads items one a line, and gives each the same id when more follow', () => {
+  it('the Responses importer reads one item a line and gives it the same id in a longer file', () => {
     const items = [
       { type: 'function_call', call_id: 'c1', name: 'a', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: 'x' },
@@ -86,7 +86,7 @@ describe('importing the Responses API', () => {
     expect(long?.events.slice(0, short?.events.length)).toEqual(short?.events);
   });
 
-  it('records an item of an unknown type as unknown', () => {
+  it('the Responses importer records an item of an unknown type as unknown', () => {
     const [run] = importValue({ object: 'response', output: [{ type: 'teleport', to: 'mars' }] });
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
     expect(meta(run?.events[1])['what']).toBe('an item of type teleport');

@@ -3,7 +3,7 @@ import { hasData } from '../../../paths.ts';
 import { expectToFit, importFile, importValue, meta, ofType, types } from '../fits.ts';
 
 describe.skipIf(!hasData)('importing events of OpenHands 1.0 (skipped without the recorded runs)', () => {
-  it('reads each event, and joins observations to the actions that they name', () => {
+  it('the OpenHands 1.0 importer reads each event and joins observations to their actions', () => {
     const [run] = importFile('../cases/16-newer-formats/oh-events.jsonl');
     expect([run?.format, run?.items]).toEqual(['openhands-v1', 10]);
     expect(ofType([run!], 'tool.call').length).toBe(2);
@@ -24,14 +24,14 @@ describe('importing events of OpenHands 1.0', () => {
     ...members,
   });
 
-  it('ends the run where the state says that it finished, and not before', () => {
+  it('the OpenHands 1.0 importer ends the run only when its state is finished', () => {
     const state = (id: string, value: string) =>
       event(id, 'ConversationStateUpdateEvent', { key: 'execution_status', value });
     const [run] = importValue([state('a', 'running'), state('b', 'finished')]);
     expect(types(run)).toEqual(['run.started', 'agent.step', 'run.ended']);
   });
 
-  it('records a rejection by the user as one, with an error for the call', () => {
+  it('the OpenHands 1.0 importer records a user rejection, with an error for the call', () => {
     const [run] = importValue([
       event('a', 'ActionEvent', { tool_name: 'terminal', tool_call_id: 'c1', action: { command: 'rm' } }),
       event('b', 'UserRejectObservation', { tool_call_id: 'c1', rejection_reason: 'no', action_id: 'a' }),

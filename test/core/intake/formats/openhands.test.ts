@@ -36,7 +36,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
     ),
   );
 
-  it('makes 9 runs of 310 events that the interface takes', () => {
+  it('the OpenHands importer makes 9 valid runs of 310 events', () => {
     expect(runs.length).toBe(9);
     expect(total(runs, (run) => run.items)).toBe(310);
     expect(runs.map((run) => run.items)).toEqual(sources.map((source) => source.length));
@@ -45,7 +45,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
     expectToFit(runs);
   });
 
-  it('states exactly the causes that the source states', () => {
+  it('the OpenHands importer states exactly the causes that the source states', () => {
     const expected = sources.map((source) =>
       source
         .filter((event) => event['cause'] !== undefined)
@@ -57,7 +57,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
     expect(total(runs, (run) => run.changes.get('cause_unknown') ?? 0)).toBe(0);
   });
 
-  it('keeps times to the microsecond, taken as UTC where they lack an offset, and gives import times to the rest', () => {
+  it('the OpenHands importer keeps microseconds, assumes UTC, and fills missing times', () => {
     for (const [index, run] of runs.entries()) {
       const source = sources[index] ?? [];
       for (const [at, event] of run.events.slice(1, -1).entries()) {
@@ -68,7 +68,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
     }
   });
 
-  it('keeps contents, arguments and outcomes', () => {
+  it('the OpenHands importer keeps contents, arguments and outcomes', () => {
     for (const [index, run] of runs.entries()) {
       for (const [at, event] of run.events.slice(1, -1).entries()) {
         const source = sources[index]?.[at] ?? {};
@@ -83,7 +83,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
     expect(ofType(runs, 'tool.result').length).toBe(135);
   });
 
-  it('names runs by benchmark instance, issue or file', () => {
+  it('the OpenHands importer names runs by benchmark instance, issue or file', () => {
     expect(runs.map((run) => run.runId)).toContain('openhands-ponylang__ponyc-4595');
     expect(runs.map((run) => run.runId)).toContain('openhands-neubig-pr-viewer-5');
     expect(runs.map((run) => run.runId)).toContainEqual(
@@ -93,7 +93,7 @@ describe.skipIf(!hasData)('importing OpenHands (skipped without the recorded run
 });
 
 describe('importing OpenHands events', () => {
-  it('reads pairs of action and observation, and lines of single events', () => {
+  it('the OpenHands importer reads action and observation pairs and lines of single events', () => {
     const pairs = [
       [
         { action: 'run', command: 'ls' },
@@ -111,7 +111,7 @@ describe('importing OpenHands events', () => {
     expect(importText(lines, { sourceName: 'events.jsonl' })[0]?.items).toBe(3);
   });
 
-  it('keeps a cause that the file lacks, and a time that cannot be read, in the metadata, and counts both', () => {
+  it('the OpenHands importer keeps unknown causes and unreadable times in the metadata', () => {
     const [run] = importValue([
       { id: 7, action: 'think', cause: 3, timestamp: 'yesterday', args: { thought: 't' } },
     ]);
@@ -124,7 +124,7 @@ describe('importing OpenHands events', () => {
     expect(Object.fromEntries(run!.changes)).toEqual({ cause_unknown: 1, time_unreadable: 1 });
   });
 
-  it('stores a response of the model once, however many events it led to', () => {
+  it('the OpenHands importer stores one model response once, whatever its number of events', () => {
     const call = { tool_call_id: 'c', function_name: 'run', model_response: { id: 'r-1', model: 'm' } };
     const [run] = importValue([
       { action: 'run', args: {}, tool_call_metadata: call },

@@ -6,7 +6,7 @@ const claude = 'agents/claude-code-2.1.331-allowed';
 const codex = 'agents/codex-0.169-allowed';
 
 describe.skipIf(!hasData)('importing OTLP files (skipped without the recorded runs)', () => {
-  it('finds the 31 tool calls of 8 runs, each caused by the model that asked for it', () => {
+  it('the OTLP importer finds 31 tool calls in 8 runs, each caused by the model that asked', () => {
     // a trace may be spread over requests, and only its last span names the run
     const requests = ['0001', '0002'].map((name) =>
       JSON.parse(readData(`otlp/vercel-ai-sdk-7-genai.json/${name}.traces.json`)),
@@ -19,7 +19,7 @@ describe.skipIf(!hasData)('importing OTLP files (skipped without the recorded ru
     expectToFit(runs);
   });
 
-  it('reads logs of Codex, drops its internal spans, and counts both', () => {
+  it('the OTLP importer reads logs of Codex, drops internal spans, and counts both', () => {
     const [run] = importFile('otlp/codex-cli-0.169/0004.logs.json');
     const count = (type: string) => ofType([run!], type).length;
     expect(
@@ -29,7 +29,7 @@ describe.skipIf(!hasData)('importing OTLP files (skipped without the recorded ru
     expect(importFile('otlp/codex-cli-0.169/0001.traces.json')).toEqual([]);
   });
 
-  it('reads protobuf of Claude Code and Codex: every log of a session, in its run', () => {
+  it('the OTLP importer reads protobuf logs of Claude Code and Codex into their session runs', () => {
     const logs = ['001', '006', '012'].flatMap((name) => importFile(`${claude}/${name}_v1_logs`));
     expect(new Set(logs.map(({ runId }) => runId))).toEqual(
       new Set(['a48c2586-1147-4b76-9f7a-4637e11f95e6']),
@@ -68,7 +68,7 @@ describe('importing spans and logs', () => {
     'gen_ai.tool.call.id': 'c1',
   };
 
-  it('takes the run from an ancestor, else from the trace', () => {
+  it('the OTLP importer takes the run id from an ancestor span, else from the trace', () => {
     const [run] = importValue(
       traces(
         span('b'.repeat(16), tool, { parentSpanId: 'c'.repeat(16) }),
@@ -79,7 +79,7 @@ describe('importing spans and logs', () => {
     expect(importValue(traces(span('b'.repeat(16), tool)))[0]?.runId).toBe(`trace:${'a'.repeat(32)}`);
   });
 
-  it('records a call once that a span and a log report, and says so', () => {
+  it('the OTLP importer records a call in both a span and a log once and reports that', () => {
     const both = [
       traces(span('b'.repeat(16), { ...tool, 'session.id': 's' })),
       log({
@@ -94,7 +94,7 @@ describe('importing spans and logs', () => {
     expect(run?.changes.get('call_merged')).toBe(1);
   });
 
-  it('records a span that is sent twice once, and a refused call as blocked', () => {
+  it('the OTLP importer records a repeated span once, and a refused call as blocked', () => {
     const one = span('b'.repeat(16), tool);
     expect(importValue(traces(one, one))[0]?.events.length).toBe(1);
     const [run] = importValue(

@@ -27,13 +27,13 @@ describe.skipIf(!hasData)('importing SWE-agent (skipped without the recorded run
     return Array.isArray(document) ? { messages: document } : document;
   };
 
-  it('makes 24 runs that the interface takes', () => {
+  it('the SWE-agent importer makes 24 valid runs', () => {
     expect(runs.length).toBe(24);
     expect(new Set(runs.map((run) => run.runId)).size).toBe(24);
     expectToFit(runs);
   });
 
-  it('accounts for every step and for every message of the history beside it', () => {
+  it('the SWE-agent importer covers every step and every message of the history', () => {
     for (const [name, [run]] of files) {
       const { trajectory = [], history, messages } = read(name);
       expect(indices(run!, 'stepIndex')).toEqual(upTo(trajectory.length));
@@ -46,7 +46,7 @@ describe.skipIf(!hasData)('importing SWE-agent (skipped without the recorded run
     expect(ofType(runs, 'tool.result').length).toBe(244);
   });
 
-  it('keeps responses, commands and observations word for word, and texts of the history where they differ', () => {
+  it('the SWE-agent importer keeps texts word for word, also differing texts of the history', () => {
     for (const [name, [run]] of files) {
       const { trajectory = [], history = [] } = read(name);
       for (const [index, step] of trajectory.entries()) {
@@ -65,7 +65,7 @@ describe.skipIf(!hasData)('importing SWE-agent (skipped without the recorded run
     }
   });
 
-  it('keeps the conversation that is repeated at every step by its hash', () => {
+  it('the SWE-agent importer keeps a repeated conversation by its hash', () => {
     expect(total(runs, (run) => run.changes.get('kept_by_hash') ?? 0)).toBe(13);
     const repeated = runs
       .flatMap((run) => run.events.map((event) => meta(event)['inputMessages']))
@@ -76,7 +76,7 @@ describe.skipIf(!hasData)('importing SWE-agent (skipped without the recorded run
     }
   });
 
-  it('joins commands to observations and observations to what read them', () => {
+  it('the SWE-agent importer joins commands to observations, and these to their readers', () => {
     for (const run of runs) {
       const asked = run.events.flatMap((event) => meta(event)['toolCallIds'] ?? []);
       const called = ofType([run], 'tool.call').map((event) => meta(event)['toolCallId']);
@@ -100,7 +100,7 @@ describe('importing mini-swe-agent', () => {
     { role: 'user', content: 'expected one block' },
   ];
 
-  it('takes the command from the block, its outcome from the return code, and the rest as said', () => {
+  it('the mini-swe-agent importer reads the command, its outcome and the other text', () => {
     const [run] = importValue({ messages, info: { exit_status: 'Submitted', submission: 'patch' } });
     expect(run?.format).toBe('swe-agent');
     expect(meta(ofType([run!], 'tool.call')[0])['command']).toBe('ls -l');
@@ -112,14 +112,14 @@ describe('importing mini-swe-agent', () => {
     expect(meta(run?.events.at(-1))).toMatchObject({ exitStatus: 'Submitted', submission: 'patch' });
   });
 
-  it('reads messages without its mark when the format is named', () => {
+  it('the mini-swe-agent importer reads messages without its mark when the format is named', () => {
     const unmarked = JSON.parse(JSON.stringify(messages).replace('mswea_bash_command', 'bash'));
     expect(importValue(unmarked)[0]?.format).toBe('openai-chat');
     const [run] = importValue(unmarked, { format: 'swe-agent' });
     expect(meta(ofType([run!], 'tool.call')[0])['command']).toBe('ls -l');
   });
 
-  it('writes a step without a command as what the model was told', () => {
+  it('the SWE-agent importer records a step without a command as an agent step', () => {
     const [run] = importValue({
       trajectory: [{ action: '', observation: 'say something', response: 'hm', thought: 'hm' }],
     });

@@ -20,7 +20,7 @@ const span = Buffer.concat([
 ]);
 
 describe('OTLP in protobuf', () => {
-  it('becomes what OTLP/JSON says: ids in hex, 64-bit numbers as text, unknown fields skipped', () => {
+  it('OTLP protobuf decodes to OTLP/JSON: hex ids, 64-bit numbers as text, no unknown fields', () => {
     expect(decodeRequest(nested([1, 2, 2], span))).toEqual({
       resourceSpans: [
         {
@@ -42,7 +42,7 @@ describe('OTLP in protobuf', () => {
     });
   });
 
-  it('tells logs and metrics from spans by their records', () => {
+  it('OTLP protobuf logs and metrics are distinguished from spans by their records', () => {
     const record = new BinaryWriter().tag(1, WireType.Bit64).fixed64('7').finish();
     expect(decodeRequest(nested([1, 2, 2], record))).toHaveProperty('resourceLogs');
     expect(decodeRequest(nested([1, 2, 2], field(1, text('requests'.repeat(3)))))).toHaveProperty(
@@ -50,7 +50,7 @@ describe('OTLP in protobuf', () => {
     );
   });
 
-  it('is undefined for text, cut bytes and random bytes', () => {
+  it('OTLP protobuf decoding returns undefined for text, cut bytes and random bytes', () => {
     const whole = nested([1, 2, 2], span);
     for (let length = 1; length < whole.length; length++)
       expect(decodeRequest(whole.subarray(0, length))).toBeUndefined();

@@ -26,7 +26,7 @@ function answer(condition: Json): Json {
 
 const table = (rows: readonly (readonly [Json, Json])[]): void => {
   it.each(rows.map(([condition, expected]) => ({ condition, expected, text: JSON.stringify(condition) })))(
-    '$text is $expected',
+    'the condition $text gives $expected',
     ({ condition, expected }) => expect(answer(condition)).toEqual(expected),
   );
 };
@@ -204,7 +204,7 @@ describe('texts', () => {
 });
 
 describe('a condition', () => {
-  it('is true, false or indeterminate by the truth of JsonLogic', () => {
+  it('a condition is true, false or indeterminate by the truth rules of JsonLogic', () => {
     const truth = (value: Json): string =>
       compile(parseCondition({ var: 'x' })).evaluate({ context: { x: value } });
     expect([1, -1, 'a', '0', [0], {}, true].map(truth)).toEqual(Array(7).fill('true'));
@@ -212,7 +212,7 @@ describe('a condition', () => {
     expect(truth(null)).toBe('indeterminate');
   });
 
-  it('says why it is indeterminate, with objects that were made when it was compiled', () => {
+  it('a condition says why it is indeterminate, with objects made at compile time', () => {
     const condition = compile(parseCondition({ env: 'prod', size: { '>': 3 } }));
     const why = condition.why({ context: { size: 'large', env: 'prod' } });
     expect(why).toMatchObject({ reason: 'type', read: 'context.size', node: { op: '>' } });
@@ -221,7 +221,7 @@ describe('a condition', () => {
     expect(condition.why({ context: { env: 'dev' } })).toBeNull();
   });
 
-  it('can be asked about one item of a list, node by node', () => {
+  it('a compiled node can be evaluated for single items of a list', () => {
     const node = parseCondition({ some: [v('items'), { '>': [v('qty'), { val: [[2], 'zero'] }] }] });
     const predicate = node.kind === 'call' ? node.args[1]! : node;
     const value = compileValue(predicate);
@@ -232,7 +232,7 @@ describe('a condition', () => {
     ]);
   });
 
-  it('without context or step finds them absent', () => {
+  it('context and step count as absent when the policy input lacks them', () => {
     expect(compile(parseCondition({ '==': [v('step'), 1] })).why({ context })?.read).toBe('step');
     expect(compile(parseCondition({ exists: ['step'] })).evaluate({ context })).toBe('false');
     expect(compile(parseCondition({ a: 1 })).evaluate({ context: null as never })).toBe('indeterminate');

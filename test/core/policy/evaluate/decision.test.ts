@@ -25,7 +25,7 @@ describe('a decision', () => {
     ['allow', 'false', 'allow', 'not_matched'],
     ['allow', 'indeterminate', 'escalate', 'indeterminate'],
   ] as const)(
-    'of a policy that would %s, its condition %s, is %s and %s',
+    'a policy that would %s, with condition %s, decides %s and is %s',
     (action, truth, decision, outcome) => {
       expect(decide(action, truth)).toEqual({ decision, outcome });
     },
@@ -41,24 +41,24 @@ describe('the combined decision', () => {
     [['allow', 'escalate', 'warn'], 'escalate'],
     [['allow', 'warn'], 'warn'],
     [['allow'], 'allow'],
-  ] as const)('of %j is %s', (decisions, combined) => {
+  ] as const)('the combined decision of %j is %s', (decisions, combined) => {
     const matched = decisions.map((decision) => ({ decision, outcome: 'matched' }) as const);
     expect(combine(matched, 'deny')).toBe(combined);
     expect(combine(matched.toReversed(), 'deny')).toBe(combined);
   });
 
-  it('counts what is indeterminate, and neither what did not match nor what is not in force', () => {
+  it('the combined decision counts indeterminate policies, not unmatched or inactive ones', () => {
     expect(combine([{ decision: 'warn', outcome: 'indeterminate' }])).toBe('warn');
     expect(combine([{ decision: 'deny', outcome: 'not_matched' }, inactive], 'warn')).toBe('warn');
   });
 
-  it('is the default, which is to allow, where nothing matched', () => {
+  it('the combined decision is the default, by default allow, when nothing matched', () => {
     expect(combine([])).toBe('allow');
     expect(combine([decide('deny', 'false')], 'deny')).toBe('deny');
     expect(combine([decide('allow', 'true')], 'deny')).toBe('allow');
   });
 
-  it('never loosens by a further decision, and does not depend on the order', () => {
+  it('the combined decision never loosens with one more decision, in any order', () => {
     const rank = (decisions: readonly Decision[]): number => policyActions.indexOf(combine(decisions));
     fc.assert(
       fc.property(some, fc.constantFrom(...all), (decisions, more) => {
@@ -75,13 +75,13 @@ describe('a change of decision', () => {
     order.map((after, a) => [before, after, a > b ? 'tightened' : a < b ? 'loosened' : 'same'] as const),
   );
 
-  it.each(pairs)('from %s to %s is %s', (before, after, expected) => {
+  it.each(pairs)('a change of decision from %s to %s is %s', (before, after, expected) => {
     expect(direction(before, after)).toBe(expected);
   });
 });
 
 describe('the graver severity', () => {
-  it('is that of the two with more weight, none below low', () => {
+  it('the graver of two severities is the one with more weight, and none is below low', () => {
     expect(graver(null, 'low')).toBe('low');
     expect(graver('medium', 'low')).toBe('medium');
     expect(graver('high', 'critical')).toBe('critical');

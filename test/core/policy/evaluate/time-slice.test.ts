@@ -31,8 +31,8 @@ function turnsOf<Result>(steps: TimeSliced<Result>): { result: Result; turns: nu
 const list = Array.from({ length: 9999 }, (_, at) => at);
 const walks: Json = { some: [{ var: 'l' }, { '==': [{ var: '' }, -1] }] };
 
-describe('a set that decides in turns', () => {
-  it('ends a turn once lists made its policies work, and decides what it decides at once', () => {
+describe('a set that decides in time slices', () => {
+  it('a set ends a turn after costly lists and decides the same as without turns', () => {
     const set = PolicySet.of(Array.from({ length: 100 }, (_, at) => policy(`p${at}`, walks)));
     const checkpoint = { context: { l: list } };
     const { result, turns } = turnsOf(set.deciding(checkpoint));
@@ -43,7 +43,7 @@ describe('a set that decides in turns', () => {
     expect(result).toEqual(set.decide(checkpoint));
   });
 
-  it('ends a turn where thousands of policies are asked, and none where few are', () => {
+  it('a set ends a turn for thousands of policies, and needs one turn for few', () => {
     const set = PolicySet.of(
       Array.from({ length: 8000 }, (_, at) => policy(`p${at}`, { '>': [{ var: 'a' }, at] })),
     );
@@ -52,7 +52,7 @@ describe('a set that decides in turns', () => {
   });
 });
 
-describe('a set in which more policies have a say than are listed', () => {
+describe('a set with more results than the list limit', () => {
   const most = limits.decisionsListed;
   const actionOf = (at: number): PolicyAction =>
     at % 100 === 99 ? 'deny' : at % 2 === 0 ? 'warn' : 'escalate';
@@ -61,7 +61,7 @@ describe('a set in which more policies have a say than are listed', () => {
   );
   const set = PolicySet.of(policies);
 
-  it('lists the gravest by id, and counts all', () => {
+  it('a set with more results than the list limit lists the gravest by id and counts all', () => {
     const { decisions, summary } = set.decide({ context: {} });
     expect(decisions).toHaveLength(most);
     expect(summary).toMatchObject({
@@ -79,13 +79,13 @@ describe('a set in which more policies have a say than are listed', () => {
     );
   });
 
-  it('says nothing of truncation where all are listed', () => {
+  it('a summary does not mention truncation when all policies are listed', () => {
     const whole = PolicySet.of(policies.slice(0, most)).decide({ context: {} });
     expect(whole.decisions).toHaveLength(most);
     expect(whole.summary).not.toHaveProperty('truncated');
   });
 
-  it('is recomputed from what was recorded', () => {
+  it('a truncated evaluation is recomputed from its record', () => {
     const checkpoint = { context: {} };
     const { decisions, summary } = set.decide(checkpoint);
     const recorded = {
@@ -114,7 +114,7 @@ describe('a set in which more policies have a say than are listed', () => {
   });
 });
 
-describe('what is said of a condition', () => {
+describe('the explanation of a condition', () => {
   const clauses = Array.from({ length: 100 }, (_, at) => ({
     some: [{ var: 'l' }, { '==': [{ var: '' }, -at - 1] }],
   }));
@@ -125,7 +125,7 @@ describe('what is said of a condition', () => {
     return workDone() - before;
   };
 
-  it('costs a bounded number of units, though each clause has a budget of its own', () => {
+  it('the explanations of a condition cost a limited number of units', () => {
     const checkpoint = { context: { l: list } };
     reasoning({ action: 'deny', version: 1, node, input: { context: {} } }); // compiles the clauses
     const most = limits.reasoningUnits + limits.conditionUnits + 5000;

@@ -17,7 +17,7 @@ const explained = (text: string, context: JsonObject, step?: number): ReturnType
   explain(parseText(text), step === undefined ? { context } : { step, context });
 
 describe('the trace', () => {
-  it('names each clause with what it read, what it answered and whether it decided', () => {
+  it('the trace names each clause with its reads, its result and whether it decided', () => {
     const { trace } = explained('env == "production" && (tool.name in ["shell"] || step > 3)', {
       env: 'staging',
       tool: { name: 'shell' },
@@ -35,7 +35,7 @@ describe('the trace', () => {
     ]);
   });
 
-  it('has the paths of the canonical JSON, where each clause answers the same', () => {
+  it('the trace has paths of the canonical JSON, and each clause there gives its result', () => {
     fc.assert(
       fc.property(anyPolicy, anyFields, (node, checkpoint) => {
         for (const { path, result } of explain(node, checkpoint).trace) {
@@ -46,7 +46,7 @@ describe('the trace', () => {
     );
   });
 
-  it('is bounded, and then keeps the clauses that decided', () => {
+  it('the trace is limited and keeps the decisive clauses', () => {
     const text = Array.from({ length: 100 }, (_, at) => `a == ${at}`).join(' || ');
     const { trace } = explained(text, { a: 99 });
     expect(trace).toHaveLength(64);
@@ -54,7 +54,7 @@ describe('the trace', () => {
     expect(explained(text.replaceAll('||', '&&').replaceAll('==', '>='), { a: 99 }).trace).toHaveLength(64);
   });
 
-  it('cuts long texts, sizes lists and objects, and hides what is masked', () => {
+  it('the trace cuts long texts, shows sizes of lists and objects, and hides masked values', () => {
     const node = parseText('long != "" && list != 1 && object != 1 && user.name != ""');
     const context = { long: 'x'.repeat(1000), list: [1, 2], object: { a: 1 }, user: { name: 'Ada' } };
     const { trace } = explain(node, { context }, { masked: [['context', 'user']] });
@@ -66,7 +66,7 @@ describe('the trace', () => {
     });
   });
 
-  it('reads members named as those of every object', () => {
+  it('the trace reads members named like those of every object', () => {
     expect(explained('toString == 1', {}).trace[0]?.reads).toEqual({ 'context.toString': null });
   });
 });
@@ -91,11 +91,11 @@ describe('the decisive paths', () => {
     ['a ? b : c', { a: true, b: true, c: true }, ['context.a', 'context.b']],
     ['a == 1 && b == 2', { a: 1 }, ['context.b']],
     ['true || a', {}, []],
-  ])('of %s', (text, context, paths) => {
+  ])('the decisive paths of the condition %s are found', (text, context, paths) => {
     expect(explained(text, context).decisivePaths).toEqual(paths);
   });
 
-  it('alone decides as the whole checkpoint did', () => {
+  it('the decisive paths alone decide like the whole policy input', () => {
     let decided = 0;
     fc.assert(
       fc.property(anyPolicy, anyFields, (node, checkpoint) => {
@@ -109,7 +109,7 @@ describe('the decisive paths', () => {
     expect(decided).toBeGreaterThan(500);
   });
 
-  it('is explained for any tree and any checkpoint', () => {
+  it('any condition can be explained for any policy input', () => {
     fc.assert(
       fc.property(anyTree, anyCheckpoint, (node, checkpoint) => {
         const { truth, trace } = explain(node, checkpoint);

@@ -42,12 +42,12 @@ test.each<[string, JsonObject, Change[]]>([
   ['step > 3', {}, [change('step', '<=', 3)]],
   ['a == b', { a: 1, b: 2 }, [change('context.a', '===', 2)]],
   ['a.b == 1', { a: 'scalar' }, []],
-])('%s, given %j', (text, context, expected) => {
+])('the nearest change of %s, given %j, is found', (text, context, expected) => {
   expect(explain(parseText(text), { context }).nearest).toEqual(expected);
 });
 
-describe('every change that is named', () => {
-  it('alters the outcome when it is made', () => {
+describe('the named changes', () => {
+  it('every named change alters the outcome when it is made', () => {
     let found = 0;
     fc.assert(
       fc.property(anyPolicy, anyFields, (node, checkpoint) => {
@@ -65,7 +65,7 @@ describe('every change that is named', () => {
     expect(found).toBeGreaterThan(100);
   });
 
-  it('does not show a masked value of the other side', () => {
+  it('a named change does not show a masked value of the other side', () => {
     const node = parseText('a == user.name');
     const { nearest } = explain(
       node,
@@ -75,7 +75,7 @@ describe('every change that is named', () => {
     expect(nearest).toEqual([change('context.a', '===', '‹masked›')]);
   });
 
-  it('costs a bounded time however large the condition is', () => {
+  it('the search for the nearest change takes limited time, however large the condition', () => {
     const text = Array.from({ length: 70 }, (_, at) => `(f${at} == 1 && g${at} == 1)`).join(' && ');
     const context = Object.fromEntries(
       Array.from({ length: 70 }, (_, at) => [`f${at}`, `g${at}`]).flatMap((names) =>

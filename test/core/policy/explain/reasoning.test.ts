@@ -13,7 +13,7 @@ const tools = JSON.stringify(['shell', 'ssh', 'sudo', 'curl', 'wget', 'nc', 'dd'
 const said = (text: string, context: JsonObject, more: Partial<Reasoned> = {}): string =>
   reasoning({ action: 'deny', version: 3, node: parseText(text), input: { context }, ...more });
 
-describe('a policy that matched says what held', () => {
+describe('the reason of a matched policy', () => {
   test.each<[string, JsonObject, string]>([
     [
       `has(tool) && env == "production" && tool.name in ${tools} && !approval.granted`,
@@ -52,12 +52,12 @@ describe('a policy that matched says what held', () => {
       { a: '1.9.0' },
       'deny v3: sem_ver(context.a, "<", "2.0.0") is true (context.a = "1.9.0")',
     ],
-  ])('%s', (text, context, expected) => {
+  ])('the reason of the matched condition %s says why it matched', (text, context, expected) => {
     expect(said(text, context)).toBe(expected);
   });
 });
 
-describe('a policy that did not match says the clause that decided and what it needed', () => {
+describe('the reason of a policy that did not match', () => {
   test.each<[string, JsonObject, string]>([
     [
       'env === "production" && tool.name == "shell"',
@@ -92,12 +92,15 @@ describe('a policy that did not match says the clause that decided and what it n
       'deny v3 not matched: context.a = 2, 1 needed at $.or[0].==; context.b = 2, 1 needed at $.or[1].==',
     ],
     ['false', {}, 'deny v3 not matched: the condition is false, the opposite needed at $'],
-  ])('%s', (text, context, expected) => {
-    expect(said(text, context)).toBe(expected);
-  });
+  ])(
+    'the reason of the unmatched condition %s names the deciding clause and its need',
+    (text, context, expected) => {
+      expect(said(text, context)).toBe(expected);
+    },
+  );
 });
 
-describe('a policy that could not be decided says what was missing', () => {
+describe('the reason of an undecided policy', () => {
   test.each<[string, JsonObject, string]>([
     [
       'has(tool) && env == "p" && tool.name == "x" && resource.sizeBytes > 1000',
@@ -112,17 +115,17 @@ describe('a policy that could not be decided says what was missing', () => {
     ['a / b > 5', { a: 1, b: 0 }, 'deny (fail closed): context.a / context.b is no finite number at $.>'],
     ['length(a) > 5', {}, 'deny (fail closed): context.a absent, string or list needed at $.>'],
     ['some(a, @.k == 1)', { a: [{}] }, 'deny (fail closed): context.a[].k absent, number needed at $.some'],
-  ])('%s', (text, context, expected) => {
+  ])('the reason of the undecided condition %s says what is missing', (text, context, expected) => {
     expect(said(text, context)).toBe(expected);
   });
 
-  it('an allow policy escalates then', () => {
+  it('an undecided allow policy escalates and says so', () => {
     expect(said('a == 1', {}, { action: 'allow' })).toBe(
       'escalate (fail closed): context.a absent, number needed at $.==',
     );
   });
 
-  it('a list beyond the budget is named', () => {
+  it('a reason names a list that is beyond the budget', () => {
     const tags = Array.from({ length: 10_001 }, () => 'x');
     expect(said('"pii" in tags', { tags })).toBe(
       'deny (fail closed): context.tags is beyond the budget of an evaluation at $.in',
@@ -130,7 +133,7 @@ describe('a policy that could not be decided says what was missing', () => {
   });
 });
 
-describe('what a reader must not see', () => {
+describe('masked values', () => {
   const masked = [['context', 'user']];
   const secret = 'hunter2';
 
@@ -146,7 +149,7 @@ describe('what a reader must not see', () => {
     'substr(user.password, 0, 7)',
     'min(length(user.password), 7) == 7',
     'user.password == copy',
-  ])('%s says ‹masked› for a masked path, matched or not', (text) => {
+  ])('the reason of %s says ‹masked› for a masked path, matched or not', (text) => {
     const context: JsonObject = { user: { password: secret, passwords: [secret] }, copy: secret };
     const sentences = [said(text, context, { masked }), said(`!(${text})`, context, { masked })];
     for (const sentence of sentences) {
@@ -155,15 +158,15 @@ describe('what a reader must not see', () => {
     }
   });
 
-  it('the members of an object that holds a masked one', () => {
+  it('a reason masks an object that contains a masked member', () => {
     expect(said('user', { user: { password: secret } }, { masked: [['context', 'user', 'password']] })).toBe(
       'deny v3: context.user is ‹masked›',
     );
   });
 });
 
-describe('texts that would deceive', () => {
-  it('control and direction characters are escaped', () => {
+describe('deceptive and long texts', () => {
+  it('a reason escapes control and direction characters', () => {
     expect(said('a != "x"', { a: 'ok\n\u202edeny\u0085\u001b[2J' })).toBe(
       String.raw`deny v3: context.a "ok\n\u202edeny\u0085\u001b[2J" is not "x"`,
     );
@@ -172,12 +175,12 @@ describe('texts that would deceive', () => {
     );
   });
 
-  it('long values are cut between characters', () => {
+  it('a reason cuts long values between characters', () => {
     const sentence = said('a != "x"', { a: `a${'😀'.repeat(1000)}` });
     expect(sentence).toMatch(/^deny v3: context\.a "a😀{31}…" is not "x"$/u);
   });
 
-  it('where there are too many clauses, the rest is counted', () => {
+  it('a reason counts the clauses that it has no room for', () => {
     const text = Array.from({ length: 100 }, (_, at) => `field${at} == "${'x'.repeat(40)}"`).join(' && ');
     const context = Object.fromEntries(
       Array.from({ length: 100 }, (_, at): [string, Json] => [`field${at}`, 'x'.repeat(40)]),
@@ -187,7 +190,7 @@ describe('texts that would deceive', () => {
     expect(sentence).toMatch(/x"; and 9\d more$/);
   });
 
-  it('no sentence is longer than its bound, or begins like that of another outcome', () => {
+  it('a reason is never longer than its limit and never begins like another outcome', () => {
     fc.assert(
       fc.property(anyTree, anyCheckpoint, (node, checkpoint) => {
         const sentence = reasoning({ action: 'warn', version: 12, node, input: checkpoint });

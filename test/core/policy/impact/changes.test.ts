@@ -24,7 +24,7 @@ const mail = context({ tool: { name: 'mail' } });
 const open = context({});
 
 describe('the impact on samples', () => {
-  it('compares the versions on each sample, in order', () => {
+  it('the impact on samples compares both versions on each sample, in order', () => {
     expect(impact([shell, sql, mail, open], active, proposal)).toEqual({
       sampleCount: 4,
       changedCount: 3,
@@ -62,7 +62,7 @@ describe('the impact on samples', () => {
     });
   });
 
-  it('is no change where only the outcome differs', () => {
+  it('the impact counts no change when only the outcome differs', () => {
     const always = side(3, 'deny', {});
     expect(compare(open, active, always)).toMatchObject({
       before: { outcome: 'indeterminate' },
@@ -72,13 +72,13 @@ describe('the impact on samples', () => {
     });
   });
 
-  it('has no objection before, where no version is active', () => {
+  it('the impact starts from allow when no version is active', () => {
     const { before, direction } = compare(shell, null, active);
     expect(before).toEqual({ version: null, decision: 'allow', outcome: 'inactive' });
     expect(direction).toBe('tightened');
   });
 
-  it('has a change rate of 6 decimals', () => {
+  it('the change rate of an impact has 6 decimals', () => {
     expect(impact([shell, mail, mail], active, proposal).changeRate).toBe(0.333333);
     expect(impact([shell, sql, mail], active, proposal).changeRate).toBe(0.666667);
     expect(impact([], active, proposal).changeRate).toBe(0);
@@ -92,11 +92,11 @@ describe("Wilson's interval", () => {
     [10, 100, 0.055229, 0.174366],
     [1, 1, 0.206549, 1],
     [0, 0, 0, 1],
-  ])('of %i in %i is %d to %d', (changed, sample, low, high) => {
+  ])('the Wilson interval of %i in %i is %d to %d', (changed, sample, low, high) => {
     expect(wilsonInterval(changed, sample)).toEqual({ low, high });
   });
 
-  it('holds the rate, lies within 0 and 1, and narrows with the sample', () => {
+  it('the Wilson interval contains the rate, is within 0 and 1, and narrows with the sample', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), fc.nat(), (sample, pick) => {
         const changed = pick % (sample + 1);
@@ -122,7 +122,7 @@ const record = (checkpoint: PolicyInput, more: Partial<RecordedInput> = {}): Rec
 };
 
 describe('the impact on history', () => {
-  it('replays what was retained, and counts what cannot be with the paths that lack', () => {
+  it('the impact on history replays retained inputs and counts missing ones with their paths', () => {
     const byUser = side(null, 'deny', { 'tool.name': 'shell', 'user.id': { in: ['x'] }, amount: { '>': 1 } });
     const whole = record(context({ tool: { name: 'shell' }, user: { id: 'x' }, amount: 0 }));
     const records = [
@@ -146,13 +146,13 @@ describe('the impact on history', () => {
     });
   });
 
-  it('is not replayable where only the version before reads what was not retained', () => {
+  it('a history record is not replayable when only the earlier version reads missing inputs', () => {
     const { notReplayable } = historyImpact([record(shell)], side(1, 'deny', { env: 'prod' }), active);
     expect(notReplayable).toEqual({ count: 1, paths: ['context.env'] });
     expect(historyImpact([record(shell)], null, active).replayed).toBe(1);
   });
 
-  it('groups by agent and by tool, most changes first', () => {
+  it('the impact on history groups by agent and tool, with most changes first', () => {
     const records = [
       record(shell, { agent: 'a', tool: 'shell' }),
       record(sql, { agent: 'b', tool: 'sql' }),
@@ -169,7 +169,7 @@ describe('the impact on history', () => {
     expect(byTool.map(({ key }) => key)).toEqual(['sql', 'shell', 'mail']);
   });
 
-  it('shows a few examples of each direction, of different runs', () => {
+  it('the impact on history shows a few examples of each direction, of different runs', () => {
     const records = [1, 1, 2, 3, 4, 5].map((run) => record(sql, { runId: `run ${run}` }));
     const { examples } = historyImpact([...records, record(mail), record(shell)], active, proposal);
     expect(examples.tightened.map(({ runId }) => runId)).toEqual(['run 1', 'run 2', 'run 3']);
@@ -182,7 +182,7 @@ describe('the impact on history', () => {
     expect(examples.loosened).toHaveLength(1);
   });
 
-  it('lists at most so many groups', () => {
+  it('the impact on history lists a limited number of groups', () => {
     const records = Array.from({ length: limits.impactGroups + 1 }, (_, at) =>
       record(sql, { agent: `a${at}` }),
     );
@@ -192,7 +192,7 @@ describe('the impact on history', () => {
     expect(sampleCount).toBe(limits.impactGroups + 1);
   });
 
-  it('is nothing for no records', () => {
+  it('the impact on an empty history has no change', () => {
     expect(historyImpact([], active, proposal)).toMatchObject({
       sampleCount: 0,
       changeRate: 0,

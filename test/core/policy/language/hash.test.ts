@@ -23,7 +23,7 @@ const policy: HashedPolicy = {
 };
 
 describe('a policy hash', () => {
-  it('is that of a text which anyone can write down', () => {
+  it('a policy hash is the hash of a text that anyone can write', () => {
     const preimage =
       'gov.policyhash/v1\n{"action":"deny","condition":{"==":[{"val":["context","tool","name"]},"shell"]},' +
       '"engine":"gov.cond/1","id":"no-shell","severity":"high","version":3}';
@@ -34,7 +34,7 @@ describe('a policy hash', () => {
     );
   });
 
-  it('has null for no severity, and true for the condition that always holds', () => {
+  it('a policy hash has null for no severity and true for the condition that always holds', () => {
     const preimage =
       'gov.policyhash/v1\n{"action":"warn","condition":true,"engine":"gov.cond/1","id":"p","severity":null,"version":1}';
     expect(policyHash({ policyId: 'p', version: 1, condition: {}, action: 'warn', severity: null })).toBe(
@@ -42,7 +42,7 @@ describe('a policy hash', () => {
     );
   });
 
-  it('is the same for every spelling of a condition, and for no other member', () => {
+  it('a policy hash is the same for every spelling of a condition, and for no other change', () => {
     const hash = policyHash(policy);
     const spellings = [
       { '==': [{ var: 'tool.name' }, 'shell'] },
@@ -61,7 +61,7 @@ describe('a policy hash', () => {
     expect(new Set([hash, ...hashes]).size).toBe(others.length + 1);
   });
 
-  it('refuses a condition that does not parse', () => {
+  it('a policy hash refuses a condition that does not parse', () => {
     expect(() => policyHash({ ...policy, condition: { '==': [1] } })).toThrow();
   });
 });
@@ -78,17 +78,17 @@ const leaves = (policies: readonly PolicyInSet[]): Buffer[] =>
   byId(policies).map(({ policyHash }) => naiveLeaf(raw(policyHash)));
 
 describe('the hash of a set', () => {
-  it('is SHA-256 of nothing for the empty set', () => {
+  it('the hash of the empty policy set is SHA-256 of nothing', () => {
     expect(policySetHash([])).toBe('sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   });
 
-  it('is the hash of 0x00 and the raw policy hash for one policy', () => {
+  it('the hash of a set with one policy is the hash of 0x00 and the raw policy hash', () => {
     const preimage = Buffer.concat([Buffer.from([0]), raw(sha256('a'))]);
     const root = `sha256:${createHash('sha256').update(preimage).digest('hex')}`;
     expect(policySetHash([{ policyId: 'a', policyHash: sha256('a') }])).toBe(root);
   });
 
-  it('is the RFC 6962 root for every size, in whatever order the policies come', () => {
+  it('the hash of a set is the RFC 6962 root for every size, in any order of policies', () => {
     for (let size = 0; size < 40; size++) {
       const policies = setOf(size);
       const root = `sha256:${naiveRoot(leaves(policies)).toString('hex')}`;
@@ -97,13 +97,13 @@ describe('the hash of a set', () => {
     }
   });
 
-  it('sorts by the bytes of ids', () => {
+  it('the hash of a set sorts policies by the bytes of their ids', () => {
     const ids = ['Z', 'a', 'a-', 'a.', 'a0', 'aZ', '\u{1f600}', '\uffe6'];
     const policies = ids.map((policyId) => ({ policyId, policyHash: sha256(policyId) }));
     expect(policySetHash(policies)).toBe(`sha256:${naiveRoot(leaves(policies)).toString('hex')}`);
   });
 
-  it('refuses a policy that stands twice, and what is no hash', () => {
+  it('the hash of a set refuses a repeated policy and an invalid hash', () => {
     const [a] = setOf(1);
     expect(() => policySetHash([a!, a!])).toThrow('expected each policy once, got p0 twice');
     expect(() => policySetHash([{ policyId: 'a', policyHash: 'sha256:00' }])).toThrow(
@@ -112,12 +112,12 @@ describe('the hash of a set', () => {
   });
 });
 
-describe('the proof that a policy is in force', () => {
+describe('the in-force proof of a policy', () => {
   const shown = fc
     .integer({ min: 1, max: 60 })
     .chain((size) => fc.tuple(fc.constant(setOf(size)), fc.nat(size - 1)));
 
-  it('is the RFC 6962 path, and verifies', () => {
+  it('an in-force proof is the RFC 6962 path and verifies', () => {
     fc.assert(
       fc.property(shown, ([policies, index]) => {
         const { policyId, policyHash } = byId(policies)[index]!;
@@ -129,7 +129,7 @@ describe('the proof that a policy is in force', () => {
     );
   });
 
-  it('fails for another policy, set, place or path', () => {
+  it('an in-force proof fails for another policy, set, place or path', () => {
     const flip = (hash: string): string => hash.slice(0, -1) + (hash.endsWith('0') ? '1' : '0');
     fc.assert(
       fc.property(shown, ([policies, index]) => {
@@ -150,11 +150,11 @@ describe('the proof that a policy is in force', () => {
     );
   });
 
-  it('is none for a policy that the set does not hold', () => {
+  it('a policy outside the set has no in-force proof', () => {
     expect(inForceProof(setOf(3), 'other')).toBeUndefined();
   });
 
-  it('is false and no error for what an attacker sends', () => {
+  it('the verification of a hostile in-force proof returns false and does not throw', () => {
     const [policy] = setOf(1);
     const claim = {
       index: 0,

@@ -74,11 +74,14 @@ const spellings: readonly (readonly [Json, Json])[] = [
 describe('a condition', () => {
   it.each(
     spellings.map(([condition, canonical]) => ({ text: JSON.stringify(condition), condition, canonical })),
-  )('$text is normalised, and its canonical form stays as it is', ({ condition, canonical }) => {
-    expect(normalized(condition)).toEqual(canonical);
-    expect(normalized(canonical)).toEqual(canonical);
-    expect(parseCondition(canonical)).toEqual(parseCondition(condition));
-  });
+  )(
+    'the condition $text is normalised, and its canonical form stays the same',
+    ({ condition, canonical }) => {
+      expect(normalized(condition)).toEqual(canonical);
+      expect(normalized(canonical)).toEqual(canonical);
+      expect(parseCondition(canonical)).toEqual(parseCondition(condition));
+    },
+  );
 });
 
 /** Condition, pointer below /condition, code, a part of what is said. */
@@ -136,7 +139,7 @@ const refusals: readonly (readonly [Json, string, string, string])[] = [
   [{ sem_ver: [{ var: 'a' }, '=', '1.2.3.4'] }, '', 'NOT_ALLOWED', 'a version such as'],
 ];
 
-describe('what is no condition', () => {
+describe('invalid conditions', () => {
   it.each(
     refusals.map(([condition, pointer, code, detail]) => ({
       text: JSON.stringify(condition),
@@ -145,7 +148,7 @@ describe('what is no condition', () => {
       code,
       detail,
     })),
-  )('$text is refused at "$pointer" as $code', ({ condition, pointer, code, detail }) => {
+  )('the condition $text is refused at "$pointer" as $code', ({ condition, pointer, code, detail }) => {
     const refused = (): unknown => {
       try {
         return parseCondition(condition);
@@ -162,7 +165,7 @@ describe('what is no condition', () => {
     });
   });
 
-  it('is pointed at below the pointer that was given', () => {
+  it('the error pointer of a condition is below the given pointer', () => {
     expect(() => parseCondition({ a: [] }, '/versions/2/condition')).toThrow(
       'body /versions/2/condition/a: expected',
     );

@@ -41,12 +41,12 @@ describe('the paths that a condition reads', () => {
       some([{ var: 'a' }, { var: 'b' }], { '>': [{ var: 'price' }, 9] }),
       ['context.a', 'context.b'],
     ],
-  ])('are for %s', (_, condition, paths) => {
+  ])('the read paths of a condition are found for %s', (_, condition, paths) => {
     expect(pathsOf(condition)).toEqual(paths);
   });
 });
 
-describe('what is retained', () => {
+describe('the retained part of the policy input', () => {
   const checkpoint: PolicyInput = {
     step: 4,
     context: {
@@ -69,15 +69,15 @@ describe('what is retained', () => {
     [['context.items[*]?'], { context: { items: [{}, {}, '', null] } }],
     [['context.items[1].note'], { context: { items: [null, { note: 'private' }] } }],
     [['context.items?', 'context.items[9]'], { context: { items: [] } }],
-  ])('of %j is the least that answers them', (paths, kept) => {
+  ])('the retained part of the policy input for paths %j is the least that they need', (paths, kept) => {
     expect(retain(...paths)).toEqual(kept);
   });
 
-  it('of $ is the whole checkpoint', () => {
+  it('the path $ retains the whole policy input', () => {
     expect(readSet(['$']).retain(checkpoint)).toEqual(checkpoint);
   });
 
-  it('gives a condition the same truth and reason as the whole checkpoint', () => {
+  it('a retained input gives the same truth and reason as the whole policy input', () => {
     fc.assert(
       fc.property(anyCondition, anyCheckpoint, (node, checkpoint) => {
         const condition = compile(node);
@@ -89,7 +89,7 @@ describe('what is retained', () => {
     );
   });
 
-  it('for many conditions gives each the same truth, and no condition that it does not cover is asked', () => {
+  it('one retained input gives each of many conditions the same truth, if its paths are covered', () => {
     fc.assert(
       fc.property(
         fc.array(anyCondition, { maxLength: 4 }),
@@ -110,7 +110,7 @@ describe('what is retained', () => {
 });
 
 describe('a read-set', () => {
-  it('covers what lies below its paths, and says what it lacks', () => {
+  it('a read-set covers the members below its paths and names missing paths', () => {
     const set = readSet(['context.tool', 'context.env?', 'context.items[*].price']);
     const missing = (condition: Json): string[] => set.missing(parseCondition(condition));
     expect(missing({ 'tool.name': 'shell' })).toEqual([]);
@@ -123,7 +123,7 @@ describe('a read-set', () => {
     expect(readSet(['$']).missing(parseCondition({ anything: 1 }))).toEqual([]);
   });
 
-  it('reads its own paths back, whatever the names', () => {
+  it('a read-set reads its own paths back, whatever the names', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.nat()), { minLength: 1 }), fc.boolean(), (rest, asks) => {
         const path = { kind: 'path', scope: 'root', path: ['context', ...rest] } as const;
@@ -136,7 +136,7 @@ describe('a read-set', () => {
   });
 
   it.each(['context.', 'context..a', 'context[a]', 'context["a]', 'a b', 'context?.a'])(
-    'refuses %s, which is no path',
+    'a read-set refuses %s, which is not a path',
     (text) => {
       expect(() => readSet([text])).toThrow('expected a read path');
     },

@@ -15,8 +15,8 @@ const a = root('context', 'a');
 const b = root('context', 'b');
 const c = root('context', 'c');
 
-describe('printing and reading', () => {
-  it('gives every tree back as it was', () => {
+describe('printing and reading conditions', () => {
+  it('every condition is read back from its printed text', () => {
     fc.assert(
       fc.property(anyTree, (tree) => {
         expect(parseText(printText(tree))).toEqual(tree);
@@ -25,7 +25,7 @@ describe('printing and reading', () => {
     );
   });
 
-  it('prints what it read the same way again', () => {
+  it('a condition text that was printed and read is printed the same again', () => {
     fc.assert(
       fc.property(anyTree, (tree) => {
         const text = printText(tree);
@@ -34,7 +34,7 @@ describe('printing and reading', () => {
     );
   });
 
-  it('needs every parenthesis that it prints', () => {
+  it('the printed text of a condition needs every parenthesis that it has', () => {
     fc.assert(
       fc.property(anyTree, (tree) => {
         const text = printText(tree);
@@ -69,7 +69,7 @@ const attempt = (source: string): Node | undefined => {
   }
 };
 
-it('reads the deepest condition that may be stored', () => {
+it('the deepest condition that may be stored is read from its text', () => {
   const nested = (wrap: (inner: Node) => Node): Node => Array.from({ length: 31 }).reduce<Node>(wrap, a);
   const deepest = [
     nested((inner) => call('!', inner)),
@@ -86,7 +86,7 @@ it('reads the deepest condition that may be stored', () => {
   );
 });
 
-describe('the forms', () => {
+describe('the forms of condition text', () => {
   test.each<[string, Node]>([
     ['context.a', a],
     ['context.a == "x"', call('==', a, literal('x'))],
@@ -136,7 +136,7 @@ describe('the forms', () => {
     ['context', root('context')],
     ['context.a == "\\u202e\\n\\"é"', call('==', a, literal('\u202e\n"é'))],
     ['context.a || false', call('or', a, literal(false))],
-  ])('%s stands for its tree and is printed from it', (text, tree) => {
+  ])('the condition text %s is read as its tree and is printed from it', (text, tree) => {
     expect(parseText(text)).toEqual(tree);
     expect(printText(tree)).toBe(text);
   });
@@ -153,20 +153,20 @@ describe('the forms', () => {
     ['a > -0', 'context.a > 0'],
     ['$.context.a', 'context.a'],
     ['! has(a)', '!has(context.a)'],
-  ])('%s is another spelling of %s', (source, text) => {
+  ])('the condition text %s is another spelling of %s', (source, text) => {
     expect(printText(parseText(source))).toBe(text);
   });
 });
 
 describe('paths as text', () => {
-  it('names the whole scope, items, and names that are no identifiers', () => {
+  it('a path text names the scope, items, and names that are not identifiers', () => {
     expect(pathText([])).toBe('$');
     expect(pathText(['context', 'a.b', 2])).toBe('context["a.b"][2]');
     expect(pathText(['name'], 'item')).toBe('@.name');
   });
 });
 
-describe('what is refused', () => {
+describe('refused condition texts', () => {
   test.each([
     ['', '1:1: expected a path, a value or a function, got the end of the text'],
     ['a ==', '1:5: expected a path, a value or a function, got the end of the text'],
@@ -201,11 +201,11 @@ describe('what is refused', () => {
       '1:1: expected a number that a double holds unchanged, integers up to 2^53-1, got "9007199254740993"',
     ],
     ['1e999', '1:1: expected a number that a double holds unchanged, integers up to 2^53-1, got "1e999"'],
-  ])('%j with where, what was expected and what came', (source, detail) => {
+  ])('the error for the condition text %j says where, what was expected, and what came', (source, detail) => {
     expect(refusal(source)).toMatchObject({ code: 'VALIDATION_ERROR', message: detail });
   });
 
-  it('an unknown function, listing the known ones', () => {
+  it('an unknown function is refused with a list of the known ones', () => {
     const error = refusal('now() > 5');
     expect(error.message).toMatch(
       /^1:1: expected a function \(default, has, exists, .*sem_ver\), got "now"$/,
@@ -223,7 +223,7 @@ describe('what is refused', () => {
     ['differences', `a${'-a'.repeat(30_000)}`],
     ['segments', `a${'.a'.repeat(30_000)}`],
     ['bytes', `"${'é'.repeat(140_000)}"`],
-  ])('a text with too many %s', (_, source) => {
+  ])('a condition text with too many %s is refused', (_, source) => {
     expect(refusal(source).message).toMatch(/expected at most \d+/);
   });
 });

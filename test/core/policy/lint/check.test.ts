@@ -44,7 +44,7 @@ describe('clauses that can never be true', () => {
     ['b == 1 || a == 1 && a == 2', '$.or[1].and'],
     ['1 > 2 && a == 1', '$.and'],
     ['a == null', '$.=='],
-  ])('%s', (text, path) => {
+  ])('lint finds that a clause in %s can never be true', (text, path) => {
     expect(found('never_matches', text)).toEqual([path]);
   });
 
@@ -61,7 +61,7 @@ describe('clauses that can never be true', () => {
     'a in ["x"] && ends_with(a, "x")',
     '!(a in ["x", "y"]) && a != "z"',
     '!(a in [1, 2]) && a > 0',
-  ])('not %s', (text) => {
+  ])('lint does not report %s as never true', (text) => {
     expect(found('never_matches', text)).toEqual([]);
   });
 });
@@ -76,16 +76,16 @@ describe('clauses that can never be false', () => {
     ['a in ["x", 1]', '$.in'],
     ['a in [true, false]', '$.in'],
     ['a in ["x"] || a in [1]', '$.or'],
-  ])('%s', (text, path) => {
+  ])('lint finds that a clause in %s can never be false', (text, path) => {
     expect(found('always_matches', text)).toEqual([path]);
   });
 
-  it('a condition that is written as always true is only mentioned', () => {
+  it('lint only mentions a condition that is written as always true', () => {
     expect(findings('true')).toMatchObject([{ code: 'always_matches', severity: 'info', path: '$' }]);
   });
 });
 
-it('what is said to be impossible happens for no checkpoint', () => {
+it('a condition never has, for any policy input, the result that lint calls impossible', () => {
   let impossible = 0;
   fc.assert(
     fc.property(
@@ -108,7 +108,7 @@ it('what is said to be impossible happens for no checkpoint', () => {
 });
 
 describe('paths that are read without a guard', () => {
-  it('of a tool get one finding, and a fix that has its guard', () => {
+  it('an unguarded path of a tool gets one finding and a fix with its guard', () => {
     const [finding, ...others] = findings('tool.name == "shell" && tool.args.path == "/etc"');
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code: 'missing_guard', severity: 'warning', path: '$.and[0].==' });
@@ -122,7 +122,7 @@ describe('paths that are read without a guard', () => {
     expect(lint(finding!.fix!, { action: 'deny' })).toEqual([]);
   });
 
-  it('are only mentioned elsewhere, without a fix, as leaving the fact out must not help', () => {
+  it('other unguarded paths are mentioned without a fix', () => {
     const [tool, ...others] = findings(
       'tool.name == "pay" && arguments.amount > 9 && env == "x" && step > 1',
     );
@@ -142,7 +142,7 @@ describe('paths that are read without a guard', () => {
     );
   });
 
-  it('keep their say over a checkpoint without the fact once the fix is followed', () => {
+  it('the fixed condition is still indeterminate for an input that lacks the fact', () => {
     const [{ fix }] = findings('tool.name == "pay" && arguments.amount > 9') as [Finding];
     expect(compile(fix!).evaluate({ context: { tool: { name: 'pay' } } })).toBe('indeterminate');
     expect(compile(fix!).evaluate({ context: {} })).toBe('false');
@@ -160,7 +160,7 @@ describe('paths that are read without a guard', () => {
     'default(tool.name, "") == "x"',
     '!(has(tool) && tool.name == "x")',
     'has(step) && step > 3',
-  ])('%s is guarded', (text) => {
+  ])('lint accepts the path in %s as guarded', (text) => {
     expect(found('missing_guard', text)).toEqual([]);
   });
 
@@ -171,11 +171,11 @@ describe('paths that are read without a guard', () => {
     'has(tool) ? true : tool.name == "x"',
     'default(a, tool.name) == "x"',
     'step > 3',
-  ])('%s is not', (text) => {
+  ])('lint reports a path in %s as not guarded', (text) => {
     expect(found('missing_guard', text)).toHaveLength(1);
   });
 
-  it('every fix makes the finding go away and leaves the others', () => {
+  it('every fix removes its finding and leaves the others', () => {
     const missing = (node: Node) =>
       lint(node, { action: 'deny' }).filter(({ code }) => code === 'missing_guard');
     let fixed = 0;
@@ -195,7 +195,7 @@ describe('paths that are read without a guard', () => {
   });
 });
 
-describe('paths that no recorded checkpoint has', () => {
+describe('paths that no recorded policy input has', () => {
   const seen = seenPaths([
     { step: 1, context: { tool: { name: 'x' } } },
     { context: { tags: [{ k: 1 }, { l: 2 }], empty: null } },
@@ -206,16 +206,16 @@ describe('paths that no recorded checkpoint has', () => {
     ['has(tool.nmae)', ['$.exists']],
     ['has(empty)', ['$.exists']],
     ['has(a) && a == 1', ['$.and[0].exists']],
-  ])('%s', (text, paths) => {
+  ])('lint finds the paths in %s that no recorded policy input has', (text, paths) => {
     expect(found('unseen_path', text, { seenPaths: seen })).toEqual(paths);
   });
 
-  it('are not told where nothing was recorded', () => {
+  it('lint reports no unseen path when nothing was recorded', () => {
     expect(found('unseen_path', 'has(a)', { seenPaths: new Set() })).toEqual([]);
   });
 });
 
-describe('values of two types', () => {
+describe('comparisons of two types', () => {
   test.each([
     ['a == "1" || a > 5', '$.or[1].>', 'warning'],
     ['starts_with(a, "x") || a == 5', '$.or[1].==', 'warning'],
@@ -225,7 +225,7 @@ describe('values of two types', () => {
     ['1 == "x"', '$.==', 'error'],
     ['a in ["x", 1]', '$.in', 'warning'],
     ['[1] in ["a"]', '$.in', 'error'],
-  ])('%s', (text, path, severity) => {
+  ])('lint finds that %s compares values of two types', (text, path, severity) => {
     expect(findings(text)).toContainEqual(expect.objectContaining({ code: 'type_conflict', path, severity }));
   });
 
@@ -236,15 +236,15 @@ describe('values of two types', () => {
     '"x" in a && a == 1',
     'length(a) > 1',
     'a.b == c.d',
-  ])('not %s', (text) => {
+  ])('lint does not find two types in %s', (text) => {
     expect(found('type_conflict', text)).toEqual([]);
   });
 });
 
-describe('a text that is asked for in a path', () => {
+describe('ambiguous tests with in', () => {
   const ambiguous = (text: string) => findings(text).filter(({ code }) => code === 'ambiguous_in');
 
-  it('is told, with what takes a text only and what takes a list only', () => {
+  it('lint reports a test of a text in a path, with alternatives for text and list', () => {
     expect(ambiguous('"rm" in arguments.cmd')).toEqual([
       {
         code: 'ambiguous_in',
@@ -258,7 +258,7 @@ describe('a text that is asked for in a path', () => {
     ]);
   });
 
-  it('is a warning where the agent writes the value, else mentioned', () => {
+  it('an ambiguous in is a warning where the agent writes the value, else a mention', () => {
     expect(ambiguous('a == 1 || !("x" in said.topics)')).toMatchObject([
       { severity: 'info', path: '$.or[1].![0].in' },
     ]);
@@ -272,7 +272,7 @@ describe('a text that is asked for in a path', () => {
     '"x" in ["x", a]',
     '"x" in substr(a, 0)',
     'some(a, @ == "x")',
-  ])('not %s', (text) => {
+  ])('lint does not report %s as an ambiguous in', (text) => {
     expect(ambiguous(text)).toEqual([]);
   });
 
@@ -287,12 +287,12 @@ describe('a text that is asked for in a path', () => {
     ['some(cmd, @ == "rm")', ['x'], 'false'],
     ['some(cmd, @ == "rm")', ['x', ['rm']], 'indeterminate'],
     ['some(cmd, @ == "rm")', 'x', 'indeterminate'],
-  ] as const)('%s for %j is %s', (text, cmd, truth) => {
+  ] as const)('the condition %s for the value %j is %s', (text, cmd, truth) => {
     expect(compile(parseText(text)).evaluate({ context: { cmd: structuredClone(cmd) as Json } })).toBe(truth);
   });
 });
 
-it('a clause that stands twice is told, with the condition without it', () => {
+it('lint reports a repeated clause, with the condition without it', () => {
   const twice = findings('has(a) && (a == 1 || a == 1) && has(a)').filter(
     ({ code }) => code === 'duplicate_clause',
   );
@@ -303,7 +303,7 @@ it('a clause that stands twice is told, with the condition without it', () => {
   ]);
 });
 
-it('any tree can be linted', () => {
+it('lint accepts any condition', () => {
   fc.assert(
     fc.property(anyTree, (node) => {
       for (const { detail } of lint(node, { action: 'warn' })) expect(detail).toMatch(/^expected .*, got /s);

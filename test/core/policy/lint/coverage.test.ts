@@ -9,7 +9,7 @@ import { parseText, printText } from '../../../../src/core/policy/language/text.
 import { anyPolicy } from '../trees.ts';
 
 describe('coverage', () => {
-  it('counts for each clause in how many cases it was true, false and indeterminate', () => {
+  it('coverage counts for each clause the cases in which it was true, false or indeterminate', () => {
     const cases = [{ env: 'prod', n: 1 }, { env: 'prod' }, { env: 'dev', n: 9 }].map((context) => ({
       context,
     }));
@@ -22,7 +22,7 @@ describe('coverage', () => {
     });
   });
 
-  it('of no cases is none', () => {
+  it('coverage of no cases is 0', () => {
     expect(coverage(parseText('env == "prod"'), []).covered).toBe(0);
   });
 });
@@ -48,11 +48,11 @@ describe('mutants', () => {
       ],
     ],
     ['some(a, @ == 1)', ['all(context.a, @ == 1)', 'none(context.a, @ == 1)']],
-  ])('of %s', (text, expected) => {
+  ])('the mutants of %s are known', (text, expected) => {
     expect([...mutants(parseText(text))].map(({ node }) => printText(node))).toEqual(expected);
   });
 
-  it('say where they are and what they changed', () => {
+  it('a mutant says where it is and what it changed', () => {
     expect([...mutants(parseText('a == 1 && has(b)'))].map(({ description }) => description)).toEqual([
       '$.and: and became or',
       '$.and[0].==: dropped',
@@ -64,7 +64,7 @@ describe('mutants', () => {
     ]);
   });
 
-  it('are found by the cases at a boundary, and only by them', () => {
+  it('cases at a boundary detect all mutants of a comparison, and other cases do not', () => {
     const node = parseText('a > 5');
     const survivors = (values: readonly number[]): string[] =>
       [...mutants(node)]
@@ -79,7 +79,7 @@ describe('mutants', () => {
     expect(survivors([5, 6])).toEqual([]);
   });
 
-  it('are conditions that may be stored, other than the one they come from', () => {
+  it('a mutant is a valid condition that differs from the original', () => {
     fc.assert(
       fc.property(anyPolicy, (node) => {
         const original = JSON.stringify(canonicalCondition(node));

@@ -55,7 +55,7 @@ describe('a set made by changes', () => {
   it.each([
     ['few', 12],
     ['indexed', indexedPolicies + 20],
-  ])('is what it would be if it were made at once: %s', (_name, count) => {
+  ])('a set made by changes equals a set made at once: %s', (_name, count) => {
     const name = (at: number): string => `p${(at * 7919) % 10_007}`;
     fc.assert(
       fc.property(changes(count + 5), (all) => {
@@ -90,7 +90,7 @@ describe('a set made by changes', () => {
     );
   });
 
-  it('is itself where nothing changed', () => {
+  it('a set without a change is the same object', () => {
     const set = PolicySet.of([policy('a', 1, {}), policy('b', 1, {})]);
     expect(set.with(policy('a', 1, {}))).toBe(set);
     expect(set.without('c')).toBe(set);
@@ -103,7 +103,7 @@ describe('the index of a set', () => {
     return set.versions().map(({ policyId }) => set.get(policyId)!);
   };
 
-  it('serves sets that differ in some policies, and is made anew after many', () => {
+  it('the index of a set is reused for similar sets and made again after many changes', () => {
     const [first, ...others] = members(changesBorne + 3);
     let index: MemberIndex | undefined = MemberIndex.of([first!]);
     for (const [at, member] of others.entries()) {

@@ -20,7 +20,7 @@ const guarded = fc
   .map(([a, b, c, isBare]): Node => (isBare ? a : { kind: 'call', op: 'and', args: [a, b, c] }));
 
 describe('the guard index', () => {
-  it('leaves out only conditions that are false, and names each once', () => {
+  it('the guard index leaves out only false conditions and names each condition once', () => {
     let skipped = 0;
     let visited = 0;
     fc.assert(
@@ -46,7 +46,7 @@ describe('the guard index', () => {
     expect(skipped).toBeGreaterThan(visited / 8); // else the property would show nothing
   });
 
-  it('names what is open or true, whatever value of whatever type is at a guarded path', () => {
+  it('the guard index names every true or indeterminate condition, for any value at its paths', () => {
     const paths = fc
       .constantFrom<Json>('env', 'tool.name', 'list', 'list.0')
       .map((path): Json => ({ var: path }));
@@ -89,7 +89,7 @@ describe('the guard index', () => {
     expect(Math.min(...Object.values(open))).toBeGreaterThan(1000);
   });
 
-  it('visits only what the value asks for', () => {
+  it('the guard index visits only the conditions that the value asks for', () => {
     const conditions: Json[] = [
       { 'tool.name': 'shell' },
       { 'tool.name': { in: ['shell', 'sql'] } },
@@ -103,7 +103,7 @@ describe('the guard index', () => {
     expect(visited('other')).toEqual([4]);
   });
 
-  it('visits what an absent or null path leaves open, and what == and in leave open for another type', () => {
+  it('the guard index visits conditions left open by an absent, null or differently typed value', () => {
     const conditions: Json[] = [
       { env: 'prod' },
       { env: { in: ['prod', 'dev'] } },
@@ -122,7 +122,7 @@ describe('the guard index', () => {
     expect(candidates(conditions, { context: { env: 'test' } })).toEqual([3, 4]);
   });
 
-  it('skips what asks for a presence that is missing, but not where the place holds null', () => {
+  it('the guard index skips a condition whose exists guard fails, but not for null', () => {
     const conditions: Json[] = [
       { and: [{ exists: ['context', 'tool'] }, { 'tool.name': 'shell' }] },
       {
@@ -140,7 +140,7 @@ describe('the guard index', () => {
     expect(candidates(conditions, { context: { tool: null } })).toEqual([0, 2]);
   });
 
-  it('files a condition under its rarest guard', () => {
+  it('the guard index files a condition under its rarest guard', () => {
     const conditions: Json[] = Array.from({ length: 20 }, (_, at) => ({
       env: 'prod',
       'agent.id': `agent-${at}`,
@@ -149,7 +149,7 @@ describe('the guard index', () => {
     expect(candidates(conditions, checkpoint)).toEqual([7]);
   });
 
-  it('takes no guard from an or of two paths or types, a negation, or values that are computed', () => {
+  it('the guard index takes no guard from mixed or clauses, negations and computed values', () => {
     const conditions: Json[] = [
       { or: [{ env: 'prod' }, { user: 'root' }] },
       { '!': [{ env: 'prod' }] },
@@ -165,7 +165,7 @@ describe('the guard index', () => {
     expect(candidates(conditions, { context: { user: 'x' } })).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('skips what is false though its other conjuncts cost more than the budget', () => {
+  it('the guard index skips a false condition whose other clauses exceed the budget', () => {
     const walk: Json = { some: [{ var: 'list' }, { '==': [{ val: [] }, 1] }] };
     const condition: Json = { and: [walk, walk, { env: 'prod' }, { in: [{ var: 'env' }, ['prod']] }] };
     const checkpoint = { context: { env: 'test', list: Array.from({ length: 9000 }, () => 0) } };

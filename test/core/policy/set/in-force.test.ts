@@ -28,7 +28,7 @@ const ids = (set: PolicySet, checkpoint: PolicyInput): string[] =>
   set.decide(checkpoint).decisions.map(({ policyId }) => policyId);
 
 describe('a set of policies', () => {
-  it('says what each policy decides, by id, and what that comes to', () => {
+  it('a set lists what each policy decides, by id, and the combined decision', () => {
     const { decisions, summary } = few.decide(shell);
     expect(decisions).toEqual([
       { policyId: 'a-deny', version: 4, decision: 'deny', outcome: 'matched', severity: 'low' },
@@ -50,7 +50,7 @@ describe('a set of policies', () => {
     });
   });
 
-  it('answers those that are asked for in the order asked, each once; what it does not hold is inactive', () => {
+  it('a set answers requested ids in order, each once, and unknown ids as inactive', () => {
     const asked = ['e-allow', 'gone', 'a-deny', 'e-allow'];
     const { decisions, summary } = few.decide(shell, { ids: asked });
     expect(decisions.map(({ policyId, outcome }) => [policyId, outcome])).toEqual([
@@ -62,7 +62,7 @@ describe('a set of policies', () => {
     expect(summary).toMatchObject({ total: 3, matched: 2, byDecision: { allow: 2, deny: 1 } });
   });
 
-  it('falls back to the default decision only where no policy has a say', () => {
+  it('a set uses the default decision only when no policy matched', () => {
     const options = { defaultDecision: 'deny' } as const;
     expect(few.decide(shell, { ids: ['c-quiet', 'gone'], ...options }).summary).toMatchObject({
       combined: 'deny',
@@ -77,7 +77,7 @@ describe('a set of policies', () => {
     expect(PolicySet.empty.decide(shell, options).summary).toMatchObject({ total: 0, combined: 'deny' });
   });
 
-  it('proves what is in force', () => {
+  it('a set proves which policies are in force', () => {
     const proof = few.inForceProof('d-open')!;
     const { policyHash } = few.get('d-open')!.policy;
     expect(proof).toMatchObject({ index: 3, size: 5 });
@@ -85,19 +85,19 @@ describe('a set of policies', () => {
     expect(few.inForceProof('gone')).toBeUndefined();
   });
 
-  it('reads what its policies read', () => {
+  it('the read-set of a set contains the reads of its policies', () => {
     expect(few.readSet.paths).toEqual(['context.env', 'context.tool.name', 'context.user']);
   });
 
-  it('refuses one policy in two versions, and a condition that does not parse, by its id', () => {
+  it('a set refuses two versions of one policy and an invalid condition, with the policy id', () => {
     expect(() => PolicySet.of([policy('a', {}), policy('a', {}, { version: 2 })])).toThrow('got a twice');
     const broken = { ...policy('a', {}), condition: { nonsense: [1, 2] } };
     expect(() => PolicySet.of([broken])).toThrow('policy a version 1 does not compile');
   });
 });
 
-describe('the next set', () => {
-  it('holds what was put in and not what was taken out; the one before stays as it was', () => {
+describe('a changed set', () => {
+  it('a changed set has the new policies without the removed ones, and the old set is unchanged', () => {
     const before = few.policySetHash;
     const more = few.with(policy('bb', {}));
     expect(ids(more, shell)).toEqual(['a-deny', 'b-warn', 'bb', 'c-quiet', 'd-open', 'e-allow']);
@@ -114,7 +114,7 @@ describe('the next set', () => {
     expect(more.without('bb').policySetHash).toBe(before);
   });
 
-  it('compiles only the versions that are new', () => {
+  it('a changed set compiles only the new versions', () => {
     const next = few.with(policy('b-warn', { env: 'test' }, { version: 2 }));
     for (const id of ['a-deny', 'c-quiet', 'd-open', 'e-allow']) expect(next.get(id)).toBe(few.get(id));
     expect(next.get('b-warn')).not.toBe(few.get('b-warn'));
@@ -122,7 +122,7 @@ describe('the next set', () => {
     for (const { policyId } of next.versions()) expect(again.get(policyId)).toBe(next.get(policyId));
   });
 
-  it('takes up a new name without compiling, and never another content under the same version', () => {
+  it('a changed set takes a new name without compiling, but never other content of one version', () => {
     const renamed = few.with({ ...few.get('a-deny')!.policy, name: 'Renamed' });
     expect(renamed.get('a-deny')?.policy.name).toBe('Renamed');
     expect(renamed.get('a-deny')?.condition).toBe(few.get('a-deny')?.condition);
@@ -157,7 +157,7 @@ describe('a large set', () => {
       ),
     );
 
-  it('decides by way of its index what the policies decide one by one', () => {
+  it('a large set decides through its index like its policies one by one', () => {
     fc.assert(
       fc.property(
         versions,
@@ -181,7 +181,7 @@ describe('a large set', () => {
     );
   });
 
-  it('lists all policies up to the limit, beyond it those that have a say, and counts all', () => {
+  it('a set lists all policies up to the limit, beyond it those that matched, and counts all', () => {
     const quiet = (count: number) =>
       PolicySet.of([
         policy('loud', { env: 'prod' }),

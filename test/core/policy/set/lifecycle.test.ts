@@ -51,7 +51,7 @@ const unlisted = policyStatuses.flatMap((from) =>
 );
 
 describe('a transition', () => {
-  it.each(listed)('leads from %s to %s, with active version %s', (from, to, activeVersion) => {
+  it.each(listed)('a transition leads from %s to %s, with active version %s', (from, to, activeVersion) => {
     const before = living(from);
     expect(transition(before, to)).toEqual({
       status: to,
@@ -63,7 +63,7 @@ describe('a transition', () => {
     expect(allowedTargets(from)).toContain(to);
   });
 
-  it.each(unlisted)('does not lead from %s to %s', (from, to) => {
+  it.each(unlisted)('a transition does not lead from %s to %s', (from, to) => {
     const error = refusal(() => transition(living(from), to));
     expect(error.code).toBe('INVALID_TRANSITION');
     expect(error.status).toBe(400);
@@ -71,28 +71,31 @@ describe('a transition', () => {
     expect(allowedTargets(from)).not.toContain(to);
   });
 
-  it('covers every pair of states once', () => {
+  it('the transitions cover every pair of states once', () => {
     expect(listed.length + unlisted.length).toBe(policyStatuses.length ** 2);
   });
 });
 
 describe('a publish', () => {
-  it.each(['draft', 'review', 'active', 'disabled'] as const)('puts a version in force from %s', (from) => {
-    expect(publish(living(from))).toMatchObject({ status: 'active', activeVersion: 5, changed: true });
-    expect(publish(living(from), 1)).toMatchObject({
-      status: 'active',
-      activeVersion: 1,
-      previousStatus: from,
-    });
-  });
+  it.each(['draft', 'review', 'active', 'disabled'] as const)(
+    'a publish puts a version in force from %s',
+    (from) => {
+      expect(publish(living(from))).toMatchObject({ status: 'active', activeVersion: 5, changed: true });
+      expect(publish(living(from), 1)).toMatchObject({
+        status: 'active',
+        activeVersion: 1,
+        previousStatus: from,
+      });
+    },
+  );
 
-  it('says which version was in force, and that publishing it again changes nothing', () => {
+  it('a publish reports the previous version, and that a repeat changes nothing', () => {
     expect(publish(policy('active', 3), 3)).toMatchObject({ previousVersion: 3, changed: false });
     expect(publish(policy('disabled', 3), 3)).toMatchObject({ previousVersion: 3, changed: true });
     expect(publish(policy('draft'), 3).previousVersion).toBeNull();
   });
 
-  it('refuses an archived policy and a version that does not exist', () => {
+  it('a publish refuses an archived policy and a version that does not exist', () => {
     const archived = refusal(() => publish(policy('archived')));
     expect(archived.code).toBe('INVALID_TRANSITION');
     expect(archived.extensions).toEqual({ from: 'archived', to: 'active', allowed: ['draft', 'archived'] });
@@ -103,7 +106,7 @@ describe('a publish', () => {
 });
 
 describe('a rollback', () => {
-  it.each(policyStatuses)('puts an earlier version in force from %s', (from) => {
+  it.each(policyStatuses)('a rollback puts an earlier version in force from %s', (from) => {
     const before = living(from);
     expect(rollback(before, 2)).toEqual({
       status: 'active',
@@ -114,13 +117,13 @@ describe('a rollback', () => {
     });
   });
 
-  it('changes nothing only where status and version hold already', () => {
+  it('a rollback changes nothing only when status and version are already the same', () => {
     expect(rollback(policy('active', 3), 3).changed).toBe(false);
     expect(rollback(policy('active', 3), 2).changed).toBe(true);
     expect(rollback(policy('disabled', 3), 3).changed).toBe(true);
   });
 
-  it('refuses a version that does not exist, or was never in force', () => {
+  it('a rollback refuses a version that does not exist or was never in force', () => {
     const missing = refusal(() => rollback(policy('active', 3), 9));
     expect([missing.code, missing.status]).toEqual(['NOT_FOUND', 404]);
     expect(missing.extensions).toEqual({ targetVersion: 9 });

@@ -35,7 +35,7 @@ function naive(list: readonly (readonly [number, PolicyChange])[], index: number
 }
 
 describe('the policies in force', () => {
-  it('are those that the leaves before an index put in force, at every index', () => {
+  it('the timeline gives the policies in force before every index of the log', () => {
     fc.assert(
       fc.property(changes, (unsorted) => {
         const list = unsorted.toSorted(([a], [b]) => a - b);
@@ -57,7 +57,7 @@ describe('the policies in force', () => {
     );
   });
 
-  it('are none before the first leaf', () => {
+  it('the timeline has no policies in force before the first leaf', () => {
     const timeline = new PolicyTimeline();
     expect([timeline.policyIndex, timeline.everActive, timeline.activeAt(9)]).toEqual([null, false, false]);
     expect(timeline.policySetHash).toBe(hashText(emptyRoot));

@@ -7,7 +7,7 @@ import { TestPlane } from '../../support/plane.ts';
 
 const done = `artifact = 'a', row_count = 1, size_bytes = 1, digest = zeroblob(32), manifest = '{}', completed_ms = 5`;
 
-it('an export is completed once and removed once', async () => {
+it('the tables let an export be completed once and removed once', async () => {
   const plane = await new TestPlane().filled(3);
   const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
   try {

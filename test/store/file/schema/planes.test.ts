@@ -66,7 +66,7 @@ describe('the tables of data planes', () => {
     ['UPDATE telemetry_usage SET audit_event = -1', 'CHECK constraint failed'],
     ["UPDATE telemetry_usage SET month = month || 'x'", 'never changes in telemetry_usage'],
     ['DELETE FROM telemetry_usage', 'telemetry_usage stays'],
-  ])('refuse %s', async (statement, message) => {
+  ])('the tables of data planes refuse %s', async (statement, message) => {
     const made = await filled();
     const db = connect(storeFiles(made.dataDir).main, { applicationId: mainApplicationId });
     expect(() => db.exec(statement)).toThrow(message);
@@ -74,7 +74,7 @@ describe('the tables of data planes', () => {
     expect((await made.fsck()).problems).toEqual([]);
   });
 
-  it('let a plane be renamed and revoked, once, and a report be linked', async () => {
+  it('the tables let a plane be renamed and be revoked once, and let a report be linked', async () => {
     const made = await filled();
     const db = connect(storeFiles(made.dataDir).main, { applicationId: mainApplicationId });
     const changes = (sql: string): number => db.prepare(sql).run().changes;
@@ -90,8 +90,8 @@ describe('the tables of data planes', () => {
   });
 });
 
-describe('a project', () => {
-  it('has as many data planes as the limit says, not counting those that are revoked', async () => {
+describe('the number of data planes of a project', () => {
+  it('a project has at most as many data planes as the limit says, without the revoked ones', async () => {
     const made = await filled();
     const room = limits.planesPerProject - 2; // one is there already
     made.guarded(

@@ -43,7 +43,7 @@ describe('the tables of the log', () => {
     ['UPDATE tile SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)', 'only grows'],
     ['UPDATE tile SET n = n + 1', 'only grows'],
     ['DELETE FROM tile', 'tile is append-only'],
-  ])('refuse %s', async (statement, message) => {
+  ])('the tables of the log refuse %s', async (statement, message) => {
     const plane = await new TestPlane().filled(60);
     undo.push(() => plane.drop());
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
@@ -52,7 +52,7 @@ describe('the tables of the log', () => {
     expect((await plane.fsck()).ok).toBe(true);
   });
 
-  it('let a tile grow, and a body lose what an erasure names', async () => {
+  it('the tables let a tile grow and let an erasure remove fields from a body', async () => {
     const plane = await new TestPlane().filled(60);
     undo.push(() => plane.drop());
     const db = new Database(storeFiles(plane.dataDir).main);
@@ -95,7 +95,7 @@ describe('the tables of governance', () => {
     ['UPDATE approval SET expires_ms = 0', 'is decided once'],
     ["UPDATE approval SET outcome = 'approved' WHERE outcome IS NULL", 'CHECK constraint failed'],
     ['DELETE FROM approval', 'approval is append-only'],
-  ])('refuse %s', async (statement, message) => {
+  ])('the tables of governance refuse %s', async (statement, message) => {
     const plane = await (await new TestPlane().filled(10)).governed();
     undo.push(() => plane.drop());
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
@@ -104,7 +104,7 @@ describe('the tables of governance', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('let a version be published, and an open approval be decided', async () => {
+  it('the tables let a version be published and an open approval be decided', async () => {
     const plane = await (await new TestPlane().filled(10)).governed();
     undo.push(() => plane.drop());
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
@@ -159,7 +159,7 @@ describe('the tables of tenants', () => {
     ["UPDATE api_key SET key_id = 'key_2'", 'never changes in api_key'],
     ['UPDATE api_key SET digest = (SELECT digest FROM api_key LIMIT 1)', 'UNIQUE'],
     ['DELETE FROM api_key', 'api_key stays'],
-  ])('refuse %s', async (statement, message) => {
+  ])('the tables of tenants refuse %s', async (statement, message) => {
     const plane = await filled();
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
     expect(() => db.exec(statement)).toThrow(message);
@@ -167,7 +167,7 @@ describe('the tables of tenants', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('let a key be revoked, a session end and go, a project be deleted, a home move, a customer be named', async () => {
+  it('the tables of tenants allow the changes that keys, sessions, projects and homes need', async () => {
     const plane = await filled();
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
     const changes = (sql: string): number => db.prepare(sql).run().changes;
@@ -196,7 +196,7 @@ function newDatabase(): Connection {
 }
 
 describe('migrations', () => {
-  it('run once each, in order, from whatever version is there', () => {
+  it('migrations run once each, in order, from any earlier version', () => {
     const db = newDatabase();
     migrate(db, [first]);
     expect(schemaVersion(db)).toBe(1);
@@ -206,7 +206,7 @@ describe('migrations', () => {
     expect(db.prepare('SELECT a FROM one').pluck().all()).toEqual([2]);
   });
 
-  it('leave the version before where one fails', () => {
+  it('a migration that fails leaves the database at the version before', () => {
     const db = newDatabase();
     const broken = version(2, 'CREATE TABLE two (a INTEGER) STRICT; INSERT INTO nothing VALUES (1)');
     migrate(db, [first]);
@@ -218,7 +218,7 @@ describe('migrations', () => {
     expect(schemaVersion(db)).toBe(2);
   });
 
-  it('leave a database of a newer release alone', async () => {
+  it('the store and fsck do not change a database of a newer release', async () => {
     const plane = await new TestPlane().filled(50);
     undo.push(() => plane.drop());
     const newest = mainMigrations.at(-1)!.version;
@@ -229,7 +229,7 @@ describe('migrations', () => {
     await plane.open().close();
   });
 
-  it('are numbered from 1 without a gap', () => {
+  it('migrations are numbered from 1 without a gap', () => {
     expect(mainMigrations.map((each) => each.version)).toEqual(mainMigrations.map((_, at) => at + 1));
   });
 });

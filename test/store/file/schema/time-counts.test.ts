@@ -23,7 +23,7 @@ PRAGMA user_version = 2;
 `;
 
 describe('a database of the second version', () => {
-  it('is checked as it is, and a start counts its events by time', async () => {
+  it('fsck accepts a database of the second version, and the start counts its events by time', async () => {
     const plane = await new TestPlane().filled(300);
     undo.push(() => plane.drop());
     const { main } = storeFiles(plane.dataDir);

@@ -4,10 +4,10 @@ import { aheadMs, isApart } from '../../../../src/store/append/clock-skew.ts';
 import type { PostgresStore } from '../../../../src/store/postgres/store.ts';
 import { missing, Processes, server } from '../support/described.ts';
 
-describe('two clocks', () => {
+describe('the difference of two clocks', () => {
   const look = (theirsMs: number, tookMs = 0) => ({ askedMs: 1000, answeredMs: 1000 + tookMs, theirsMs });
 
-  it('are as far apart as they say, halfway between the question and the answer', () => {
+  it('the difference of two clocks is measured at the middle between question and answer', () => {
     expect([aheadMs(look(1000)), aheadMs(look(1300)), aheadMs(look(0))]).toEqual([0, 300, -1000]);
     expect([aheadMs(look(1100, 200)), aheadMs(look(1000, 200))]).toEqual([0, -100]);
   });
@@ -20,13 +20,13 @@ describe('two clocks', () => {
     [6200, 200, false],
     [6201, 200, true],
     [-4001, 200, true],
-  ])('at %i, asked for %i ms, are surely more than 5 s apart: %s', (theirsMs, tookMs, is) => {
+  ])('clocks at %i, asked for %i ms, differ for sure by more than 5 s: %s', (theirsMs, tookMs, is) => {
     expect(isApart(look(theirsMs, tookMs), 5000)).toBe(is);
   });
 });
 
-describe.skipIf(missing !== null)('a process', () => {
-  it('says so as long as its clock is more than five seconds from that of the database', async () => {
+describe.skipIf(missing !== null)('the clock of a process', () => {
+  it('a process reports its clock while it differs by more than five seconds from the database', async () => {
     const processes = await Processes.on(server);
     const told: string[] = [];
     const store = (await processes.start({ onWarning: (text) => told.push(text) })) as PostgresStore;

@@ -43,7 +43,7 @@ const refused = async (url: string, setting: string): Promise<unknown> =>
   );
 
 describe.skipIf(missing !== null)('migrations', () => {
-  it('run once, however many start at the same time, and again without effect', async () => {
+  it('migrations run once when several processes start together, and a repeat has no effect', async () => {
     const database = await server.database();
     await asked(database.owner, (client) => client.query('DROP SCHEMA gov CASCADE'));
     const role = 'gov_test_serving';
@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('count the events that tables of the second version have, of all tenants', async () => {
+  it('the migration counts the events in tables of the second version, of all tenants', async () => {
     const database = await server.database();
     const role = 'gov_test_serving';
     const clock = new HandClock();
@@ -93,7 +93,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('refuse tables of a newer release, and so does a start', async () => {
+  it('the migration and the start refuse tables of a newer release', async () => {
     const database = await server.database();
     await asked(database.owner, (client) => client.query('UPDATE gov.version SET version = version + 1'));
     const newer = { code: 'CONFLICT', message: expect.stringContaining('newer release') };
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('grant to another role what it needs, which is made where it is absent', async () => {
+  it('the migration grants the needed rights to another role and creates the role if it is missing', async () => {
     const database = await server.database();
     const role = `gov_test_other_${process.pid}`;
     const made = { from: newestVersion, to: newestVersion, madeRole: true, roleMayLogIn: false };
@@ -115,7 +115,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     await asked(server.url, (client) => client.query(`DROP ROLE ${role}`));
   });
 
-  it('say what is missing: a reachable database, an owner with the rights', async () => {
+  it('the migration says what is missing: a reachable database or an owner with the rights', async () => {
     const unreachable = migrate({ url: 'postgres://owner:hush@127.0.0.1:1/gov', role: 'gov_test_serving' });
     await expect(unreachable).rejects.toMatchObject({
       code: 'STORAGE_FAULT',
@@ -149,11 +149,11 @@ describe.skipIf(missing !== null)('migrations', () => {
     await database.drop();
   });
 
-  it('refuse a role name that is none', async () => {
+  it('the migration refuses an invalid role name', async () => {
     expect(await codeOf(migrate({ url: server.url, role: 'a"; DROP ROLE b; --' }))).toBe('VALIDATION_ERROR');
   });
 
-  it('make the tables and columns of the other engine', async () => {
+  it('the migration creates the same tables and columns as the SQLite engine', async () => {
     const database = await server.database();
     const folder = newFolder();
     await openStore({ dataDir: folder, ...options, reserveBytes: 0 }).close();
@@ -181,8 +181,8 @@ describe.skipIf(missing !== null)('migrations', () => {
   });
 });
 
-describe.skipIf(missing !== null)('a start', () => {
-  it('refuses a database without tables, and one that cannot be reached', async () => {
+describe.skipIf(missing !== null)('the start of a store', () => {
+  it('the start refuses a database without tables and one that it cannot reach', async () => {
     const nowhere = { ...options, url: 'postgres://nobody:x@127.0.0.1:1/none' };
     await expect(openPostgres(nowhere)).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
     const database = await server.database();
@@ -192,7 +192,7 @@ describe.skipIf(missing !== null)('a start', () => {
     await database.drop();
   });
 
-  it('refuses roles that row-level security does not bind: superusers, owners', async () => {
+  it('the start refuses roles that bypass row-level security: superusers and owners', async () => {
     const database = await server.database();
     for (const url of [database.superuser, database.owner]) {
       await expect(openPostgres({ ...options, url })).rejects.toMatchObject({
@@ -203,7 +203,7 @@ describe.skipIf(missing !== null)('a start', () => {
     await database.drop();
   });
 
-  it('sets what durability rests on, whatever the role or the URL say', async () => {
+  it('the start sets the durability settings itself, whatever role and URL say', async () => {
     const database = await server.database();
     await asked(server.url, (client) =>
       client.query('ALTER ROLE gov_test_serving SET synchronous_commit = off'),
@@ -244,7 +244,7 @@ describe.skipIf(missing !== null)('row-level security', () => {
     return found;
   };
 
-  it('shows nothing without a tenant, and of a forgotten WHERE the tenant’s own rows only', async () => {
+  it('row-level security shows no row without a tenant, and only own rows without a WHERE', async () => {
     const processes = await twoTenants();
     const { serving, superuser, owner } = processes.database;
     const whole = await asked(superuser, counts);
@@ -264,7 +264,7 @@ describe.skipIf(missing !== null)('row-level security', () => {
     await processes.drop();
   });
 
-  it('takes no row for another tenant', async () => {
+  it('row-level security refuses a row for another tenant', async () => {
     const processes = await twoTenants();
     await asked(processes.database.serving, async (client) => {
       const attempt = async (statement: string): Promise<unknown> => {
@@ -287,7 +287,7 @@ describe.skipIf(missing !== null)('row-level security', () => {
     await processes.drop();
   });
 
-  it('stands behind each table that holds rows', async () => {
+  it('row-level security is forced on each table that has rows', async () => {
     const database: TestDatabase = await server.database();
     const { rows } = await asked(database.owner, (client) =>
       client.query<{ name: string; forced: boolean }>(
@@ -300,8 +300,8 @@ describe.skipIf(missing !== null)('row-level security', () => {
   });
 });
 
-describe.skipIf(missing !== null)('what is append-only', () => {
-  it('is changed and deleted neither by the serving role nor by a superuser', async () => {
+describe.skipIf(missing !== null)('append-only tables', () => {
+  it('neither the serving role nor a superuser can change or delete append-only rows', async () => {
     const processes = await Processes.on(server);
     const store = processes.first;
     await stored(store, request([event({ clientEventId: 'c' })]));

@@ -107,7 +107,7 @@ async function sign(store: Store, name = 'a', tree: 'audit' | 'metering' = 'audi
 const add = (store: Store, name = 'a') => appended(store, request([event()], { projectId: `prj_${name}` }));
 
 describe.skipIf(missing !== null)('an older copy of the database', () => {
-  it('is not served at all where it lacks what was signed last', async () => {
+  it('the start refuses an older copy of the database that lacks the newest signed head', async () => {
     const world = await World.make();
     const store = await world.start();
     await add(store);
@@ -124,7 +124,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     await (await world.processes.start({ url: old, heads: rebuilt })).close();
   });
 
-  it('nor one without the log, nor one that grew into another history', async () => {
+  it('the start refuses a copy of the database without the log or with another history', async () => {
     const world = await World.make();
     const old = await world.copy('old');
     const store = await world.start();
@@ -143,7 +143,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     );
   });
 
-  it('refuses the projects that lack something, whichever way they are used, and readiness says so', async () => {
+  it('an older copy refuses every use of the projects that lack records, and readiness says so', async () => {
     const world = await World.make();
     const store = await world.start();
     await add(store);
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
     expect(await sign(behind, 'b')).toBe('note of 2');
   });
 
-  it('that takes over while a process serves is found before anything is stored, and goes when it does', async () => {
+  it('a running process detects an older copy before it stores, and recovers when the copy is gone', async () => {
     const world = await World.make();
     const store = await world.start();
     const probe = (store as unknown as { probe(): Promise<void> }).probe;
@@ -190,8 +190,8 @@ describe.skipIf(missing !== null)('an older copy of the database', () => {
   });
 });
 
-describe.skipIf(missing !== null)('what is remembered of the database', () => {
-  it('is nothing to a log that other processes signed further', async () => {
+describe.skipIf(missing !== null)('the saved heads of the database', () => {
+  it('a process accepts a log that other processes have signed further', async () => {
     const world = await World.make();
     const store = await world.start();
     await add(store);
@@ -205,7 +205,7 @@ describe.skipIf(missing !== null)('what is remembered of the database', () => {
     expect(again.condition().reasons).toEqual([]);
   });
 
-  it('is kept before a head is signed: a crash before the signature is fine', async () => {
+  it('the head is saved before it is signed, so that a crash before the signature is harmless', async () => {
     const world = await World.make();
     const store = await world.start();
     await add(store);

@@ -28,7 +28,7 @@ describe.skipIf(missing !== null)('an array', () => {
     );
   const runs = { numRuns: 60 };
 
-  it('of texts is what was sent, with nulls and whatever quotes, braces and signs they hold', async () => {
+  it('an array of texts is read back unchanged, with nulls, quotes, braces and signs', async () => {
     const text = fc.string({ unit: 'binary' }).map((any) => any.replaceAll('\0', ''));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(text)), async (texts) => {
@@ -45,7 +45,7 @@ describe.skipIf(missing !== null)('an array', () => {
     ]);
   });
 
-  it('of integers is exact up to 2^53', async () => {
+  it('an array of integers is exact up to 2^53', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.maxSafeInteger()), async (numbers) => {
         expect(await read('int8', numbers)).toEqual(numbers.map((each) => each + 0));
@@ -55,7 +55,7 @@ describe.skipIf(missing !== null)('an array', () => {
     expect(await read('int4', [0, -1, 2 ** 31 - 1])).toEqual([0, -1, 2 ** 31 - 1]);
   });
 
-  it('of bytes is what was sent', async () => {
+  it('an array of bytes is read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array()), async (values) => {
         expect(await read('bytea', values)).toEqual(values.map((each) => Buffer.from(each)));
@@ -64,7 +64,7 @@ describe.skipIf(missing !== null)('an array', () => {
     );
   });
 
-  it('of positions holds project and index, up to the last of each', async () => {
+  it('an array of positions contains project and index up to their largest values', async () => {
     const split = sql<{ project: number; idx: number }>(
       `SELECT p >> 36 AS project, p & ${2 ** 36 - 1} AS idx FROM unnest($1::int8[]) WITH ORDINALITY AS u(p, n) ORDER BY n`,
     );
@@ -84,12 +84,12 @@ describe.skipIf(missing !== null)('a pipeline', () => {
   const divide = sql<{ n: number }>('SELECT 1 / $1::int8 AS n');
   const broken = sql('SELECT FROM no_such_table');
 
-  it('answers each step, the same statement twice too', async () => {
+  it('a pipeline returns the result of each step, also of a repeated statement', async () => {
     const results = await pipeline(client, [step(give, 1), step(divide, 1), step(give, 2)]);
     expect(results.map(({ rows }) => rows)).toEqual([[{ n: 1 }], [{ n: 1 }], [{ n: 2 }]]);
   });
 
-  it('is one transaction, of which nothing stays once a step failed', async () => {
+  it('a pipeline is one transaction that is rolled back when a step fails', async () => {
     await client.query('CREATE TEMPORARY TABLE seen (n int)');
     const insert = sql('INSERT INTO seen VALUES ($1)');
     await expect(pipeline(client, [step(insert, 1), step(divide, 0), step(insert, 2)])).rejects.toMatchObject(
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null)('a pipeline', () => {
     expect((await pipeline(client, [step(insert, 1)]))[0].count).toBe(1);
   });
 
-  it('leaves a connection that goes on, whichever step could not be prepared', async () => {
+  it('a connection stays usable after a pipeline with a step that could not be prepared', async () => {
     const fresh = sql<{ n: number }>('SELECT 7::int8 AS n');
     for (let time = 0; time < 2; time += 1) {
       await expect(pipeline(client, [step(give, 1), step(broken), step(fresh)])).rejects.toMatchObject({

@@ -114,8 +114,8 @@ const eraseAnn = async (store: PostgresStore): Promise<void> => {
 };
 const whole = { kinds: [], unopened: 0 };
 
-describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
-  it('is destroyed with the last erasure: rows of a dump that was made before do not open', async () => {
+describe.skipIf(missing !== null)('a subject key in PostgreSQL', () => {
+  it('the last erasure destroys the subject key, so that rows of an earlier dump do not open', async () => {
     const plane = await Plane.made();
     const store = await plane.open();
     expect((await store.leaf('prj_a', 3))!.disclosures).toContain(value);
@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
     await plane.drop();
   });
 
-  it('is one, whichever process records first', async () => {
+  it('a subject has one key, no matter which process records first', async () => {
     const plane = await Plane.made();
     const [one, other] = [await plane.open(), await plane.open()];
     const both = [one, other, one, other].map((store) => appended(store, request([about('c3'.repeat(16))])));
@@ -161,7 +161,7 @@ describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
     await plane.drop();
   });
 
-  it('is lacked by an older copy of the log beside newer keys, until it is erased there as well', async () => {
+  it('an older copy of the log lacks destroyed keys until the subject is erased there as well', async () => {
     const plane = await Plane.made();
     const older = await plane.copy();
     await eraseAnn(await plane.open());
@@ -177,7 +177,7 @@ describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
     await plane.drop();
   });
 
-  it('is destroyed again by a start where an older copy of the keys was put back', async () => {
+  it('the start destroys a subject key again when an older copy of the keys was restored', async () => {
     const plane = await Plane.made();
     const older = await plane.copy();
     await eraseAnn(await plane.open());
@@ -194,7 +194,7 @@ describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
     await plane.drop();
   });
 
-  it('is destroyed once it is back where it was not there, whichever erasure took its bodies', async () => {
+  it('a key that was missing at the erasure is destroyed once it is back, after any kind of erasure', async () => {
     const carl = 'c3'.repeat(16);
     const plane = await Plane.made();
     const older = await plane.copy();
@@ -221,7 +221,7 @@ describe.skipIf(missing !== null)('a key of a subject in PostgreSQL', () => {
     for (const each of [plane, older, newest]) await each.drop();
   });
 
-  it('is changed by nobody who serves, but destroyed', async () => {
+  it('the serving role can destroy a subject key but cannot change or delete it otherwise', async () => {
     const plane = await Plane.made();
     const refused = async (text: string) => {
       const client = new Client(plane.url);

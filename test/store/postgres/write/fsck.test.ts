@@ -54,8 +54,8 @@ const tamper = async (processes: Processes, statement: string): Promise<void> =>
   expect(rowCount).toBeGreaterThan(0);
 };
 
-describe.skipIf(missing !== null)('of a whole database', () => {
-  it('finds nothing, and tells what it read', async () => {
+describe.skipIf(missing !== null)('fsck of a whole database', () => {
+  it('fsck of a whole database finds no problem and reports its counts', async () => {
     const processes = await Processes.on(server);
     await filled(processes);
     const { problems, ...report } = await check(processes);
@@ -72,7 +72,7 @@ describe.skipIf(missing !== null)('of a whole database', () => {
     await processes.drop();
   });
 
-  it('finds nothing beside a writer', async () => {
+  it('fsck of a database finds no problem while a writer appends', async () => {
     const processes = await Processes.on(server);
     const writing = { on: true };
     const writer = (async () => {
@@ -87,7 +87,7 @@ describe.skipIf(missing !== null)('of a whole database', () => {
   });
 });
 
-describe.skipIf(missing !== null)('of altered rows', () => {
+describe.skipIf(missing !== null)('fsck of changed rows', () => {
   const b = 2; // the number of prj_b
   const at = (index: number): string => `position = (${b}::int8 << 36) + ${index}`;
   it.each([
@@ -155,17 +155,22 @@ describe.skipIf(missing !== null)('of altered rows', () => {
       'prj_b/graph/grp_1/edges',
       'graph_mismatch',
     ],
-  ])('reports %s at its place, in its project alone', async (_, statement, position, kind) => {
-    const processes = await Processes.on(server);
-    await filled(processes);
-    await tamper(processes, statement);
-    const { problems } = await check(processes);
-    expect(problems.map((problem) => `${problem.position} ${problem.kind}`)).toContain(`${position} ${kind}`);
-    expect(problems.filter((problem) => problem.position.includes('prj_a'))).toEqual([]);
-    await processes.drop();
-  });
+  ])(
+    'fsck reports %s at its position, in the affected project alone',
+    async (_, statement, position, kind) => {
+      const processes = await Processes.on(server);
+      await filled(processes);
+      await tamper(processes, statement);
+      const { problems } = await check(processes);
+      expect(problems.map((problem) => `${problem.position} ${problem.kind}`)).toContain(
+        `${position} ${kind}`,
+      );
+      expect(problems.filter((problem) => problem.position.includes('prj_a'))).toEqual([]);
+      await processes.drop();
+    },
+  );
 
-  it('agrees with reads, which refuse an altered leaf and say so in the condition', async () => {
+  it('fsck agrees with reads, which refuse a changed leaf and report it in the condition', async () => {
     const processes = await Processes.on(server);
     await filled(processes);
     await tamper(

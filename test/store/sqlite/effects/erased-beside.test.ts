@@ -10,7 +10,7 @@ import { TestPlane } from '../../support/plane.ts';
 
 const ann = 'a1'.repeat(16);
 
-it.each([false, true])('values and keys leave the write-ahead logs (thread: %s)', async (thread) => {
+it.each([false, true])('erased values and keys leave the write-ahead logs (thread: %s)', async (thread) => {
   const plane = new TestPlane();
   const store = plane.open({ masterKey: seededBytes('master')(32), thread });
   await store.createProject(projectOf('a'), genesis('a'));

@@ -137,11 +137,14 @@ const judgePruned = async (store: SqliteStore, done: boolean): Promise<void> => 
 describe.each([
   ['an erasure', erase, judgeErased],
   ['a pruning', prune, judgePruned],
-] as const)('%s of which one statement fails', (_, work, judge) => {
-  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])('with %s is there whole or not at all', async (code) => {
-    const { steps, done } = await attempt(work, { at: -1, code, judge });
-    expect(done).toBe(true);
-    expect(steps.length).toBeGreaterThan(10);
-    for (let at = 0; at < steps.length; at++) await attempt(work, { at, code, judge });
-  });
+] as const)('%s with one failed statement', (_, work, judge) => {
+  it.each(['SQLITE_IOERR_WRITE', 'SQLITE_FULL'])(
+    'an erasure or pruning where a statement fails with %s is complete or has no effect',
+    async (code) => {
+      const { steps, done } = await attempt(work, { at: -1, code, judge });
+      expect(done).toBe(true);
+      expect(steps.length).toBeGreaterThan(10);
+      for (let at = 0; at < steps.length; at++) await attempt(work, { at, code, judge });
+    },
+  );
 });

@@ -120,7 +120,7 @@ async function stepsOf(change: (store: SqliteStore) => Promise<unknown>, at = ()
 }
 
 describe.each(changes)('%s', (_name, change) => {
-  it('is there or not after a stop at any moment', async () => {
+  it('a change of subject keys is complete or absent after a stop at any moment', async () => {
     const moments: TestPlane[] = [];
     const plane = copied(original);
     const steps = new Steps(() => {
@@ -147,7 +147,7 @@ describe.each(changes)('%s', (_name, change) => {
   });
 
   it.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])(
-    'is there or not where a step fails with %s',
+    'a change of subject keys is complete or absent when a step fails with %s',
     async (code) => {
       const { names } = await stepsOf(change);
       expect(names).toContain(change === erase ? 'destroy subject key' : 'insert subject key');
@@ -167,11 +167,11 @@ describe.each(changes)('%s', (_name, change) => {
   );
 });
 
-describe('a key that could not be destroyed', () => {
+describe('a subject key that could not be destroyed', () => {
   it.each([
     ['as soon as there is space again', (store: SqliteStore) => expect(store.probe()).toBe(true)],
     ['at the stop', (store: SqliteStore) => store.close()],
-  ])('is %s', async (_when, end) => {
+  ])('a subject key that could not be destroyed is destroyed %s', async (_when, end) => {
     const plane = copied(original);
     let left = 1;
     const steps = new Steps((_, step) => {

@@ -40,8 +40,8 @@ async function erasedSince(): Promise<{ readonly plane: TestPlane; readonly olde
   return { plane, older };
 }
 
-describe('an older copy of the log beside newer keys', () => {
-  it('lacks what was destroyed, which is an alarm until it is erased there as well', async () => {
+describe('an older log beside newer keys', () => {
+  it('fsck reports the destroyed bodies of an older log until they are erased there as well', async () => {
     const { plane, older } = await erasedSince();
     const mixed = beside(older, plane);
     expect(await kinds(mixed)).toEqual(['body_missing', 'body_missing']);
@@ -52,7 +52,7 @@ describe('an older copy of the log beside newer keys', () => {
     expect(await kinds(mixed)).toEqual([]);
   });
 
-  it('of keys beside a newer log has them destroyed again by the next start', async () => {
+  it('the next start destroys the keys again when older keys were put beside a newer log', async () => {
     const { plane, older } = await erasedSince();
     const mixed = beside(plane, older);
     const [ofAnn] = keysIn(mixed);
@@ -63,7 +63,7 @@ describe('an older copy of the log beside newer keys', () => {
     expect(await kinds(mixed)).toEqual([]);
   });
 
-  it('is not served without its file of keys, nor with that of another log', async () => {
+  it('the store does not open without its key file or with the key file of another log', async () => {
     const { plane, store } = await recorded();
     await store.close();
     const { plane: other, store: another } = await recorded();
@@ -81,7 +81,7 @@ describe('an older copy of the log beside newer keys', () => {
   });
 });
 
-describe('an older copy of the keys beside a newer log', () => {
+describe('older keys beside a newer log', () => {
   const [carl, dora] = ['c3'.repeat(16), 'd4'.repeat(16)];
 
   /** A log with a body about these subjects, whose keys are not in the file beside it; and the plane that has them. */
@@ -108,7 +108,7 @@ describe('an older copy of the keys beside a newer log', () => {
     expect(await kinds(restored)).toEqual([]);
   }
 
-  it('has a key destroyed that is not there, once it comes back', async () => {
+  it('a key that was missing at its destruction is destroyed once it comes back', async () => {
     const { newest, mixed, store } = await mixedOf([carl]);
     await appended(store, request([about([carl], 'with another key')]));
     await eraseAll(store, carl);
@@ -118,7 +118,7 @@ describe('an older copy of the keys beside a newer log', () => {
     await expectDestroyed(mixed, newest);
   });
 
-  it('has it destroyed as well where its bodies went before, by erasures that destroy none', async () => {
+  it('a returned key is destroyed even when earlier erasures without key removed its bodies', async () => {
     const { newest, mixed, index, store } = await mixedOf([carl]);
     const [gone] = await allAbout(store, carl);
     await stored(store, erasing([gone!]));
@@ -137,7 +137,7 @@ describe('an older copy of the keys beside a newer log', () => {
     await expectDestroyed(mixed, newest);
   });
 
-  it('destroys none of which nobody knows whose it is, and does not say so, until it is back', async () => {
+  it('an erasure is refused while it is unknown which missing key belongs to the subject', async () => {
     const { newest, mixed, store } = await mixedOf([carl, dora]);
     const [gone] = await allAbout(store, carl);
     await appended(store, request([about([carl], 'with another key')]));
@@ -154,8 +154,8 @@ describe('an older copy of the keys beside a newer log', () => {
   });
 });
 
-describe('a file of keys that is lost for good', () => {
-  it('is begun anew where an empty one is put in its place; what it sealed is missing until it is erased', async () => {
+describe('a lost key file', () => {
+  it('an empty key file starts new keys, and bodies under lost keys are missing until erased', async () => {
     const { plane, store } = await recorded();
     await store.close();
     const path = storeFiles(plane.dataDir).subjects;

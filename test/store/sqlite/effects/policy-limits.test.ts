@@ -26,11 +26,11 @@ async function opened(statements: string) {
 const column = (name: string, value: string): string =>
   `UPDATE policy SET ${name} = ${value} WHERE policy_id = 'pol_2'`;
 
-describe('a policy', () => {
+describe('the limits of policies', () => {
   it.each([
     [limits.policyVersions - 1, 'stored'],
     [limits.policyVersions, 'CONFLICT'],
-  ])('of %i versions and one more: %s', async (latest, expected) => {
+  ])('a policy of %i versions gets one more version: %s', async (latest, expected) => {
     const store = await opened(column('latest_version', `${latest}`));
     const result = store.append(addVersion('2', latest + 1, 1)).then(
       ({ outcome }) => outcome,
@@ -44,7 +44,7 @@ describe('a policy', () => {
     [limits.policiesActive - 1, 'stored'],
     [limits.policiesActive, 'CONFLICT'],
   ])(
-    'beside %i active ones becomes active: %s; an active one may change its version',
+    'a policy beside %i active ones becomes active: %s; an active one may change its version',
     async (active, expected) => {
       const store = await opened(
         `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${active})

@@ -5,8 +5,8 @@ import { limits } from '../../../../src/contract/limits.ts';
 import { codeOf } from '../../support/fixture.ts';
 import { Turns } from '../../../../src/store/sqlite/read/turns.ts';
 
-describe('reads that go through many rows', () => {
-  it('run one step per turn of the loop, and projects alternate', async () => {
+describe('turns of long reads', () => {
+  it('long reads run one step per turn of the event loop, and projects alternate', async () => {
     const turns = new Turns();
     const order: string[] = [];
     const take = async (project: number, name: string) => (await turns.next(project), order.push(name));
@@ -21,7 +21,7 @@ describe('reads that go through many rows', () => {
     expect(Math.max(...after.map((count, at) => count - (after[at - 1] ?? 0)))).toBe(1);
   });
 
-  it('are refused for the project with the most of them, at one too many', async () => {
+  it('the project with the most long reads is refused one when too many wait', async () => {
     const turns = new Turns();
     const flood = Array.from({ length: limits.scansWaiting }, () => codeOf(turns.next(1)));
     const other = codeOf(turns.next(2));

@@ -12,7 +12,7 @@ async function noticed(plane: TestPlane): Promise<void> {
   expect(body.reasons.some((reason: string) => reason.startsWith('database_replaced'))).toBe(true);
 }
 
-describe('a database that is taken away from a running plane', () => {
+describe('a database removed from a running plane', () => {
   it.each([
     ['gov.db', 'removed', rmSync],
     ['gov.db', 'moved away', (path: string) => renameSync(path, `${path}.away`)],
@@ -26,15 +26,18 @@ describe('a database that is taken away from a running plane', () => {
     ],
     ['heads.db', 'removed', rmSync],
     ['lock', 'removed, so that a second process could start', rmSync],
-  ] as const)('%s, %s, ends writing and readiness', async (name, _how, take) => {
-    const plane = await startPlane();
-    expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
-    take(join(plane.dataDir, name));
-    await noticed(plane);
-    await plane.end();
-  });
+  ] as const)(
+    'the database file %s, %s, ends writing and readiness of a running plane',
+    async (name, _how, take) => {
+      const plane = await startPlane();
+      expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
+      take(join(plane.dataDir, name));
+      await noticed(plane);
+      await plane.end();
+    },
+  );
 
-  it('is not mistaken for one that is only written to', async () => {
+  it('a database that receives writes is not mistaken for a replaced one', async () => {
     const plane = await startPlane();
     for (let at = 0; at < 12; at += 1) {
       expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);

@@ -90,7 +90,7 @@ function crashed(): string {
   return copy;
 }
 
-it('fields, one by one', async () => {
+it('a stop removes erased fields from the files, each of them and no other', async () => {
   const ids = await record();
   const gone = await erase(ids);
   await plane.close();
@@ -100,7 +100,7 @@ it('fields, one by one', async () => {
   expect((await fsck({ dataDir: plane.dataDir, deep: true, env: {} })).problems).toEqual([]);
 });
 
-it('fields of a process that crashed, when the next one stops, which removes nothing', async () => {
+it('a stop after a crash removes the erased fields of the crashed process', async () => {
   const due = (dataDir: string): boolean => existsSync(join(dataDir, 'rewrite.due'));
   const ids = await record();
   expect(due(plane.dataDir)).toBe(false);
@@ -127,7 +127,7 @@ it('fields of a process that crashed, when the next one stops, which removes not
   expect(due(plane.dataDir)).toBe(false);
 });
 
-it('fields, on demand, whatever is due', async () => {
+it('gov log compact removes erased fields on demand', async () => {
   const ids = await record();
   const gone = await erase(ids);
   const dataDir = crashed();
@@ -144,7 +144,7 @@ it('fields, on demand, whatever is due', async () => {
   expect(await tool.json(['log', 'compact', '--data', dataDir])).toMatchObject({ dataDir });
 });
 
-it('is not done at a stop above a size that takes long, but after a pruning', () => {
+it('a stop skips the rewrite of a large database after erasures, but not after a pruning', () => {
   expect(isWritten('erased', limits.rewriteBytes)).toBe(true);
   expect(isWritten('erased', limits.rewriteBytes + 1)).toBe(false);
   expect(isWritten('pruned', limits.rewriteBytes + 1)).toBe(true);
@@ -154,7 +154,7 @@ it('is not done at a stop above a size that takes long, but after a pruning', ()
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
 
 it.skipIf(!mayMount)(
-  'where the disk is full is still due, and says so (skipped where not root on Linux: needs a tmpfs)',
+  'a rewrite on a full disk stays due and is reported (skipped where not root on Linux: needs a tmpfs)',
   async (test) => {
     await erase(await record());
     const from = crashed();
@@ -178,7 +178,7 @@ it.skipIf(!mayMount)(
   },
 );
 
-it('events that were pruned', async () => {
+it('a stop removes pruned events from the files', async () => {
   await record();
   const own = event({ runId: 'r1', action: 'CNRY9999Z', timestamp: new Date(Date.now()).toISOString() });
   await plane.call('POST', '/events', { body: own });

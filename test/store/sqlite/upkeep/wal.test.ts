@@ -17,7 +17,7 @@ const heavy = () =>
   request(Array.from({ length: 40 }, () => event({ metadata: { text: 'x'.repeat(50_000) } })));
 
 describe('the write-ahead log', () => {
-  it('stays bounded under a steady load, is gone after a close, and nothing is lost', async () => {
+  it('the write-ahead log stays bounded under load, is gone after a close, and loses nothing', async () => {
     const plane = new TestPlane();
     planes.push(plane);
     const store = plane.open();
@@ -35,7 +35,7 @@ describe('the write-ahead log', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('lets a reader of another connection see what was appended, at once', async () => {
+  it('a reader on another connection sees appended events at once', async () => {
     const plane = new TestPlane();
     planes.push(plane);
     const store = plane.open();

@@ -29,23 +29,23 @@ class Queue {
 const eighth = limits.commitBytes / 8;
 const sharedEighth = limits.commitSharedBytes / 8;
 
-describe('the next commit', () => {
-  it('of one project alone is as large as may be', () => {
+describe('the size of the next commit', () => {
+  it('a commit of one project alone is as large as the limits allow', () => {
     expect(new Queue().add('a', 9, eighth).next()).toBe('a8');
     expect(new Queue().add('a', limits.commitRequests + 1, 1).next()).toBe(`a${limits.commitRequests}`);
   });
 
-  it('is small where projects wait together, and takes of each in turn', () => {
+  it('a commit is small when several projects wait, and takes requests of each in turn', () => {
     const queue = new Queue().add('a', 20, sharedEighth).add('b', 2, sharedEighth).add('c', 1, KiB);
     expect([queue.next(), queue.next(), queue.next()]).toEqual(['a6 b2 c1', 'a8', 'a6']);
   });
 
-  it('holds what waits of a project behind the requests of another, whatever their number', () => {
+  it('one project with many requests does not delay the request of another project', () => {
     const queue = new Queue().add('a', 5 * limits.commitRequests, 1).add('b', 1, 1);
     expect(queue.next()).toBe(`a${limits.commitRequests - 1} b1`);
   });
 
-  it('stays small as long as another project wrote not long ago', () => {
+  it('commits stay small for a while after another project wrote', () => {
     const queue = new Queue().add('a', 1, KiB).add('b', 1, KiB);
     expect(queue.next()).toBe('a1 b1');
     queue.add('a', 8 * limits.commitSharedRecent, sharedEighth);
@@ -53,7 +53,7 @@ describe('the next commit', () => {
     expect(queue.add('a', 9, eighth).next()).toBe('a8');
   });
 
-  it('is not made smaller by what belongs to no project', () => {
+  it('requests without a project do not make commits smaller', () => {
     const queue = new Queue().add('a', 5, eighth).add('-', 1, KiB).add('a', 5, eighth);
     expect(queue.next()).toBe('a8 -1');
   });

@@ -33,8 +33,8 @@ async function threaded(): Promise<Threaded> {
   return { plane, store, thread: threads[0]!, faults };
 }
 
-describe('a store that writes in a thread', () => {
-  it('refuses from then on when the thread ends, once told, and has lost nothing that it answered', async () => {
+describe('a store with a writer thread', () => {
+  it('a store whose writer thread ends refuses writes, reports it once, and loses no answered write', async () => {
     const { plane, store, thread, faults } = await threaded();
     await stored(store, request([event()]));
     const asked = Array.from({ length: 20 }, () => codeOf(store.append(request([event()]))));
@@ -60,7 +60,7 @@ describe('a store that writes in a thread', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('ends a thread that it cannot understand, refuses from then on, and closes', async () => {
+  it('a store ends a writer thread with an unreadable message, refuses writes, and closes', async () => {
     const { plane, store, thread, faults } = await threaded();
     await stored(store, request([event()]));
     const asked = codeOf(store.append(request([event()])));
@@ -74,7 +74,7 @@ describe('a store that writes in a thread', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('refuses what is no plain data as a bug, alone, and goes on', async () => {
+  it('a store refuses a request that cannot be cloned as a bug, alone, and continues', async () => {
     const { store, faults } = await threaded();
     const broken = { ...request([event()]), surprise: () => 1 } as AppendRequest;
     const sent = [request([event()]), broken, ...Array.from({ length: 20 }, () => request([event()]))];
@@ -85,7 +85,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('does what waits behind that, though nothing else comes', async () => {
+  it('requests that wait behind a refused one are written even if no other request follows', async () => {
     const { store } = await threaded();
     await store.createProject(projectOf('b'), genesis('b'));
     await stored(store, request([event()], { projectId: 'prj_b' })); // so that commits are small
@@ -99,7 +99,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('is handed what waits as soon as there is some of it, and only so much ahead of its answers', async () => {
+  it('a writer thread gets waiting requests at once, up to a limit ahead of its answers', async () => {
     const { store, thread } = await threaded();
     const post = vi.spyOn(thread, 'postMessage');
     const sent = () => post.mock.calls.map(([message]) => (message as { writes: unknown[] }).writes.length);
@@ -129,7 +129,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('is handed at the end of a turn what is less', async () => {
+  it('a writer thread gets the remaining requests at the end of the turn', async () => {
     const { store, thread } = await threaded();
     const post = vi.spyOn(thread, 'postMessage');
     const asked = [store.append(request([event()])), store.append(request([event()]))];
@@ -139,7 +139,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('is handed nothing ahead of what others would wait for long', async () => {
+  it('a writer thread gets nothing ahead of a commit for which others would wait long', async () => {
     const { store, thread } = await threaded();
     const post = vi.spyOn(thread, 'postMessage');
     const half = event({ metadata: { text: 'x'.repeat(limits.commitSharedBytes / 2) } });
@@ -151,7 +151,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('brings refusals home as they were', async () => {
+  it('a refusal of the writer thread keeps its error code and message', async () => {
     const { store } = await threaded();
     await expect(store.createProject(projectOf('a'), genesis('a'))).rejects.toMatchObject({
       name: 'GovError',
@@ -161,7 +161,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('sees the time of its clock, which never runs backwards in the log', async () => {
+  it('a writer thread uses the clock of the store, and log time never runs backwards', async () => {
     const { plane, store } = await threaded();
     const timeOf = async () => {
       const [first] = (await stored(store, request([event()]))).assigned;
@@ -175,7 +175,7 @@ describe('a store that writes in a thread', () => {
     await store.close();
   });
 
-  it('does not keep a process alive that has nothing to wait for, and closes twice as once', async () => {
+  it('a closed store has ended its writer thread, refuses writes, and may be closed again', async () => {
     const { store, thread } = await threaded();
     await store.close();
     await store.close();

@@ -10,8 +10,8 @@ interface Item {
 }
 const item = (name: string, bytes = 1): Item => ({ name, bytes });
 
-describe('writes that were sent', () => {
-  it('are numbered on, and taken once each, in any order', () => {
+describe('sent writes', () => {
+  it('sent writes are numbered on and can be taken once each, in any order', () => {
     const sent = new SentWrites<Item>();
     expect(sent.next).toBe(0);
     sent.add([item('a', 2), item('b', 3)]);
@@ -28,7 +28,7 @@ describe('writes that were sent', () => {
     expect([sent.size, sent.bytes, sent.next]).toEqual([0, 0, 3]);
   });
 
-  it('are taken all at once where the thread is lost, after which numbers go on', () => {
+  it('sent writes are taken all at once when the thread is lost, and numbers continue', () => {
     const sent = new SentWrites<Item>();
     sent.add([item('a'), item('b')]);
     sent.add([item('c')]);
@@ -40,7 +40,7 @@ describe('writes that were sent', () => {
     expect(sent.take(3)?.name).toBe('d');
   });
 
-  it('are those of a map by number, whatever comes in whatever order', () => {
+  it('sent writes behave like a map by number for random steps', () => {
     const step = fc.oneof(
       fc.record({ add: fc.array(fc.nat(9), { maxLength: 5 }) }),
       fc.record({ take: fc.nat(40) }),
@@ -66,7 +66,7 @@ describe('writes that were sent', () => {
     );
   });
 
-  it('are let go of by collections of young garbage alone, however many follow each other', () => {
+  it('sent writes that were taken are freed by young garbage collections alone', () => {
     const module = new URL('../../../../src/store/sqlite/write/unanswered.ts', import.meta.url).href;
     const node = ['--expose-gc', '--input-type=module', '--eval', program];
     const { stdout, stderr } = spawnSync(process.execPath, [...node, module], { encoding: 'utf8' });

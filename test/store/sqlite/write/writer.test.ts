@@ -31,7 +31,7 @@ async function counted(
 }
 
 describe('a commit', () => {
-  it('takes what is waiting, up to the limit of requests', async () => {
+  it('a commit takes the waiting requests up to the limit of requests', async () => {
     const { store, commits } = await counted();
     const send = (count: number) =>
       Promise.all(Array.from({ length: count }, () => store.append(request([event()]))));
@@ -44,7 +44,7 @@ describe('a commit', () => {
     await store.close();
   });
 
-  it('takes requests until they are as large as the limit of bytes, and a larger one alone', async () => {
+  it('a commit takes requests up to the limit of bytes, and a larger request alone', async () => {
     const { store, commits } = await counted();
     const quarter = request(
       Array.from({ length: 10 }, () => event({ metadata: { text: 'x'.repeat(limits.commitBytes / 40) } })),
@@ -61,7 +61,7 @@ describe('a commit', () => {
     await store.close();
   });
 
-  it('is over before any of its promises is kept, and keeps them in order', async () => {
+  it('a commit ends before any of its promises resolves, and resolves them in order', async () => {
     const { store, commits } = await counted();
     const kept: [number, number][] = [];
     await Promise.all(
@@ -76,24 +76,27 @@ describe('a commit', () => {
   it.each([
     ['in this thread', {}],
     ['in a thread of its own', { thread: true }],
-  ])('takes requests of projects in turn, and is small where they share: %s', async (_where, options) => {
-    const { store } = await counted(options);
-    await store.createProject(projectOf('b'), genesis('b'));
-    const text = 'x'.repeat(limits.commitSharedBytes / 8);
-    const large = request([event({ metadata: { text } })]);
-    const order: string[] = [];
-    const send = async (name: string, sent: typeof large) => {
-      await store.append(sent);
-      order.push(name);
-    };
-    const flood = Array.from({ length: 40 }, async () => send('ada', large));
-    const single = send('bob', request([event()], { projectId: 'prj_b' }));
-    await Promise.all([...flood, single]);
-    expect(order.indexOf('bob')).toBeLessThan(8);
-    await store.close();
-  });
+  ])(
+    'a commit takes requests of projects in turn and is small when they share: %s',
+    async (_where, options) => {
+      const { store } = await counted(options);
+      await store.createProject(projectOf('b'), genesis('b'));
+      const text = 'x'.repeat(limits.commitSharedBytes / 8);
+      const large = request([event({ metadata: { text } })]);
+      const order: string[] = [];
+      const send = async (name: string, sent: typeof large) => {
+        await store.append(sent);
+        order.push(name);
+      };
+      const flood = Array.from({ length: 40 }, async () => send('ada', large));
+      const single = send('bob', request([event()], { projectId: 'prj_b' }));
+      await Promise.all([...flood, single]);
+      expect(order.indexOf('bob')).toBeLessThan(8);
+      await store.close();
+    },
+  );
 
-  it('is not made where nothing waits', async () => {
+  it('the writer makes no commit when nothing waits', async () => {
     const { store, commits } = await counted();
     expect(await store.claimJob(1, 1000)).toBeNull();
     await store.runs('prj_a', {}, { limit: 10 });

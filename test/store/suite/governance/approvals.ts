@@ -9,7 +9,7 @@ import { open } from '../../support/engine.ts';
 const expiresMs = startMs + 24 * hourMs;
 
 describe('an approval', () => {
-  it('is opened, decided, and read back whole', async () => {
+  it('an approval is opened, decided, and read back whole', async () => {
     const { store, reopen, drop } = await open();
     await stored(store, openApproval('1'));
     expect(await store.approval('prj_a', 'apr_1')).toEqual(approval('1'));
@@ -47,7 +47,7 @@ describe('an approval', () => {
       'INTERNAL',
       'could not be stored',
     ],
-  ])('is not %s, and the refused request leaves nothing', async (_, refused, code, message) => {
+  ])('an approval is not %s, and the refused request leaves nothing', async (_, refused, code, message) => {
     const { store, drop } = await open();
     for (const id of ['1', 'done']) await stored(store, openApproval(id));
     await stored(store, decideApproval('done', 'approved'));
@@ -65,7 +65,7 @@ describe('an approval', () => {
     await drop();
   });
 
-  it('is decided by one of two in one commit', async () => {
+  it('an approval gets one decision when one commit has two', async () => {
     const { store, drop } = await open();
     await stored(store, openApproval('1'));
     const results = await Promise.allSettled([
@@ -79,7 +79,7 @@ describe('an approval', () => {
 });
 
 describe('approvals', () => {
-  it('are listed newest first, by status as of a time, by run, in pages, of one project', async () => {
+  it('approvals are listed newest first, by status at a time, by run, in pages, of one project', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     for (const n of [1, 2, 3, 4, 5, 6]) {

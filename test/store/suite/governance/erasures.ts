@@ -15,8 +15,8 @@ async function leafAt(store: Store, index: number): Promise<Leaf> {
   return (await store.leaf('prj_a', index))!;
 }
 
-describe('fields that are erased', () => {
-  it('are gone from every read, and the record, its hash and the tree are as before', async () => {
+describe('erased fields', () => {
+  it('erased fields are gone from every read, and record, hash and tree stay the same', async () => {
     const { store, reopen, drop } = await open();
     const [made] = await appended(store, request([withCard(), event()]));
     const before = await leafAt(store, made!.index);
@@ -56,7 +56,7 @@ describe('fields that are erased', () => {
     await drop();
   });
 
-  it('may be all of them, and leave the leaf as it is', async () => {
+  it('an erasure may remove all fields of an event and leaves the leaf unchanged', async () => {
     const { store, drop } = await open();
     const [made] = await appended(store, request([event()]));
     const digests = [...digestsOf(await leafAt(store, made!.index)).values()];
@@ -66,7 +66,7 @@ describe('fields that are erased', () => {
     await drop();
   });
 
-  it('are found by the erasure, by id and in a list', async () => {
+  it('erasures are found by id and in a list', async () => {
     const { store, drop } = await open();
     const made = await appended(store, request([event(), event()]));
     const ids: string[] = [];
@@ -85,7 +85,7 @@ describe('fields that are erased', () => {
     await drop();
   });
 
-  it('take the client’s own id of the event with them, which then is free', async () => {
+  it('an erasure removes the client event id, which is then free again', async () => {
     const { store, drop } = await open();
     const mine = () => request([event({ clientEventId: 'mine' })]);
     const [made] = await appended(store, mine());
@@ -98,7 +98,7 @@ describe('fields that are erased', () => {
     await drop();
   });
 
-  it('are refused as a whole where one of them is not kept', async () => {
+  it('an erasure is refused as a whole when one of its fields is not stored', async () => {
     const { store, drop } = await open();
     const made = await appended(store, request([event(), event()]));
     const [first, second] = await Promise.all(

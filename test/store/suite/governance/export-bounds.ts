@@ -5,7 +5,7 @@ import { create, createWithin, done, finish, idsOf, lease } from '../../support/
 import { codeOf, genesis, projectOf, startMs } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 
-describe('how many exports a project may have', () => {
+describe('the limits of exports', () => {
   const bound = { open: 2, kept: 3, keptBytes: 1000 };
   const held = (store: Store) => store.heldExports('prj_a');
   const make = async (store: Store, id: string, more: Partial<ExportDone> = {}) => {
@@ -16,7 +16,7 @@ describe('how many exports a project may have', () => {
   const another = (store: Store, id: string, more: Partial<ExportHolding> = {}) =>
     codeOf(createWithin(store, id, { most: { ...bound, ...more } }));
 
-  it('is bounded while they are not finished, also in one commit', async () => {
+  it('unfinished exports of a project are limited, also within one commit', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const codes = await Promise.all(['1', '2', '3'].map((id) => another(store, id)));
@@ -33,7 +33,7 @@ describe('how many exports a project may have', () => {
     await drop();
   });
 
-  it('is bounded while they are kept, in number and bytes, until they are removed', async () => {
+  it('kept exports of a project are limited in number and bytes until they are removed', async () => {
     const { store, drop } = await open();
     await make(store, '1');
     await make(store, '2', { sizeBytes: 989, completedMs: startMs + 10 });
@@ -50,7 +50,7 @@ describe('how many exports a project may have', () => {
     await drop();
   });
 
-  it('is bounded in bytes when they are finished, also by two in one commit', async () => {
+  it('the byte limit of exports applies when they finish, also to two in one commit', async () => {
     const { store, drop } = await open();
     for (const id of ['1', '2', '3', '4']) await create(store, id, { createdMs: startMs + Number(id) });
     const ends = async (id: string, sizeBytes: number) => {
@@ -66,7 +66,7 @@ describe('how many exports a project may have', () => {
     await drop();
   });
 
-  it('shrinks by those that were finished first, which end before their time', async () => {
+  it('the exports that finished first expire first to make room', async () => {
     const { store, drop } = await open();
     await make(store, '1', { completedMs: startMs + 90 });
     await make(store, '2', { completedMs: startMs + 80 });

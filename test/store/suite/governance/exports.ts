@@ -18,7 +18,7 @@ import { open } from '../../support/engine.ts';
 import { create, done, finish, idsOf, lease, unmetered, waiting } from '../../support/exporting.ts';
 
 describe('exports', () => {
-  it('are pending with their job, which no list of jobs has', async () => {
+  it('a new export is pending with its job, and no list of jobs contains that job', async () => {
     const { store, reopen, drop } = await open();
     const exported = await create(store, '1', { includeProof: true, resource: 'jobs', format: 'csv' });
     const again = await reopen();
@@ -40,7 +40,7 @@ describe('exports', () => {
     await drop();
   });
 
-  it('are completed once, by whoever has the lease of the job, whole or not at all', async () => {
+  it('an export is completed once and as a whole by the owner of the lease', async () => {
     const { store, reopen, drop } = await open();
     await create(store, '1');
     const claim = await store.claimJob(startMs + 5, lease);
@@ -61,7 +61,7 @@ describe('exports', () => {
     await drop();
   });
 
-  it('cannot be completed twice in one commit', async () => {
+  it('an export cannot be completed twice in one commit', async () => {
     const { store, drop } = await open();
     await create(store, '1');
     const claim = await store.claimJob(startMs + 5, lease);
@@ -70,7 +70,7 @@ describe('exports', () => {
     await drop();
   });
 
-  it('fail with their job and tell why', async () => {
+  it('an export fails with its job and reports the reason', async () => {
     const { store, drop } = await open();
     await create(store, '1');
     const claim = await store.claimJob(startMs + 5, lease);
@@ -88,7 +88,7 @@ describe('exports', () => {
     await drop();
   });
 
-  it('are listed newest first, by resource and by what they are at the time', async () => {
+  it('exports are listed newest first, by resource and by their status at the time', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await create(store, '1');
@@ -114,7 +114,7 @@ describe('exports', () => {
     await drop();
   });
 
-  it('are removed once they are past their time, of all projects', async () => {
+  it('expired exports of all projects are removed', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     for (const id of ['1', '2']) {
@@ -137,7 +137,7 @@ describe('exports', () => {
   });
 });
 
-describe('an export of what was erased', () => {
+describe('an export with erased events', () => {
   const from = (firstSequence: number | null, lastSequence: number | null) =>
     done({
       expiresMs: startMs + 1e9,
@@ -155,7 +155,7 @@ describe('an export of what was erased', () => {
     };
   }
 
-  it('is over where its rows reach to it, and no other', async () => {
+  it('an erasure expires the exports whose rows it may affect, and no others', async () => {
     const { store, erase, drop } = await filled();
     const kept: [string, ExportDone, Partial<StoredExport>][] = [
       ['1', from(2, 2), {}],
@@ -181,7 +181,7 @@ describe('an export of what was erased', () => {
     await drop();
   });
 
-  it('begins anew where it is being built, so that nothing it read before is completed', async () => {
+  it('an erasure restarts an export that is being built, so that it completes with no erased value', async () => {
     const { store, erase, drop } = await filled();
     await create(store, '1', { treeSize: 3 });
     await create(store, '2', { treeSize: 2, createdMs: startMs + 1 });
@@ -199,7 +199,7 @@ describe('an export of what was erased', () => {
     await drop();
   });
 
-  it('is not completed behind the erasure in one commit, and over where it was before', async () => {
+  it('an export is not completed after an erasure in one commit, and expires when it came before', async () => {
     const { store, erase, drop } = await filled();
     for (const id of ['1', '2']) await create(store, id, { treeSize: 3, createdMs: startMs + Number(id) });
     const [one, two] = [await store.claimJob(startMs + 50, lease), await store.claimJob(startMs + 50, lease)];
@@ -215,7 +215,7 @@ describe('an export of what was erased', () => {
   });
 });
 
-describe('what exports read in the order of the log', () => {
+describe('the reads of an export', () => {
   const logged = (store: Store, effect: Effect) =>
     stored(store, request([draftLeaf('gov.proof/1', { n: 1 })], { meter: unmetered, effects: [effect] }));
   const proof = (id: string, runId: string): Effect => ({
@@ -246,7 +246,7 @@ describe('what exports read in the order of the log', () => {
     leaf: 0,
   });
 
-  it('are proofs below a tree size, of all runs or one, in pages', async () => {
+  it('proofs for an export are read below a tree size, of all runs or one, in pages', async () => {
     const { store, drop } = await open();
     for (const [id, runId] of ['r1', 'r2', 'r1', 'r1'].entries()) await logged(store, proof(`${id}`, runId));
     const ids = async (filter: object, page: object = {}) => {
@@ -261,7 +261,7 @@ describe('what exports read in the order of the log', () => {
     await drop();
   });
 
-  it('are the newest graph of each run below a tree size', async () => {
+  it('the newest graph of each run below a tree size is read for an export', async () => {
     const { store, drop } = await open();
     for (const [id, runId] of ['r1', 'r2', 'r1', 'r1'].entries()) await logged(store, graph(`${id}`, runId));
     const ids = async (filter: object, page: object = {}) => {

@@ -36,7 +36,7 @@ const complete = (store: Store, jobId: string, token: string) =>
   );
 
 describe('jobs', () => {
-  it('are claimed oldest first, each once', async () => {
+  it('jobs are claimed oldest first, each once', async () => {
     const { store, drop } = await open();
     await enqueue(
       store,
@@ -51,7 +51,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('of projects are claimed in turn, the oldest of each first, however many one of them has', async () => {
+  it('jobs of projects are claimed in turn, the oldest of each first, whatever their number', async () => {
     const { store, drop } = await open();
     for (const project of ['b', 'c']) await store.createProject(projectOf(project), genesis(project));
     const many = Array.from({ length: 9 }, (_, at) => job(`a${at}`, { createdMs: startMs + at }));
@@ -79,7 +79,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('are completed once, by whoever holds the lease', async () => {
+  it('a job is completed once, by the owner of the lease', async () => {
     const { store, reopen, drop } = await open();
     await enqueue(store, job('1'));
     const claim = await store.claimJob(startMs + 1, lease);
@@ -102,7 +102,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('are found by the id of their result, which lists do not read', async () => {
+  it('a job is found by the id of its result, and lists omit that result', async () => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await enqueue(store, job('1', { type: 'replay', resultId: 'rpl_1' }), job('2'), job('3'));
@@ -128,7 +128,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('go to another worker when the lease ran out, not before; the first has lost it', async () => {
+  it('a job goes to another worker when its lease ends, and the first worker loses it', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));
     const first = await store.claimJob(startMs, lease);
@@ -150,7 +150,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('fail when their worker is lost too often, and free the queue behind them', async () => {
+  it('a job fails when its worker is lost too often, and the next job can run', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('poison'), job('next', { createdMs: startMs + 10 * lease }));
     for (let attempt = 1; attempt <= limits.jobAttempts; attempt += 1) {
@@ -166,7 +166,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('wait for their retry time, with a summary of at most the limit', async () => {
+  it('a failed job waits for its retry time, with an error summary of limited length', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));
     const claim = await store.claimJob(startMs, lease);
@@ -181,7 +181,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('are given out as often as a process was stopped that had begun them', async () => {
+  it('a job stopped by shutdowns is claimed again each time and does not use up its attempts', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));
     const stopped = { errorSummary: 'SHUTTING_DOWN', atMs: startMs, retryAtMs: startMs };
@@ -195,7 +195,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('are retried by hand only when failed, under the same id, with attempts anew', async () => {
+  it('only a failed job is retried by hand, under the same id and with new attempts', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));
     expect(await codeOf(store.retryJob('prj_a', 'job_none', startMs))).toBe('NOT_FOUND');
@@ -214,7 +214,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('lose their request after 30 days, and cannot be retried then', async () => {
+  it('a job loses its request after 30 days and then cannot be retried', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'), job('2'));
     const claim = await store.claimJob(startMs, lease);
@@ -230,7 +230,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('have a large request as long as they may run, and never in a list; it is not kept', async () => {
+  it('a large request stays while its job may run, never appears in a list, and then is removed', async () => {
     const { store, drop } = await open();
     const whole = { request: `"${'é'.repeat(limits.jobRequestBytes / 2 - 1)}"` };
     const large = { request: `"${'é'.repeat(limits.jobRequestBytes / 2)}"` };
@@ -256,7 +256,7 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('are listed newest first, by type, status, run and creation time', async () => {
+  it('jobs are listed newest first, by type, status, run and creation time', async () => {
     const { store, drop } = await open();
     await enqueue(
       store,

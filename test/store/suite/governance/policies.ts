@@ -19,7 +19,7 @@ async function does(store: Store, ...requests: AppendRequest[]): Promise<void> {
 }
 
 describe('a policy', () => {
-  it('is made with its first version, and read back whole', async () => {
+  it('a policy is created with its first version and read back whole', async () => {
     const { store, reopen, drop } = await open();
     const made = policy('1', { description: 'why', name: 'größer 🚀' });
     await does(store, createPolicy('1', { more: made, of: { severity: null } }));
@@ -32,7 +32,7 @@ describe('a policy', () => {
     await drop();
   });
 
-  it('gains versions that a service counts, in any order, each once; the newest number stays', async () => {
+  it('a policy accepts versions numbered by a service in any order, each once', async () => {
     const { store, drop } = await open();
     const elsewhere = (number: number, revision: number): AppendRequest => {
       const request = addVersion('1', number, revision);
@@ -54,7 +54,7 @@ describe('a policy', () => {
     await drop();
   });
 
-  it('gains versions and moves, each raising its revision, each with its time', async () => {
+  it('each new version and each move raises the revision of a policy and sets its time', async () => {
     const { store, drop } = await open();
     await does(
       store,
@@ -118,7 +118,7 @@ describe('a policy', () => {
       'INTERNAL',
       'stored',
     ],
-  ])('is not %s, and the refused request leaves nothing', async (_, refused, code, message) => {
+  ])('a policy is not %s, and the refused request leaves nothing', async (_, refused, code, message) => {
     const { store, reopen, drop } = await open();
     await does(store, createPolicy('1'), addVersion('1', 2, 1));
     const { policyIndex } = await store.policiesInForce('prj_a');
@@ -134,7 +134,7 @@ describe('a policy', () => {
     await drop();
   });
 
-  it('is changed by one of two that read the same revision', async () => {
+  it('one of two changes that read the same revision of a policy succeeds', async () => {
     const { store, drop } = await open();
     await does(store, createPolicy('1'));
     const results = await Promise.allSettled([
@@ -146,7 +146,7 @@ describe('a policy', () => {
     await drop();
   });
 
-  it('belongs to its project: another one neither sees nor changes it, and may have the same id', async () => {
+  it('a policy is invisible and unchangeable for another project, which may use the same id', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await does(store, createPolicy('1'), movePolicy('1', 'active', { revision: 1 }));
@@ -167,7 +167,7 @@ describe('a policy', () => {
 });
 
 describe('policies', () => {
-  it('are listed newest first, by status, in pages; versions by number', async () => {
+  it('policies are listed newest first, by status, in pages, and their versions by number', async () => {
     const { store, drop } = await open();
     for (const n of [3, 1, 2, 5, 4]) {
       await does(store, createPolicy(`${n}`, { more: { createdMs: startMs + (n >> 1) } }));
@@ -191,7 +191,7 @@ describe('policies', () => {
     await drop();
   });
 
-  it('in force and in review are those of one moment, sorted by id, with the version that counts', async () => {
+  it('policies in force or in review are read at one moment, sorted by id, with their version', async () => {
     const { store, reopen, drop } = await open();
     expect(await store.policiesInForce('prj_a')).toEqual({ policies: [], policyIndex: null });
     await does(store, createPolicy('b'), createPolicy('a'), createPolicy('r'), addVersion('r', 2, 1));
@@ -216,8 +216,8 @@ describe('policies', () => {
   });
 });
 
-describe('a request that was decided by the policies in force', () => {
-  it('is outdated once the newest policy leaf is another one, also within one commit', async () => {
+describe('a request decided by the policies in force', () => {
+  it('a request is outdated when the newest policy leaf has changed, also within one commit', async () => {
     const { store, reopen, drop } = await open();
     const decided = (policyIndex: number | null) => request([event()], { inForce: { policyIndex } });
     const outcomes = async (from: Store, ...indexes: (number | null)[]) =>
@@ -242,7 +242,7 @@ describe('a request that was decided by the policies in force', () => {
     await drop();
   });
 
-  it('is not outdated by a change that was refused, and leaves nothing where it is', async () => {
+  it('a refused policy change does not outdate a request, and an outdated request leaves nothing', async () => {
     const { store, drop } = await open();
     const [refused, kept] = await Promise.allSettled([
       store.append(movePolicy('none', 'active', { revision: 1 })),
@@ -265,7 +265,7 @@ describe('a request that was decided by the policies in force', () => {
 });
 
 describe('the configuration of the risk router', () => {
-  it('is none before the first one, then the newest, of its own project', async () => {
+  it('the risk configuration is null before the first one, then the newest one of its project', async () => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     expect(await store.riskConfig('prj_a')).toEqual({ config: null, configIndex: null });
@@ -276,7 +276,7 @@ describe('the configuration of the risk router', () => {
     await drop();
   });
 
-  it('outdates what was decided by the one before it, and nothing else', async () => {
+  it('a new risk configuration outdates only the requests decided by the one before it', async () => {
     const { store, reopen, drop } = await open();
     const decided = (inForce: AppendRequest['inForce']) =>
       request([event()], inForce === undefined ? {} : { inForce });

@@ -17,7 +17,7 @@ import {
 import { open } from '../../support/engine.ts';
 
 describe('append', () => {
-  it('gives consecutive indexes in request order, and gap-free run sequences', async () => {
+  it('append gives consecutive indexes in request order and gap-free run sequences', async () => {
     const { store, drop } = await open();
     const requests = Array.from({ length: 40 }, (_, at) =>
       request([event({ runId: `r${at % 3}` }), event({ runId: `r${(at + 1) % 3}` })]),
@@ -38,7 +38,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('answers with the leaf that it stored, under an event id that names its index', async () => {
+  it('append returns the stored leaf under an event id that contains its index', async () => {
     const { store, drop } = await open();
     const [first] = await appended(store, request([event()]));
     const leaf = await store.leaf('prj_a', first!.index);
@@ -48,7 +48,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('leads the head to the root over all leaves', async () => {
+  it('append moves the head to the root over all leaves', async () => {
     const { store, drop } = await open();
     for (let round = 0; round < 5; round += 1) {
       await appended(store, request(Array.from({ length: 70 }, () => event())));
@@ -67,7 +67,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('never lets server time run backwards, whatever the clock does', async () => {
+  it('append never lets server time run backwards, whatever the clock does', async () => {
     const { store, clock, drop } = await open();
     const times: number[] = [];
     for (const ms of [startMs + 5, startMs - 86_400_000, startMs + 5, startMs + 86_400_000, startMs]) {
@@ -79,7 +79,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('adds one metering leaf for each request, with running totals', async () => {
+  it('append adds one metering leaf for each request, with running totals', async () => {
     const { store, drop } = await open();
     await appended(store, request([event(), event()]));
     await appended(
@@ -106,7 +106,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('refuses a request as stale when its run has another number of events', async () => {
+  it('append refuses a request as stale when its run has another number of events', async () => {
     const { store, drop } = await open();
     await appended(store, request([event(), event()]));
     const proof = draftLeaf('gov.proof/1', { proofId: 'p' }, { runId: 'r1' });
@@ -120,7 +120,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('refuses a request as outdated when the log has another size, also within one commit', async () => {
+  it('append refuses a request as outdated when the log has another size, also within one commit', async () => {
     const { store, drop } = await open();
     const at = (auditSize: number) => ({ ...request([event()]), auditSize });
     const sizes = [2, 1, 1, 2];
@@ -130,7 +130,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('sees within one commit what the requests before it did', async () => {
+  it('append sees within one commit what the requests before it did', async () => {
     const { store, drop } = await open();
     const proof = draftLeaf('gov.proof/1', { proofId: 'p' }, { runId: 'r1' });
     const outcomes = await Promise.all([
@@ -142,7 +142,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('refuses a request alone: its neighbours in the commit are stored', async () => {
+  it('append refuses a request alone, and its neighbours in the commit are stored', async () => {
     const { store, drop } = await open();
     const bug = request([event({ runId: 'bug' })], {
       meter: { op: 'none', units: 7 },
@@ -172,7 +172,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('accepts as many waiting writes as the limit says, and not one more', async () => {
+  it('append accepts as many waiting writes as the limit says, and not one more', async () => {
     const { store, drop } = await open();
     const empty = request([], { meter: { op: 'none', units: 0 } });
     const waiting = Array.from({ length: limits.writeQueue }, () => store.append(empty));
@@ -183,7 +183,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('that is full of writes of one project refuses its newest for one of another project', async () => {
+  it('a write queue full of one project refuses its newest write to admit another project', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const empty = (project: string) =>
@@ -199,7 +199,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('takes what is queued when it closes, then refuses', async () => {
+  it('a closing store writes the queued requests and refuses new ones', async () => {
     const { store, reopen, drop } = await open();
     const queued = [appended(store, request([event()])), appended(store, request([event()]))];
     const again = reopen();
@@ -209,7 +209,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('goes on after a restart exactly where it was', async () => {
+  it('append continues after a restart with the same heads, totals and runs', async () => {
     const { store, reopen, drop } = await open();
     await appended(store, request(Array.from({ length: 300 }, (_, at) => event({ runId: `r${at % 2}` }))));
     const before = {
@@ -232,7 +232,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('keeps projects apart: trees, runs, ids, answers', async () => {
+  it('append keeps trees, runs, ids and answers of projects apart', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const idempotency = {
@@ -265,7 +265,7 @@ describe('append', () => {
     await drop();
   });
 
-  it('makes a project once', async () => {
+  it('a project is created only once', async () => {
     const { store, drop } = await open();
     expect(await codeOf(store.createProject(projectOf('a'), genesis('a')))).toBe('CONFLICT');
     expect((await store.head('prj_a', 'audit')).size).toBe(1);

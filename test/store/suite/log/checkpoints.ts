@@ -15,7 +15,7 @@ const headOf = async (store: Store): Promise<Checkpoint> => ({
 });
 
 describe('checkpoints', () => {
-  it('are found by size after they were saved; one size is signed once', async () => {
+  it('checkpoints are found by size after they were saved, and one size is signed once', async () => {
     const { store, reopen, drop } = await open();
     const notes: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -39,7 +39,7 @@ describe('checkpoints', () => {
     await drop();
   });
 
-  it('have the signature lines of their witnesses; the one that most cosigned is found', async () => {
+  it('checkpoints include their witness lines, and the most cosigned one is found', async () => {
     const { store, reopen, drop } = await open();
     const notes: string[] = [];
     const sizes: number[] = [];
@@ -74,7 +74,7 @@ describe('checkpoints', () => {
     await drop();
   });
 
-  it('that are missing are found, until both trees have them', async () => {
+  it('missing checkpoints are found until both trees have them', async () => {
     const { store, clock, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const unsigned = async (from = store, limit = 10) =>
@@ -100,7 +100,7 @@ describe('checkpoints', () => {
     await drop();
   });
 
-  it('of an older head are still of this log', async () => {
+  it('a checkpoint of an older head of this log is still accepted', async () => {
     const { store, drop } = await open();
     await appended(store, request([event()]));
     const older = await headOf(store);
@@ -110,7 +110,7 @@ describe('checkpoints', () => {
     await drop();
   });
 
-  it('are refused, and nothing is signed, for a head that the store did not answer', async () => {
+  it('a checkpoint of a head that the store did not return is refused and not signed', async () => {
     const { store, drop } = await open();
     await appended(store, request([event()]));
     const head = await headOf(store);

@@ -124,7 +124,7 @@ const windows: readonly EventFilter[] = [
 ];
 
 describe('a project with many runs', () => {
-  it('counts events by time, type and run, and lists runs by every filter, as a walk over all would', async () => {
+  it('counts by time, type and run, and lists of runs, equal a walk over all events', async () => {
     const { store, reopen, drop } = await open();
     const made = await fill(store);
     const opened = await reopen();
@@ -157,7 +157,7 @@ describe('a project with many runs', () => {
     await drop();
   });
 
-  it('counts nothing of a refused request, and the rest of its commit', async () => {
+  it('a refused request adds nothing to the counts, and the rest of its commit does', async () => {
     const { store, drop } = await open();
     await stored(store, request([event({ clientEventId: 'c' })]));
     const refused = store.append({

@@ -41,7 +41,7 @@ const indexes = async (
 ): Promise<number[]> =>
   (await store.leavesOf('prj_a', filter, { limit: 100, order: 'asc', ...page })).map(({ index }) => index);
 
-describe('a leaf of a decision', () => {
+describe('decision leaves', () => {
   it.each([
     ['gov.evaluation/1', evaluation('1'), 'pev_1'],
     ['gov.decision/1', riskDecision('1'), 'dec_1'],
@@ -50,7 +50,7 @@ describe('a leaf of a decision', () => {
     ['gov.snapshot/1', snapshot(), null],
     ['gov.policy/1', policyLeaf('1'), null],
     ['gov.config/1', configLeaf as OtherDraft, null],
-  ] as const)('of type %s is found again with its body', async (type, draft, id) => {
+  ] as const)('a leaf of type %s is found again with its body', async (type, draft, id) => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const [first] = await appended(store, unmetered([draft]));
@@ -73,7 +73,7 @@ describe('a leaf of a decision', () => {
     await drop();
   });
 
-  it('is read in either order, in pages, below a tree size, among other leaves', async () => {
+  it('decision leaves are read in either order, in pages and below a tree size', async () => {
     const { store, drop } = await open();
     for (let n = 0; n < 6; n += 1) {
       await appended(store, request([event()]));
@@ -99,7 +99,7 @@ describe('a leaf of a decision', () => {
     await drop();
   });
 
-  it('is found whatever else its request and its commit held', async () => {
+  it('a decision leaf is found, whatever else its request and its commit contain', async () => {
     const { store, drop } = await open();
     const many = Array.from({ length: 70 }, (_, n) => evaluation(`many-${n}`, { runId: `r${n % 3}` }));
     await Promise.all([store.append(unmetered(many)), store.append(unmetered([evaluation('last')]))]);
@@ -117,7 +117,7 @@ describe('a snapshot of a run', () => {
   const claim = (runId: string): Effect => ({ kind: 'claimSnapshot', runId });
   const take = (runId: string) => unmetered([snapshot(runId)], [claim(runId)]);
 
-  it('is taken once: the first one stays, in its own project', async () => {
+  it('a snapshot of a run is taken once, and the first one stays, in its own project', async () => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const results = await Promise.allSettled([
@@ -136,7 +136,7 @@ describe('a snapshot of a run', () => {
     await drop();
   });
 
-  it('is not claimed by a request that another effect refuses', async () => {
+  it('a snapshot is not claimed by a request that another effect refuses', async () => {
     const { store, drop } = await open();
     const refused: Effect = {
       kind: 'decideApproval',
@@ -154,7 +154,7 @@ describe('a snapshot of a run', () => {
 });
 
 describe('the last decision of a run', () => {
-  it('is what came out of its newest evaluation, none before', async () => {
+  it('the last decision of a run is the result of its newest evaluation, or null', async () => {
     const { store, reopen, drop } = await open();
     await appended(store, request([event(), event({ runId: 'r2' }), event({ runId: 'r3' })]));
     const last = async (from: Store) =>

@@ -29,7 +29,7 @@ const save = (store: Store, map: LogMap, since: number, projectId = 'prj_a') => 
 };
 
 describe('the saved map of a log', () => {
-  it('returns its parts, entries and lists as they were saved, after a restart too', async () => {
+  it('a saved map returns the same parts, entries and lists, also after a restart', async () => {
     const { store, reopen, drop } = await open();
     expect(await store.savedMap('prj_a')).toBeNull();
     const map = mapOf(300);
@@ -49,7 +49,7 @@ describe('the saved map of a log', () => {
     await drop();
   });
 
-  it('only goes forward, from the map that it continues, and is dropped whole', async () => {
+  it('a saved map only goes forward from the map that it continues, and is dropped as a whole', async () => {
     const { store, drop } = await open();
     const sizes: (number | undefined)[] = [];
     const step = async (runs: number, since: number): Promise<void> => {
@@ -69,7 +69,7 @@ describe('the saved map of a log', () => {
     await drop();
   });
 
-  it('belongs to one project', async () => {
+  it('a saved map belongs to one project', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await save(store, mapOf(5), 0);
@@ -83,8 +83,8 @@ describe('the saved map of a log', () => {
   });
 });
 
-describe('an index leaf', () => {
-  it('gets the server time at which it is stored, between the events around it', async () => {
+describe('index leaves', () => {
+  it('an index leaf gets the server time at which it is stored, between the events around it', async () => {
     const { store, clock, drop } = await open();
     await appended(store, request([event()]));
     clock.ms += 5000;

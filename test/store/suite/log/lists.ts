@@ -59,7 +59,7 @@ const expected = (
     .map(({ index }) => index);
 
 describe('a list of a long run', () => {
-  it('by type, by time, by both, in both orders, is what a walk over all events would be', async () => {
+  it('a list of a long run by type and time equals the result of a walk over all events', async () => {
     const { store, drop } = await open();
     // blocks that are filled by one commit, by several, two by one, and exactly
     const made = await fill(store, [1000, 24, blockEvents - 1, 2, 2 * blockEvents - 1, 100]);
@@ -93,7 +93,7 @@ describe('a list of a long run', () => {
     await drop();
   });
 
-  it('goes on from any place, also where other events came meanwhile', async () => {
+  it('a list of a long run continues from any place, also after new events', async () => {
     const { store, reopen, drop } = await open();
     const before = await fill(store, [blockEvents - 1]);
     const filter = { runId: 'long', eventType: 'tool.call' };

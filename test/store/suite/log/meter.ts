@@ -19,8 +19,8 @@ async function filled(store: Store): Promise<number[]> {
   return [1, ...counts];
 }
 
-describe('a leaf of the metering log', () => {
-  it('comes with what binds it to the audit leaves that it covers', async () => {
+describe('a metering leaf', () => {
+  it('a metering leaf comes with the hashes that bind it to its audit leaves', async () => {
     const { store, drop } = await open();
     const counts = await filled(store);
     const records = await store.leaves('prj_a', 'metering', { from: 0, to: counts.length });
@@ -48,7 +48,7 @@ describe('a leaf of the metering log', () => {
     await drop();
   });
 
-  it('is not there beyond the log, nor in another project', async () => {
+  it('a metering leaf does not exist beyond the log or in another project', async () => {
     const { store, drop } = await open();
     const { length } = await filled(store);
     await store.createProject(projectOf('b'), genesis('b'));
@@ -62,7 +62,7 @@ describe('a leaf of the metering log', () => {
     await drop();
   });
 
-  it('is found by each audit leaf that it covers', async () => {
+  it('each audit leaf leads to the metering leaf that covers it', async () => {
     const { store, drop } = await open();
     const counts = await filled(store);
     const covering = counts.flatMap((count, at) => Array<number>(count).fill(at));
@@ -73,7 +73,7 @@ describe('a leaf of the metering log', () => {
     await drop();
   });
 
-  it('that counts nothing is counted in any range', async () => {
+  it('metering leaves that count nothing are counted in any range', async () => {
     const { store, drop } = await open();
     const { length } = await filled(store);
     const none = [0, 8]; // of the genesis leaf, and of the request that is not metered

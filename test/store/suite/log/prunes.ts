@@ -29,7 +29,7 @@ async function pruning(store: Store, minIndex: number) {
 const ten = (runId: string) => Array.from({ length: 10 }, () => event({ runId }));
 
 describe('pruned events', () => {
-  it('are gone with their bodies, and nothing else is', async () => {
+  it('pruned events are gone with their bodies, and nothing else is removed', async () => {
     const { store, reopen, drop } = await open();
     await appended(store, request([event({ clientEventId: 'mine', runId: 'gov.system' })]));
     await appended(store, request([event({ clientEventId: 'c' }), ...ten('r1')]));
@@ -80,7 +80,7 @@ describe('pruned events', () => {
     await drop();
   });
 
-  it('free what clients called them, so that it can be used anew', async () => {
+  it('pruning frees the client event ids of the pruned events', async () => {
     const { store, drop } = await open();
     const mine = () => request([event({ clientEventId: 'mine' })]);
     await appended(store, mine());
@@ -91,7 +91,7 @@ describe('pruned events', () => {
     await drop();
   });
 
-  it('go only below where a leaf says so, and that only grows', async () => {
+  it('pruning removes events only below the index in its leaf, and that index only grows', async () => {
     const { store, drop } = await open();
     await appended(store, request(ten('r1')));
     expect(await codeOf(store.dropPruned('prj_a', { from: 0, to: 5 }))).not.toBe('none');

@@ -30,7 +30,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 describe('events of a run', () => {
-  it('come in index order or reverse, in pages that neither repeat nor skip', async () => {
+  it('events of a run come in index order or reverse, in pages that neither repeat nor skip', async () => {
     const { store, drop } = await open();
     await fill(store);
     const all = Array.from({ length: 12 }, (_, each) => 1 + 2 * each);
@@ -48,7 +48,7 @@ describe('events of a run', () => {
     await drop();
   });
 
-  it('are found by type and by inclusive client time', async () => {
+  it('events of a run are found by type and by inclusive client time', async () => {
     const { store, drop } = await open();
     await fill(store);
     const find = async (filter: { eventType?: string; startMs?: number; endMs?: number }) =>
@@ -64,7 +64,7 @@ describe('events of a run', () => {
     await drop();
   });
 
-  it('are what was sent, byte for byte in their values', async () => {
+  it('events of a run have exactly the values that the client sent', async () => {
     const { store, drop } = await open();
     const metadata = { a: { '': [1.5, null, '\u2028'] }, 'b/c~d': 'x', n: 9007199254740991 };
     await appended(store, request([event({ metadata, resource: 'plain text', causedBy: ['c1'] })]));
@@ -83,7 +83,7 @@ describe('events of a run', () => {
     await drop();
   });
 
-  it('are counted below every index, however unevenly the run grew', async () => {
+  it('events of a run are counted below every index, however unevenly the run grew', async () => {
     const { store, drop } = await open();
     const parts = [1, 40, 2, 0, 0, 30, 1, 0, 1, 3, 0, 0, 0, 25];
     const kinds = parts.flatMap((events) => [
@@ -98,7 +98,7 @@ describe('events of a run', () => {
     await drop();
   });
 
-  it('are read whole by run sequence, below an index, with or without bodies', async () => {
+  it('events of a run are read by run sequence, below an index, with or without bodies', async () => {
     const { store, drop } = await open();
     await fill(store);
     const read = (fromSeq: number, beforeIndex: number, limit: number, bodies: Bodies) =>
@@ -124,7 +124,7 @@ describe('events of a run', () => {
 });
 
 describe('leaves', () => {
-  it('are read by index, up to the head and never beyond', async () => {
+  it('leaves are read by index, up to the head and never beyond', async () => {
     const { store, drop } = await open();
     await fill(store);
     expect(indexes(await store.leaves('prj_a', 'audit', { from: 20, to: 100 }))).toEqual([
@@ -138,7 +138,7 @@ describe('leaves', () => {
 });
 
 describe('the tail of a project', () => {
-  it('gives new events after an index, by run or type, and no other leaves', async () => {
+  it('a tail returns new events after an index, by run or type, and no other leaves', async () => {
     const { store, drop } = await open();
     await fill(store);
     const other = draftLeaf('gov.proof/1', { note: '"eventType":"tool.call"' }, { runId: 'even' });
@@ -156,7 +156,7 @@ describe('the tail of a project', () => {
 });
 
 describe('runs', () => {
-  it('are summed up by what was appended', async () => {
+  it('the summary of a run matches the appended events', async () => {
     const { store, drop } = await open();
     await fill(store);
     expect(await store.run('prj_a', 'odd')).toEqual({
@@ -177,7 +177,7 @@ describe('runs', () => {
     await drop();
   });
 
-  it('come newest first by creation, in pages, also while older ones are touched', async () => {
+  it('runs come newest first by creation, in pages, also while older runs get events', async () => {
     const { store, clock, drop } = await open();
     for (const [position, runId] of ['c', 'a', 'b', 'e', 'd'].entries()) {
       clock.ms = startMs + Math.floor(position / 2);
@@ -198,7 +198,7 @@ describe('runs', () => {
     await drop();
   });
 
-  it('are found by type, client time overlap, system and id', async () => {
+  it('runs are found by type, client time overlap, system and id', async () => {
     const { store, drop } = await open();
     await fill(store);
     const find = async (filter: Parameters<Store['runs']>[1]) =>
@@ -217,7 +217,7 @@ describe('runs', () => {
 });
 
 describe('counts', () => {
-  it('are exact by run, type and client time', async () => {
+  it('event counts are exact by run, type and client time', async () => {
     const { store, drop } = await open();
     await fill(store);
     const count = (filter: Parameters<Store['countEvents']>[1]) => store.countEvents('prj_a', filter);

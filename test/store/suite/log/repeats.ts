@@ -19,7 +19,7 @@ const keyed = (key: string, fingerprint = 'f', more: Partial<AppendRequest> = {}
   });
 
 describe('a repeat under an idempotency key', () => {
-  it('of fifty at once has one effect and one metered unit; all get the same answer', async () => {
+  it('fifty requests under one idempotency key have one effect, one metered unit and one answer', async () => {
     const { store, drop } = await open();
     const answers = await Promise.all(Array.from({ length: 50 }, () => store.append(keyed('k'))));
     const bodies = answers.map((answer) =>
@@ -32,7 +32,7 @@ describe('a repeat under an idempotency key', () => {
     await drop();
   });
 
-  it('is answered across a restart, and refused with another content', async () => {
+  it('a repeat under an idempotency key is answered after a restart and refused with other content', async () => {
     const { store, reopen, drop } = await open();
     const { response, assigned } = await stored(store, keyed('k'));
     const { eventId } = assigned[0] as { eventId: string };
@@ -49,7 +49,7 @@ describe('a repeat under an idempotency key', () => {
     await drop();
   });
 
-  it('keeps nothing of a request that was refused', async () => {
+  it('a refused request keeps no answer under its idempotency key', async () => {
     const { store, drop } = await open();
     const stale = keyed('k', 'f', { expect: { runId: 'r1', events: 9 } });
     expect((await store.append(stale)).outcome).toBe('stale');
@@ -72,7 +72,7 @@ describe('a repeat under an idempotency key', () => {
     await drop();
   });
 
-  it('is forgotten after 24 hours, and not a millisecond earlier', async () => {
+  it('an idempotency key is forgotten after 24 hours, and not a millisecond earlier', async () => {
     const { store, drop } = await open();
     await stored(store, keyed('k'));
     await store.sweep(startMs + 24 * 3_600_000);
@@ -83,11 +83,11 @@ describe('a repeat under an idempotency key', () => {
   });
 });
 
-describe('a client’s own event id', () => {
+describe('a client event id', () => {
   const withId = (id: string, fingerprint = 'same') =>
     request([event({ clientEventId: id })], { fingerprints: new Map([[0, fingerprint]]) });
 
-  it('answers a repeat with the original event, and does not count it', async () => {
+  it('a repeat of a client event id returns the original event and is not counted', async () => {
     const { store, reopen, drop } = await open();
     const [first] = (await stored(store, withId('c'))).assigned;
     const again = await stored(store, withId('c'));
@@ -101,7 +101,7 @@ describe('a client’s own event id', () => {
     await drop();
   });
 
-  it('is refused with another content, alone among its batch', async () => {
+  it('a client event id with other content is refused alone in its batch', async () => {
     const { store, drop } = await open();
     await stored(store, withId('c'));
     const batch = request(
@@ -126,7 +126,7 @@ describe('a client’s own event id', () => {
     await drop();
   });
 
-  it('refuses a whole request that has it with another content: nothing of it is kept', async () => {
+  it('a client event id with other content refuses a request that must be stored whole', async () => {
     const { store, drop } = await open();
     await stored(store, withId('c'));
     const fingerprints = new Map([
@@ -144,7 +144,7 @@ describe('a client’s own event id', () => {
     await drop();
   });
 
-  it('is taken once by many at the same moment', async () => {
+  it('a client event id that is sent many times at once is stored once', async () => {
     const { store, drop } = await open();
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => stored(store, withId('c'))));
     const kinds = outcomes.map(({ assigned }) => assigned[0]!.outcome);
@@ -156,7 +156,7 @@ describe('a client’s own event id', () => {
     await drop();
   });
 
-  it('is free again when its request was refused', async () => {
+  it('a client event id is free again when its request was refused', async () => {
     const { store, drop } = await open();
     const refused = request([event({ clientEventId: 'c' })], {
       effects: [{ kind: 'completeJob', jobId: 'job_none', lease: 'none', result: '{}', atMs: startMs }],

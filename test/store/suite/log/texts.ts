@@ -8,7 +8,7 @@ import { open } from '../../support/engine.ts';
 const texts = ['nul \0 nul', '\\0 \\\\', 'quotes \' " $1 {}', 'grüße 🚀 \u2028\t\r\n', ''];
 
 describe.each(texts.map((text) => [JSON.stringify(text), text] as const))('a text such as %s', (_, text) => {
-  it('is kept in names, reasons, comments and summaries', async () => {
+  it('the text is stored unchanged in names, reasons, comments and summaries', async () => {
     const { store, reopen, drop } = await open();
     const name = `x${text}`;
     await stored(store, createPolicy('1', { more: { name, description: text } }));

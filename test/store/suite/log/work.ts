@@ -38,7 +38,7 @@ const withEffects = (store: Store, ...effects: Effect[]) =>
   store.append(request([draftLeaf('gov.proof/1', { n: 1 })], { meter: none, effects }));
 
 describe('proofs', () => {
-  it('are stored with their leaf, and read back whole, statements in their order', async () => {
+  it('a proof is stored with its leaf and read back whole, with its statements in order', async () => {
     const { store, reopen, drop } = await open();
     await appended(store, request([event()]));
     await stored(
@@ -57,7 +57,7 @@ describe('proofs', () => {
     await drop();
   });
 
-  it('are listed newest first, by run, in pages', async () => {
+  it('proofs are listed newest first, by run, in pages', async () => {
     const { store, drop } = await open();
     const effects = [3, 1, 2, 5, 4].map((n): Effect => {
       const runId = n === 5 ? 'r2' : 'r1';
@@ -77,7 +77,7 @@ describe('proofs', () => {
 });
 
 describe('graphs', () => {
-  it('are declared until they are sealed, once', async () => {
+  it('a graph can be declared until it is sealed once', async () => {
     const { store, drop } = await open();
     const declare = (declaration: string): Effect => ({
       kind: 'declareGraph',
@@ -107,7 +107,7 @@ describe('graphs', () => {
     await drop();
   });
 
-  it('refuse a whole request alone: its other effects and its leaf are gone, its neighbours stay', async () => {
+  it('a sealed graph refuses a whole request alone, with its other effects and its leaf', async () => {
     const { store, drop } = await open();
     await withEffects(store, seal);
     const { size } = await store.head('prj_a', 'audit');
@@ -124,7 +124,7 @@ describe('graphs', () => {
     await drop();
   });
 
-  it('keep their rows in parts; those that no leaf names are swept at start', async () => {
+  it('graphs keep their rows in parts, and the start removes parts that no leaf names', async () => {
     const { store, reopen, drop } = await open();
     const part = (list: 'nodes' | 'edges', number: number) => ({
       list,

@@ -71,8 +71,8 @@ async function refused(store: Store, by: RequiredCaller): Promise<string[]> {
 }
 const all = (code: string): string[] => [code, code, code];
 
-describe('a key that asks', () => {
-  it('is taken while it lives and has every scope that is relied on', async () => {
+describe('a request by key', () => {
+  it('a request is accepted while its key is valid and has every required scope', async () => {
     const { store, drop } = await opened(['k', {}], ['all', { scopes: ['*'] }]);
     expect(await refused(store, byKey('k', ['log:read', 'events:write']))).toEqual(all('none'));
     expect(await refused(store, byKey('all', ['keys:write', '*']))).toEqual(all('none'));
@@ -82,7 +82,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('is refused from the moment it is revoked or narrowed, also within one commit', async () => {
+  it('a request is refused once its key is revoked or narrowed, also within one commit', async () => {
     const { store, reopen, drop } = await opened(['k', {}], ['l', {}], ['m', { scopes: ['*'] }]);
     const codes = await Promise.all([
       codeOf(apply(store, 'prj_x_live', byKey('k'), save('before'))),
@@ -100,7 +100,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('is as good within one commit as before what was refused there', async () => {
+  it('a key stays valid within a commit when its revocation there is refused', async () => {
     const { store, drop } = await opened(['k', {}]);
     const codes = await Promise.all([
       codeOf(apply(store, 'prj_x_live', revoke('k'), revoke('none'))),
@@ -110,7 +110,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('that was rotated asks until its time', async () => {
+  it('a rotated key stays valid until its end time', async () => {
     const { store, drop } = await opened(['k', {}]);
     await stored(store, change('prj_x_live', revoke('k', at + 5)));
     expect(await refused(store, byKey('k', ['log:read'], at + 4))).toEqual(all('none'));
@@ -118,7 +118,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('that was revoked at once is so whatever the clock says', async () => {
+  it('a key that was revoked at once is invalid, whatever the clock says', async () => {
     const { store, drop } = await opened(['k', {}]);
     await stored(store, change('prj_x_live', revoke('k', at + 90_000, at + 90_000)));
     expect(await refused(store, byKey('k'))).toEqual(all('INVALID_CREDENTIAL'));
@@ -128,14 +128,14 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('expires by the clock', async () => {
+  it('a key expires by the clock', async () => {
     const { store, drop } = await opened(['k', { expiresMs: at + 5 }]);
     expect(await refused(store, byKey('k', ['log:read'], at + 4))).toEqual(all('none'));
     expect(await refused(store, byKey('k', ['log:read'], at + 5))).toEqual(all('INVALID_CREDENTIAL'));
     await drop();
   });
 
-  it('ends with its project, and comes back with it', async () => {
+  it('a key ends with its project and is valid again when the project is restored', async () => {
     const { store, drop } = await opened(['k', {}]);
     const codes = await Promise.all([
       codeOf(apply(store, 'prj_x_live', remove)),
@@ -148,7 +148,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('of a plane has no such project', async () => {
+  it('a key of a plane works without a project profile until it is revoked', async () => {
     const { store, drop } = await open();
     await store.saveApiKey(apiKey('k'));
     expect(await codeOf(apply(store, 'prj_a', byKey('k')))).toBe('none');
@@ -157,7 +157,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('shows nothing of its project to what else is in the commit', async () => {
+  it('a request with a key of one project cannot change the keys of another in the same commit', async () => {
     const { store, drop } = await opened(['k', {}]);
     const codes = await Promise.all([
       codeOf(apply(store, 'prj_x_other', byKey('k'), rename('renamed'))),
@@ -168,7 +168,7 @@ describe('a key that asks', () => {
     await drop();
   });
 
-  it('is not asked for anew by a repeat, which gets what it was answered', async () => {
+  it('a repeat after the revocation of its key gets the stored answer', async () => {
     const { store, drop } = await opened(['k', {}]);
     const idempotency = { key: 'i', fingerprint: 'f', response: { status: 201, body: '{}', headers: {} } };
     const made = { ...request([]), ...change('prj_x_live', byKey('k'), save('once')), idempotency };
@@ -179,11 +179,11 @@ describe('a key that asks', () => {
   });
 });
 
-describe('a person who asks', () => {
+describe('a request by a person', () => {
   const signIn: Effect = { kind: 'openSession', session: session('x') };
   const signOut: Effect = { kind: 'endSession', digest: session('x').digest, atMs: at };
 
-  it('does so until the session ends', async () => {
+  it('a person can act until the session ends', async () => {
     const { store, drop } = await opened();
     await stored(store, change('prj_x_live', signIn));
     expect(await refused(store, bySession('x'))).toEqual(all('none'));
@@ -198,7 +198,7 @@ describe('a person who asks', () => {
     await drop();
   });
 
-  it('does so until the session expires', async () => {
+  it('a person can act until the session expires', async () => {
     const { store, drop } = await opened();
     await stored(store, change('prj_x_live', signIn));
     const { expiresMs } = session('x');

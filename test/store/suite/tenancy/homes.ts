@@ -42,8 +42,8 @@ async function told(store: Store, projectId: string): Promise<string[]> {
   return types.filter((type) => type.includes('.prj_') || type.startsWith('made.') || type === 'told');
 }
 
-describe('what is told to the home', () => {
-  it('stands in its log with the change, unmetered, and names it', async () => {
+describe('the record of changes in the home', () => {
+  it('a change is recorded in the log of the home, unmetered, and names the home', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(store, made('more'), made('other', 'sandbox'));
@@ -59,7 +59,7 @@ describe('what is told to the home', () => {
     await drop();
   });
 
-  it('is left out where a project is its own home, and where it has no organization', async () => {
+  it('a change is not recorded a second time when a project is its own home or has none', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     expect((await stored(store, tell('prj_x_live', 'told', set({ settings: '{"a":1}' })))).home).toBe(
@@ -71,7 +71,7 @@ describe('what is told to the home', () => {
     await drop();
   });
 
-  it('is not told where the change is refused', async () => {
+  it('a refused change is not recorded in the log of the home', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(store, made('more'));
@@ -84,7 +84,7 @@ describe('what is told to the home', () => {
     await drop();
   });
 
-  it('keeps its order among all that comes at the same time', async () => {
+  it('the log of the home keeps the order of changes that arrive at the same time', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(store, made('one'), made('two'), made('three', 'sandbox'));
@@ -110,7 +110,7 @@ describe('what is told to the home', () => {
 });
 
 describe('the home of an environment', () => {
-  it('moves to the oldest project of the environment when it is deleted, and is told of it', async () => {
+  it('the home moves to the oldest project of the environment when it is deleted', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(
@@ -128,7 +128,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('does not come back with the project that was home before', async () => {
+  it('the home does not move back when the former home project is restored', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(store, made('next'));
@@ -138,7 +138,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('moves to the other environment where it is the last of its own, and back with the next one', async () => {
+  it('the home moves to the other environment when its own has no project, and back with a new one', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     expect((await remove(store, 'prj_x_live')).home).toBe('prj_x_test');
@@ -149,7 +149,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('stays where none is left, and is the next one that is made', async () => {
+  it('the home stays when no project is left and moves to the next project that is created', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await remove(store, 'prj_x_live');
@@ -166,7 +166,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('stays where none is left, and is the next one that comes back', async () => {
+  it('the home stays when no project is left and moves to the next project that is restored', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await create(store, made('more'));
@@ -179,7 +179,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('is one of a living project, whatever is deleted and made at the same time', async () => {
+  it('the home is an existing project after concurrent deletions and creations', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const names = ['a', 'b', 'c', 'd'];
@@ -192,7 +192,7 @@ describe('the home of an environment', () => {
     await drop();
   });
 
-  it('of another organization stays', async () => {
+  it('the home of another organization does not change', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y', { projects: tenant('y').projects }));

@@ -33,7 +33,7 @@ const namesOf = async (store: Store, liveAtMs?: number): Promise<string[]> => {
 };
 
 describe('keys', () => {
-  it('are found by digest across projects, and saved and changed by hand in their own', async () => {
+  it('keys are found by digest across projects and changed only in their own project', async () => {
     const { store, reopen, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     const key = apiKey('1', { projectId: 'prj_b', expiresMs: startMs + 5, rotatedFrom: 'key_0' });
@@ -50,7 +50,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('are listed newest first, in pages; revoked ones only where they are asked for', async () => {
+  it('keys are listed newest first, in pages, and revoked ones only on request', async () => {
     const { store, drop } = await open();
     for (const n of [3, 1, 2, 5, 4])
       await store.saveApiKey(apiKey(`${n}`, { createdMs: startMs + (n >> 1) }));
@@ -68,7 +68,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('are made with the leaf that tells of it, or not at all', async () => {
+  it('keys are created together with their leaf or not at all', async () => {
     const { store, reopen, drop } = await open();
     await stored(store, change('prj_a', save('1')));
     const refused = apply(store, 'prj_a', save('2'), revoke('none', startMs));
@@ -80,7 +80,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('are at most as many as the limit says, not counting those that are or will be revoked', async () => {
+  it('keys of a project are limited in number, without those that are or will be revoked', async () => {
     const { store, drop } = await open();
     const all = Array.from({ length: limits.keysPerProject }, (_, at) => save(`${at}`));
     await stored(store, change('prj_a', ...all));
@@ -92,7 +92,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('are changed until they are revoked', async () => {
+  it('a key can be changed until it is revoked', async () => {
     const { store, drop } = await open();
     await stored(store, change('prj_a', save('1')));
     await stored(store, change('prj_a', rename('1', startMs + 5)));
@@ -116,7 +116,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('are revoked once, and never live longer than was said first', async () => {
+  it('a key is revoked once, and its end is never moved to a later time', async () => {
     const { store, drop } = await open();
     await stored(store, change('prj_a', save('1'), save('2')));
     const endOf = async (id: string) => (await store.apiKeyOf('prj_a', `key_${id}`))?.revokedMs;
@@ -131,7 +131,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('of another project are not there', async () => {
+  it('a key of another project is not found', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await stored(store, change('prj_a', save('1')));
@@ -141,7 +141,7 @@ describe('keys', () => {
     await drop();
   });
 
-  it('see within one commit what the requests before did', async () => {
+  it('key changes see the earlier requests of the same commit', async () => {
     const { store, drop } = await open();
     const results = await Promise.allSettled([
       apply(store, 'prj_a', save('1')),
@@ -155,10 +155,10 @@ describe('keys', () => {
   });
 });
 
-describe('uses of credentials', () => {
+describe('the last use of credentials', () => {
   const minute = 60_000;
 
-  it('are kept to the minute, and never run backwards', async () => {
+  it('the last use of a credential is stored to the minute and never runs backwards', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const id = { projectId: 'prj_x_live', keyId: 'key_prj_x_live' };
@@ -182,7 +182,7 @@ describe('uses of credentials', () => {
     await drop();
   });
 
-  it('of a session that has ended are passed over', async () => {
+  it('the use of a session that has ended is ignored', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const { digest } = session('x');
@@ -194,7 +194,7 @@ describe('uses of credentials', () => {
     await drop();
   });
 
-  it('of what is not known are passed over', async () => {
+  it('the use of an unknown credential is ignored', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.used([

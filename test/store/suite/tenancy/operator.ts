@@ -5,7 +5,7 @@ import { open } from '../../support/engine.ts';
 import { change, moreProjects, storedProject, tenant } from '../../support/tenants.ts';
 
 describe('projects of every organization', () => {
-  it('come in pages, newest first by id, deleted ones too; or those of one', async () => {
+  it('projects of every organization or of one come in pages, newest first, with deleted ones', async () => {
     const { store, drop } = await open();
     expect(await store.everyProject({}, { limit: 10 })).toEqual([]); // a project of a plane is in no organization
     await store.createTenant(tenant('x'));

@@ -12,7 +12,7 @@ const january = '2026-01';
 const february = '2026-02';
 
 describe('units of data planes', () => {
-  it('are what the totals of a month are above those before it, of all planes and epochs', async () => {
+  it('the units of a month are the growth of the totals of all planes and epochs', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1')), save(plane('2'))]);
     const at = (id: string, sequence: number, month: string, events: number, proofs = 0, epoch = 0) =>
@@ -37,7 +37,7 @@ describe('units of data planes', () => {
     await drop();
   });
 
-  it('stand beside what the projects of an organization used themselves', async () => {
+  it('plane units are listed beside the own usage of the projects of an organization', async () => {
     const { store, clock, drop } = await open();
     await store.createTenant(tenant('x'));
     await keep(store, [save(plane('1')), saveReport(report('1', 1))], 'prj_x_live');
@@ -59,7 +59,7 @@ describe('units of data planes', () => {
     await drop();
   });
 
-  it('are the same whatever the order and the repetition of reports', async () => {
+  it('plane units do not depend on the order and the repetition of reports', async () => {
     const { store, drop } = await open();
     const months = ['2025-12', january, february];
     // totals grow with the sequence, as those of a log do, but for one type that does as it likes

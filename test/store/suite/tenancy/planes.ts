@@ -7,7 +7,7 @@ import { open } from '../../support/engine.ts';
 import { digestOf, tenant } from '../../support/tenants.ts';
 
 describe('data planes', () => {
-  it('are registered, enrolled, given new secrets and revoked, each change raising the revision', async () => {
+  it('each registration, enrolment, new secret and revocation of a plane raises its revision', async () => {
     const { store, reopen, drop } = await open();
     const read = async (from: Store) => from.plane('prj_a', 'dpl_1');
     await keep(store, [save(plane('1'))]);
@@ -27,7 +27,7 @@ describe('data planes', () => {
     await drop();
   });
 
-  it('are changed only as they were read', async () => {
+  it('a data plane is changed only at the revision that was read', async () => {
     const { store, drop } = await open();
     const attempt = async (revision: number, id = '1') =>
       codeOf(keep(store, [save(plane(id, { name: `${revision}`, revision }))]));
@@ -41,7 +41,7 @@ describe('data planes', () => {
     await drop();
   });
 
-  it('stay revoked until they enrol anew, and keep when until then', async () => {
+  it('a revoked data plane stays revoked until it enrols again, with its revocation time', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1', { enrolled: enrolled('1'), revokedMs: startMs }))]);
     const gone = plane('1', { enrolled: enrolled('1'), revokedMs: startMs, revision: 2 });
@@ -57,7 +57,7 @@ describe('data planes', () => {
   });
 
   it.each(['origin', 'auditOrigin', 'verifierKey'] as const)(
-    'have an %s of their own, whatever the project, also after they were revoked',
+    'data planes have an %s of their own in all projects, also after they were revoked',
     async (claim) => {
       const { store, drop } = await open();
       await store.createProject(projectOf('b'), genesis('b'));
@@ -82,7 +82,7 @@ describe('data planes', () => {
     },
   );
 
-  it('are listed newest first, in pages, each project its own', async () => {
+  it('data planes are listed newest first, in pages, for each project separately', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await keep(
@@ -102,7 +102,7 @@ describe('data planes', () => {
     await drop();
   });
 
-  it('are found by the key that they have, the one that they had, and their token', async () => {
+  it('a data plane is found by its key, its previous key and its token', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const mine = plane('1', {

@@ -18,7 +18,7 @@ const set = (more: Omit<Extract<Effect, { kind: 'changeProject' }>, 'kind' | 'at
   ({ kind: 'changeProject', atMs, ...more }) as const;
 
 describe('names of projects', () => {
-  it('are unique in organization and environment, without case, however accents are encoded', async () => {
+  it('project names are unique in organization and environment, ignoring case and accent encoding', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y'));
@@ -39,7 +39,7 @@ describe('names of projects', () => {
     await drop();
   });
 
-  it('are the same where nobody would tell them apart', async () => {
+  it('project names that look the same count as the same name', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const make = (name: string, id: string) => {
@@ -99,7 +99,7 @@ describe('names of projects', () => {
     await drop();
   });
 
-  it('are not given twice in one go, nor to two at the same time', async () => {
+  it('a project name is not given twice in one request or in two requests at the same time', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const named = (id: string) => ({ ...storedProject('x', id), name: 'same' });
@@ -113,7 +113,7 @@ describe('names of projects', () => {
 });
 
 describe('projects of an organization', () => {
-  it('are at most as many as the limit says, not counting deleted ones', async () => {
+  it('an organization has a limited number of projects, without the deleted ones', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const count = limits.projectsPerOrganization - 2;
@@ -131,7 +131,7 @@ describe('projects of an organization', () => {
     await drop();
   });
 
-  it('are listed newest first, and found by those of the organization alone', async () => {
+  it('projects are listed newest first and found within their organization alone', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y'));
@@ -146,7 +146,7 @@ describe('projects of an organization', () => {
     await drop();
   });
 
-  it('tell what each of them used in a month', async () => {
+  it('the projects of an organization report their usage of a month', async () => {
     const { store, clock, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y'));
@@ -176,7 +176,7 @@ describe('projects of an organization', () => {
     await drop();
   });
 
-  it('tell what each that was deleted had used, where it was anything', async () => {
+  it('deleted projects with usage in a month are reported with that usage', async () => {
     const { store, clock, drop } = await open();
     await store.createTenant(tenant('x'));
     const names = ['a', 'b', 'c', 'd'];
@@ -211,7 +211,7 @@ describe('projects of an organization', () => {
     await drop();
   });
 
-  it('of which too many were deleted are not all looked at, and that is said', async () => {
+  it('a usage report with too many deleted projects is cut and says so', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const count = limits.projectsPerOrganization;
@@ -239,7 +239,7 @@ describe('projects of an organization', () => {
 });
 
 describe('a project', () => {
-  it('is changed in what is given; the rest of it stays', async () => {
+  it('a change of a project sets the given fields and keeps the others', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     const settings = '{"retentionDays":30,"timezone":"Europe/Berlin"}';
@@ -261,7 +261,7 @@ describe('a project', () => {
     await drop();
   });
 
-  it('does not take the name of another one, but may write its own in another way', async () => {
+  it('a project cannot take the name of another, but may change the spelling of its own', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(moreProjects(storedProject('x', 'other')));
@@ -278,7 +278,7 @@ describe('a project', () => {
     await drop();
   });
 
-  it('that is deleted changes no more, is listed no more, and keeps its log', async () => {
+  it('a deleted project is neither changed nor listed, and keeps its log', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const gone = set({ deletedMs: startMs + 9 }, startMs + 9);
@@ -297,7 +297,7 @@ describe('a project', () => {
     await drop();
   });
 
-  it('returns where its name is still free', async () => {
+  it('a deleted project is restored when its name is still free', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await stored(store, change('prj_x_live', set({ deletedMs: startMs + 9 })));
@@ -312,7 +312,7 @@ describe('a project', () => {
     await drop();
   });
 
-  it('of a plane has nothing that changes', async () => {
+  it('the project of a plane has no profile that can change', async () => {
     const { store, drop } = await open();
     expect(await codeOf(apply(store, 'prj_a', set({ name: 'new' })))).toBe('NOT_FOUND');
     expect(await store.storedProject('org_test', 'prj_a')).toBeNull();

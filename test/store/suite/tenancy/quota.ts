@@ -42,7 +42,7 @@ const inMonth = (clock: HandClock, month: number, day = 1): void => {
 };
 
 describe('a quota', () => {
-  it('takes as many units as it says, and not one more', async () => {
+  it('a quota accepts as many units as it allows, and not one more', async () => {
     const { store, drop } = await open();
     expect((await stored(store, limited(9, 10))).used).toBe(9);
     expect((await stored(store, limited(1, 10))).used).toBe(10);
@@ -54,7 +54,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('refuses a batch that does not fit as a whole, and keeps nothing of it', async () => {
+  it('a quota refuses a batch that does not fit as a whole and stores nothing of it', async () => {
     const { store, reopen, drop } = await open();
     await stored(store, limited(7, 10));
     const before = await sizes(store);
@@ -76,7 +76,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('counts each kind by itself; what is not metered passes', async () => {
+  it('a quota counts each operation type by itself, and unmetered requests pass', async () => {
     const { store, drop } = await open();
     await stored(store, limited(5, 5));
     expect((await stored(store, proof(1))).used).toBe(1);
@@ -87,7 +87,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('takes duplicates for nothing, also when it is used up or was lowered', async () => {
+  it('duplicates use no quota, also when it is used up or was lowered', async () => {
     const { store, drop } = await open();
     await stored(store, repeatable(5, 'c1', 'c2', 'c3', 'c4'));
     expect((await stored(store, repeatable(5, 'c1', 'c2', 'c5', 'c5'))).used).toBe(5);
@@ -105,7 +105,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('answers the repeat of an accepted request though it is used up', async () => {
+  it('a repeat of an accepted request is answered even when the quota is used up', async () => {
     const { store, drop } = await open();
     const response = { status: 201, body: 'mine', headers: {} };
     const idempotency = { key: 'k', fingerprint: 'f', response };
@@ -121,7 +121,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('with ten units left lets exactly ten of two hundred parallel requests pass', async () => {
+  it('a quota with ten units left accepts exactly ten of two hundred parallel requests', async () => {
     const { store, drop } = await open();
     await stored(store, limited(90, 100));
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => store.append(limited(1, 100))));
@@ -133,7 +133,7 @@ describe('a quota', () => {
     await drop();
   });
 
-  it('is of one project', async () => {
+  it('a quota belongs to one project', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await stored(store, limited(5, 5));
@@ -144,7 +144,7 @@ describe('a quota', () => {
 });
 
 describe('a month', () => {
-  it('begins with nothing used, at midnight UTC', async () => {
+  it('a month begins with no usage at midnight UTC', async () => {
     const { store, clock, drop } = await open();
     clock.ms = Date.UTC(2026, 1, 1) - 1;
     await stored(store, limited(10, 10));
@@ -157,7 +157,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('in which nothing is metered, or nothing yet, has no use; those around it keep theirs', async () => {
+  it('a month without metered requests has no usage, and other months keep theirs', async () => {
     const { store, clock, drop } = await open();
     expect(await store.usage('prj_a', '2026-01')).toEqual(used({}));
     inMonth(clock, 2);
@@ -179,7 +179,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('is not left again when the clock is set back, neither at once nor after a restart', async () => {
+  it('a month stays current when the clock is set back, also after a restart', async () => {
     const { store, clock, reopen, drop } = await open();
     inMonth(clock, 3);
     await stored(store, limited(6, 10));
@@ -193,7 +193,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('that began with a unit without a leaf is not left either', async () => {
+  it('a month that began with a unit without a leaf also stays current', async () => {
     const { store, clock, reopen, drop } = await open();
     inMonth(clock, 3);
     const accepted = request([], { meter: { op: 'compliance_proof', units: 1, limit: 2 } });
@@ -207,7 +207,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('goes on after a restart with what was used', async () => {
+  it('a month continues after a restart with the same usage', async () => {
     const { store, clock, reopen, drop } = await open();
     await stored(store, limited(5, 10));
     inMonth(clock, 2);
@@ -220,7 +220,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('begins once for requests of one commit', async () => {
+  it('a month begins once for the requests of one commit', async () => {
     const { store, clock, drop } = await open();
     await stored(store, limited(5, null));
     inMonth(clock, 2);
@@ -230,7 +230,7 @@ describe('a month', () => {
     await drop();
   });
 
-  it('that a refused request would have begun has not begun', async () => {
+  it('a refused request does not begin a new month', async () => {
     const { store, clock, reopen, drop } = await open();
     await stored(store, limited(5, null));
     inMonth(clock, 2);

@@ -38,8 +38,8 @@ const answered = (id: string, reportId: string, text: string, failed = false): E
 const sampled = (id: string, sequence: number, name: string) =>
   report(id, sequence, { attestation: 'pending', challenge: challenge(name) });
 
-describe('what a data plane reports', () => {
-  it('is kept without a leaf of any log, and read by id, by place and in pages', async () => {
+describe('usage reports', () => {
+  it('a usage report is stored without a log leaf and read by id, by place and in pages', async () => {
     const { store, reopen, drop } = await open();
     const before = [await store.head('prj_a', 'audit'), await store.head('prj_a', 'metering')];
     await keep(store, [save(plane('1')), save(plane('2'))]);
@@ -66,7 +66,7 @@ describe('what a data plane reports', () => {
     await drop();
   });
 
-  it('is refused where the id or the place is taken, also within one commit, and then nothing of it stays', async () => {
+  it('a usage report with a used id or place is refused as a whole, also within one commit', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1')), save(plane('2'))]);
     await keep(store, [saveReport(report('1', 1))]);
@@ -88,7 +88,7 @@ describe('what a data plane reports', () => {
     await drop();
   });
 
-  it('is refused of a plane that is not there, is revoked, or is another project’s', async () => {
+  it('a usage report of an unknown, revoked or foreign plane is refused', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await keep(store, [save(plane('1'))]);
@@ -100,7 +100,7 @@ describe('what a data plane reports', () => {
     await drop();
   });
 
-  it('is of its project alone', async () => {
+  it('a usage report is visible in its project alone', async () => {
     const { store, drop } = await open();
     await store.createProject(projectOf('b'), genesis('b'));
     await keep(store, [save(plane('1')), saveReport(sampled('1', 1, 'a')), saveReport(report('1', 3))]);
@@ -123,7 +123,7 @@ describe('what a data plane reports', () => {
 });
 
 describe('an epoch', () => {
-  it('tells what is held, the first gap, the newest, and the first that is not linked', async () => {
+  it('an epoch reports its number of reports, first gap, newest, and first unlinked report', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
     const after = async (...sequences: readonly number[]) => {
@@ -156,7 +156,7 @@ describe('an epoch', () => {
     await drop();
   });
 
-  it('lists sizes below one, each once, the largest first', async () => {
+  it('an epoch lists its tree sizes below a given size, each once, the largest first', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
     const sizes = [10, 20, 20, 20, 30, 0];
@@ -175,8 +175,8 @@ describe('an epoch', () => {
   });
 });
 
-describe('a report', () => {
-  it('is linked once, where the one before is held', async () => {
+describe('links and challenges of a report', () => {
+  it('a report is linked once when the report before it is stored', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1')), ...[1, 3, 4, 6].map((each) => saveReport(report('1', each)))]);
     const waiting = async (limit = 9) =>
@@ -195,7 +195,7 @@ describe('a report', () => {
     await drop();
   });
 
-  it('is answered for once, and found by its challenge within its organization', async () => {
+  it('a challenge is answered once and found within its organization', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y'));
@@ -224,7 +224,7 @@ describe('a report', () => {
     await drop();
   });
 
-  it('of whose challenge nobody answered in time is noted once, and answered for no more', async () => {
+  it('a challenge without an answer in time is recorded once and accepts no late answer', async () => {
     const { store, reopen, drop } = await open();
     const due = (id: string, sequence: number, name: string, expiresMs: number) =>
       report(id, sequence, { attestation: 'pending', challenge: { ...challenge(name), expiresMs } });
@@ -265,7 +265,7 @@ describe('a report', () => {
     await drop();
   });
 
-  it('and all of its request are kept, or nothing is', async () => {
+  it('all reports of a request are stored or none is', async () => {
     const { store, reopen, drop } = await open();
     await keep(store, [save(plane('1'))]);
     const effects = [saveReport(report('1', 1)), saveReport(report('1', 2)), link('1', 9, 'linked')];
@@ -281,7 +281,7 @@ describe('a report', () => {
 });
 
 describe('a request without leaves', () => {
-  it('writes no leaf of the metering log, beside one that does', async () => {
+  it('a request without leaves writes no metering leaf, beside a request that does', async () => {
     const { store, drop } = await open();
     const size = (await store.head('prj_a', 'metering')).size;
     await keep(store, [save(plane('1'))]);
@@ -295,8 +295,8 @@ describe('a request without leaves', () => {
   });
 });
 
-describe('limits of an epoch', () => {
-  it('are so many months', async () => {
+describe('the limits of an epoch', () => {
+  it('an epoch has a limited number of months', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
     const month = (at: number): string => new Date(Date.UTC(1970, at)).toISOString().slice(0, 7);
@@ -312,7 +312,7 @@ describe('limits of an epoch', () => {
     await drop();
   });
 
-  it('are so many units of a type and a month, whatever other planes and epochs report', async () => {
+  it('an epoch has a limited number of units for each type and month', async () => {
     const { store, drop } = await open();
     const most = limits.epochMonthUnits;
     await keep(store, [save(plane('1')), save(plane('2'))]);
@@ -333,7 +333,7 @@ describe('limits of an epoch', () => {
     await drop();
   });
 
-  it('are so many reports without the one before, among which the newest are looked at', async () => {
+  it('an epoch links reports only among the newest unlinked ones, up to a limit', async () => {
     const { store, drop } = await open();
     await keep(store, [save(plane('1'))]);
     const seen = limits.reportsUnlinkedSeen;

@@ -7,7 +7,7 @@ import { open } from '../../support/engine.ts';
 import { apply, change, moreProjects, session, storedProject, tenant } from '../../support/tenants.ts';
 
 describe('a new tenant', () => {
-  it('is there whole: organization, person, projects with logs, keys', async () => {
+  it('a new tenant has its organization, person, projects with logs, and keys', async () => {
     const { store, reopen, drop } = await open();
     const made = tenant('x');
     expect(await store.createTenant(made)).toEqual({ outcome: 'stored' });
@@ -37,7 +37,7 @@ describe('a new tenant', () => {
     await drop();
   });
 
-  it('with a person who is known is refused whole', async () => {
+  it('a new tenant with a known person is refused as a whole', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     const user = { ...tenant('x').user!, userId: 'usr_y', organizationId: 'org_y' };
@@ -50,7 +50,7 @@ describe('a new tenant', () => {
     await drop();
   });
 
-  it('of one person is made once, whatever comes at the same time', async () => {
+  it('a person who signs up several times at once gets one tenant', async () => {
     const { store, drop } = await open();
     const user = (name: string) => ({
       ...tenant('x').user!,
@@ -67,7 +67,7 @@ describe('a new tenant', () => {
     await drop();
   });
 
-  it('that cannot be stored is refused alone: its neighbours are', async () => {
+  it('a new tenant that cannot be stored is refused alone, and others are stored', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const [first] = tenant('bad').projects;
@@ -100,7 +100,7 @@ describe('a new tenant', () => {
     await drop();
   });
 
-  it('keeps its answer in a project of its own', async () => {
+  it('a new tenant keeps its answer in one of its own projects', async () => {
     const { store, reopen, drop } = await open();
     const response = { status: 201, body: '{"orgId":"org_x"}', headers: {} };
     const idempotency = { key: 'k', fingerprint: 'f', response, projectId: 'prj_x_live' };
@@ -111,7 +111,7 @@ describe('a new tenant', () => {
     await drop();
   });
 
-  it('is answered from what was kept where it is asked for again', async () => {
+  it('a repeated request for projects gets the stored answer', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const response = { status: 201, body: '{"projectId":"prj_x_more"}', headers: {} };
@@ -139,7 +139,7 @@ describe('sessions', () => {
     session: session(name, more),
   });
 
-  it('are found by the digest of their token with person and organization, and end once', async () => {
+  it('a session is found by the digest of its token, with its person, and ends once', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     await stored(store, change('prj_x_live', opened('x', { kind: 'cli' })));
@@ -162,7 +162,7 @@ describe('sessions', () => {
     await drop();
   });
 
-  it('are opened with the leaf that tells of it, or not at all', async () => {
+  it('a session is opened together with its leaf or not at all', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     const refused = apply(store, 'prj_x_live', opened('x'), {
@@ -176,7 +176,7 @@ describe('sessions', () => {
     await drop();
   });
 
-  it('are dropped a day after they ran out', async () => {
+  it('a session is removed a day after it expired', async () => {
     const { store, drop } = await open();
     await store.createTenant(tenant('x'));
     await stored(store, change('prj_x_live', opened('x')));
@@ -190,7 +190,7 @@ describe('sessions', () => {
 });
 
 describe('an organization', () => {
-  it('has a customer number of the payment provider, or none', async () => {
+  it('an organization has a customer number of the payment provider, or none', async () => {
     const { store, reopen, drop } = await open();
     await store.createTenant(tenant('x'));
     await store.createTenant(tenant('y'));
@@ -220,7 +220,7 @@ describe('an organization', () => {
 });
 
 describe('an installation', () => {
-  it('keeps what the first process said about it', async () => {
+  it('an installation keeps the value that the first process claimed', async () => {
     const { store, reopen, drop } = await open();
     expect(await store.installation()).toBeNull();
     const both = await Promise.all([store.claimInstallation('first'), store.claimInstallation('second')]);
