@@ -30,6 +30,16 @@ describe('the call that a result answers', () => {
     expect(changes.counts.get('call_id_renamed')).toBe(2);
   });
 
+  it('is never one that another call was given, though the source uses that id too', () => {
+    const { ids } = start();
+    expect([ids.called('a', 'read'), ids.called('a', 'write')]).toEqual(['a', 'a~2']);
+    const own = ids.called('a~2', 'pay');
+    expect(own).not.toBe('a~2');
+    expect(ids.answered({ sourceId: 'a~2' })).toEqual({ id: own, matched: 'id' });
+    const first = ids.called('import:call-1', 'read');
+    expect(ids.called(undefined, 'write')).not.toBe(first);
+  });
+
   it('without an id is found by name, else in order among the calls of one message', () => {
     const { ids } = start();
     const [first, second] = [ids.called(undefined, 'read'), ids.called(undefined, 'write')];

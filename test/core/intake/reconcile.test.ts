@@ -42,6 +42,19 @@ describe('what a recording adds to its run', () => {
     });
   });
 
+  it('has every member, also one that is called like a method of all objects', () => {
+    const trace = (metadata: object): Pick<ImportedRun, 'events' | 'mergeable'> => {
+      const run = one(chat('a'));
+      return {
+        ...run,
+        events: run.events.map((event) => ({ ...event, metadata: { ...event.metadata, ...metadata } })),
+      };
+    };
+    const found = reconcile(trace({ constructor: 'b' }), stored(trace({})));
+    const added = 'events' in found ? found.events.map((event) => event?.metadata?.['added']) : [];
+    expect(added).toEqual([{ constructor: 'b' }, { constructor: 'b' }]);
+  });
+
   it('never sends what was erased, and takes a redacted value for any', () => {
     const run = one(chat('a', 'b'));
     const erased = stored(run).map((event) => ({ ...event, metadata: {}, erased: [] }));
