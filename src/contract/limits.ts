@@ -248,6 +248,8 @@ export const limits = {
   unsentBytesPerSecond: 16 * KiB,
   graphCacheBytes: 64 * MiB,
   tasksWaiting: 100,
+  /** Reads of a SQLite database that go through many rows in steps. */
+  scansWaiting: 100,
   taskThreadMiB: 512,
   streams: 1000,
   /** For a hosted service. */

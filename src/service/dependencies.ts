@@ -15,6 +15,7 @@ import type { Log } from './call/log.ts';
 import type { PolicySets } from './policies/in-force.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
+import type { Fingerprinting } from './call/secrets.ts';
 import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
@@ -28,6 +29,7 @@ export interface Services {
   /** A fresh salt of 16 bytes, base64url. */
   readonly salt: () => string;
   readonly fingerprint: (text: string) => string;
+  readonly fingerprinting: () => Fingerprinting;
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;

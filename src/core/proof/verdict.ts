@@ -8,6 +8,7 @@
 export const verdictCodes = {
   // The verifier cannot judge the file, or the caller gave no trust.
   MALFORMED_BUNDLE: 'The file is not a proof bundle',
+  TOO_LARGE: 'The file is larger than a proof bundle may be',
   NO_TRUSTED_KEY: 'No trusted key was given, so no signature could be checked',
   // Tampering, or parts of different proofs.
   COMMITMENT_MISMATCH: 'Members of the proof contradict each other',
@@ -50,6 +51,10 @@ export const verdictCodes = {
   NO_DECISION_REPLAYED: 'The run has no decisions to replay, so the layer holds vacuously',
 } as const;
 export type VerdictCode = keyof typeof verdictCodes;
+
+/** Whether the verifier could not read the file, so that the verdict says nothing about the proof. */
+export const isUnread = (code: string | null | undefined): boolean =>
+  code === 'MALFORMED_BUNDLE' || code === 'TOO_LARGE';
 
 /** Codes of layers that pass because there was nothing to check; every output shows them. */
 export const vacuousCodes = {

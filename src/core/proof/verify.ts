@@ -71,7 +71,8 @@ function parse(bytes: Uint8Array, checks: CheckList): Bundle | null {
     return bundle;
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    checks.fail('format', 'MALFORMED_BUNDLE', error.message);
+    const code = error.code === 'PAYLOAD_TOO_LARGE' ? 'TOO_LARGE' : 'MALFORMED_BUNDLE';
+    checks.fail('format', code, error.message);
     return null;
   }
 }

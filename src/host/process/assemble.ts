@@ -89,6 +89,7 @@ export function assemble(parts: Parts): Assembled {
     randomBytes,
     salt: saltPool(randomBytes),
     fingerprint: secrets.fingerprint,
+    fingerprinting: secrets.fingerprinting,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
     tail: new Tail(store),
     checkpoints: new Checkpoints({

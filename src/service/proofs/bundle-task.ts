@@ -21,6 +21,7 @@ import {
 } from '../../core/proof/bundle.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
 import { erasuresOf } from '../../core/event/erased.ts';
+import { canonicalText } from '../../core/json/parse.ts';
 import { limits } from '../../contract/limits.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import { openOwn } from '../log/checkpoints.ts';
@@ -41,7 +42,8 @@ export const bundle: Task<'bundle'> = async (context, input) => {
     (await reader.witnessedCheckpoint(projectId, 'audit', covered)) ??
     (await noteOf(context, projectId, covered));
   const second = openOwn(proofCheckpoint).size;
-  const enclosed = events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
+  const { texts = [], ...enclosed } =
+    events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
   const text = bundleText(
     composeBundle({
       // the store keeps the canonical text of a proof
@@ -59,7 +61,9 @@ export const bundle: Task<'bundle'> = async (context, input) => {
       ...(dsse === null ? {} : { dsse }),
     }),
   );
-  return Buffer.from(text);
+  const bytes = withEvents(Buffer.from(text), texts);
+  if (bytes.length > limits.bundleBytes) throw tooLarge(events);
+  return bytes;
 };
 
 /** Adds the inclusion of each item that stands in the log after the list of the proof. */
@@ -98,8 +102,23 @@ async function included(
   return { index: at.index, record: leaf.record, inclusion };
 }
 
+const noEvents = Buffer.from('"events":[]');
+
+/** Puts texts of events into the list of a bundle, which is the first empty one of its name in canonical form. */
+function withEvents(bundle: Buffer, texts: readonly Buffer[]): Buffer {
+  if (texts.length === 0) return bundle;
+  const at = bundle.indexOf(noEvents) + noEvents.length - 1;
+  const parts = texts.flatMap((text, no) => (no === 0 ? [text] : [comma, text]));
+  return Buffer.concat([bundle.subarray(0, at), ...parts, bundle.subarray(at)]);
+}
+
+const comma = Buffer.from(',');
+
 interface Enclosed {
+  /** Stays empty: the events are in `texts`. */
   readonly events: readonly BundleEvent[];
+  /** Canonical texts of the events, some in each, with commas in between. */
+  readonly texts: readonly Buffer[];
   readonly eventsInclusion: readonly string[];
   readonly erasures?: BundleErasures;
   readonly graph?: BundleGraph;
@@ -112,22 +131,32 @@ async function encloseRun(
   { stored, events, second }: { stored: StoredProof; events: 'records' | 'disclosed'; second: number },
 ): Promise<Enclosed> {
   const { runId, treeSize, graphIndex } = stored;
-  const list: BundleEvent[] = [];
+  const texts: Buffer[] = [];
+  const indexes: number[] = [];
   const erasures = new Set<number>();
   const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
   const range = { fromSeq: 0, beforeIndex: treeSize, bodies: events === 'disclosed' };
+  const size = { bytes: 0, values: 0 };
   for await (const chunk of runEvents(context, { projectId, runId }, range)) {
+    const chunkTexts: string[] = [];
     for (const event of chunk) {
-      list.push(bundleEvent(event, disclosed));
+      const enclosed = bundleEvent(event, disclosed);
+      size.values += eventValues + (enclosed.disclosures?.length ?? 0);
+      // objects and one long text would take several times the memory
+      chunkTexts.push(canonicalText(enclosed));
+      indexes.push(enclosed.index);
       for (const leaf of erasuresOf(event.erased ?? null)) erasures.add(leaf);
     }
-    if (list.length > limits.bundleEvents) throw tooMany();
+    if (chunkTexts.length > 0) texts.push(Buffer.from(chunkTexts.join(',')));
+    size.bytes += (texts.at(-1)?.length ?? 0) + 1;
+    if (indexes.length > limits.bundleEvents) throw tooMany();
+    if (size.bytes > limits.bundleBytes || size.values > limits.bundleValues) throw tooLarge(events);
   }
-  const indexes = list.map(({ index }) => index);
   const path = await sharedInclusionAt(context.reader, projectId, { indexes, size: treeSize });
   const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
   return {
-    events: list,
+    events: [],
+    texts,
     eventsInclusion: pathText(path),
     ...(erasures.size === 0
       ? {}
@@ -155,6 +184,18 @@ async function encloseErasures(
     size === second ? [] : await consistencyAt(context.reader, projectId, { first: second, second: size });
   return { checkpoint, consistency: pathText(path), leaves };
 }
+
+/** JSON values of an event besides its disclosures: itself, index, record, and their list. */
+const eventValues = 4;
+
+/** A verifier reads no larger bundle, so none is made. */
+const tooLarge = (events: 'none' | 'records' | 'disclosed'): GovError =>
+  new GovError(
+    'VALIDATION_ERROR',
+    `expected a bundle of at most ${limits.bundleBytes} bytes and ${limits.bundleValues} values, got more; ` +
+      `ask with events=${events === 'disclosed' ? 'records' : 'none'}, or export the events with proof`,
+    { extensions: { limit: limits.bundleBytes } },
+  );
 
 const tooMany = (): GovError =>
   new GovError(

@@ -187,7 +187,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...leafReads(database, numberOf),
     ...meterReads(database, numberOf),
     ...eventReads(database, numberOf),
-    ...runReads(database, numberOf),
+    ...runReads(database, queries),
     ...workReads(queries),
     ...decidedReads(database, numberOf),
     ...policyReads(queries),

@@ -7,6 +7,7 @@ import { setEngine, type Open } from '../support/engine.ts';
 export async function storeSuite(open: Open): Promise<void> {
   await bodySuite(open);
   await import('./log/lists.ts');
+  await import('./log/counts.ts');
   await import('./governance/jobs.ts');
   await import('./governance/policies.ts');
   await import('./log/checkpoints.ts');

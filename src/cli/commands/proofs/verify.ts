@@ -10,7 +10,7 @@ import { explain } from '../../../core/proof/bundle.ts';
 import type { Explanation } from '../../../core/proof/bundle.ts';
 import { openEventDisclosures } from '../../../core/proof/disclosed.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
-import type { ProofVerdict } from '../../../core/proof/verdict.ts';
+import { isUnread, type ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundle } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
@@ -191,8 +191,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   const source = trustFrom(flags, session);
   const verdict = verifyBundle(bytes, source?.trust ?? null);
   const file = args.proof === '-' ? 'FILE' : args.proof;
-  const explanations =
-    flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
+  const explanations = flags.explain && !isUnread(verdict.code) ? explained(bytes, file) : undefined;
   const shown: ShownVerdict = {
     ...verdict,
     source: 'offline',
@@ -203,7 +202,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   };
   out.verdict = exitOf(shown);
   await printVerdict(out, shown);
-  if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
+  if (source === null && !isUnread(verdict.code)) {
     await out.warn(
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the bundle`,
     );
@@ -212,7 +211,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
 }
 
 const exitOf = (shown: Judged): number =>
-  shown.code === 'NO_TRUSTED_KEY' || shown.code === 'MALFORMED_BUNDLE' ? exit.usage : exitOfVerdict(shown);
+  shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
 
 /** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
 function brokenBy(bytes: Uint8Array, { violation }: ProofVerdict): BrokenBy | null {

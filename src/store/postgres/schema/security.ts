@@ -6,7 +6,7 @@
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
-import { laterTables, tables } from './rules.ts';
+import { laterTables, tables, timeCountRules } from './rules.ts';
 import type { TableRules } from './rule-words.ts';
 
 const raise = `
@@ -43,6 +43,12 @@ export const rulesOf = (of: Readonly<Record<string, TableRules>>): string =>
     .map(([name, rules]) => ruleOf(name, rules))
     .join('');
 
+/** Runs a statement of the owner that reads the rows of all tenants in a table. */
+export const unforced = (table: string, statement: string): string => `
+ALTER TABLE ${table} NO FORCE ROW LEVEL SECURITY;
+${statement}
+ALTER TABLE ${table} FORCE ROW LEVEL SECURITY;`;
+
 /** The rules of the first migration. */
 export const security =
   raise + functions + rulesOf(tables) + `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
@@ -52,7 +58,7 @@ export const security =
  * caller quotes `role`.
  */
 export const grants = (role: string): string =>
-  Object.entries({ ...tables, ...laterTables })
+  Object.entries({ ...tables, ...laterTables, ...timeCountRules })
     .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
     .join('') +
   `GRANT SELECT ON version TO ${role};

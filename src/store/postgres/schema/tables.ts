@@ -12,8 +12,10 @@ import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
+import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
-import { laterTables } from './rules.ts';
+import { countsByTime } from './counts.ts';
+import { laterTables, timeCountRules } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -164,7 +166,8 @@ export const migrations: readonly Migration[] = [
       security,
   },
   { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
+  { version: 3, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 2;
+export const newestVersion = 3;

@@ -23,6 +23,7 @@ import { telemetryReads } from '../../read/planes.ts';
 import { tenantReads } from '../../read/tenants.ts';
 import { workReads } from '../../read/work.ts';
 import { queriesOf } from './queries.ts';
+import { Turns } from './turns.ts';
 import { usageReads } from './usage.ts';
 import { connectReader } from '../../file/reader.ts';
 import { readSubjects } from '../../file/subjects.ts';
@@ -30,11 +31,12 @@ import { readSubjects } from '../../file/subjects.ts';
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
   const queries = queriesOf(db, numberOf);
+  const turns = new Turns();
   return {
     ...leafReads(db, numberOf),
     ...meterReads(db, numberOf),
-    ...eventReads(db, numberOf),
-    ...runReads(db, numberOf),
+    ...eventReads(db, numberOf, turns),
+    ...runReads(db, { numberOf, turns, queries }),
     ...workReads(queries),
     ...decidedReads(db, numberOf),
     ...policyReads(queries),
