@@ -16,6 +16,8 @@ interface Call {
 /** How a result found its call. `none`: the recording does not contain the call. */
 export type Matched = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
 
+const numbered = (id: string, uses: number): string => (uses === 1 ? id : `${id}~${uses}`);
+
 export class CallIds {
   readonly #changes: Changes;
   /** The newest own id for each id of the source. */
@@ -37,7 +39,7 @@ export class CallIds {
 
   /** Returns the id of a new call: the source's id, numbered if the run has used it before, or a generated one. */
   called(sourceId: string | undefined, name: string): string {
-    const id = sourceId === undefined ? `import:call-${++this.#unnamed}` : this.#own(sourceId);
+    const id = this.#own(sourceId ?? `import:call-${++this.#unnamed}`);
     if (sourceId !== undefined) this.#current.set(sourceId, id);
     this.#names.set(id, name);
     this.#open.push({ id, sourceId, name, asked: this.#messages });
@@ -45,11 +47,12 @@ export class CallIds {
   }
 
   #own(sourceId: string): string {
-    const uses = (this.#uses.get(sourceId) ?? 0) + 1;
+    let uses = (this.#uses.get(sourceId) ?? 0) + 1;
+    // the source may use an id that another call was given here
+    while (this.#names.has(numbered(sourceId, uses))) uses++;
     this.#uses.set(sourceId, uses);
-    if (uses === 1) return sourceId;
-    this.#changes.add('call_id_renamed');
-    return `${sourceId}~${uses}`;
+    if (uses > 1) this.#changes.add('call_id_renamed');
+    return numbered(sourceId, uses);
   }
 
   /**

@@ -155,7 +155,7 @@ function added(stored: JsonObject, given: JsonObject, pointer: string): Compared
     const found = difference(value, other ?? null, `${pointer}/${name}`);
     if (found !== undefined) return found;
   }
-  for (const [name, value] of Object.entries(given)) if (!(name in stored)) more[name] = value;
+  for (const [name, value] of Object.entries(given)) if (!Object.hasOwn(stored, name)) more[name] = value;
   return { added: more };
 }
 

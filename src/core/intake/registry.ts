@@ -137,6 +137,10 @@ function* wholeDocuments(
       continue;
     }
     const kind = lineKind(document.value);
+    if (kind === undefined && lines.length > 0 && 'reason' in formatOf(document.value, options)) {
+      yield document; // it is refused alone, and does not cut the recording around it in two
+      continue;
+    }
     if (lines.length > 0 && kind !== of) {
       yield joined(lines);
       lines = [];

@@ -30,6 +30,16 @@ describe('the call of a result', () => {
     expect(changes.counts.get('call_id_renamed')).toBe(2);
   });
 
+  it('a call never gets the id of another call, though the source uses that id too', () => {
+    const { ids } = start();
+    expect([ids.called('a', 'read'), ids.called('a', 'write')]).toEqual(['a', 'a~2']);
+    const own = ids.called('a~2', 'pay');
+    expect(own).not.toBe('a~2');
+    expect(ids.answered({ sourceId: 'a~2' })).toEqual({ id: own, matched: 'id' });
+    const first = ids.called('import:call-1', 'read');
+    expect(ids.called(undefined, 'write')).not.toBe(first);
+  });
+
   it('a result without id answers a call by name, else in order within one message', () => {
     const { ids } = start();
     const [first, second] = [ids.called(undefined, 'read'), ids.called(undefined, 'write')];

@@ -42,6 +42,19 @@ describe('the events that a recording adds to its run', () => {
     });
   });
 
+  it('a recording adds every new member, also one named like a method of all objects', () => {
+    const trace = (metadata: object): Pick<ImportedRun, 'events' | 'mergeable'> => {
+      const run = one(chat('a'));
+      return {
+        ...run,
+        events: run.events.map((event) => ({ ...event, metadata: { ...event.metadata, ...metadata } })),
+      };
+    };
+    const found = reconcile(trace({ constructor: 'b' }), stored(trace({})));
+    const added = 'events' in found ? found.events.map((event) => event?.metadata?.['added']) : [];
+    expect(added).toEqual([{ constructor: 'b' }, { constructor: 'b' }]);
+  });
+
   it('a recording never sends erased values, and matches redacted values', () => {
     const run = one(chat('a', 'b'));
     const erased = stored(run).map((event) => ({ ...event, metadata: {}, erased: [] }));

@@ -84,6 +84,31 @@ describe('choosing an importer', () => {
   });
 });
 
+describe('a line of no format', () => {
+  const lines = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).join('\n');
+  const said = (uuid: string) => ({
+    type: 'user',
+    sessionId: 's1',
+    uuid,
+    timestamp: `2026-01-05T09:00:0${uuid}Z`,
+    message: { role: 'user', content: uuid },
+  });
+
+  it.each([
+    ['claude-code', [said('1'), said('2'), said('3')]],
+    ['openai-chat', ['user', 'assistant', 'user'].map((role) => ({ role, content: 'x' }))],
+  ])('is refused alone, and does not cut a recording of %s in two', (format, [a, b, c]) => {
+    const refused: number[] = [];
+    const runs = importText(lines([a, {}, b, null, c]), {
+      sourceName: 'run.jsonl',
+      refused: ({ line }) => refused.push(line),
+    });
+    expect(refused).toEqual([2, 4]);
+    expect(runs.map((run) => [run.format, run.items])).toEqual([[format, 3]]);
+    expect(runs).toEqual(importText(lines([a, b, c]), { sourceName: 'run.jsonl' }));
+  });
+});
+
 describe('run ids', () => {
   it('run ids match the pattern and stay different when they are shortened', () => {
     expect(runIdFrom('tau-airline-0-0')).toBe('tau-airline-0-0');

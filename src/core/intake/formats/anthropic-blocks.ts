@@ -27,25 +27,22 @@ export interface Blocks {
   readonly unknown: readonly unknown[];
 }
 
-/** Sorts the blocks of a message. */
-export function readBlocks(content: unknown): Blocks {
+/** Sorts the blocks of a message. Only the model calls tools: a call in another's message is a block nobody understands. */
+export function readBlocks(content: unknown, role: string): Blocks {
   if (!Array.isArray(content)) return { content, calls: [], results: [], unknown: [] };
   const blocks = content.filter(isSource);
-  const rest = content.filter(
-    (block) => !isSource(block) || (!(String(block['type']) in callTypes) && !isResult(block['type'])),
-  );
+  const isCall = ({ type }: Source) => role === 'assistant' && Object.hasOwn(callTypes, String(type));
+  const rest = content.filter((block) => !isSource(block) || (!isCall(block) && !isResult(block['type'])));
   const split = splitParts(rest, spoken);
   const left = Array.isArray(split.content) ? split.content : [];
   return {
     content: left.length === 0 ? undefined : left,
-    calls: blocks
-      .filter((block) => String(block['type']) in callTypes)
-      .map((block) => ({
-        sourceId: textOf(block['id']),
-        name: textOf(block['name']) ?? 'unknown',
-        arguments: block['input'],
-        type: callTypes[String(block['type'])],
-      })),
+    calls: blocks.filter(isCall).map((block) => ({
+      sourceId: textOf(block['id']),
+      name: textOf(block['name']) ?? 'unknown',
+      arguments: block['input'],
+      type: callTypes[String(block['type'])],
+    })),
     results: blocks.filter((block) => isResult(block['type'])),
     unknown: split.unknown,
   };

@@ -65,7 +65,13 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const source = document as Source; // accepts has checked it
   const request = isResponse(source) ? undefined : requestOf(source);
   const response = [source, source['response']].find(isResponse);
-  const { request: _request, response: _response, body: _body, ...facts } = source;
+  const read: ReadonlySet<unknown> = new Set([request, response]);
+  // an error in the place of a response says why there is none
+  const facts = Object.fromEntries(
+    Object.entries(source).filter(
+      ([member, value]) => !['request', 'response', 'body'].includes(member) || !read.has(value),
+    ),
+  );
   const messages = (request?.['messages'] ?? []) as readonly Source[];
   yield write(
     {
@@ -110,7 +116,7 @@ const members = words('role content type model usage timestamp created created_a
 
 function writeMessage(message: Source, conversation: Conversation, at: ReturnType<typeof messageTime>): void {
   const role = String(message['role']);
-  const { content, calls, results, unknown } = readBlocks(message['content']);
+  const { content, calls, results, unknown } = readBlocks(message['content'], role);
   const extra = extraOf(message, members);
   if (role === 'system') conversation.instructed({ content, extra, at });
   else if (role === 'assistant') {

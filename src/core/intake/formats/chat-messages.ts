@@ -24,9 +24,12 @@ export function opening(messages: readonly Source[]): readonly Source[] {
 }
 
 const partTypes = words('text image_url input_audio file refusal');
-const members = words(
-  'role content refusal tool_calls function_call tool_call_id name timestamp created created_at model',
+const knownRoles = words('system developer user assistant tool function');
+const nameless = words(
+  'role content refusal tool_calls function_call tool_call_id timestamp created created_at model',
 );
+const members = new Set([...nameless, 'name']);
+const namedRoles = words('user tool function');
 
 /** Writes one message. `usage` and `extra` come from around it. */
 export function writeMessage(
@@ -35,9 +38,10 @@ export function writeMessage(
   { at, usage, extra: around }: { at: SourceTime | null; usage?: unknown; extra?: Source },
 ): void {
   const { content, unknown } = splitParts(message['content'], partTypes);
-  const own = extraOf(message, members);
-  const extra = around === undefined && own === undefined ? undefined : { ...around, ...own };
   const role = String(message['role']);
+  // only a user and a tool are known by their name below
+  const own = extraOf(message, namedRoles.has(role) ? members : nameless);
+  const extra = around === undefined && own === undefined ? undefined : { ...around, ...own };
   switch (role) {
     case 'system':
     case 'developer':
@@ -76,7 +80,19 @@ export function writeMessage(
     default:
       conversation.unknown(`a message of the role ${role}`, message, { at, actor: { name: role } });
   }
+  for (const call of strayCalls(message, role))
+    conversation.unknown(`a call in a message of the role ${role}`, call, { at });
   for (const part of unknown) conversation.unknown(`a part in a message of the role ${role}`, part, { at });
+}
+
+/** Returns what stands for calls where no calls can be, or is none. A message of an unknown role is kept whole. */
+function strayCalls(message: Source, role: string): unknown[] {
+  if (!knownRoles.has(role)) return [];
+  const { tool_calls: calls, function_call: old } = message;
+  const all: unknown[] = [...(Array.isArray(calls) ? calls : [calls]), old];
+  const isRead = (call: unknown) =>
+    role === 'assistant' && isSource(call) && (call !== calls || Array.isArray(calls));
+  return all.filter((call) => (call ?? null) !== null && !isRead(call));
 }
 
 /** Returns the text with which a model declined, as a member of the message or as a part of its content. */

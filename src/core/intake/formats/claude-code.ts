@@ -90,7 +90,7 @@ class LineWriter {
   }
 
   #user(line: Source, message: Source, said: Said): void {
-    const { content, results, unknown } = readBlocks(message['content']);
+    const { content, results, unknown } = readBlocks(message['content'], 'user');
     // what the program itself put in, such as the output of a hook, is not the user's
     const isOwn = line['isMeta'] === true || line['isCompactSummary'] === true;
     if (content !== undefined) {
@@ -108,7 +108,7 @@ class LineWriter {
   }
 
   #assistant(line: Source, message: Source, said: Said): void {
-    const { content, calls, results, unknown } = readBlocks(message['content']);
+    const { content, calls, results, unknown } = readBlocks(message['content'], 'assistant');
     const id = textOf(message['id']) ?? said.key ?? '';
     const known = this.#messages.get(id);
     const isFinal = !['tool_use', 'pause_turn'].includes(String(message['stop_reason'] ?? 'tool_use'));

@@ -43,8 +43,9 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     at: readTime(lines[0]?.['timestamp']),
     metadata: { importer: name, source: Object.keys(facts).length === 0 ? undefined : facts },
   });
-  for (const given of [instructions, base])
-    if ((given ?? null) !== null) conversation.instructed({ content: given, at: null, key: 'instructions' });
+  const given = [instructions, base].filter((each) => (each ?? null) !== null);
+  for (const [index, content] of given.entries())
+    conversation.instructed({ content, at: null, key: `instructions${index === 0 ? '' : index + 1}` });
   for (const [index, line] of lines.entries()) writer.write(line, index);
   yield run.finish(lines.length);
 }

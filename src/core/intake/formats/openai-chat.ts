@@ -90,7 +90,9 @@ function read(entry: unknown, context: ImportContext): Recording {
   if (isMessages(entry)) return plain(entry);
   const source = entry as Source; // detect has checked it
   const completion = completionOf(source);
-  const { messages: _messages, request, response: _response, completion: _completion, ...rest } = source;
+  const { messages: _messages, request, ...others } = source;
+  // an error in the place of a completion says why there is none
+  const rest = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== completion));
   const messages = messagesOf(source) ?? [];
   const facts =
     completion === source ? {} : { ...rest, ...(isSource(request) ? withoutMessages(request) : {}) };

@@ -37,8 +37,8 @@ export const isItem = (value: unknown): value is Source => {
   if (!isSource(value)) return false;
   const type = String(value['type']);
   return (
-    type in calls ||
-    type in hosted ||
+    Object.hasOwn(calls, type) ||
+    Object.hasOwn(hosted, type) ||
     isOutput(type) ||
     (type === 'reasoning' && Array.isArray(value['summary'])) ||
     (type === 'message' && typeof value['role'] === 'string' && 'content' in value)
@@ -68,8 +68,8 @@ export class ItemWriter {
     const type = String(item['type'] ?? 'message');
     const extra = { ...extraOf(item, members), ...written.extra };
     const around = { ...written, extra: Object.keys(extra).length === 0 ? undefined : extra };
-    const call = calls[type];
-    const own = hosted[type];
+    const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
+    const own = Object.hasOwn(hosted, type) ? hosted[type] : undefined;
     if (type === 'message') this.#message(item, around);
     else if (type === 'reasoning') this.#reasoning(item, written);
     else if (call !== undefined) this.#call(item, { ...call, around });

@@ -34,6 +34,29 @@ describe('importing messages of Anthropic', () => {
     }
   });
 
+  it('the Anthropic importer records a tool call in a user’s message as unknown', () => {
+    const block = { type: 'tool_use', id: 'toolu_1', name: 'pay', input: { amount: 5 } };
+    const [run] = importValue([{ role: 'user', content: [{ type: 'text', text: 'go' }, block] }]);
+    expect(types(run!)).toEqual(['run.started', 'prompt.submitted', 'x.unknown']);
+    expect(meta(run!.events[2])['value']).toEqual(block);
+  });
+
+  it('the Anthropic importer takes a block of the type toString for an unknown one', () => {
+    const block = { type: 'toString', id: 'x' };
+    const [run] = importValue([
+      { role: 'assistant', content: [block, { type: 'thinking', thinking: 'hm' }] },
+    ]);
+    expect(ofType([run!], 'x.unknown').map((event) => meta(event)['value'])).toEqual([block]);
+    expect(ofType([run!], 'tool.call')).toEqual([]);
+  });
+
+  it('the Anthropic importer keeps an error that came instead of a response', () => {
+    const response = { type: 'error', error: { type: 'overloaded_error' } };
+    const request = { model: 'claude-x', max_tokens: 1, messages: [{ role: 'user', content: 'go' }] };
+    const [run] = importValue({ request, response });
+    expect(meta(run!.events[0])['source']).toEqual({ model: 'claude-x', max_tokens: 1, response });
+  });
+
   it('the Anthropic importer reads a single response under its own id, with usage and refusal', () => {
     const response = {
       id: 'msg_1',

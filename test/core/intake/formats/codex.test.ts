@@ -49,6 +49,14 @@ describe('importing lines of Codex', () => {
     expect(types(run)).toEqual(['run.started', 'snapshot.captured', 'prompt.submitted']);
   });
 
+  it('the Codex importer gives two kinds of instructions an id each', () => {
+    const [run] = importValue([
+      line('session_meta', { id: 's1', instructions: 'a', base_instructions: 'b' }),
+    ]);
+    expect(ofType([run!], 'snapshot.captured').map((event) => meta(event)['content'])).toEqual(['a', 'b']);
+    expectToFit([run!]);
+  });
+
   it('the Codex importer records an unknown event as unknown', () => {
     const [run] = importValue([line('event_msg', { type: 'wormhole_opened' })]);
     expect(types(run)).toEqual(['run.started', 'x.unknown']);

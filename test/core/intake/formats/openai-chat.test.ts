@@ -269,6 +269,29 @@ describe('importing chat messages', () => {
     expectToFit([alone!, both!]);
   });
 
+  it('the chat importer records calls in unexpected places or forms as unknown', () => {
+    const call = { id: 'c', function: { name: 'pay', arguments: '{}' } };
+    const asked = (message: object) => importValue([{ content: 'go', ...message }]);
+    for (const [message, lost] of [
+      [{ role: 'user', tool_calls: [call] }, call],
+      [{ role: 'tool', function_call: call.function }, call.function],
+      [{ role: 'assistant', tool_calls: call }, call],
+      [{ role: 'assistant', tool_calls: [call, 'pay()'] }, 'pay()'],
+      [{ role: 'assistant', function_call: 'pay()' }, 'pay()'],
+    ] as const) {
+      expect(ofType(asked(message), 'x.unknown').map((event) => meta(event)['value'])).toEqual([lost]);
+    }
+    expect(ofType(asked({ role: 'assistant', tool_calls: [call] }), 'x.unknown')).toEqual([]);
+    expect(ofType(asked({ role: 'user', tool_calls: [] }), 'x.unknown')).toEqual([]);
+  });
+
+  it('the chat importer keeps an agent’s name, and an error that came instead of a completion', () => {
+    const messages = [{ role: 'assistant', name: 'planner', content: 'hi' }];
+    const [run] = importValue({ messages, response: { error: { code: 500 } } });
+    expect(meta(ofType([run!], 'model.invoked')[0])['extra']).toEqual({ name: 'planner' });
+    expect(meta(run!.events[0])['source']).toEqual({ response: { error: { code: 500 } } });
+  });
+
   it('the chat importer never reads an unknown part as text', () => {
     const content = [
       { type: 'text', text: 'a' },

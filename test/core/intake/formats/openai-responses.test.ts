@@ -86,6 +86,12 @@ describe('importing the Responses API', () => {
     expect(long?.events.slice(0, short?.events.length)).toEqual(short?.events);
   });
 
+  it('the Responses importer takes an item of the type toString for an unknown one', () => {
+    const item = { type: 'toString' };
+    const [run] = importValue({ id: 'resp_1', object: 'response', output: [item] });
+    expect(meta(ofType([run!], 'x.unknown')[0])['value']).toEqual(item);
+  });
+
   it('the Responses importer records an item of an unknown type as unknown', () => {
     const [run] = importValue({ object: 'response', output: [{ type: 'teleport', to: 'mars' }] });
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
