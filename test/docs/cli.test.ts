@@ -46,7 +46,7 @@ async function follow(line: string): Promise<Result> {
 
 const of = page('docs/how-to/use-several-services.md');
 
-it(`${of.name} is followed line by line, with the exit codes it says`, { timeout: 300_000 }, async () => {
+it(`the commands of ${of.name} run line by line with the exit codes that the page states`, { timeout: 300_000 }, async () => {
   fill.set('https://gov.example.com', service.origin);
   const write = (name: string, text: string): void =>
     writeFileSync(join(account.folder, name), `${text}\n`, { mode: 0o600 });

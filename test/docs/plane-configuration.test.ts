@@ -29,7 +29,7 @@ describe('docs/how-to/take-configuration-from-a-service.md', () => {
     await tenant.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
   };
 
-  it('is followed line by line, with the exit codes it says', { timeout: 120_000 }, async () => {
+  it('the plane configuration how-to runs line by line with the exit codes that the page states', { timeout: 120_000 }, async () => {
     await publish('shell');
     const older = await tenant.call('GET', '/governance/bundle');
     writeFileSync(join(folder, 'older.govconfig.json'), JSON.stringify(older.body.signed));
@@ -60,7 +60,7 @@ describe('docs/how-to/take-configuration-from-a-service.md', () => {
     expect(said.at(-1)).toContain(held.bundleHash.replace('sha256:', ''));
   });
 
-  it('has every reason of a refusal in docs/reference/plane-configuration.md', () => {
+  it('docs/reference/plane-configuration.md lists every reason of a refusal', () => {
     const missing = planeConfigFaults.filter(
       (reason) => !format.text.includes(`\`${reason}\``) && reason !== 'switched_off',
     );
