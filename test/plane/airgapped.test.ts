@@ -65,7 +65,7 @@ describe.skipIf(noNamespace !== null)(title('a plane that never has a route', no
     for (const each of [folder, operator.folder]) rmSync(each, { recursive: true, force: true });
   });
 
-  it('is enrolled, reports, is asked, answers, and is billed by file', { timeout: 120_000 }, async () => {
+  it('a plane without a route is enrolled, reports, answers a challenge and is billed by file', { timeout: 120_000 }, async () => {
     const events = Array.from({ length: 20 }, (_, number) => event({ runId: 'more', metadata: { number } }));
     writeFileSync(join(folder, 'more.ndjson'), events.map((each) => JSON.stringify(each)).join('\n'));
     const made = await operator.json(['planes', 'create', 'ward-9', '--out', 'ward.token']);
