@@ -85,7 +85,7 @@ beforeEach(async () => {
 });
 
 describe('a copy', () => {
-  it('is not served elsewhere but where it was moved, once somebody says so', async () => {
+  it('a copied witness is not served, and a moved one is served once the operator confirms the move', async () => {
     cpSync(dataDir, copy, { recursive: true, preserveTimestamps: true });
     await cosign(dataDir, 5, 9);
     await expect(serve(copy)).rejects.toMatchObject(aCopy);
@@ -101,7 +101,7 @@ describe('a copy', () => {
     await cosign(elsewhere, 5, 6);
   });
 
-  it('is another file by its birth, also where that is the time of its last change', () => {
+  it('a copied file is recognized by its creation time, also when that equals its change time', () => {
     const path = join(folder, 'born');
     writeFileSync(path, '');
     const { ino, birthtimeNs } = statSync(path, { bigint: true });
@@ -117,7 +117,7 @@ describe('a copy', () => {
     },
   };
   it.each(Object.entries(restores))(
-    'is found where it was put over the newer one: %s',
+    'a witness detects an older copy that replaced the newer one: %s',
     async (_, restore) => {
       cpSync(dataDir, copy, { recursive: true, preserveTimestamps: true });
       await cosign(dataDir, 5, 9);
@@ -132,7 +132,7 @@ describe('a copy', () => {
     },
   );
 
-  it('that was taken while it was served, and killed, is found as well', async () => {
+  it('a witness detects a copy that was taken while it served and was killed', async () => {
     const served = await serve(dataDir);
     cpSync(dataDir, copy, { recursive: true });
     await post(served, submission(5, 9));
@@ -147,7 +147,7 @@ describe('a copy', () => {
   });
 });
 
-it('is served where it was killed before the mark was raised, or has none', async () => {
+it('a witness is served after a kill before the mark was raised, or without a mark', async () => {
   const store = openWitnessStore(join(dataDir, 'witness.db'));
   store.add(parseWitnessRequest(Buffer.from(submission(5, 7))), 1_800_000_000, () => '');
   store.close();
@@ -159,7 +159,7 @@ it('is served where it was killed before the mark was raised, or has none', asyn
   expect(readdirSync(join(dataDir, 'mark'))).toEqual(['9']);
 });
 
-it('goes on where somebody removes the mark while it serves, and says where something else is in its way', async () => {
+it('a witness continues when its mark is removed, and names another file in the place of the mark', async () => {
   const mark = join(dataDir, 'mark');
   const witness = await serve(dataDir);
   rmSync(mark, { recursive: true });
@@ -175,7 +175,7 @@ it('goes on where somebody removes the mark while it serves, and says where some
   await expectRefused(dataDir, inTheWay);
 });
 
-it.each(['gone', 'empty'])('is not served where its store is %s, whatever is said of it', async (how) => {
+it.each(['gone', 'empty'])('a witness whose store is %s is not served, whatever flags are given', async (how) => {
   const path = join(dataDir, 'witness.db');
   rmSync(path);
   if (how === 'empty') writeFileSync(path, '');
@@ -186,7 +186,7 @@ it.each(['gone', 'empty'])('is not served where its store is %s, whatever is sai
   expect([code, stderr]).toEqual([6, expect.stringContaining('gov witness init')]);
 });
 
-it('is one process on one store, also by way of hard links', async () => {
+it('a store of a witness has at most one serving process, also through hard links', async () => {
   mkdirSync(join(copy, 'keys'), { recursive: true });
   for (const name of readdirSync(dataDir, { recursive: true, encoding: 'utf8' })) {
     const path = join(dataDir, name);
@@ -200,7 +200,7 @@ it('is one process on one store, also by way of hard links', async () => {
   await cosign(dataDir, 5, 6);
 });
 
-it('has its lock from the beginning, which whoever links the directory shares', async () => {
+it('a witness directory has its lock file from the beginning, so that links share it', async () => {
   const fresh = join(folder, `${made}-fresh`);
   await witnessInit({ dataDir: fresh });
   for (const name of ['witness.db', 'witness.lock']) {
@@ -212,7 +212,7 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   'random bytes': (path) => writeFileSync(path, randomBytes(8192)),
   'cut off': (path) => truncateSync(path, 9000),
 };
-it.each(Object.entries(damages))('says what to do where its store is damaged: %s', async (_, damage) => {
+it.each(Object.entries(damages))('a witness says what to do when its store is damaged: %s', async (_, damage) => {
   damage(join(dataDir, 'witness.db'));
   const damaged = { code: 'STORAGE_FAULT', message: expect.stringContaining('make a new witness under a') };
   await expectRefused(dataDir, damaged);
@@ -220,7 +220,7 @@ it.each(Object.entries(damages))('says what to do where its store is damaged: %s
 });
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
-it.skipIf(!mayMount)('answers 503 while its disk is full, and goes on once it is not', async () => {
+it.skipIf(!mayMount)('a witness answers 503 while its disk is full, and continues once there is space', async () => {
   const disk = join(folder, 'disk');
   mkdirSync(disk);
   try {
