@@ -59,7 +59,7 @@ const ledger = (): LedgerLine[] => {
 
 describe('a push that is killed at any moment', () => {
   it.each([[1], [3]])(
-    'records every event once, each run in order (concurrency %i)',
+    'a push killed at any moment records every event once and each run in order (concurrency %i)',
     { timeout: 120_000 },
     async (concurrency) => {
       const count = 420;
@@ -92,7 +92,7 @@ describe('a push that is killed at any moment', () => {
   );
 
   it(
-    'says so when the disk takes no more, and loses nothing of what it had queued',
+    'a push on a full disk reports it and loses no queued event',
     { timeout: 60_000 },
     async () => {
       folder.write('in.ndjson', ndjson(numbers(400).map((n) => event(n))));
