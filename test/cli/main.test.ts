@@ -148,9 +148,12 @@ describe('help pages', () => {
     environment: ['help', 'environment'],
     formatting: ['help', 'formatting'],
   };
-  it.each(Object.entries({ ...pages, ...more }))('the help page of %s equals the stored page', async (name, argv) => {
-    const { stdout } = await govHere([...argv, '--color', 'never'], { columns: 100 });
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-    await expect(stdout).toMatchFileSnapshot(`../golden/help/${name}.txt`);
-  });
+  it.each(Object.entries({ ...pages, ...more }))(
+    'the help page of %s equals the stored page',
+    async (name, argv) => {
+      const { stdout } = await govHere([...argv, '--color', 'never'], { columns: 100 });
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+      await expect(stdout).toMatchFileSnapshot(`../golden/help/${name}.txt`);
+    },
+  );
 });

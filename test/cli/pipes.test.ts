@@ -37,11 +37,14 @@ describe('a pipe', () => {
     expect(JSON.parse(whole.stdout).data).toHaveLength(21 * 200);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('a pipe that cannot take the output makes the command fail', async () => {
-    const { stdout, stderr } = await shell('gov runs list > /dev/full; echo $?', { env });
-    expect(stdout).toBe('1\n');
-    expect(stderr).toContain('standard output: the disk is full');
-  });
+  it.skipIf(!existsSync('/dev/full'))(
+    'a pipe that cannot take the output makes the command fail',
+    async () => {
+      const { stdout, stderr } = await shell('gov runs list > /dev/full; echo $?', { env });
+      expect(stdout).toBe('1\n');
+      expect(stderr).toContain('standard output: the disk is full');
+    },
+  );
 
   it('a closed standard error does not end the work', async () => {
     expect(await shell('gov runs list -o id 2>&- | wc -l; exit ${PIPESTATUS[0]}', { env })).toMatchObject({

@@ -37,19 +37,22 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   });
 
   // design documents also name what was decided against
-  it.skipIf(name.startsWith('docs/design/'))('a page names no operation, code or variable that is missing', () => {
-    const rows = Object.values({ ...table, ...streams }).map(({ method, path }) => `${method} ${path}`);
-    const isServed = (text: string): boolean =>
-      text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
-    const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
-      .map(([, text = '']) => text)
-      .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
-    const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
-    const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
-    const variables = Object.keys(manifest().environment);
-    const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
-    expect([...operations, ...unknown]).toEqual([]);
-  });
+  it.skipIf(name.startsWith('docs/design/'))(
+    'a page names no operation, code or variable that is missing',
+    () => {
+      const rows = Object.values({ ...table, ...streams }).map(({ method, path }) => `${method} ${path}`);
+      const isServed = (text: string): boolean =>
+        text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
+      const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
+        .map(([, text = '']) => text)
+        .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
+      const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+      const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
+      const variables = Object.keys(manifest().environment);
+      const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
+      expect([...operations, ...unknown]).toEqual([]);
+    },
+  );
 });
 
 /** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
@@ -144,31 +147,40 @@ describe('README, five minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it('the README continues in docs/how-to/verify-a-proof.md, section "Verify offline"', { timeout: 300_000 }, async () => {
-    const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
-    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'my-plane/trust'), 'utf8'))?.[1] ?? '';
-    reader.fill.set('gov.local/…+…+…', vkey);
-    const results = await reader.follow(block);
-    expect(results.length).toBe(4);
-    expect(results[3]?.stdout).toContain('layer event_integrity');
-  });
+  it(
+    'the README continues in docs/how-to/verify-a-proof.md, section "Verify offline"',
+    { timeout: 300_000 },
+    async () => {
+      const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
+      const vkey =
+        /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'my-plane/trust'), 'utf8'))?.[1] ?? '';
+      reader.fill.set('gov.local/…+…+…', vkey);
+      const results = await reader.follow(block);
+      expect(results.length).toBe(4);
+      expect(results[3]?.stdout).toContain('layer event_integrity');
+    },
+  );
 });
 
 describe('docs/tutorials/first-proof.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it('docs/tutorials/first-proof.md runs line by line with the exit codes that the page states', { timeout: 300_000 }, async () => {
-    const of = page('docs/tutorials/first-proof.md');
-    const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
-    writeFileSync(join(reader.folder, 'run.ndjson'), events);
-    const said: string[] = [];
-    for (const block of blocks(of, 'sh')) {
-      for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
-    }
-    expect(said.join('\n')).toContain('3 events accepted in 1 run');
-    expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
-  });
+  it(
+    'docs/tutorials/first-proof.md runs line by line with the exit codes that the page states',
+    { timeout: 300_000 },
+    async () => {
+      const of = page('docs/tutorials/first-proof.md');
+      const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
+      writeFileSync(join(reader.folder, 'run.ndjson'), events);
+      const said: string[] = [];
+      for (const block of blocks(of, 'sh')) {
+        for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+      }
+      expect(said.join('\n')).toContain('3 events accepted in 1 run');
+      expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+    },
+  );
 });
 
 describe('pages on running a plane', () => {
@@ -216,15 +228,19 @@ describe.each([
   const of = page(`docs/${name}.md`);
   afterAll(() => reader.end());
 
-  it('a how-to page runs line by line with the exit codes that the page states', { timeout: 300_000 }, async () => {
-    reader.write(of);
-    await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
-    for (const block of blocks(of, 'sh')) await reader.follow(block);
-    for (const program of blocks(of, 'ts')) {
-      const done = await reader.program(program);
-      expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
-    }
-  });
+  it(
+    'a how-to page runs line by line with the exit codes that the page states',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
+      for (const block of blocks(of, 'sh')) await reader.follow(block);
+      for (const program of blocks(of, 'ts')) {
+        const done = await reader.program(program);
+        expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+      }
+    },
+  );
 });
 
 describe('docs/how-to/erase-a-person.md', () => {
@@ -232,24 +248,28 @@ describe('docs/how-to/erase-a-person.md', () => {
   const of = page('docs/how-to/erase-a-person.md');
   afterAll(() => reader.end());
 
-  it('docs/how-to/erase-a-person.md runs line by line, with the plane stopped where the page says so', { timeout: 300_000 }, async () => {
-    reader.write(of);
-    await reader.follow('gov plane init --data ./my-plane');
-    const file = join(reader.folder, 'my-plane/plane.json');
-    const [subjects = ''] = blocks(of, 'json');
-    const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
-    writeFileSync(file, JSON.stringify(set));
-    await reader.follow('gov plane serve --data ./my-plane');
-    const [erasing = ''] = blocks(of, 'sh', 'Erase');
-    const results = await reader.follow(erasing);
-    const said = results.map(({ stdout }) => stdout);
-    expect(said[3]).toContain('evt_');
-    expect(said[6]).not.toContain('4111');
-    expect(said[7]).toContain('leaves\t1');
-    await reader.stop();
-    const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
-    await reader.follow(pruning);
-  });
+  it(
+    'docs/how-to/erase-a-person.md runs line by line, with the plane stopped where the page says so',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      await reader.follow('gov plane init --data ./my-plane');
+      const file = join(reader.folder, 'my-plane/plane.json');
+      const [subjects = ''] = blocks(of, 'json');
+      const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
+      writeFileSync(file, JSON.stringify(set));
+      await reader.follow('gov plane serve --data ./my-plane');
+      const [erasing = ''] = blocks(of, 'sh', 'Erase');
+      const results = await reader.follow(erasing);
+      const said = results.map(({ stdout }) => stdout);
+      expect(said[3]).toContain('evt_');
+      expect(said[6]).not.toContain('4111');
+      expect(said[7]).toContain('leaves\t1');
+      await reader.stop();
+      const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
+      await reader.follow(pruning);
+    },
+  );
 });
 
 describe('docs/how-to/export-data.md', () => {

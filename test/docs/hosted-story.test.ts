@@ -104,12 +104,16 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     story.fill.set('RUN', recordings[0].runId);
   });
 
-  it('an organization decides and proves a run, others verify the proof, and no other tenant sees it', slow, async () => {
-    const results = await story.follow(linesOf('Decide, prove, check'));
-    const [, denied, , , , , , refused] = results;
-    expect(denied?.stdout).toMatch(/^basic-economy\t1\tdeny\t/);
-    expect(refused?.stdout).toMatch(/\tnot verified\t|\tfailed\t/);
-  });
+  it(
+    'an organization decides and proves a run, others verify the proof, and no other tenant sees it',
+    slow,
+    async () => {
+      const results = await story.follow(linesOf('Decide, prove, check'));
+      const [, denied, , , , , , refused] = results;
+      expect(denied?.stdout).toMatch(/^basic-economy\t1\tdeny\t/);
+      expect(refused?.stdout).toMatch(/\tnot verified\t|\tfailed\t/);
+    },
+  );
 
   it('a service refuses events that exceed a quota', slow, async () => {
     story.fill.set('prj_…', (await get('/auth/identity', 'acme')).projectId);

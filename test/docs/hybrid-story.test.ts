@@ -144,23 +144,27 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     await asked(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
   });
 
-  it('the hybrid story starts a service and an organization, and makes planes without the service', slow, async () => {
-    await follow(linesOf('A service'));
-    served();
-    await Promise.all([
-      follow(linesOf('An organization and its planes')),
-      follow(linesOf('Two planes')), // needs nobody
-    ]);
-    expect(wire.sent()).toHaveLength(0);
-    key = (await story.line('gov auth token -C acme')).stdout.trim();
-    const [, , again] = await follow(linesOf('Two planes', 1));
-    expect(again?.stderr).toContain('expected a plane that is not enrolled');
-    const { data: planes } = await get('/telemetry/planes');
-    for (const { name, dataPlaneId, status } of planes) {
-      expect(status).toBe('active');
-      story.fill.set(`dpl_…${name.slice(-1)}`, dataPlaneId);
-    }
-  });
+  it(
+    'the hybrid story starts a service and an organization, and makes planes without the service',
+    slow,
+    async () => {
+      await follow(linesOf('A service'));
+      served();
+      await Promise.all([
+        follow(linesOf('An organization and its planes')),
+        follow(linesOf('Two planes')), // needs nobody
+      ]);
+      expect(wire.sent()).toHaveLength(0);
+      key = (await story.line('gov auth token -C acme')).stdout.trim();
+      const [, , again] = await follow(linesOf('Two planes', 1));
+      expect(again?.stderr).toContain('expected a plane that is not enrolled');
+      const { data: planes } = await get('/telemetry/planes');
+      for (const { name, dataPlaneId, status } of planes) {
+        expect(status).toBe('active');
+        story.fill.set(`dpl_…${name.slice(-1)}`, dataPlaneId);
+      }
+    },
+  );
 
   it('the service bills exactly what both planes recorded and proved', slow, async () => {
     const lines = linesOf('What their agents did');
@@ -188,18 +192,22 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(status?.stdout).toMatch(/control_plane_unreachable: since \d{4}-\d\d-\d\dT/);
   });
 
-  it('planes deliver waiting reports after an outage, and the bill is right to the last unit', slow, async () => {
-    const [serve = '', ...after] = linesOf('And comes back');
-    await story.line(serve);
-    served();
-    await follow(after);
-    await settle(['ward-7', 'ward-8'], await counted({ 'ward-7': 2, 'ward-8': 1 }));
-    for (const ward of ['ward-7', 'ward-8'] as const) {
-      const { data: reports } = await get(`/telemetry/planes/${plane(ward)}/reports`);
-      const sequences = reports.map(({ sequence }: { sequence: number }) => sequence);
-      expect(sequences).toEqual(sequences.map((_: number, at: number) => sequences.length - at));
-    }
-  });
+  it(
+    'planes deliver waiting reports after an outage, and the bill is right to the last unit',
+    slow,
+    async () => {
+      const [serve = '', ...after] = linesOf('And comes back');
+      await story.line(serve);
+      served();
+      await follow(after);
+      await settle(['ward-7', 'ward-8'], await counted({ 'ward-7': 2, 'ward-8': 1 }));
+      for (const ward of ['ward-7', 'ward-8'] as const) {
+        const { data: reports } = await get(`/telemetry/planes/${plane(ward)}/reports`);
+        const sequences = reports.map(({ sequence }: { sequence: number }) => sequence);
+        expect(sequences).toEqual(sequences.map((_: number, at: number) => sequences.length - at));
+      }
+    },
+  );
 
   it('the service takes reports, answers and receipts of a plane by file', slow, async () => {
     const lines = linesOf('A plane without a network');

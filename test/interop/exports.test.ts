@@ -46,19 +46,29 @@ describe('an export, checked by an independent program', () => {
     }
   });
 
-  it('an independent program refuses an export in which any character was changed', { timeout: 120_000 }, () => {
-    const artifact = erasedArtifact();
-    const from = artifact.indexOf('\n') + 1;
-    const step = Math.floor((artifact.length - from) / 25);
-    for (let at = from + 3; at < artifact.length; at += step) {
-      const spot = artifact.slice(at).search(/[0-9a-zA-Z]/) + at;
-      if (spot < at) break;
-      const other =
-        artifact[spot] === 'a' ? 'b' : artifact[spot] === '1' ? '2' : /\d/.test(artifact[spot]!) ? '1' : 'a';
-      const changed = artifact.slice(0, spot) + other + artifact.slice(spot + 1);
-      expect([artifact.slice(spot - 20, spot + 20), check(changed).code]).toEqual([expect.any(String), 1]);
-    }
-  });
+  it(
+    'an independent program refuses an export in which any character was changed',
+    { timeout: 120_000 },
+    () => {
+      const artifact = erasedArtifact();
+      const from = artifact.indexOf('\n') + 1;
+      const step = Math.floor((artifact.length - from) / 25);
+      for (let at = from + 3; at < artifact.length; at += step) {
+        const spot = artifact.slice(at).search(/[0-9a-zA-Z]/) + at;
+        if (spot < at) break;
+        const other =
+          artifact[spot] === 'a'
+            ? 'b'
+            : artifact[spot] === '1'
+              ? '2'
+              : /\d/.test(artifact[spot]!)
+                ? '1'
+                : 'a';
+        const changed = artifact.slice(0, spot) + other + artifact.slice(spot + 1);
+        expect([artifact.slice(spot - 20, spot + 20), check(changed).code]).toEqual([expect.any(String), 1]);
+      }
+    },
+  );
 
   it('an independent program refuses an export with a row removed or repeated, or cut off', () => {
     const lines = artifactOf(events()).split('\n');

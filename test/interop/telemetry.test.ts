@@ -142,12 +142,15 @@ describe.skipIf(needed.length > 0)(`docs/how-to/check-a-usage-report.md${told}`,
     expect(pairs(followed).every(([computed, written]) => computed === written)).toBe(false);
   });
 
-  it.skipIf(python.skip !== null || !has('curl'))('check-a-usage-report.md ends with a program that checks the whole report', async () => {
-    const { status, said } = await followServed(byPython, reported.lines);
-    expect([status, said.at(-1)]).toEqual([
-      0,
-      `ok: ${counts().reports} reports, ${counts().answers} attestations`,
-    ]);
-    expect(said.join('\n')).toContain('cosigned by');
-  });
+  it.skipIf(python.skip !== null || !has('curl'))(
+    'check-a-usage-report.md ends with a program that checks the whole report',
+    async () => {
+      const { status, said } = await followServed(byPython, reported.lines);
+      expect([status, said.at(-1)]).toEqual([
+        0,
+        `ok: ${counts().reports} reports, ${counts().answers} attestations`,
+      ]);
+      expect(said.join('\n')).toContain('cosigned by');
+    },
+  );
 });

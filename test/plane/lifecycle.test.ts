@@ -168,17 +168,20 @@ describe('a serving plane', () => {
   });
 
   const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
-  it.skipIf(!hasPrlimit)('a plane exits with 74 when the disk fails, and refuses writes until then', async () => {
-    const plane = await start();
-    await post(plane, event());
-    // the next write that makes a file larger fails with an I/O error
-    spawnSync('prlimit', ['--pid', String(plane.child.pid), '--fsize=4096']);
-    const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
-    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
-    const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
-    if (ready !== null) expect(ready.status).toBe(503);
-    expect(await plane.ended).toBe(74);
-  });
+  it.skipIf(!hasPrlimit)(
+    'a plane exits with 74 when the disk fails, and refuses writes until then',
+    async () => {
+      const plane = await start();
+      await post(plane, event());
+      // the next write that makes a file larger fails with an I/O error
+      spawnSync('prlimit', ['--pid', String(plane.child.pid), '--fsize=4096']);
+      const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
+      expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+      const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
+      if (ready !== null) expect(ready.status).toBe(503);
+      expect(await plane.ended).toBe(74);
+    },
+  );
 
   it('a plane writes no key to its log', async () => {
     const plane = await start();

@@ -50,25 +50,29 @@ describe.concurrent('with a real provider', () => {
   const login = ['auth', 'login', '-C', 'acme', '-o', 'json'];
   const signup = ['auth', 'signup', '--name', 'Ada', '--organization', 'Acme', '-o', 'json'];
 
-  it('a person signs up, signs in and works with a real identity provider', { timeout: 120_000 }, async () => {
-    const account = new Account();
-    const first = await shown(account, signup);
-    await provider.approve(first.page.whole, 'ada');
-    const signedUp = await first.end;
-    expect([signedUp.code, account.current]).toEqual([0, 'acme-sandbox']);
-    const second = await shown(account, ['auth', 'login', '-C', 'me', '-o', 'json']);
-    // typed in by hand, on another machine
-    await provider.approve(second.page.address, 'ada', second.page.code);
-    const { code, stdout } = await second.end;
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      type: 'person',
-      name: 'Ada',
-      organizationId: JSON.parse(signedUp.stdout).orgId,
-    });
-    const { data } = await account.json(['projects', 'list', '-C', 'me']);
-    expect(data).toHaveLength(2);
-  });
+  it(
+    'a person signs up, signs in and works with a real identity provider',
+    { timeout: 120_000 },
+    async () => {
+      const account = new Account();
+      const first = await shown(account, signup);
+      await provider.approve(first.page.whole, 'ada');
+      const signedUp = await first.end;
+      expect([signedUp.code, account.current]).toEqual([0, 'acme-sandbox']);
+      const second = await shown(account, ['auth', 'login', '-C', 'me', '-o', 'json']);
+      // typed in by hand, on another machine
+      await provider.approve(second.page.address, 'ada', second.page.code);
+      const { code, stdout } = await second.end;
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        type: 'person',
+        name: 'Ada',
+        organizationId: JSON.parse(signedUp.stdout).orgId,
+      });
+      const { data } = await account.json(['projects', 'list', '-C', 'me']);
+      expect(data).toHaveLength(2);
+    },
+  );
 
   it('a sign-in that the person refuses exits with 4', async () => {
     const account = new Account();
@@ -210,21 +214,25 @@ describe('what answers as a provider', () => {
     });
   });
 
-  it('a sign-in polls again while the provider says pending, and more slowly on request', { timeout: 30_000 }, async () => {
-    const times: number[] = [];
-    const { token } = await ask({
-      token: (seen, response) => {
-        times.push(performance.now());
-        if (times.length === 1) return refusal(response, { error: 'authorization_pending' });
-        if (times.length === 2) return refusal(response, { error: 'slow_down' });
-        return tokens(good())(seen, response);
-      },
-    });
-    expect(token).toBeDefined();
-    const [first = 0, second = 0, third = 0] = times;
-    expect(second - first).toBeGreaterThanOrEqual(990);
-    expect(third - second).toBeGreaterThanOrEqual(5990);
-  });
+  it(
+    'a sign-in polls again while the provider says pending, and more slowly on request',
+    { timeout: 30_000 },
+    async () => {
+      const times: number[] = [];
+      const { token } = await ask({
+        token: (seen, response) => {
+          times.push(performance.now());
+          if (times.length === 1) return refusal(response, { error: 'authorization_pending' });
+          if (times.length === 2) return refusal(response, { error: 'slow_down' });
+          return tokens(good())(seen, response);
+        },
+      });
+      expect(token).toBeDefined();
+      const [first = 0, second = 0, third = 0] = times;
+      expect(second - first).toBeGreaterThanOrEqual(990);
+      expect(third - second).toBeGreaterThanOrEqual(5990);
+    },
+  );
 
   it.each([
     ['a token of another issuer', /"iss"/, () => tokens({ ...good(), iss: 'https://evil.example.test' })],

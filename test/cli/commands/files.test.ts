@@ -20,7 +20,10 @@ describe('the folder of commands', () => {
     expect(verbs.sort()).toEqual(handMade.map(({ name }) => fileOf(name)).sort());
   });
 
-  it.each(handMade.map(({ name }) => name))('the loader loads a module with a run function for gov %s', async (name) => {
-    expect(await load(name)).toHaveProperty('run', expect.any(Function));
-  });
+  it.each(handMade.map(({ name }) => name))(
+    'the loader loads a module with a run function for gov %s',
+    async (name) => {
+      expect(await load(name)).toHaveProperty('run', expect.any(Function));
+    },
+  );
 });

@@ -34,23 +34,27 @@ describe('changes of the configuration', () => {
     expect(existsSync(join(env.GOV_CONFIG_DIR, 'lock'))).toBe(false);
   });
 
-  it('a change of the configuration waits for another process, and names it when it does not end', { timeout: 20_000 }, async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const release = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const waiting = updateUserConfig(env, (config) => ({ ...config, currentContext: 'acme-sandbox' }));
-    setTimeout(release, 200);
-    await waiting;
-    expect(readUserConfig(env).currentContext).toBe('acme-sandbox');
-    const again = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    const { code, stderr } = await govHere(['context', 'use', 'acme'], { env });
-    expect([code, stderr]).toEqual([
-      6,
-      expect.stringContaining(`process ${process.pid} on ${hostname()} uses it`),
-    ]);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
-    again();
-  });
+  it(
+    'a change of the configuration waits for another process, and names it when it does not end',
+    { timeout: 20_000 },
+    async () => {
+      const env = await signedUp('http://127.0.0.1:1');
+      const release = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
+      const waiting = updateUserConfig(env, (config) => ({ ...config, currentContext: 'acme-sandbox' }));
+      setTimeout(release, 200);
+      await waiting;
+      expect(readUserConfig(env).currentContext).toBe('acme-sandbox');
+      const again = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
+      const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
+      const { code, stderr } = await govHere(['context', 'use', 'acme'], { env });
+      expect([code, stderr]).toEqual([
+        6,
+        expect.stringContaining(`process ${process.pid} on ${hostname()} uses it`),
+      ]);
+      expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
+      again();
+    },
+  );
 
   it('a change of the configuration takes over the lock of a dead process', async () => {
     const env = await signedUp('http://127.0.0.1:1');

@@ -30,7 +30,9 @@ describe('addresses', () => {
     ['https://gov.example.com/gov/sandbox/api/v1', 'sandbox'],
     ['https://gov.example.com/v1', undefined],
     ['https://sandbox/api/v2', undefined],
-  ])('the address %s belongs to %s', (address, environment) => expect(environmentAt(address)).toBe(environment));
+  ])('the address %s belongs to %s', (address, environment) =>
+    expect(environmentAt(address)).toBe(environment),
+  );
 
   it('the addresses of the two environments differ only in their path', () => {
     const [production, sandbox] = ['https://h:1/g/api/v1', 'https://h:1/g/sandbox/api/v1'];

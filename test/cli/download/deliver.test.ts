@@ -70,14 +70,18 @@ describe('export download', () => {
     expect(files()).toEqual([`audit_events-${exportId}.json`]);
   });
 
-  it('export download continues after ten cut connections and gets the same bytes', { timeout: 60_000 }, async () => {
-    const port = (server.server.address() as AddressInfo).port;
-    const proxy = await startCuttingProxy(port, { after: Math.floor(artifact.length / 12), times: 10 });
-    const { code } = await download([], proxy.baseUrl);
-    await proxy.close();
-    expect([code, proxy.cuts]).toEqual([0, 10]);
-    expect(readFileSync(file()).equals(artifact)).toBe(true);
-  });
+  it(
+    'export download continues after ten cut connections and gets the same bytes',
+    { timeout: 60_000 },
+    async () => {
+      const port = (server.server.address() as AddressInfo).port;
+      const proxy = await startCuttingProxy(port, { after: Math.floor(artifact.length / 12), times: 10 });
+      const { code } = await download([], proxy.baseUrl);
+      await proxy.close();
+      expect([code, proxy.cuts]).toEqual([0, 10]);
+      expect(readFileSync(file()).equals(artifact)).toBe(true);
+    },
+  );
 
   it('export download continues an earlier part, and starts again when the part differs', async () => {
     writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });

@@ -17,11 +17,14 @@ const expected = (code: string, status: number): number => {
 };
 
 describe('exit codes', () => {
-  it.each(Object.entries(problems))('the exit code of %s follows from its status and meaning', (code, { status }) => {
-    expect(exitOf(code, status)).toBe(expected(code, status));
-    expect(failureOf(new GovApiError(status, { code }, {})).exit).toBe(expected(code, status));
-    expect(failureOf(new GovError(code as keyof typeof problems, 'x')).exit).toBe(expected(code, status));
-  });
+  it.each(Object.entries(problems))(
+    'the exit code of %s follows from its status and meaning',
+    (code, { status }) => {
+      expect(exitOf(code, status)).toBe(expected(code, status));
+      expect(failureOf(new GovApiError(status, { code }, {})).exit).toBe(expected(code, status));
+      expect(failureOf(new GovError(code as keyof typeof problems, 'x')).exit).toBe(expected(code, status));
+    },
+  );
 
   it('each exit code has one meaning, which gov help exit-codes prints', () => {
     expect(

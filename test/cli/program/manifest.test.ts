@@ -62,11 +62,14 @@ describe('every command', () => {
 });
 
 describe('views', () => {
-  it.each(rows.map(([id]) => id as OperationId))('the view of %s names members that the response has', (id) => {
-    const view = viewOf(id);
-    const names = view.wide.map(({ name }) => name);
-    for (const { name } of view.columns) expect(names).toContain(name);
-  });
+  it.each(rows.map(([id]) => id as OperationId))(
+    'the view of %s names members that the response has',
+    (id) => {
+      const view = viewOf(id);
+      const names = view.wide.map(({ name }) => name);
+      for (const { name } of view.columns) expect(names).toContain(name);
+    },
+  );
 
   it('a view knows the identifier of its resource', () => {
     const ids = ['listEvents', 'listRuns', 'listProofs', 'listJobs', 'getEvent', 'getJob'] as const;

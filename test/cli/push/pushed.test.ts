@@ -52,17 +52,20 @@ describe('a file that is pushed again', () => {
     expect(recorded()?.toSorted()).toEqual(numbers(5));
   });
 
-  it.each([1, 3])('a repeated push after a failure sends each line once, in %i lanes', async (concurrency) => {
-    const path = folder.write('day.ndjson', lines(0, 45));
-    service.before = (request) => {
-      if (request === 3) throw unreachable();
-    };
-    expect((await again({ concurrency })).code).toBe(10);
-    service.before = () => {};
-    appendFileSync(path, lines(45, 52));
-    expect((await again({ concurrency })).code).toBe(0);
-    expect(recorded()?.toSorted((a, b) => a - b)).toEqual(numbers(52));
-  });
+  it.each([1, 3])(
+    'a repeated push after a failure sends each line once, in %i lanes',
+    async (concurrency) => {
+      const path = folder.write('day.ndjson', lines(0, 45));
+      service.before = (request) => {
+        if (request === 3) throw unreachable();
+      };
+      expect((await again({ concurrency })).code).toBe(10);
+      service.before = () => {};
+      appendFileSync(path, lines(45, 52));
+      expect((await again({ concurrency })).code).toBe(0);
+      expect(recorded()?.toSorted((a, b) => a - b)).toEqual(numbers(52));
+    },
+  );
 
   it('a repeated push sends lines of the failed push in the same batches', async () => {
     const path = folder.write('day.ndjson', lines(0, 3));

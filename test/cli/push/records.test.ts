@@ -102,14 +102,17 @@ describe('elements of an array', () => {
     ['[1,\n]', 1, 2, 'expected an event between commas'],
     ['[1]\n[2]', 1, 2, 'expected the end of the input after the array'],
     ['7', 0, 1, 'expected a JSON array'],
-  ])('the whole elements of %j are read, and the error has its line', async (broken, whole, line, message) => {
-    const pieces = await all(elements(chunked(broken)));
-    expect(pieces.filter(({ fault }) => fault === undefined).length).toBe(whole);
-    expect(pieces.find(({ fault }) => fault !== undefined)).toMatchObject({
-      line,
-      fault: expect.stringContaining(message),
-    });
-  });
+  ])(
+    'the whole elements of %j are read, and the error has its line',
+    async (broken, whole, line, message) => {
+      const pieces = await all(elements(chunked(broken)));
+      expect(pieces.filter(({ fault }) => fault === undefined).length).toBe(whole);
+      expect(pieces.find(({ fault }) => fault !== undefined)).toMatchObject({
+        line,
+        fault: expect.stringContaining(message),
+      });
+    },
+  );
 
   it('array elements that are not JSON are refused alone, with their line', async () => {
     expect(await read('[\n{"a":1},\n{"a":},\n{"a":2}]')).toMatchObject([
@@ -164,13 +167,16 @@ describe('records', () => {
     ]);
   });
 
-  it.each(['utf16le', 'utf-16be'])('records in %s are read, with and without a byte order mark', async (encoding) => {
-    for (const mark of ['\ufeff', '']) {
-      const bytes = Buffer.from(`${mark}{"a":"Zoë"}\r\n{"a":2}\r\n`, 'utf16le');
-      if (encoding === 'utf-16be') bytes.swap16();
-      expect(await read(bytes)).toMatchObject([{ event: { a: 'Zoë' } }, { event: { a: 2 } }]);
-    }
-  });
+  it.each(['utf16le', 'utf-16be'])(
+    'records in %s are read, with and without a byte order mark',
+    async (encoding) => {
+      for (const mark of ['\ufeff', '']) {
+        const bytes = Buffer.from(`${mark}{"a":"Zoë"}\r\n{"a":2}\r\n`, 'utf16le');
+        if (encoding === 'utf-16be') bytes.swap16();
+        expect(await read(bytes)).toMatchObject([{ event: { a: 'Zoë' } }, { event: { a: 2 } }]);
+      }
+    },
+  );
 
   it('JSON records that would make a body invalid are refused alone', async () => {
     const records = await read(

@@ -13,11 +13,14 @@ describe('service migrate', () => {
     await expect(serviceMigrate({ database, env: {} })).rejects.toThrow(/^--database: expected no password/);
   });
 
-  it.skipIf(missing !== null)('service migrate reports what it did, and does nothing the second time', async () => {
-    const database = await server.database();
-    const made = { role: 'gov_test_serving', to: newestVersion, madeRole: false, roleMayLogIn: true };
-    const options = { role: made.role, env: { GOV_DATABASE: database.owner } };
-    expect(await serviceMigrate(options)).toEqual({ ...made, from: newestVersion });
-    await database.drop();
-  });
+  it.skipIf(missing !== null)(
+    'service migrate reports what it did, and does nothing the second time',
+    async () => {
+      const database = await server.database();
+      const made = { role: 'gov_test_serving', to: newestVersion, madeRole: false, roleMayLogIn: true };
+      const options = { role: made.role, env: { GOV_DATABASE: database.owner } };
+      expect(await serviceMigrate(options)).toEqual({ ...made, from: newestVersion });
+      await database.drop();
+    },
+  );
 });

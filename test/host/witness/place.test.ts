@@ -175,16 +175,19 @@ it('a witness continues when its mark is removed, and names another file in the 
   await expectRefused(dataDir, inTheWay);
 });
 
-it.each(['gone', 'empty'])('a witness whose store is %s is not served, whatever flags are given', async (how) => {
-  const path = join(dataDir, 'witness.db');
-  rmSync(path);
-  if (how === 'empty') writeFileSync(path, '');
-  await expectRefused(dataDir, lost);
-  expect(() => addLogKeys(dataDir, [signer.verifierKey])).toThrow(expect.objectContaining(lost));
-  expect(existsSync(path) ? statSync(path).size : 0).toBe(0);
-  const { code, stderr } = await gov(['witness', 'serve', '--data', dataDir, '--moved']);
-  expect([code, stderr]).toEqual([6, expect.stringContaining('gov witness init')]);
-});
+it.each(['gone', 'empty'])(
+  'a witness whose store is %s is not served, whatever flags are given',
+  async (how) => {
+    const path = join(dataDir, 'witness.db');
+    rmSync(path);
+    if (how === 'empty') writeFileSync(path, '');
+    await expectRefused(dataDir, lost);
+    expect(() => addLogKeys(dataDir, [signer.verifierKey])).toThrow(expect.objectContaining(lost));
+    expect(existsSync(path) ? statSync(path).size : 0).toBe(0);
+    const { code, stderr } = await gov(['witness', 'serve', '--data', dataDir, '--moved']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('gov witness init')]);
+  },
+);
 
 it('a store of a witness has at most one serving process, also through hard links', async () => {
   mkdirSync(join(copy, 'keys'), { recursive: true });
@@ -212,46 +215,52 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   'random bytes': (path) => writeFileSync(path, randomBytes(8192)),
   'cut off': (path) => truncateSync(path, 9000),
 };
-it.each(Object.entries(damages))('a witness says what to do when its store is damaged: %s', async (_, damage) => {
-  damage(join(dataDir, 'witness.db'));
-  const damaged = { code: 'STORAGE_FAULT', message: expect.stringContaining('make a new witness under a') };
-  await expectRefused(dataDir, damaged);
-  expect(() => witnessedLogs(dataDir)).toThrow(expect.objectContaining(damaged));
-});
+it.each(Object.entries(damages))(
+  'a witness says what to do when its store is damaged: %s',
+  async (_, damage) => {
+    damage(join(dataDir, 'witness.db'));
+    const damaged = { code: 'STORAGE_FAULT', message: expect.stringContaining('make a new witness under a') };
+    await expectRefused(dataDir, damaged);
+    expect(() => witnessedLogs(dataDir)).toThrow(expect.objectContaining(damaged));
+  },
+);
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
-it.skipIf(!mayMount)('a witness answers 503 while its disk is full, and continues once there is space', async () => {
-  const disk = join(folder, 'disk');
-  mkdirSync(disk);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk], { stdio: 'pipe' });
-  } catch {
-    return; // root without the right to mount, as in most containers
-  }
-  try {
-    cpSync(dataDir, join(disk, 'w'), { recursive: true });
-    const said: unknown[] = [];
-    const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
-    const witness = await witnessServe({
-      dataDir: join(disk, 'w'),
-      listen: '127.0.0.1:0',
-      log,
-      moved: true,
-    });
-    // the write-ahead log grows by a page at least with each checkpoint, and the space it has is soon gone
+it.skipIf(!mayMount)(
+  'a witness answers 503 while its disk is full, and continues once there is space',
+  async () => {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
     try {
-      writeFileSync(join(disk, 'fill'), Buffer.alloc(4 << 20));
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk], { stdio: 'pipe' });
+    } catch {
+      return; // root without the right to mount, as in most containers
     }
-    expect((await post(witness, submission(5, 6))).status).toBe(503);
-    expect((await post(witness, submission(5, 6))).status).toBe(503);
-    rmSync(join(disk, 'fill'));
-    expect((await post(witness, submission(5, 7))).status).toBe(200);
-    await witness.close();
-    // a fault of the store would have ended the process
-    expect(said).toEqual(Array(2).fill('could not answer a request'));
-  } finally {
-    execFileSync('umount', [disk]);
-  }
-});
+    try {
+      cpSync(dataDir, join(disk, 'w'), { recursive: true });
+      const said: unknown[] = [];
+      const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
+      const witness = await witnessServe({
+        dataDir: join(disk, 'w'),
+        listen: '127.0.0.1:0',
+        log,
+        moved: true,
+      });
+      // the write-ahead log grows by a page at least with each checkpoint, and the space it has is soon gone
+      try {
+        writeFileSync(join(disk, 'fill'), Buffer.alloc(4 << 20));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' });
+      }
+      expect((await post(witness, submission(5, 6))).status).toBe(503);
+      expect((await post(witness, submission(5, 6))).status).toBe(503);
+      rmSync(join(disk, 'fill'));
+      expect((await post(witness, submission(5, 7))).status).toBe(200);
+      await witness.close();
+      // a fault of the store would have ended the process
+      expect(said).toEqual(Array(2).fill('could not answer a request'));
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  },
+);

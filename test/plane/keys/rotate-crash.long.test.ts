@@ -63,28 +63,34 @@ describe('a plane that is killed while its keys', { timeout: 120_000 }, () => {
   it.each([
     ['rotate', 'enrolled'],
     ['retire', 'rotated'],
-  ] as const)('a plane killed at any step while its keys %s has them in order after the next start', async (order, from) => {
-    const before = knownAs(at(from));
-    const whole = copied(from, `${order}-whole`);
-    const steps = Number(killed(whole, order, 0).stdout);
-    expect(steps).toBeGreaterThan(3);
-    for (let step = 1; step <= steps; step++) {
-      const dataDir = copied(from, `${order}-${step}`);
-      expect([step, killed(dataDir, order, step).signal]).toEqual([step, 'SIGKILL']);
-      // also for what reads keys before that start
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      await serving(dataDir);
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      expect(readdirSync(join(dataDir, 'keys')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-      // the leaf holds, or the same command is given again
-      if (keyFiles(dataDir).length !== keyFiles(whole).length || keyFiles(dataDir)[0] !== keyFiles(whole)[0])
-        await (order === 'rotate' ? rotateKeys : retireKeys)(dataDir);
-      expect([step, keyFiles(dataDir)]).toEqual([step, keyFiles(whole)]);
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      if (step === steps) expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
-      rmSync(dataDir, { recursive: true });
-    }
-  });
+  ] as const)(
+    'a plane killed at any step while its keys %s has them in order after the next start',
+    async (order, from) => {
+      const before = knownAs(at(from));
+      const whole = copied(from, `${order}-whole`);
+      const steps = Number(killed(whole, order, 0).stdout);
+      expect(steps).toBeGreaterThan(3);
+      for (let step = 1; step <= steps; step++) {
+        const dataDir = copied(from, `${order}-${step}`);
+        expect([step, killed(dataDir, order, step).signal]).toEqual([step, 'SIGKILL']);
+        // also for what reads keys before that start
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        await serving(dataDir);
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        expect(readdirSync(join(dataDir, 'keys')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+        // the leaf holds, or the same command is given again
+        if (
+          keyFiles(dataDir).length !== keyFiles(whole).length ||
+          keyFiles(dataDir)[0] !== keyFiles(whole)[0]
+        )
+          await (order === 'rotate' ? rotateKeys : retireKeys)(dataDir);
+        expect([step, keyFiles(dataDir)]).toEqual([step, keyFiles(whole)]);
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        if (step === steps) expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
+        rmSync(dataDir, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('keys that a former release left between two places', { timeout: 60_000 }, () => {

@@ -74,13 +74,16 @@ it('gov plane telemetry send distinguishes refused credentials from an unreachab
   expect([code, JSON.parse(stdout).failure]).toEqual([4, expect.stringMatching(/^credential_refused: /)]);
 });
 
-it.each(['manual-file', 'off'] as const)('gov plane telemetry send sends nothing when the mode is %s', async (mode) => {
-  writeTelemetrySettings(plane.dataDir, { mode });
-  const before = wire.connections;
-  await expect(send()).rejects.toMatchObject({ code: 'CONFLICT' });
-  expect((await tool()).code).toBe(6);
-  expect(wire.connections).toBe(before);
-});
+it.each(['manual-file', 'off'] as const)(
+  'gov plane telemetry send sends nothing when the mode is %s',
+  async (mode) => {
+    writeTelemetrySettings(plane.dataDir, { mode });
+    const before = wire.connections;
+    await expect(send()).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect((await tool()).code).toBe(6);
+    expect(wire.connections).toBe(before);
+  },
+);
 
 it('gov plane telemetry send needs an enrolment', async () => {
   const other = await startTelemetryPlane();

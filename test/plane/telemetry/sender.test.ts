@@ -47,28 +47,31 @@ describe('a service that is away', () => {
       /answered: HTTP status 202/,
     ],
     ['breaks off', { answer: 'HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\n{' }, /unreachable: /],
-  ] as const)('a plane keeps its report when the service %s, shows the reason and delivers the report later', async (_, weather, reason) => {
-    wire.weather = weather;
-    if (weather === 'hang') await plane.restart(300);
-    await plane.telemetry.look();
-    expect(status()).toMatchObject({
-      reportsWaiting: 1,
-      failingSince: new Date().toISOString(),
-      reasons: [expect.stringMatching(/^control_plane_unreachable: since 2026-/)],
-    });
-    expect(status().reasons[0]).toMatch(reason);
-    expect(plane.telemetry.reasons()).toEqual(status().reasons);
-    expect(plane.telemetry.metrics()).toContain('gov_telemetry_failing 1');
-    await plane.record(1); // goes on
-    wire.weather = 'clear';
-    if (weather === 'hang') await plane.restart();
-    afterWaits();
-    await plane.telemetry.look();
-    expect(status()).toMatchObject({ reportsWaiting: 0, reasons: [], failingSince: null });
-    expect(status().lastContactAt).toBe(new Date().toISOString());
-    const units = plane.reports().reduce((sum, { operations }) => sum + operations.audit_event, 0);
-    expect([units, (await atService()).missing]).toEqual([3, 0]);
-  });
+  ] as const)(
+    'a plane keeps its report when the service %s, shows the reason and delivers the report later',
+    async (_, weather, reason) => {
+      wire.weather = weather;
+      if (weather === 'hang') await plane.restart(300);
+      await plane.telemetry.look();
+      expect(status()).toMatchObject({
+        reportsWaiting: 1,
+        failingSince: new Date().toISOString(),
+        reasons: [expect.stringMatching(/^control_plane_unreachable: since 2026-/)],
+      });
+      expect(status().reasons[0]).toMatch(reason);
+      expect(plane.telemetry.reasons()).toEqual(status().reasons);
+      expect(plane.telemetry.metrics()).toContain('gov_telemetry_failing 1');
+      await plane.record(1); // goes on
+      wire.weather = 'clear';
+      if (weather === 'hang') await plane.restart();
+      afterWaits();
+      await plane.telemetry.look();
+      expect(status()).toMatchObject({ reportsWaiting: 0, reasons: [], failingSince: null });
+      expect(status().lastContactAt).toBe(new Date().toISOString());
+      const units = plane.reports().reduce((sum, { operations }) => sum + operations.audit_event, 0);
+      expect([units, (await atService()).missing]).toEqual([3, 0]);
+    },
+  );
 
   it('a plane contacts an unreachable service ever less often, but keeps trying', async () => {
     wire.weather = 'refuse';

@@ -132,9 +132,12 @@ describe('the end of a key', () => {
     ['never', null],
   ])('the expiry %s of a key is %s', (text, expected) => expect(expiryOf(text, now)).toBe(expected));
 
-  it.each(['90', 'soon', '', '2026-03-01', '2026-03-01T12:00:00Z', '1 year'])('the expiry %j of a key is refused', (text) => {
-    expect(() => expiryOf(text, now)).toThrow(/--expires: expected/);
-  });
+  it.each(['90', 'soon', '', '2026-03-01', '2026-03-01T12:00:00Z', '1 year'])(
+    'the expiry %j of a key is refused',
+    (text) => {
+      expect(() => expiryOf(text, now)).toThrow(/--expires: expected/);
+    },
+  );
 });
 
 describe('gov keys update', () => {

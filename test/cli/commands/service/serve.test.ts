@@ -154,11 +154,14 @@ describe.each(engines)('the operator’s commands on %s', (engine) => {
 
   const run = (...words: string[]) => govHere(['service', ...words, '--data', service.dataDir, '-o', 'json']);
 
-  it.runIf(engine === 'sqlite')('the commands of the operator exit with 6 while the service runs', async () => {
-    const { code, stderr } = await run('projects');
-    expect([code, stderr]).toEqual([6, expect.stringMatching(/holds it; stop that process first/)]);
-    await service.close();
-  });
+  it.runIf(engine === 'sqlite')(
+    'the commands of the operator exit with 6 while the service runs',
+    async () => {
+      const { code, stderr } = await run('projects');
+      expect([code, stderr]).toEqual([6, expect.stringMatching(/holds it; stop that process first/)]);
+      await service.close();
+    },
+  );
 
   it('the commands of the operator list and restore projects, and set quotas and the customer', async () => {
     const projects = async (...words: string[]) =>
