@@ -221,7 +221,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect(files.filter((name) => name.includes(exportId))).toEqual([]);
   });
 
-  it('exports return every documented status except 500 at least once, and no other status', () => {
+  it('exports return every documented status except 500 at least once', () => {
     const others = new Set([500]); // of faults, which nobody can ask for
     for (const [id, { success, statuses }] of Object.entries(exports)) {
       for (const status of [...Object.keys(success).map(Number), ...statuses]) {
