@@ -14,6 +14,7 @@ import {
   serviceId,
   timestamp,
 } from './shapes.ts';
+import { ToolCall } from './tools.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
 
@@ -37,6 +38,31 @@ const Approval = Type.Object({
 });
 export type Approval = Static<typeof Approval>;
 
+const seen = (description: string) =>
+  nullable(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: `${description}. Values that the project redacts are replaced`,
+    }),
+  );
+
+/** An approval with what it is about: a person who decides has to see the call. */
+const ShownApproval = Type.Object({
+  ...Approval.properties,
+  tool: nullable(ToolCall.properties.tool),
+  arguments: seen('Arguments of the tool call; null where they were erased'),
+  actor: nullable(Type.Object({}, { additionalProperties: true, description: 'Who made the tool call' })),
+  context: seen('What else the policies saw; null where it was erased'),
+  policies: Type.Array(
+    Type.Object({
+      policyId: Type.String(),
+      version: nullable(Type.Integer({ minimum: 1 })),
+      reasoning: Type.String(),
+    }),
+    { description: 'The policies that escalated' },
+  ),
+});
+export type ShownApproval = Static<typeof ShownApproval>;
+
 const params = exact({ approvalId: serviceId('apr') });
 
 export const approvals = {
@@ -53,7 +79,7 @@ export const approvals = {
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),
     }),
-    success: { 200: page(Approval) },
+    success: { 200: page(ShownApproval) },
     statuses: [400, 401, 500],
   }),
   getApproval: operation({
@@ -64,7 +90,7 @@ export const approvals = {
     command: 'approvals show',
     summary: 'Get one approval',
     params,
-    success: { 200: Approval },
+    success: { 200: ShownApproval },
     statuses: [401, 404, 500],
   }),
   decideApproval: operation({

@@ -194,6 +194,7 @@ export const limits = {
   bundleValues: 4_000_000,
   bundleStringBytes: 1 * MiB,
   bundleEvents: 100_000,
+  answerBytes: 1 * MiB,
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,
@@ -207,6 +208,12 @@ export const limits = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+  /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
+  indexLeaves: 4096,
+  /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
+  indexSaveLeaves: 16_384,
+  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
+  indexBehind: 262_144,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 
@@ -241,6 +248,8 @@ export const limits = {
   unsentBytesPerSecond: 16 * KiB,
   graphCacheBytes: 64 * MiB,
   tasksWaiting: 100,
+  /** Reads of a SQLite database that go through many rows in steps. */
+  scansWaiting: 100,
   taskThreadMiB: 512,
   streams: 1000,
   /** For a hosted service. */

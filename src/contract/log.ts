@@ -1,7 +1,8 @@
 /** The transparency log as C2SP tlog-checkpoint and tlog-tiles texts (contract O10). */
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
-import { exact } from './shapes.ts';
+import { limits } from './limits.ts';
+import { clientId, exact, freeObject, timestamp } from './shapes.ts';
 
 const shared = {
   method: 'GET',
@@ -27,6 +28,26 @@ export const log = {
     summary: 'Get the verifier keys of the log, one per line',
     success: { 200: text },
     statuses: [401, 500],
+  }),
+  askLog: operation({
+    ...shared,
+    path: '/log/answers',
+    summary: 'Get how many events of a run or type the log has, as a file to verify offline',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      type: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: limits.eventTypeChars,
+          pattern: '^[A-Za-z0-9._:/-]+$',
+          description: 'Event type, or type of other records, such as gov.policy/1',
+        }),
+      ),
+      since: Type.Optional(timestamp('Inclusive lower bound on the server time')),
+      until: Type.Optional(timestamp('Exclusive upper bound on the server time, which must have passed')),
+    }),
+    success: { 200: freeObject },
+    statuses: [400, 401, 500],
   }),
   getTile: operation({
     ...shared,

@@ -92,7 +92,8 @@ const VerifyResult = Type.Object({
   proofId: Type.String(),
   verified: Type.Boolean(),
   authentic: Type.Boolean({
-    description: 'Whether the proof is the one that the log signed, and the log of the run is whole',
+    description:
+      'Whether the proof is the one that the log signed, and its events are as recorded. Only a bundle shows that none is missing',
   }),
   compliant: Type.Union(
     [Type.Literal('yes'), Type.Literal('no'), Type.Literal('not_governed'), Type.Literal('not_checked')],
@@ -185,6 +186,12 @@ export const proofs = {
         Type.Union([Type.Literal('none'), Type.Literal('records'), Type.Literal('disclosed')], {
           description:
             'Events in the bundle: none, records (hashes only, the default up to 10,000 events) or disclosed',
+        }),
+      ),
+      completeness: Type.Optional(
+        Type.Boolean({
+          description:
+            'false: leave out what shows that no event is missing, for a verifier of bundles of version 1; default true',
         }),
       ),
       attestation: Type.Optional(

@@ -7,6 +7,7 @@
 import { limits } from '../contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
 import { sha256 } from '../core/hash.ts';
+import type { Pace } from '../core/json/items.ts';
 import { canonicalize, type Json } from '../core/json/parse.ts';
 import type { Caller } from '../service/call/caller.ts';
 import { append, keyReused, unmetered } from '../service/events/append.ts';
@@ -43,16 +44,39 @@ export function readIdempotency(
   { fingerprint }: Pick<Services, 'fingerprint'>,
 ): Idempotency | null {
   if (header === undefined) return null;
-  const key = unwrap(String(header));
-  const { caller, method, route, url } = request;
-  const who = caller === null ? [] : [caller.project.projectId, caller.id];
-  const scope = ['gov.idempotency/1', ...who, method, route, key];
+  const key = scopedKey(String(header), request);
   const body = request.body === undefined ? '' : canonicalize(request.body as Json);
-  return {
-    key: sha256(JSON.stringify(scope)).toString('hex'),
-    fingerprint: fingerprint(`gov.request/1\n${method}\n${url}\n${body}`),
-  };
+  return { key, fingerprint: fingerprint(beforeBody(request) + body) };
 }
+
+/** The same for a body that is only a long list, in slices. */
+export async function readIdempotencyOfList(
+  header: string | string[],
+  request: KeyedRequest,
+  { fingerprinting, pace }: Pick<Services, 'fingerprinting'> & { readonly pace: Pace },
+): Promise<Idempotency> {
+  const key = scopedKey(String(header), request);
+  const [[member, items] = ['', []], ...others] = Object.entries(request.body as Record<string, Json[]>);
+  if (others.length > 0)
+    throw new Error(`expected a body that is only a list, got ${others.length} members more`);
+  const made = fingerprinting();
+  // the canonical form of the body, part by part
+  made.add(`${beforeBody(request)}{${JSON.stringify(member)}:[`);
+  for (const [at, item] of items.entries()) {
+    if (pace.isOver()) await pace.next();
+    made.add((at === 0 ? '' : ',') + canonicalize(item));
+  }
+  made.add(']}');
+  return { key, fingerprint: made.finish() };
+}
+
+function scopedKey(header: string, { caller, method, route }: KeyedRequest): string {
+  const who = caller === null ? [] : [caller.project.projectId, caller.id];
+  const scope = ['gov.idempotency/1', ...who, method, route, unwrap(header)];
+  return sha256(JSON.stringify(scope)).toString('hex');
+}
+
+const beforeBody = ({ method, url }: KeyedRequest): string => `gov.request/1\n${method}\n${url}\n`;
 
 function unwrap(header: string): string {
   const key = quoted.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1') ?? header;

@@ -10,10 +10,12 @@ import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
 import type { Hosting } from './hosting.ts';
+import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
 import type { PolicySets } from './policies/in-force.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
+import type { Fingerprinting } from './call/secrets.ts';
 import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
@@ -27,9 +29,11 @@ export interface Services {
   /** A fresh salt of 16 bytes, base64url. */
   readonly salt: () => string;
   readonly fingerprint: (text: string) => string;
+  readonly fingerprinting: () => Fingerprinting;
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
+  readonly indexer: Indexer;
   /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
   readonly runs: Runs;

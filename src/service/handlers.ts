@@ -2,6 +2,7 @@
  * The handler of every operation. A row of the table without a handler does not compile. Proven by
  * `test/service/combine.test.ts`.
  */
+import { answers } from './completeness/handlers.ts';
 import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
 import { auth } from './access/auth.ts';
@@ -51,5 +52,6 @@ export const handlers: Handlers = combine({
   billing,
   health,
   log,
+  answers,
   auth,
 });

@@ -1,6 +1,7 @@
 /** Every task by name. The worker thread runs them from here. */
 import { bundle } from './proofs/bundle-task.ts';
 import { deriveGraph } from './graphs/derive.ts';
+import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
 import { exportTask } from './exports/task.ts';
 import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.ts';
@@ -19,4 +20,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   policyHistory,
   replay,
   export: exportTask,
+  index,
 };

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
+import { readIdempotency, readIdempotencyOfList } from '../../src/http/idempotency.ts';
+import { deriveSecrets } from '../../src/service/call/secrets.ts';
 import { event, startPlane, type TestPlane } from '../support/serving.ts';
 import type { Answer } from '../support/answer.ts';
 
@@ -45,6 +47,30 @@ describe('an Idempotency-Key', () => {
       headers: { 'idempotency-key': 'spelling' },
     });
     expect(again.text).toBe(first.text);
+  });
+
+  it('an Idempotency-Key of a large batch, which is read in slices, does not depend on the spelling either', async () => {
+    const text = 'x'.repeat(200_000);
+    const events = [1, 2].map((no) => event({ runId: 'idem-large', metadata: { text, no } }));
+    const send = (raw: string) =>
+      plane.call('POST', '/events/batch', { raw, headers: { 'idempotency-key': 'large' } });
+    const first = await send(JSON.stringify({ events }));
+    const again = await send(JSON.stringify({ events }, null, 2));
+    expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(await count('idem-large')).toBe(2);
+    const other = await send(JSON.stringify({ events: events.toReversed() }));
+    expect([other.status, other.body.code]).toEqual([400, 'IDEMPOTENCY_KEY_REUSE']);
+  });
+
+  it('an Idempotency-Key has the same fingerprint of a list in slices as of the whole', async () => {
+    const { fingerprint, fingerprinting } = deriveSecrets(Buffer.alloc(32, 7));
+    const pace = { isOver: () => true, next: () => Promise.resolve() };
+    for (const events of [[], [1], [{ b: 'é', a: [null] }, '"', 2]]) {
+      const request = { caller: null, method: 'POST', route: '/r', url: '/r?x', body: { events } };
+      const whole = readIdempotency('k', request, { fingerprint });
+      expect(await readIdempotencyOfList('k', request, { fingerprinting, pace })).toEqual(whole);
+    }
   });
 
   it('an Idempotency-Key rejects another request, whatever differs', async () => {

@@ -46,6 +46,8 @@ const comparable = ({ status, text, headers }: Answer): unknown[] => {
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;
+  // where the path of an id ends in the asker's own map depends on the hash of the id
+  if ('siblings' in value && 'end' in value) return ['path', JSON.stringify(value.end).includes('"value"')];
   const members = Object.entries(value).map(([name, each]) => [name, shapeOf(each)] as const);
   return members.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -143,6 +145,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
       pairs.set(kind, [await make(`${kind}-a`), await make(`${kind}-b`)]);
     }
     secrets = ['victim', ...Object.values(theirs)];
+    await stateOf(ofTenants); // the first reader of a bundle makes the index of the log
     before = await stateOf(ofTenants);
   }, 120_000);
   afterAll(() => service.end());

@@ -116,7 +116,7 @@ async function prepared(body: () => Promise<void>): Promise<string[]> {
 
 /** Tables whose row ids are a project, or a position. */
 const byRowId: ReadonlySet<string> = new Set(
-  'leaf body meter project p own project_profile f risk_config'.split(' '),
+  'leaf body meter project p own project_profile f risk_config index_map'.split(' '),
 );
 /** Rows that are reached by a unique id which was found in a row of the tenant. */
 const reached: readonly RegExp[] = [

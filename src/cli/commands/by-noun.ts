@@ -70,7 +70,7 @@ const handMade: readonly CommandSpec[] = [
 const verbOrder =
   'signup login push create list get show use set update count tail verify init serve status token';
 const nounOrder: Readonly<Record<string, string>> = {
-  log: 'checkpoint recover fsck prune compact',
+  log: 'checkpoint recover fsck index-build prune compact',
   plane: 'config backup doctor restore enroll rotate-credentials telemetry usage keys',
 };
 

@@ -4,6 +4,8 @@ export interface Schema {
   readonly type?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  /** Of a free-form object. */
+  readonly patternProperties?: unknown;
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];

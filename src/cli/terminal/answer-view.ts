@@ -25,7 +25,7 @@ const preferred: Preferred = {
   listPolicyVersions: ['version', 'action', 'severity', 'text', 'policyHash', 'createdAt'],
   listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
   listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
-  listApprovals: ['approvalId', 'status', 'runId', 'reason', 'requestedAt', 'expiresAt'],
+  listApprovals: ['approvalId', 'status', 'requestedAt', 'tool', 'arguments', 'actor', 'reason', 'runId'],
   listExports: [
     'exportId',
     'resource',
@@ -56,6 +56,7 @@ const preferred: Preferred = {
 
 function kindOf(name: string, schema: Schema): Kind {
   const one = schema.anyOf?.find((each) => each.type !== 'null') ?? schema;
+  if (one.patternProperties !== undefined) return 'json';
   if (one.format === 'date-time') return 'time';
   if (one.pattern?.startsWith('^sha256:') === true) return 'hash';
   if (one.type === 'integer' || one.type === 'number') return 'count';

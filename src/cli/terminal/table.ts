@@ -62,6 +62,7 @@ function cellText(value: unknown, kind: Column['kind'], layout: Layout): string 
   if (kind === 'time' && typeof value === 'string') return relativeTime(value, layout.now);
   if (kind === 'hash' && typeof value === 'string') return `${value.slice(0, 19)}…`;
   if (kind === 'flag') return value === true ? 'yes' : 'no';
+  if (kind === 'json') return fullText(value);
   return typeof value === 'string' ? value : brief(value);
 }
 
@@ -82,7 +83,7 @@ function shrink(
   for (let left = excess; left > 0; left -= 1) {
     let widest = -1;
     for (const [at, here] of widths.entries()) {
-      if (columns[at]?.kind !== 'text' || here <= least) continue;
+      if (!/^(?:text|json)$/.test(columns[at]?.kind ?? '') || here <= least) continue;
       if (widest < 0 || here > (widths[widest] ?? 0)) widest = at;
     }
     if (widest < 0) return;

@@ -42,8 +42,11 @@ export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'cod
   readonly brokenBy?: BrokenBy | null;
 }
 
+/** What the exit code follows from. */
+export type Judged = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
+
 /** 0 verified; 11 authentic, but a policy was broken, and nothing else is wrong; 3 otherwise. */
-export function exitOfVerdict({ verified, authentic = false, compliant, layers }: ShownVerdict): number {
+export function exitOfVerdict({ verified, authentic = false, compliant, layers }: Judged): number {
   if (verified) return exit.ok;
   const failed = layers.filter(({ passed }) => !passed);
   const isAlone = failed.length === 1 && failed[0]?.name === 'policy_compliance';
@@ -112,7 +115,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
       : red('✗ NOT VERIFIED');
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['why', shown.verified || shown.compliant === 'no' ? null : meaningOf(shown.code ?? undefined)],
-    ['authentic', shown.authentic ? 'yes: the log signed it, and the run is whole' : 'no'],
+    ['authentic', shown.authentic ? 'yes: the log signed it, and nothing in it was changed' : 'no'],
     ['compliant', compliantText(shown)],
     ...brokenFacts(shown),
     ['run', shown.runId],
@@ -126,6 +129,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
   return [
     safe`${bold(head)}  ${shown.proofId ?? ''}`,
     ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
+    ...shown.checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
     ...(shown.layers.length === 0
       ? []
       : [bold('Layers'), ...shown.layers.map((layer) => layerLine(layer, width, styles))]),
@@ -136,6 +140,17 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
     ...shown.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
     ...(shown.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
   ];
+}
+
+/** Whether the bundle proves that nothing of the run is missing: no output says so unless it does. */
+export function completenessLine(
+  { result, code, detail = '' }: CheckResult,
+  { bold, green, red, yellow }: Styles,
+): Safe {
+  const why = detail === '' ? '' : ` (${detail})`;
+  if (result === 'passed') return safe`  none missing: ${bold(green('proven'))}${why}`;
+  if (result === 'failed') return safe`  none missing: ${bold(red(code ?? 'no'))}${why}`;
+  return safe`  none missing: ${yellow('not checked')}${why}`;
 }
 
 const complianceTexts: Readonly<Record<Compliance, string>> = {

@@ -2,8 +2,8 @@
  * The layout of a value: its columns, and the member that identifies it. Tested by `test/cli/terminal/table.test.ts`.
  */
 
-/** `id` and `time` are never cut; `hash` is shortened; `count` is aligned right. */
-export type Kind = 'id' | 'time' | 'hash' | 'count' | 'flag' | 'text';
+/** `id` and `time` are never cut; `hash` is shortened; `count` is aligned right; of `json` nothing is left out. */
+export type Kind = 'id' | 'time' | 'hash' | 'count' | 'flag' | 'json' | 'text';
 
 export interface Column {
   readonly name: string;

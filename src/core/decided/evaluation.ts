@@ -119,11 +119,13 @@ export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation):
   sequence: index,
 });
 
+/** Returns the decisions of the policies that escalated. */
+export const escalating = (decisions: readonly RecordedDecision[]): RecordedDecision[] =>
+  decisions.filter(({ decision, outcome }) => decision === 'escalate' && counts(outcome));
+
 /** Returns the reason of an escalation: the reasoning of the first policy that escalated. */
-export function escalationReason(decisions: readonly RecordedDecision[]): string {
-  const escalating = decisions.find(({ decision, outcome }) => decision === 'escalate' && counts(outcome));
-  return escalating?.reasoning ?? '';
-}
+export const escalationReason = (decisions: readonly RecordedDecision[]): string =>
+  escalating(decisions)[0]?.reasoning ?? '';
 
 const argumentsLabel = 'gov.toolargs/v1';
 

@@ -32,7 +32,8 @@ export type LeafType =
   | 'gov.erasure/1'
   | 'gov.prune/1'
   | 'gov.key/1'
-  | 'gov.epoch/1';
+  | 'gov.epoch/1'
+  | 'gov.index/1';
 
 export interface EventDraft {
   readonly kind: 'event';
@@ -60,6 +61,8 @@ export interface OtherDraft {
   /** Id by which the leaf can be found; null without an id. */
   readonly id: string | null;
   readonly record: string;
+  /** Where the sequencer writes the server time into the record; absent for a record that is complete. */
+  readonly timeAt?: number;
   /** `null` if the leaf has no committed field. */
   readonly disclosures: string | null;
   /** Keyed hashes of the subjects, as of an event. */

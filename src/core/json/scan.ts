@@ -42,8 +42,11 @@ export interface NameCount {
   escaped: number;
 }
 
-/** Checks a text and counts its member names. Throws INVALID_JSON or JSON_TOO_COMPLEX. */
-export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): NameCount {
+/**
+ * Checks the text from an offset on and counts its member names. Throws INVALID_JSON or JSON_TOO_COMPLEX, with the offset
+ * in `bytes`.
+ */
+export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName, from = 0): NameCount {
   const names: NameCount = { all: 0, escaped: 0 };
   const { depth: maxDepth, values: maxValues, stringBytes, profile = 'i-json' } = bounds;
   const naming = { names, maxChars: bounds.nameChars, profile };
@@ -52,7 +55,7 @@ export function scan(bytes: Uint8Array, bounds: JsonBounds, visit?: VisitName): 
   let depth = 0;
   let values = 0;
   let first = true;
-  let at = 0;
+  let at = from;
   for (;;) {
     at = afterSpace(bytes, at);
     if (end === OBJECT_END) {

@@ -1,5 +1,6 @@
 /**
- * The two answers of a verification. *Authentic*: the file is what the log signed, and the log of the run is whole.
+ * The two answers of a verification. *Authentic*: the file is what the log signed, and no check of it failed. Whether events
+ * are missing is the check `completeness`, which a file may lack.
  * *Compliant*: the run obeyed the policies in force, as the layer `policy_compliance` says. A run that broke a policy is
  * authentic evidence of that. Proven by `test/core/proof/answers.test.ts`.
  */

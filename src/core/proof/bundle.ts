@@ -2,7 +2,7 @@
  * The proof bundle `*.govproof.json`: one file with everything that an offline check of a proof needs, except trust.
  * One JSON object (I-JSON, RFC 7493; unknown members are refused), hashes as `sha256:<hex>`:
  *
- *   mediaType         application/vnd.gov.proof.v1+json
+ *   mediaType         application/vnd.gov.proof.v2+json; without `completeness` application/vnd.gov.proof.v1+json
  *   proof             the ComplianceProof
  *   proofPreimage     the text whose SHA-256 is proofHash
  *   layerStatements   { layer: the text whose SHA-256 is the hash of the layer }
@@ -17,12 +17,15 @@
  *                     erased values of the events, in the tree of a signed note of at least S′ leaves that extends S′
  *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
  *                     an edge is [source, target, type], where source and target are positions in nodes
+ *   completeness?     { index: { index, record, inclusion }, entries }: a gov.index/1 leaf in S′, and what its map says of the
+ *                     lists that the layers depend on (`completeness.ts`)
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
  *
  * Proven by `test/core/proof/verify.test.ts` (a golden bundle) and `test/core/proof/tamper.test.ts` (every byte flipped).
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { type Disclosure, disclosureDigest, disclosureText } from '../event/disclosure.ts';
+import type { MapEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { type NodeItem, readEdgeRow, readNodeRow } from '../graph/rows.ts';
 import { hashText, parseHash } from '../hash.ts';
@@ -32,6 +35,8 @@ import type { RunLeaf } from '../event/run-entry.ts';
 import { formatTlogProof } from '../note/tlog-proof.ts';
 
 export const bundleMediaType = 'application/vnd.gov.proof.v1+json';
+/** Of a bundle that shows its completeness. A reader from before refuses it as an unknown version. */
+export const completeBundleMediaType = 'application/vnd.gov.proof.v2+json';
 
 /** A leaf with its inclusion proof, from the sibling of the leaf up to the child of the root. */
 export interface IncludedRecord {
@@ -61,11 +66,18 @@ export interface BundleGraph {
   readonly edges: readonly BundleEdge[];
 }
 
+export interface BundleCompleteness {
+  /** The `gov.index/1` leaf, in the tree of `proofCheckpoint`. */
+  readonly index: IncludedRecord;
+  /** One for each list that the layers depend on, in the order of `shownLists`. */
+  readonly entries: readonly MapEntry[];
+}
+
 /** An edge as the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
 export type BundleEdge = readonly [source: number, target: number, type: string];
 
 export interface Bundle {
-  readonly mediaType: typeof bundleMediaType;
+  readonly mediaType: typeof bundleMediaType | typeof completeBundleMediaType;
   readonly proof: ComplianceProof;
   readonly proofPreimage: string;
   readonly layerStatements: Readonly<Record<string, string>>;
@@ -77,6 +89,7 @@ export interface Bundle {
   readonly eventsInclusion?: readonly string[];
   readonly erasures?: BundleErasures;
   readonly graph?: BundleGraph;
+  readonly completeness?: BundleCompleteness;
   readonly dsse?: DsseEnvelope;
 }
 
@@ -87,9 +100,9 @@ export const pathText = (path: readonly Uint8Array[]): string[] => path.map(hash
 export const pathHashes = (path: readonly string[]): Buffer[] =>
   path.flatMap((hash) => parseHash(hash) ?? []);
 
-/** Adds the media type to the other members of a bundle. */
+/** Adds the media type of its version to the other members of a bundle. */
 export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
-  mediaType: bundleMediaType,
+  mediaType: parts.completeness === undefined ? bundleMediaType : completeBundleMediaType,
   ...parts,
 });
 

@@ -7,17 +7,35 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
   type Bundle,
+  type BundleCompleteness,
   type BundleEdge,
   type BundleErasures,
   type BundleEvent,
   type BundleGraph,
   bundleMediaType,
+  completeBundleMediaType,
   type IncludedRecord,
 } from './bundle.ts';
+import { readEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { nodeIdPattern } from '../event/links.ts';
 import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
-import { type Json, type JsonBounds, type JsonObject, parseJson } from '../json/parse.ts';
+import { type Json, type JsonBounds, parseJson } from '../json/parse.ts';
+import {
+  anyObject,
+  count,
+  hash,
+  hashForm,
+  list,
+  object,
+  plainText,
+  refuse,
+  text,
+  type Form,
+  type Items,
+  type Location,
+  type Shape,
+} from '../json/shape.ts';
 import { isCount } from '../count.ts';
 
 const bounds: JsonBounds = {
@@ -26,12 +44,6 @@ const bounds: JsonBounds = {
   nameChars: limits.memberNameChars,
   stringBytes: limits.bundleStringBytes,
 };
-
-/** The members of an object; every other member is refused. */
-interface Shape {
-  readonly required: readonly string[];
-  readonly optional?: readonly string[];
-}
 
 const bundleShape: Shape = {
   required: [
@@ -44,7 +56,7 @@ const bundleShape: Shape = {
     'proofCheckpoint',
     'consistency',
   ],
-  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'dsse'],
+  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'completeness', 'dsse'],
 };
 const proofShape: Shape = {
   required: ['proofId', 'runId', 'schemaVersion', 'commitment', 'proofHash', 'layers', 'createdAt'],
@@ -57,6 +69,7 @@ const eventShape: Shape = {
   optional: ['inclusion', 'disclosures', 'withheld'],
 };
 const erasuresShape: Shape = { required: ['checkpoint', 'consistency', 'leaves'] };
+const completenessShape: Shape = { required: ['index', 'entries'] };
 const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
 const nodeShape: Shape = { required: ['dataCommitment', 'id', 'index', 'type'] };
 const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
@@ -75,13 +88,16 @@ export function readBundle(bytes: Uint8Array): Bundle {
   }
   const root: Location = null;
   const bundle = object(parseJson(bytes, bounds), root, bundleShape);
-  const { mediaType, events, eventsInclusion, erasures, graph, dsse } = bundle;
-  if (mediaType !== bundleMediaType) refuse({ up: root, name: 'mediaType' }, bundleMediaType, mediaType);
+  const { events, eventsInclusion, erasures, graph, completeness, dsse } = bundle;
+  const mediaType = completeness === undefined ? bundleMediaType : completeBundleMediaType;
+  if (bundle['mediaType'] !== mediaType) {
+    refuse({ up: root, name: 'mediaType' }, mediaType, bundle['mediaType']);
+  }
   if (events === undefined && eventsInclusion !== undefined) {
     refuse({ up: root, name: 'events' }, 'the events of eventsInclusion', events);
   }
   return {
-    mediaType: bundleMediaType,
+    mediaType,
     proof: readProof(bundle['proof'], { up: root, name: 'proof' }),
     proofPreimage: text(bundle, 'proofPreimage', root),
     layerStatements: readStatements(bundle['layerStatements'], { up: root, name: 'layerStatements' }),
@@ -95,6 +111,9 @@ export function readBundle(bytes: Uint8Array): Bundle {
       : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
     ...(erasures === undefined ? {} : { erasures: readErasures(erasures, { up: root, name: 'erasures' }) }),
     ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }) }),
+    ...(completeness === undefined
+      ? {}
+      : { completeness: readCompleteness(completeness, { up: root, name: 'completeness' }) }),
     ...(dsse === undefined ? {} : { dsse: readDsse(dsse, { up: root, name: 'dsse' }) }),
   };
 }
@@ -136,7 +155,7 @@ function readStatements(value: Json | undefined, at: Location): Record<string, s
   return texts;
 }
 
-function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
+export function readIncluded(value: Json | undefined, at: Location): IncludedRecord {
   const leaf = object(value, at, includedShape);
   return {
     index: count(leaf, 'index', at),
@@ -163,6 +182,14 @@ function readErasures(value: Json, at: Location): BundleErasures {
     checkpoint: text(erasures, 'checkpoint', at),
     consistency: list(erasures, 'consistency', at, pathItems),
     leaves: list(erasures, 'leaves', at, { max: limits.bundleErasures, read: readIncluded }),
+  };
+}
+
+function readCompleteness(value: Json, at: Location): BundleCompleteness {
+  const completeness = object(value, at, completenessShape);
+  return {
+    index: readIncluded(completeness['index'], { up: at, name: 'index' }),
+    entries: list(completeness, 'entries', at, { max: limits.layers, read: readEntry }),
   };
 }
 
@@ -222,92 +249,10 @@ function readSignature(value: Json, at: Location): DsseEnvelope['signatures'][nu
   };
 }
 
-/** Position of a value, as a list up to the root: its JSON pointer is spelled only for an error. */
-type Location = { readonly up: Location; readonly name: string | number } | null;
-
-function anyObject(value: Json | undefined, at: Location): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, 'an object', value);
-  return value;
-}
-
-function object(value: Json | undefined, at: Location, { required, optional = [] }: Shape): JsonObject {
-  const read = anyObject(value, at);
-  const names = Object.keys(read);
-  // Most objects of a bundle have their members in JCS order: one comparison suffices.
-  if (names.length === required.length && names.every((name, position) => name === required[position])) {
-    return read;
-  }
-  let found = 0;
-  for (const name of required) {
-    if (!Object.hasOwn(read, name)) refuse({ up: at, name }, 'a member', undefined);
-    found++;
-  }
-  for (const name of optional) if (Object.hasOwn(read, name)) found++;
-  if (names.length === found) return read;
-  const unknown = names.find((name) => !required.includes(name) && !optional.includes(name)) ?? '';
-  refuse({ up: at, name: unknown.slice(0, limits.echoChars) }, 'no such member', read[unknown]);
-}
-
-interface Items<Item> {
-  readonly max: number;
-  readonly read: (item: Json, at: Location) => Item;
-}
-
-function list<Item>(parent: JsonObject, name: string, up: Location, { max, read }: Items<Item>): Item[] {
-  const value = parent[name];
-  const at: Location = { up, name };
-  if (!Array.isArray(value)) refuse(at, 'an array', value);
-  if (value.length > max) refuse(at, `at most ${max} items`, value.length);
-  return value.map((item, position) => read(item, { up: at, name: position }));
-}
-
-/** A pattern of texts, and its description in errors. */
-interface Form {
-  readonly pattern: RegExp;
-  readonly expected: string;
-}
-
-const hashForm: Form = { pattern: /^sha256:[0-9a-f]{64}$/, expected: 'sha256: and 64 hex digits' };
 const nodeIdForm: Form = { pattern: nodeIdPattern, expected: 'a node id' };
 const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or edge type' };
-
-function text(parent: JsonObject, name: string, up: Location, form?: Form): string {
-  const value = parent[name];
-  if (typeof value !== 'string' || !value.isWellFormed()) refuse({ up, name }, 'text', value);
-  if (form !== undefined && !form.pattern.test(value)) refuse({ up, name }, form.expected, value);
-  return value;
-}
-
-function count(parent: JsonObject, name: string, up: Location): number {
-  const value = parent[name];
-  if (!isCount(value)) refuse({ up, name }, 'an integer from 0 to 2^53-1', value);
-  return value;
-}
-
-function hash(value: Json, at: Location): string {
-  if (typeof value !== 'string' || !hashForm.pattern.test(value)) refuse(at, hashForm.expected, value);
-  return value;
-}
-
-function plainText(value: Json, at: Location): string {
-  if (typeof value !== 'string') refuse(at, 'text', value);
-  return value;
-}
 
 const pathItems: Items<string> = { max: limits.proofPathHashes, read: hash };
 const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
 const textItems: Items<string> = { max: limits.committedFields, read: plainText };
 const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };
-
-function refuse(at: Location, expected: string, value: Json | undefined): never {
-  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, limits.echoChars)) : kind(value);
-  throw new GovError('VALIDATION_ERROR', `bundle ${pointer(at) || '/'}: expected ${expected}, got ${got}`);
-}
-
-const pointer = (at: Location): string => (at === null ? '' : `${pointer(at.up)}/${at.name}`);
-
-function kind(value: Json | undefined): string {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
-  return String(value);
-}

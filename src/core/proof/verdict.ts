@@ -8,6 +8,7 @@
 export const verdictCodes = {
   // The verifier cannot judge the file, or the caller gave no trust.
   MALFORMED_BUNDLE: 'The file is not a proof bundle',
+  TOO_LARGE: 'The file is larger than a proof bundle may be',
   NO_TRUSTED_KEY: 'No trusted key was given, so no signature could be checked',
   // Tampering, or parts of different proofs.
   COMMITMENT_MISMATCH: 'Members of the proof contradict each other',
@@ -25,6 +26,13 @@ export const verdictCodes = {
   DISCLOSURE_MISSING: 'A committed value is neither disclosed, nor listed as withheld, nor erased by the log',
   GRAPH_MISMATCH: 'The graph in the bundle differs from the logged graph',
   LAYER_MISMATCH: 'A recomputed layer differs from its statement',
+  INDEX_INVALID: 'What the file shows of the index of the log does not belong to it',
+  INDEX_TOO_OLD: 'The index of the log does not cover the proof',
+  RUN_INCOMPLETE: 'The log has more events or decisions of the run than the proof shows',
+  RUN_SHORTER_THAN_SHOWN: 'The log has fewer events or decisions of the run than the proof shows',
+  RUN_DIFFERS: 'The events of the proof are not those that the log has of the run',
+  ANSWER_INVALID: 'What the answer shows does not answer its question',
+  PERIOD_NOT_COVERED: 'The index of the log does not cover the whole period',
   SUBJECT_MISMATCH: 'The attestation in the bundle is about another proof',
   MALFORMED_EXPORT: 'The file is not an export in the exact form that the service writes',
   EXPORT_WITHOUT_PROOF: 'The export has no proof, so it cannot be verified',
@@ -43,6 +51,10 @@ export const verdictCodes = {
   NO_DECISION_REPLAYED: 'The run has no decisions to replay, so the layer holds vacuously',
 } as const;
 export type VerdictCode = keyof typeof verdictCodes;
+
+/** Whether the verifier could not read the file, so that the verdict says nothing about the proof. */
+export const isUnread = (code: string | null | undefined): boolean =>
+  code === 'MALFORMED_BUNDLE' || code === 'TOO_LARGE';
 
 /** Codes of layers that pass because there was nothing to check; every output shows them. */
 export const vacuousCodes = {
@@ -65,6 +77,7 @@ export const checkIds = [
   'consistency',
   'tree_root',
   'witnesses',
+  'completeness',
   'attestation',
   'events',
   'disclosures',

@@ -4,7 +4,7 @@
  * controlled, and no content of it makes the verifier throw. Trust comes from the caller only.
  *
  * The steps: 1 strict parse; 2 the members of the proof agree; 3 proofHash; 4 layer statements; 5 checkpoints,
- * inclusion, consistency, tree root; 6 witnesses; 7 events and graph of the bundle, and every layer that can be
+ * inclusion, consistency, tree root; 6 witnesses, and whether anything is missing (`completeness.ts`); 7 events and graph of the bundle, and every layer that can be
  * recomputed (`recompute.ts`); 8 the verdict. Proven by `test/core/proof/verify.test.ts`,
  * `test/core/proof/tamper.test.ts` (every byte of a bundle is flipped, and none verifies) and
  * `test/core/proof/hostile.test.ts`.
@@ -19,6 +19,7 @@ import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import { NoteError, splitNote } from '../note/signed.ts';
 import { inTotoPayload } from './binding.ts';
+import { checkCompleteness } from './completeness.ts';
 import { openErasures } from './erasures.ts';
 import { recompute } from './recompute.ts';
 import { strictObject } from '../event/run-entry.ts';
@@ -52,11 +53,13 @@ export function verifyBundle(
   checkConsistency(bundle, log, checks);
   checkTreeRoot(evidence, log, checks);
   checkWitnesses(log, trust, checks);
+  const complete = checkCompleteness(bundle, { statements, evidence, proved: log.second }, checks);
   checkAttestation(bundle, checks);
   const erased = openErasures(bundle, { trust, proved: log.second }, checks);
   const root = log.first?.root ?? null;
   const recomputed = recompute(bundle, { statements, evidence, root, erased }, checks);
-  const examined: Examined = { checks, proof, statements, ...recomputed, witnesses: log.witnesses };
+  const notes = [...complete, ...recomputed.notes];
+  const examined: Examined = { checks, proof, statements, ...recomputed, notes, witnesses: log.witnesses };
   return conclude(examined, options);
 }
 
@@ -68,7 +71,8 @@ function parse(bytes: Uint8Array, checks: CheckList): Bundle | null {
     return bundle;
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    checks.fail('format', 'MALFORMED_BUNDLE', error.message);
+    const code = error.code === 'PAYLOAD_TOO_LARGE' ? 'TOO_LARGE' : 'MALFORMED_BUNDLE';
+    checks.fail('format', code, error.message);
     return null;
   }
 }

@@ -17,6 +17,7 @@ import type { Services } from '../../service/dependencies.ts';
 import { logPruned } from '../../service/system.ts';
 import { consistencyAt, peaksAt, rootAt } from '../../service/log/tree-proofs.ts';
 import type { Project } from '../../store/port/store.ts';
+import { buildIfWhole } from './build-index.ts';
 import { archiveMediaType, verifyArchive, writeArchive, type ArchivedLeaf } from './log-archive.ts';
 
 const dayMs = 86_400_000;
@@ -61,6 +62,7 @@ export async function pruneLog(services: Services, options: PruneOptions): Promi
     await drop(services, projectId, { from: 0, to });
     return nothing;
   }
+  await buildIfWhole(services, projectId); // later its leaves are in the archive alone
   const root = await rootAt(store, projectId, to);
   const archived = await writeChecked(services, project, { from, to, root, archive });
   const nowMs = services.now();

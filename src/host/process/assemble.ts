@@ -9,6 +9,7 @@ import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/access/credentials.ts';
 import { Cursors } from '../../service/call/cursors.ts';
 import type { Hosting } from '../../service/hosting.ts';
+import { Indexer } from '../../service/completeness/indexer.ts';
 import { JobWorker } from '../../service/jobs/worker.ts';
 import type { Log } from '../../service/call/log.ts';
 import { PolicySets } from '../../service/policies/in-force.ts';
@@ -80,12 +81,15 @@ export function assemble(parts: Parts): Assembled {
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const credentials = new Credentials({ store, now, hosting, settings });
+  const grew = (projectId: string): void => services.checkpoints.grew(projectId);
+  const indexer = new Indexer({ store, work, log, grew });
   const services: Services = {
     store,
     now,
     randomBytes,
     salt: saltPool(randomBytes),
     fingerprint: secrets.fingerprint,
+    fingerprinting: secrets.fingerprinting,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
     tail: new Tail(store),
     checkpoints: new Checkpoints({
@@ -93,8 +97,12 @@ export function assemble(parts: Parts): Assembled {
       now,
       log,
       signers,
-      ...(witnesses === undefined ? {} : { signed: (id, signed) => witnesses.signed(id, signed) }),
+      signed: (id, signed) => {
+        witnesses?.signed(id, signed);
+        indexer.signed(id, signed);
+      },
     }),
+    indexer,
     runs: new Runs(),
     slices: new Slices(),
     policySets: new PolicySets(store),

@@ -227,6 +227,7 @@ async function stop(
   const backgroundStopped = step(() => running.background?.stop());
   const jobsStopped = step(() => jobs.stop());
   await step(() => server.close());
+  await step(() => services.indexer.stop());
   await step(() => engine.work.close());
   await step(() => engine.exports.work.close());
   await jobsStopped;

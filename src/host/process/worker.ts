@@ -47,6 +47,8 @@ const hostOf = (task: number): TaskHost => {
     write: async (bytes) =>
       (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,
     sign: async () => String(await call('sign', null)),
+    appendIndex: async (map) => Number(await call('appendIndex', map)),
+    saveMap: async (saving) => void (await call('saveMap', saving)),
   };
 };
 

@@ -13,6 +13,13 @@ export interface Secrets {
    * confirm guesses of the content.
    */
   fingerprint(text: string): string;
+  /** The same of a long text, part by part. */
+  fingerprinting(): Fingerprinting;
+}
+
+export interface Fingerprinting {
+  add(part: string): void;
+  finish(): string;
 }
 
 export function deriveSecrets(storeKey: Uint8Array): Secrets {
@@ -22,5 +29,9 @@ export function deriveSecrets(storeKey: Uint8Array): Secrets {
   return {
     cursorKey: derive('gov.cursor/v1'),
     fingerprint: (text) => createHmac('sha256', fingerprintKey).update(text).digest('hex'),
+    fingerprinting: () => {
+      const hmac = createHmac('sha256', fingerprintKey);
+      return { add: (part) => void hmac.update(part), finish: () => hmac.digest('hex') };
+    },
   };
 }

@@ -5,7 +5,7 @@
  */
 import { FairQueue } from '../../core/fair-queue.ts';
 
-const sliceMs = 10;
+const sliceMs = 5;
 
 /** Turns of the event loop for the work of one call. */
 export interface Slice {

@@ -13,7 +13,10 @@ import type { GraphFacts } from '../../core/graph/rows.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { Example, HistoryImpact } from '../../core/policy/impact/history.ts';
 import type { Evidence } from '../../core/proof/statement.ts';
-import type { GraphPart, StoreReader } from '../../store/port/store.ts';
+import type { AnswerRange } from '../../core/proof/answer.ts';
+import type { ShownList } from '../../core/proof/completeness.ts';
+import type { MapEntry } from '../../core/completeness/entry.ts';
+import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
 
 /** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
 export interface TaskHost {
@@ -28,6 +31,54 @@ export interface TaskHost {
    * the bytes are written.
    */
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
+  /** Appends the index leaf of a map, and returns its index; −1 where it is `isExact` and the log has grown. */
+  appendIndex(map: MapHead): Promise<number>;
+  saveMap(saving: MapSaving): Promise<void>;
+}
+
+/** What an index leaf says of a map. */
+interface MapHead {
+  readonly size: number;
+  /** 32 bytes. */
+  readonly root: Uint8Array;
+  readonly keys: number;
+  readonly ms: number;
+  /** The leaf must follow the leaves of the map directly, so that its own time is the end of what it covers. */
+  readonly isExact: boolean;
+}
+
+/** A question about one key; Unix milliseconds of server time. */
+export interface Asked {
+  readonly key: readonly string[];
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
+}
+
+type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
+
+export interface IndexInput {
+  readonly projectId: string;
+  /**
+   * `check`: compares lists with the map at S or later. `leaf`: also finds or appends an index leaf that covers S.
+   * `due`: appends one where the newest covers too little. `build`: appends one that covers the log, and saves the map.
+   */
+  readonly mode: 'check' | 'leaf' | 'due' | 'build';
+  /** A signed head of at least S leaves. */
+  readonly signed: { readonly size: number; readonly root: Uint8Array };
+  /** S; 0 without lists. */
+  readonly treeSize: number;
+  /** The lists of a proof at S. */
+  readonly lists: readonly ShownList[];
+  /** With `leaf`: a question that the map answers. */
+  readonly ask?: Asked;
+}
+
+export interface Indexed {
+  /** The index leaf that covers the map; null for `check`, and where the log grew while it was asked. */
+  readonly leafIndex: number | null;
+  readonly answer?: { readonly entry: MapEntry; readonly range?: AnswerRange };
+  /** For each list, what the map says of it. The inclusion of an item after it in the log is missing. */
+  readonly entries: readonly MapEntry[];
 }
 
 export interface RunOf {
@@ -202,6 +253,8 @@ export interface Tasks {
       readonly projectId: string;
       readonly proofId: string;
       readonly events: EnclosedEvents;
+      /** The index leaf and the entries that show that nothing is missing, where the bundle includes them. */
+      readonly completeness: { readonly leafIndex: number; readonly entries: readonly MapEntry[] } | null;
       /** The attestation of this proof, where the bundle includes one. */
       readonly dsse: DsseEnvelope | null;
     };
@@ -209,6 +262,8 @@ export interface Tasks {
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
+  /** Extends the map of the log. Null where the map is far behind, or its leaves were pruned before it was saved. */
+  index: { input: IndexInput; output: Indexed | null };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */

@@ -31,19 +31,36 @@ type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
 export type Redact = ((event: EventInput) => Redacted) | null;
 
 /** The redaction of a project's events. */
-export function redactionOf(
-  { rules, project }: Caller,
-  { fingerprint }: Pick<Services, 'fingerprint'>,
-): Redact {
-  const { redactionKeys } = rules.settings;
+export function redactionOf(caller: Caller, services: Pick<Services, 'fingerprint'>): Redact {
+  const { redactionKeys } = caller.rules.settings;
   if (redactionKeys.length === 0) return null;
   const places = placesOf(redactionKeys);
+  const stampOf = stamping(caller, services);
+  return (event) => redact(event, places, stampOf);
+}
+
+/** What stands in the place of a redacted value. */
+function stamping({ project }: Caller, { fingerprint }: Pick<Services, 'fingerprint'>): Walk['stampOf'] {
   const label = `gov.redaction/1\n${project.projectId}\n`;
-  const stampOf = (value: Json): Json => ({
+  return (value) => ({
     redacted: true,
     fingerprint: `hmac-sha256:${fingerprint(label + canonicalize(value))}`,
   });
-  return (event) => redact(event, places, stampOf);
+}
+
+/**
+ * Replaces the redacted values in what the policies saw of a call, for readers. Metadata of a call's events repeats members
+ * of this context, so `/metadata/arguments/card` also names `/arguments/card` here.
+ */
+export function masking(
+  caller: Caller,
+  services: Pick<Services, 'fingerprint'>,
+): (context: JsonObject) => JsonObject {
+  const { redactionKeys } = caller.rules.settings;
+  if (redactionKeys.length === 0) return (context) => context;
+  const places = placesOf(redactionKeys.map((pointer) => pointer.replace(/^\/metadata(?=\/)/, '')));
+  const stampOf = stamping(caller, services);
+  return (context) => replaceIn(context, places, { at: '', stampOf, replaced: [] }) as JsonObject;
 }
 
 /** Built once for each settings object: rules are cached for seconds, and batches are long. */

@@ -3,23 +3,25 @@
  * Leaf `gov.approval/1`, audit event and row are one append; a crash before the store answers leaves all of
  * it or none. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
-import type { Approval } from '../../contract/approvals.ts';
+import type { Approval, ShownApproval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftApproval, openApproval } from '../../core/decided/approval.ts';
-import { openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
+import { escalating, openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { StoredApproval, StoreReader } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
+import { masking } from '../events/redaction.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { contradiction } from '../proofs/contradiction.ts';
-import { byAge, listPage, pageLimit } from '../call/pages.ts';
+import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 import { inTurns } from '../call/time-slice.ts';
@@ -34,21 +36,27 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
       ...(runId === undefined ? {} : { runId }),
     };
     const atMs = services.now();
-    const { rows, nextCursor } = await listPage(services, {
+    const mask = masking(caller, services);
+    const { items, nextCursor } = await sizedPage(services, {
       scope: { list: 'approvals', projectId, filters },
       cursor,
       limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
       read: (page: Parameters<typeof services.store.approvals>[2]) =>
         services.store.approvals(projectId, { ...filters, atMs }, page),
       position: ({ requestedMs, approvalId }) => byAge(requestedMs, approvalId),
+      item: async (row) => {
+        const { evaluation, bytes } = await openedBy(services.store, projectId, row);
+        return { item: shownBody({ ...row, evaluation }, { atMs, mask }), bytes };
+      },
     });
-    return { status: 200, body: { data: rows.map((row) => approvalBody(row, atMs)), nextCursor } };
+    return { status: 200, body: { data: items, nextCursor } };
   },
 
-  async getApproval({ params, caller }, { store, now }) {
-    const approval = await loggedApproval(store, caller.project.projectId, params.approvalId);
+  async getApproval({ params, caller }, services) {
+    const approval = await loggedApproval(services.store, caller.project.projectId, params.approvalId);
     if (approval === null) throw notFound('approval');
-    return { status: 200, body: approvalBody(approval, now()) };
+    const mask = masking(caller, services);
+    return { status: 200, body: shownBody(approval, { atMs: services.now(), mask }) };
   },
 
   async decideApproval({ params, body, caller, idempotency }, services) {
@@ -85,6 +93,11 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
   },
 };
 
+/** An approval whose row agrees with its leaves, and the evaluation that opened it. */
+interface LoggedApproval extends StoredApproval {
+  readonly evaluation: Evaluation;
+}
+
 /** CONFLICT where the policies now in force deny the escalated call: an approval does not undo a deny. */
 async function refuseDenied(services: Services, { project }: Caller, evaluationId: string): Promise<void> {
   const { projectId } = project;
@@ -112,19 +125,31 @@ async function loggedApproval(
   store: StoreReader,
   projectId: string,
   approvalId: string,
-): Promise<StoredApproval | null> {
+): Promise<LoggedApproval | null> {
   // read before the row, so that the row reflects every leaf seen here
   const before = await store.leafOf(projectId, 'gov.approval/1', approvalId);
-  const approval = await store.approval(projectId, approvalId);
-  if (approval === null) return null;
-  const evaluation = await store.leafOf(projectId, 'gov.evaluation/1', approval.evaluationId);
-  if (evaluation === null || !isOpenedBy(approval, openEvaluation(openLeaf(evaluation))))
-    throw contradiction(`approval ${approvalId}`, evaluation);
+  const row = await store.approval(projectId, approvalId);
+  if (row === null) return null;
+  const { evaluation } = await openedBy(store, projectId, row);
+  const approval = { ...row, evaluation };
   if (approval.decision === null && before === null) return approval;
   const decided = before ?? (await store.leafOf(projectId, 'gov.approval/1', approvalId));
   if (decided === null || !isDecidedBy(approval, openApproval(openLeaf(decided))))
     throw contradiction(`the decision of approval ${approvalId}`, decided);
   return approval;
+}
+
+/** The evaluation that opened an approval, and its bytes. STORAGE_FAULT where its leaf contradicts the row. */
+async function openedBy(
+  store: StoreReader,
+  projectId: string,
+  row: StoredApproval,
+): Promise<{ evaluation: Evaluation; bytes: number }> {
+  const leaf = await store.leafOf(projectId, 'gov.evaluation/1', row.evaluationId);
+  const evaluation = leaf === null ? null : openEvaluation(openLeaf(leaf));
+  if (leaf === null || evaluation === null || !isOpenedBy(row, evaluation))
+    throw contradiction(`approval ${row.approvalId}`, leaf);
+  return { evaluation, bytes: leaf.record.length + (leaf.disclosures?.length ?? 0) };
 }
 
 function isOpenedBy(row: StoredApproval, { runId, approval, evaluatedAt }: Evaluation): boolean {
@@ -147,6 +172,30 @@ function isDecidedBy({ decision }: StoredApproval, logged: ReturnType<typeof ope
     decision.atMs === parseTimestamp(logged.at) &&
     (logged.reason === undefined || decision.comment === logged.reason)
   );
+}
+
+/** The approval with what it is about. */
+function shownBody(
+  approval: LoggedApproval,
+  { atMs, mask }: { atMs: number; mask: (context: JsonObject) => JsonObject },
+): ShownApproval {
+  const { checkpoint, policySource, decisions } = approval.evaluation;
+  // the checkpoint was recorded from a checked body
+  const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject);
+  const { tool = null, arguments: given = null, actor = null, runId: _run, ...others } = seen ?? {};
+  const isCall = policySource === 'tool' && seen !== null;
+  return {
+    ...approvalBody(approval, atMs),
+    tool: isCall ? (tool as ShownApproval['tool']) : null,
+    arguments: isCall ? (given as JsonObject) : null,
+    actor: isCall ? (actor as JsonObject | null) : null,
+    context: isCall ? others : seen,
+    policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
+      policyId,
+      version,
+      reasoning,
+    })),
+  };
 }
 
 /** The approval at `atMs`. Without a decision in time it has expired. */

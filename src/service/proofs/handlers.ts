@@ -14,11 +14,13 @@ import { notFound } from '../call/answer.ts';
 import type { Call, Handlers } from '../call/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
-import { asProof, prove, provedAnswer } from './prove.ts';
+import { asProof, listsOf, prove, provedAnswer } from './prove.ts';
 import { appendMetered, requireRoom } from '../access/quota.ts';
 import { noEvents } from '../events/run-stream.ts';
 import { fieldError, refusal } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
+import type { StoredProof } from '../../store/port/store.ts';
+import type { Tasks } from '../call/work.ts';
 import { verifyStored } from './verify-stored.ts';
 import type { Table } from '../../contract/table.ts';
 
@@ -88,13 +90,44 @@ export const proofs: Pick<
     if (events !== 'none' && size > limits.bundleEvents) throw tooManyToEnclose();
     // S′ may still be unsigned where the process ended right after it stored the proof
     await services.checkpoints.sign(projectId);
+    const completeness =
+      query.completeness === false
+        ? null
+        : await completenessOf(services, projectId, { stored, events: size });
     // separate, because other tools check its signature: a verifier of bundles does not know its key
     const attested = query.attestation === true;
     const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
-    const input = { projectId, proofId, events, dsse };
+    const input = { projectId, proofId, events, completeness, dsse };
     return { status: 200, raw: await services.work.run('bundle', input, { events: size }) };
   },
 };
+
+/** The index leaf and the entries for a bundle; null where the log has no index yet, or no room for a leaf. */
+async function completenessOf(
+  services: Services,
+  projectId: string,
+  { stored, events }: { stored: StoredProof; events: number },
+): Promise<Tasks['bundle']['input']['completeness']> {
+  const { checkpoints, witnesses, indexer, log } = services;
+  const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
+  const { treeSize, statements } = stored;
+  const input = {
+    projectId,
+    mode: 'leaf',
+    signed: { size, root },
+    treeSize,
+    lists: listsOf(statements),
+  } as const;
+  const indexed = await indexer.index(input, events).catch((error: unknown) => {
+    if (!(error instanceof GovError) || error.code !== 'STORAGE_FULL') throw error;
+    log.warn({ err: error, projectId }, 'a bundle could not get an index leaf');
+    return null;
+  });
+  if (indexed === null || indexed.leafIndex === null) return null;
+  const signed = await checkpoints.sign(projectId);
+  await witnesses?.cosigned(projectId, signed);
+  return { leafIndex: indexed.leafIndex, entries: indexed.entries };
+}
 
 const readStored = (text: string): ComplianceProof => JSON.parse(text) as ComplianceProof;
 

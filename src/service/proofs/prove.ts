@@ -10,6 +10,9 @@ import type { ComplianceProof, LayerName } from '../../contract/proofs.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalText } from '../../core/json/parse.ts';
 import { composeProof, proofLeafFields } from '../../core/proof/binding.ts';
+import { shownLists, type ShownList } from '../../core/proof/completeness.ts';
+import { readStatement, type Statement } from '../../core/proof/statement.ts';
+import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import { draftLeaf } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredProof } from '../../store/port/store.ts';
@@ -65,6 +68,7 @@ export async function prove(
     events,
   };
   const computed = await services.work.run('layers', input, { events });
+  await requireComplete(services, projectId, { computed, checkpoint });
   const proofId = typeId('prf', timestampMs, services.randomBytes(10));
   const timestamp = formatTimestamp(timestampMs);
   const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
@@ -78,6 +82,31 @@ export async function prove(
   if ('replayed' in stored) return stored;
   await signOver(services, projectId);
   return { proof: composed.proof };
+}
+
+/**
+ * Compares the lists of the layers with the map of the log. STORAGE_FAULT where the tables lack events or decisions. Where
+ * the map is not built yet, nothing is compared; a bundle then shows no completeness either.
+ */
+async function requireComplete(
+  { indexer }: Services,
+  projectId: string,
+  { computed, checkpoint }: { computed: Layers; checkpoint: Checkpoint },
+): Promise<void> {
+  const { size, root } = checkpoint;
+  const lists = listsOf(Object.fromEntries(computed.layers.map(({ name, statement }) => [name, statement])));
+  await indexer.index({ projectId, mode: 'check', signed: { size, root }, treeSize: size, lists });
+}
+
+/** The lists that the statements of a proof depend on. */
+export function listsOf(statements: Readonly<Record<string, string>>): readonly ShownList[] {
+  const read = new Map<string, Statement>();
+  for (const [name, text] of Object.entries(statements)) {
+    const statement = readStatement(text);
+    if (statement !== null) read.set(name, statement);
+  }
+  const [first] = read.values();
+  return first === undefined ? [] : shownLists(first.evidence, read);
 }
 
 /** Now, or the time of the run's newest event where the clock was set back after it. */

@@ -7,7 +7,9 @@
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { AppendRequest, Assigned } from '../port/store.ts';
+import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';
+
 import type { Period } from './period.ts';
 
 /** A leaf with its index, before it becomes a row. */
@@ -62,6 +64,8 @@ export class Pending {
   /** Events added by type number, and by run and type number. */
   readonly typeEvents = new Map<number, number>();
   readonly runTypeEvents = new Map<number, Map<number, number>>();
+  /** Events added by type number and fine bucket of their time (`buckets.ts`). */
+  readonly typeTimes = new Map<number, Map<number, number>>();
 
   constructor(ledger: Ledger) {
     this.ledger = ledger;
@@ -109,11 +113,18 @@ export class Pending {
       if (draft.kind === 'other' && draft.type === 'gov.config/1') this.configIndex = index;
       if (event === null) continue;
       raise(this.typeEvents, event.typeNo);
-      let byType = this.runTypeEvents.get(event.run.no);
-      if (byType === undefined) this.runTypeEvents.set(event.run.no, (byType = new Map()));
-      raise(byType, event.typeNo);
+      raise(countsOf(this.runTypeEvents, event.run.no), event.typeNo);
+      if (draft.kind === 'event') {
+        raise(countsOf(this.typeTimes, event.typeNo), Math.floor(draft.timestampMs / 2 ** fineWidth));
+      }
     }
   }
+}
+
+function countsOf(of: Map<number, Map<number, number>>, key: number): Map<number, number> {
+  let counts = of.get(key);
+  if (counts === undefined) of.set(key, (counts = new Map()));
+  return counts;
 }
 
 const raise = (counts: Map<number, number>, key: number): void => {

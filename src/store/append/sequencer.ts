@@ -10,7 +10,13 @@
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
-import { sealEvent, serverTime, type EventDraft, type LeafDraft } from '../../core/event/record.ts';
+import {
+  sealEvent,
+  serverTime,
+  type EventDraft,
+  type LeafDraft,
+  type OtherDraft,
+} from '../../core/event/record.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -196,8 +202,8 @@ export class Sequencer {
     const index = pending.size + plan.entries.length;
     const { serverMs } = plan;
     if (draft.kind === 'other') {
-      const leaf = leafHash(draft.record);
-      plan.entries.push({ draft, index, record: draft.record, leaf, event: null });
+      const record = recordAt(draft, serverMs);
+      plan.entries.push({ draft, index, record, leaf: leafHash(record), event: null });
       return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
     }
     const earlier = this.#claimClientId(pending, plan, { draft, index, fingerprint });
@@ -313,6 +319,12 @@ export class Sequencer {
     this.#parts.rows.addPeriod(pending.ledger.no, period);
     pending.period = period;
   }
+}
+
+/** A record with its server time, which the draft of a `gov.index/1` leaf lacks. */
+function recordAt({ record, timeAt }: OtherDraft, serverMs: number): string {
+  if (timeAt === undefined) return record;
+  return record.slice(0, timeAt) + serverTime(serverMs) + record.slice(timeAt);
 }
 
 function conflict(): GovError {

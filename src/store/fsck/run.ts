@@ -3,13 +3,15 @@
  * It reads only, and a process may serve the directory meanwhile. It checks:
  * - records → leaf hashes → tiles → heads and every signed checkpoint (RFC 6962 §2.1);
  * - runs without gaps, monotonic server time, and counters;
+ * - the root and the bounds of every index leaf against the map of the leaves below its size;
  * - bodies against the commitments of records;
  * - metering leaves against the audit leaves that they cover, and months against metering leaves;
  * - policies, the risk router's configuration, approvals, replays, proofs, graphs and the index of decisions
  *   against their leaves;
  * - keys, data planes, projects and organizations against the system events;
  * - reports of data planes, and the counters that follow from them.
- * Memory grows with log n, policy versions, keys, data planes and organizations.
+ * Memory grows with log n, policy versions, keys, data planes and organizations, and with the runs of a log that has index
+ * leaves.
  * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`,
  * `test/store/fsck/tamper-governed.test.ts`, `test/store/fsck/tamper-proved.test.ts`,
  * `test/store/fsck/tamper-reports.test.ts`, `test/host/data/tamper-receipts.long.test.ts` and

@@ -251,6 +251,7 @@ export const indexedLeaves = [
   'gov.erasure/1',
   'gov.prune/1',
   'gov.key/1',
+  'gov.index/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
 

@@ -17,6 +17,7 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { ExportReader, ExportStore } from './exports.ts';
+import type { IndexMapReader, IndexMapStore } from './index-map.ts';
 import type { MeterReader } from './metering.ts';
 import type { AppendOutcome, AppendRequest } from './request.ts';
 import type { StoredResponse } from './repeats.ts';
@@ -50,6 +51,7 @@ export type * from './tenancy.ts';
 export type * from './planes.ts';
 export type * from './metering.ts';
 export type * from './exports.ts';
+export type * from './index-map.ts';
 
 export interface RunSummary {
   /** Number of the run in order of first appearance in the store; its position in the list of runs. */
@@ -75,12 +77,17 @@ export interface EventFilter {
   readonly endMs?: number;
 }
 
-export interface StoreReader extends TenantReader, MeterReader, ExportReader {
+export interface StoreReader extends TenantReader, MeterReader, ExportReader, IndexMapReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
   totals(projectId: string): Promise<Totals>;
-  leaves(projectId: string, tree: TreeName, range: { from: number; to: number }): Promise<Leaf[]>;
+  /** Reads bodies unless `bodies` is false. */
+  leaves(
+    projectId: string,
+    tree: TreeName,
+    range: { readonly from: number; readonly to: number; readonly bodies?: false },
+  ): Promise<Leaf[]>;
   /** NOT_FOUND if the leaf is pruned, as in every read of a pruned leaf. */
   leaf(projectId: string, index: number): Promise<Leaf | null>;
   /** The index below which events are pruned; 0 if none are. */
@@ -214,7 +221,7 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader {
   ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
 }
 
-export interface Store extends StoreReader, TenantStore, ExportStore {
+export interface Store extends StoreReader, TenantStore, ExportStore, IndexMapStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
   /**

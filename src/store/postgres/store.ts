@@ -22,6 +22,8 @@ import { exportMoves } from './effects/exports.ts';
 import { exportReads } from '../read/exports.ts';
 import { jobMoves } from './effects/jobs.ts';
 import { jobReads } from '../read/jobs.ts';
+import { indexMapReads } from '../read/index-map.ts';
+import { indexMapWrites } from './effects/index-map.ts';
 import { meterReads } from './read/meter.ts';
 import { policyReads } from '../read/policies.ts';
 import { decidedReads } from './read/decided.ts';
@@ -145,6 +147,7 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     ...exportMoves(database, numberOf),
+    ...indexMapWrites(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     saveCosignatures: cosignatureSaver(database, numbers),
     ...watch(database),
@@ -184,7 +187,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...leafReads(database, numberOf),
     ...meterReads(database, numberOf),
     ...eventReads(database, numberOf),
-    ...runReads(database, numberOf),
+    ...runReads(database, queries),
     ...workReads(queries),
     ...decidedReads(database, numberOf),
     ...policyReads(queries),
@@ -194,6 +197,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),
     ...exportReads(queries),
+    ...indexMapReads(queries),
   };
 }
 

@@ -18,6 +18,7 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.erasure/1': 8,
   'gov.prune/1': 9,
   'gov.key/1': 10,
+  'gov.index/1': 11,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

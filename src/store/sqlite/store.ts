@@ -211,6 +211,8 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
     markExportRemoved: async (projectId, exportId) =>
       engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
     dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),
+    saveMap: async (projectId, saving) => engine.write({ verb: 'saveMap', ...of(projectId), saving }),
+    dropMap: async (projectId) => engine.write({ verb: 'dropMap', ...of(projectId) }),
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });
       while (await engine.write({ verb: 'sweepAnswers', nowMs }));

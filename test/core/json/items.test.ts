@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import { isRefused, parseItems } from '../../../src/core/json/items.ts';
 import {
   canonicalize,
@@ -99,6 +100,38 @@ describe('a list that is judged item by item', () => {
     const each = `[${'1,'.repeat(defaultBounds.values / 2)}1]`;
     expect(await codeOf(`{"events":[${each},1e400]}`)).toBe('accepted');
     expect(await codeOf(`{"events":[${each},${each},1e400]}`)).toBe('JSON_TOO_COMPLEX');
+  });
+
+  it('reads each item in a slice of its own, and says offsets in the whole text', async () => {
+    let slices = 0;
+    const counting = { isOver: () => true, next: async () => void (slices += 1) };
+    const options = { bounds: defaultBounds, member: 'events', pace: counting };
+    await parseItems(bytes('{"events":[1,2,3,4]}'), options);
+    expect(slices).toBe(5);
+    const faults = [
+      ['{"events":[1,{"a":tru}]}', 21],
+      ['{"events":[1,[2}]}', 15],
+      ['{"events":[1 2]}', 13],
+      ['{"events":[1],"a" 2}', 18],
+      ['{"events":[1,2', 14],
+      ['{"events":[1]} x', 15],
+    ] as const;
+    for (const [text, offset] of faults) {
+      await expect(read(bytes(text))).rejects.toMatchObject({ code: 'INVALID_JSON', extensions: { offset } });
+    }
+    const notUtf8 = Buffer.from([...bytes('{"events":[1,"é'), 0xff, ...bytes('"]}')]);
+    const extensions = { offset: notUtf8.indexOf(0xff) };
+    await expect(read(notUtf8)).rejects.toMatchObject({ code: 'INVALID_JSON', extensions });
+  });
+
+  it('refuses an item that no single request could have, and an envelope of that size', async () => {
+    const of = (size: number): string => `["${'x'.repeat(100)}"${' '.repeat(size - 104)}]`;
+    const items = await itemsOf(`{"events":[${of(limits.bodyBytes)},${of(limits.bodyBytes + 1)}]}`);
+    expect(kinds(items)).toEqual(['value', 'too_large']);
+    const envelope = (size: number): string => `{"events":[]${' '.repeat(size - '{"events":}'.length)}}`;
+    expect(await codeOf(envelope(limits.bodyBytes))).toBe('accepted');
+    expect(await codeOf(envelope(limits.bodyBytes + 1))).toBe('PAYLOAD_TOO_LARGE');
+    expect(await codeOf('{"events":[]}'.padEnd(limits.bodyBytes + 1))).toBe('accepted');
   });
 
   it('reads what the profile accepts as the whole reader does', async () => {

@@ -93,6 +93,8 @@ export class ProofLog {
   readonly #runs = new Map<string, number[]>();
   readonly #subtrees = new Map<string, Buffer>();
   #salts = 0;
+  /** Leaves that stand in the tree, while the tables say that they are not of their run. */
+  readonly lost = new Set<number>();
 
   constructor() {
     this.append(draftLeaf('gov.genesis/1', { origin, vkey: logSigner.verifierKey }));
@@ -134,7 +136,7 @@ export class ProofLog {
 
   run(runId: string, before = this.leaves.length): RunEvent[] {
     return (this.#runs.get(runId) ?? [])
-      .filter((index) => index < before)
+      .filter((index) => index < before && !this.lost.has(index))
       .map((index) => readRunEvent(this.leaves[index]!));
   }
 

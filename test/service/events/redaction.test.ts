@@ -41,6 +41,23 @@ describe.each(engines)('redaction on %s', (engine) => {
     return (await of.call('GET', `/events/${made.body.eventId}`)).body;
   };
 
+  it('an approval of a tool call shows no value that the project redacts', async () => {
+    const of = await tenant(['/metadata/arguments/card/number', '/actor/mail']);
+    const policy = { policyId: 'ask', name: 'Ask', condition: {}, action: 'escalate' };
+    await of.call('POST', '/governance/policies', { body: policy });
+    await of.call('POST', '/governance/policies/ask/publish', { body: {} });
+    const call = {
+      tool: { name: 'ledger.pay' },
+      arguments: { amount: 12, card: { number: canary, holder: 'Ada' } },
+      actor: { id: 'agent-7', mail: canary },
+    };
+    const { approvalId } = (await of.call('POST', '/mcp/tools/evaluate', { body: call })).body;
+    const { body, text } = await of.call('GET', `/approvals/${approvalId}`);
+    expect(body.arguments).toEqual({ amount: 12, card: { number: stamp, holder: 'Ada' } });
+    expect(body.actor).toEqual({ id: 'agent-7', mail: stamp });
+    expect(text + (await of.call('GET', '/approvals')).text).not.toContain(canary);
+  });
+
   it('redaction replaces the values at the pointers, and the event lists them', async () => {
     const of = await tenant(['/metadata/ssn', '/actor/name', '/resource', '/metadata/user/mail']);
     const read = await stored(of, {

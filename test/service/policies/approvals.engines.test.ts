@@ -41,11 +41,42 @@ describe('approvals', () => {
     expect(decided.status).toBe(200);
     expect(decided.body).toMatchObject({ status: 'approved', comment: 'customer called' });
     expect(decided.body.decidedBy).not.toBe(open.body.requestedBy);
-    expect((await plane.call('GET', `/approvals/${approvalId}`)).body).toEqual(decided.body);
+    expect((await plane.call('GET', `/approvals/${approvalId}`)).body).toMatchObject(decided.body);
     const trail = await plane.call('GET', '/events?runId=gov.system&eventType=approval.approved');
     expect(trail.body.events.at(-1)).toMatchObject({
       actor: { id: decided.body.decidedBy },
       resource: { id: approvalId, type: 'approval' },
+    });
+  });
+
+  it('an approval shows the tool call that it is about, in a list too', async () => {
+    const body = {
+      tool: { name: 'ledger.pay', server: 'bank', version: '2' },
+      arguments: { amount: 12, card: { number: '4111' } },
+      runId: 'run-shown',
+      actor: { id: 'agent-7', role: 'agent' },
+      context: { region: 'eu' },
+    };
+    const { approvalId } = (await plane.call('POST', '/mcp/tools/evaluate', { body })).body;
+    const shown = (await plane.call('GET', `/approvals/${approvalId}`)).body;
+    expect(shown).toMatchObject({
+      tool: { name: 'ledger.pay', server: 'bank' },
+      arguments: body.arguments,
+      actor: body.actor,
+      context: { region: 'eu' },
+      policies: [{ policyId: 'ask', version: 1, reasoning: expect.stringContaining('escalate v1') }],
+    });
+    expect((await plane.call('GET', '/approvals?runId=run-shown')).body.data).toEqual([shown]);
+  });
+
+  it('an approval of another evaluation shows what the policies saw', async () => {
+    const body = { runId: 'run-seen', checkpoint: { context: { tool: 'hand-made', amount: 3 } } };
+    const { approvalId } = (await plane.call('POST', '/governance/policy/evaluate', { body })).body;
+    expect((await plane.call('GET', `/approvals/${approvalId}`)).body).toMatchObject({
+      tool: null,
+      arguments: null,
+      actor: null,
+      context: { tool: 'hand-made', amount: 3 },
     });
   });
 

@@ -221,6 +221,58 @@ describe('GET /proofs/{proofId}/bundle', () => {
   });
 });
 
+describe('completeness in a bundle', () => {
+  const completeness = async (path: string) => {
+    const answer = await plane.call('GET', path);
+    const verdict = verifyBundle(answer.bytes, await trust());
+    const { result } = verdict.checks.find(({ id }) => id === 'completeness')!;
+    const notes = verdict.notes.filter((note) => note.startsWith('RUN_WENT_ON'));
+    return { type: answer.body.mediaType, verified: verdict.verified, result, notes };
+  };
+  const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
+  const second = { type: 'application/vnd.gov.proof.v2+json', verified: true, result: 'passed', notes: [] };
+
+  it('shows that no event is missing; a second bundle needs no second index leaf', async () => {
+    const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle`;
+    const before = await leaves();
+    expect(await completeness(path)).toEqual(second);
+    expect(await completeness(`${path}?events=none`)).toEqual(second);
+    expect((await leaves()) - before).toBe(1);
+  });
+
+  it('of an old proof says how many events the run got since', async () => {
+    const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle`;
+    for (let more = 0; more < 2; more++) {
+      await plane.call('POST', '/events', { body: event({ runId: 'run-1' }) });
+    }
+    await prove({ runId: 'run-1' });
+    const { notes, ...rest } = await completeness(path);
+    expect(rest).toEqual({ type: second.type, verified: true, result: 'passed' });
+    expect(notes.join()).toContain('2 events of the run were recorded later');
+  });
+
+  it('is left out on request, for a verifier that knows only version 1', async () => {
+    const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle?completeness=false`;
+    const type = 'application/vnd.gov.proof.v1+json';
+    expect(await completeness(path)).toEqual({ ...second, type, result: 'not_checked' });
+  });
+
+  it('of a run whose last rows were deleted is not proved, and health reports it', async () => {
+    const own = await startPlane();
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
+    await own.call('POST', '/events/batch', { body: { events } });
+    await own.sql('DELETE FROM run_event WHERE run_seq >= 3');
+    await own.sql("UPDATE run SET events = 3 WHERE run_id = 'r'");
+    const composed = { layers: ['event_integrity'] };
+    const { status, body } = await own.call('POST', '/proofs', { body: { runId: 'r', composed } });
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toContain('index_mismatch: the list of the events of r: it has 3');
+    const reasons: string[] = (await own.call('GET', '/health')).body.reasons;
+    expect(reasons.join()).toContain('integrity_violation');
+    await own.end();
+  });
+});
+
 describe('a changed database', () => {
   const tampered = async (
     change: (third: string) => string,

@@ -168,6 +168,8 @@ export const scenarios: readonly Scenario[] = [
   ['getReadiness', 200],
   ['getCheckpoint', 200],
   ['getLogKey', 200],
+  ['askLog', 200, () => ({ path: '/log/answers?runId=run-1' })],
+  ['askLog', 400, () => ({ path: '/log/answers' })],
   ['getTile', 200],
   ['getTile', 404, () => ({ path: '/log/tile/9/000' })],
 ];

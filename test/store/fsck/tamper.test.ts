@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
 import { positionOf } from '../../../src/store/file/position.ts';
-import { codeOf } from '../support/fixture.ts';
+import { codeOf, startMs } from '../support/fixture.ts';
 import { TestPlane } from '../support/plane.ts';
 
 const planes: TestPlane[] = [];
@@ -23,6 +23,12 @@ function filled(events: 200 | 600 = 600): TestPlane {
   planes.push(plane);
   return plane;
 }
+
+/** All events of a plane are in one bucket of each width. */
+const bucketOf = (width: number): number => Math.floor(startMs / 2 ** width);
+const ofBuckets = [0, 1].flatMap((type) =>
+  [16, 24].map((width) => `prj_a/event_count/${type}/${width}/${bucketOf(width)} counter_mismatch`),
+);
 
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const blob = (value: Buffer): string => `x'${value.toString('hex')}'`;
@@ -153,6 +159,7 @@ describe('one changed row', () => {
         'prj_a/run_event run_mismatch',
         'prj_a/run/r2 run_mismatch',
         'prj_a/run_type/3/1 counter_mismatch',
+        ...ofBuckets,
       ],
     ],
     [
@@ -164,6 +171,26 @@ describe('one changed row', () => {
       'a changed counter',
       'UPDATE run_type SET events = events + 1 WHERE run_no = 1',
       ['prj_a/run_type/1/1 counter_mismatch', 'prj_a/type_total/1 counter_mismatch'],
+    ],
+    [
+      'a changed counter of events by time',
+      'UPDATE event_count SET events = events + 1 WHERE type_no = 0 AND width = 24',
+      [`prj_a/event_count/0/24/${bucketOf(24)} counter_mismatch`],
+    ],
+    [
+      'a deleted counter of events by time',
+      'DELETE FROM event_count WHERE type_no = 1 AND width = 16',
+      [`prj_a/event_count/1/16/${bucketOf(16)} counter_mismatch`],
+    ],
+    [
+      'a counter of events that were never recorded',
+      'INSERT INTO event_count (project, type_no, width, bucket, events) VALUES (1, 1, 16, 7, 1)',
+      ['prj_a/event_count/1/16/7 counter_mismatch'],
+    ],
+    [
+      'a narrower time of a block of runs',
+      'UPDATE run_span SET last_ms = last_ms - 1',
+      ['prj_a/run_span/0 counter_mismatch'],
     ],
     [
       'a changed metering leaf',

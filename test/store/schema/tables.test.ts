@@ -1,10 +1,11 @@
 /** What becomes of the tables that both engines share; their migrations run in the tests of each engine. */
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { indexTables } from '../../../src/store/schema/index-map.ts';
 import { otherTables, peopleTables } from '../../../src/store/schema/tables.ts';
 import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 
-const shared = peopleTables + otherTables;
+const shared = peopleTables + otherTables + indexTables;
 const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
 
 describe('a table of both engines', () => {

@@ -7,9 +7,11 @@ import { setEngine, type Open } from '../support/engine.ts';
 export async function storeSuite(open: Open): Promise<void> {
   await bodySuite(open);
   await import('./log/lists.ts');
+  await import('./log/counts.ts');
   await import('./governance/jobs.ts');
   await import('./governance/policies.ts');
   await import('./log/checkpoints.ts');
+  await import('./log/index-map.ts');
   await import('./tenancy/quota.ts');
   await import('./tenancy/tenants.ts');
   await import('./tenancy/projects.ts');

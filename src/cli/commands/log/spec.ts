@@ -59,6 +59,21 @@ export const logFsck = command({
   exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
 });
 
+export const logIndexBuild = command({
+  name: 'log index build',
+  summary: 'Index the log now, so that bundles show that no event is missing',
+  details: [
+    'A serving process does this in the background. Use it for a log from before, or before a prune.',
+    'Stop a plane first. For a service, --project-id names the log; stop a service on SQLite first.',
+  ],
+  flags: {
+    data,
+    projectId: { type: 'string', value: 'ID', description: 'Project of a service' },
+  },
+  examples: ['gov log index build', 'gov log index build --data /var/lib/gov'],
+  exitCodes: { 6: 'it is being served, or events were pruned before the log had an index' },
+});
+
 export const logPrune = command({
   name: 'log prune',
   summary: 'Move old events from the store to an archive; hashes stay, and proofs still verify',

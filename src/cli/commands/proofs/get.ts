@@ -25,7 +25,9 @@ export const run: Run<typeof spec> = async (invocation) => {
     return printProof(body, out);
   }
   const query =
-    flags.format === 'dsse' ? ({ events: 'none', attestation: true } as const) : { events: flags.events };
+    flags.format === 'dsse'
+      ? ({ events: 'none', attestation: true, completeness: false } as const)
+      : { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
   const { bytes } = await client.getProofBundle({ params, query });
   const document = convert(bytes, flags.format ?? 'govproof');
   await deliver(invocation, document);

@@ -1,6 +1,16 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { command } from '../../program/spec.ts';
 
+/** Whose signatures count, for commands that verify. */
+const trusted = {
+  key: {
+    type: 'strings',
+    value: 'VKEY',
+    description: 'Trust this verifier key (C2SP signed-note); repeatable',
+  },
+  trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+} as const;
+
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 
 export const proofsCreate = command({
@@ -64,30 +74,66 @@ export const proofsGet = command({
       value: 'WHICH',
       description: 'Events to enclose: none, records (hashes only) or disclosed (with their content)',
     },
+    v1: {
+      type: 'boolean',
+      description: 'A bundle of version 1, which does not show that nothing is missing',
+    },
   },
+  details: [
+    'A bundle shows that no event of the run is missing, for which the log may get an index leaf. Programs from before read only bundles of version 1, without it: use --v1.',
+  ],
   examples: [
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --bundle --out run.govproof.json',
   ],
 });
 
+export const proofsAsk = command({
+  name: 'proofs ask',
+  summary: 'Ask how many events of a run or type the log has, or that it has none, with proof',
+  details: [
+    'Times are server times: when the log recorded an event. The answer is about all leaves below one leaf of the log, which it names. Give it to others with --out: they verify it with gov proofs verify, without the service.',
+    'Without --until the answer is about the log as it is now, for which the log gets an index leaf.',
+  ],
+  flags: {
+    run: { type: 'string', value: 'RUN', description: 'Events of this run' },
+    type: {
+      type: 'string',
+      value: 'TYPE',
+      description: 'Events of this type, or other records, such as gov.policy/1',
+    },
+    since: { type: 'time', value: 'TIME', description: 'Recorded at this time or later' },
+    until: { type: 'time', value: 'TIME', description: 'Recorded before this time, which must have passed' },
+    out: { type: 'string', value: 'FILE', short: 'O', description: 'Write the answer to this file' },
+    key: trusted.key,
+    trust: trusted.trust,
+  },
+  examples: [
+    'gov proofs ask --run checkout-42 --out run.govanswer.json',
+    'gov proofs ask --type tool.denied --since 2026-01-01T00:00:00Z --until 2026-02-01T00:00:00Z',
+  ],
+  exitCodes: { 2: 'no key is trusted, and there is no --out', 3: 'the answer does not verify' },
+});
+
 export const proofsVerify = command({
   name: 'proofs verify',
-  summary: 'Verify a proof by its id, or a bundle or export without the service',
+  summary: 'Verify a proof by its id, or a bundle, answer or export without the service',
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
     'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
+    '"none missing: proven" means: the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. A bundle of version 1 does not show it: "not checked".',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
-  args: [{ name: 'proof', description: 'Proof id, file of a bundle or an export, or - for standard input' }],
+  args: [
+    {
+      name: 'proof',
+      description: 'Proof id, file of a bundle, an answer or an export, or - for standard input',
+    },
+  ],
   flags: {
     offline: { type: 'boolean', description: 'Refuse to ask the service' },
-    key: {
-      type: 'strings',
-      value: 'VKEY',
-      description: 'Trust this verifier key (C2SP signed-note); repeatable',
-    },
-    trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+    key: trusted.key,
+    trust: trusted.trust,
     explain: {
       type: 'boolean',
       description:

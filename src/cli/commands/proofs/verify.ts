@@ -5,11 +5,12 @@
  */
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
+import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
 import { explain } from '../../../core/proof/bundle.ts';
 import type { Explanation } from '../../../core/proof/bundle.ts';
 import { openEventDisclosures } from '../../../core/proof/disclosed.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
-import type { ProofVerdict } from '../../../core/proof/verdict.ts';
+import { isUnread, type ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundle } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
@@ -18,8 +19,9 @@ import { unreadable } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
+import { printAnswer } from '../../terminal/answer-verdict.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
-import type { BrokenBy, ShownVerdict } from '../../terminal/verdict.ts';
+import type { BrokenBy, Judged, ShownVerdict } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -37,6 +39,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const given = await openGiven(invocation);
   if (given.isExport) return verifyExportHere(invocation, given.chunks);
   const bytes = await read(invocation, given.chunks);
+  if (isAnswer(bytes)) return verifyAnswerHere(invocation, bytes);
   const artifact = flags.offline ? null : artifactIn(bytes);
   return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
 };
@@ -118,6 +121,27 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   });
 }
 
+/** Recognises an answer of `gov proofs ask`, as any tool may format it. */
+function isAnswer(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.length > limits.answerBytes || !text.includes(answerMediaType)) return false;
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    return (value as { mediaType?: unknown } | null)?.mediaType === answerMediaType;
+  } catch {
+    return false;
+  }
+}
+
+async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
+  const { out, session, flags } = invocation;
+  const source = trustFrom(flags, session);
+  const verdict = verifyAnswer(bytes, source?.trust ?? null);
+  out.verdict = exitOf({ ...verdict, layers: [] });
+  await printAnswer(out, { verdict, source });
+  return out.verdict;
+}
+
 interface Artifact {
   readonly proofId: string;
 }
@@ -139,11 +163,18 @@ function artifactIn(bytes: Uint8Array): Artifact | null {
   }
 }
 
+/** The service computes from its tables; only a bundle has what shows that they have everything. */
+const notCompared = {
+  id: 'completeness',
+  result: 'not_checked',
+  detail: 'a bundle shows whether events are missing: gov proofs get PROOFID --out FILE',
+} as const;
+
 async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
   const { out, session, flags } = invocation;
   const client = await session.client();
   const { body } = await client.verifyProof({ body: artifact });
-  const shown: ShownVerdict = { ...body, source: 'service', checks: [], notes: [] };
+  const shown: ShownVerdict = { ...body, source: 'service', checks: [notCompared], notes: [] };
   out.verdict = exitOfVerdict(shown);
   await printVerdict(out, shown);
   if (out.isHuman) {
@@ -160,8 +191,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   const source = trustFrom(flags, session);
   const verdict = verifyBundle(bytes, source?.trust ?? null);
   const file = args.proof === '-' ? 'FILE' : args.proof;
-  const explanations =
-    flags.explain && verdict.code !== 'MALFORMED_BUNDLE' ? explained(bytes, file) : undefined;
+  const explanations = flags.explain && !isUnread(verdict.code) ? explained(bytes, file) : undefined;
   const shown: ShownVerdict = {
     ...verdict,
     source: 'offline',
@@ -172,7 +202,7 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   };
   out.verdict = exitOf(shown);
   await printVerdict(out, shown);
-  if (source === null && verdict.code !== 'MALFORMED_BUNDLE') {
+  if (source === null && !isUnread(verdict.code)) {
     await out.warn(
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the bundle`,
     );
@@ -180,8 +210,8 @@ async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> 
   return out.verdict;
 }
 
-const exitOf = (shown: ShownVerdict): number =>
-  shown.code === 'NO_TRUSTED_KEY' || shown.code === 'MALFORMED_BUNDLE' ? exit.usage : exitOfVerdict(shown);
+const exitOf = (shown: Judged): number =>
+  shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
 
 /** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
 function brokenBy(bytes: Uint8Array, { violation }: ProofVerdict): BrokenBy | null {

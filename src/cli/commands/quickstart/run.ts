@@ -21,6 +21,7 @@ import { tamper } from '../../quickstart/tamper.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
 import type { quickstart as spec } from './spec.ts';
 import { treeLines } from '../../terminal/tree.ts';
+import { completenessLine } from '../../terminal/verdict.ts';
 import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;
@@ -165,6 +166,9 @@ async function verdictOf(
   const head = verdict.verified ? green('✓ verified') : red(`✗ not verified: ${verdict.code ?? ''}`);
   await heading(out)('Verified offline', `${file}, without network or store`);
   await out.line(safe`  ${bold(head)}`);
+  for (const check of verdict.checks) {
+    if (check.id === 'completeness') await out.line(completenessLine(check, out.styles));
+  }
   for (const { name, passed, basis, code } of verdict.layers) {
     const vacuous = isVacuous(code);
     const sign = vacuous ? yellow('!') : passed ? green('✓') : red('✗');

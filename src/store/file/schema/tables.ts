@@ -4,13 +4,16 @@
  * tenant. In leaf tables the number is the upper half of the row id (`src/store/file/position.ts`). Triggers
  * make leaf tables append-only; only erasure removes anything from bodies (`body`).
  * Indexes are the most expensive part of a row, so there are few. Event ids need none, because the id
- * contains the leaf index. Times need none: the summaries of `run_block` narrow the scan of a run's events,
- * and `run_type` counts whole runs.
+ * contains the leaf index. `run_block` narrows the scan of a run's events by time, and `event_count` counts
+ * those of all runs; only the ends of a time window need the index of times.
  * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/log/lists.ts`.
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
+import { countTimes, fillSpans } from '../../append/counted-sql.ts';
+import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
 import { governance, governanceAppendOnly } from './governance.ts';
@@ -209,6 +212,8 @@ export const mainMigrations: readonly Migration[] = [
       telemetry +
       exported,
   },
+  { version: 2, sql: inSqlite(indexTables) },
+  { version: 3, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
 ];
 
 export const headDelete =

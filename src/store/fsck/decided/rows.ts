@@ -23,6 +23,7 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.erasure/1': 'erasureId',
   'gov.prune/1': null,
   'gov.key/1': null,
+  'gov.index/1': null,
 };
 
 interface DecidedRow {

@@ -9,6 +9,7 @@ import { closedBody } from '../../erasure/body-seal.ts';
 import { bodyReader } from '../../file/body-seal.ts';
 import type { Value } from '../../file/connection.ts';
 import { eventCheck } from './events.ts';
+import { indexCheck } from './index-leaves.ts';
 import { meterCheck } from './meter.ts';
 import { prunedOf, type Pruned } from './prunes.ts';
 import { endOf, positionBits, positionOf } from '../../file/position.ts';
@@ -38,7 +39,9 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
   const pruned = prunedOf(check, project);
   const events = eventCheck(check, project, pruned.below);
   const read = bodyReader(db);
+  const index = indexCheck(check, project);
   const visit = (row: AuditRow): void => {
+    index?.visit(row);
     const { disclosures, ...rest } = row;
     if (disclosures === null) return events.visit(row);
     const { opened, erased } = read(positionOf(project.no, row.idx), { ...rest, disclosures });

@@ -5,6 +5,7 @@
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { checkBlocks } from './blocks.ts';
+import { checkTimes } from './times.ts';
 import type { Value } from '../../file/connection.ts';
 
 interface Tally {
@@ -30,6 +31,7 @@ export function checkRuns(check: Check, project: CheckedProject): void {
     checkTallies(check, project);
     checkCounters(check, project);
     checkBlocks(check, project);
+    checkTimes(check, project);
   } finally {
     check.db.exec('COMMIT');
   }

@@ -190,7 +190,11 @@ const rangeOf = (tree: TreeName, bodies: boolean) => {
      ORDER BY i.idx`,
   );
 };
-const ranges = { audit: rangeOf('audit', true), metering: rangeOf('metering', false) };
+const ranges = {
+  audit: rangeOf('audit', true),
+  records: rangeOf('audit', false),
+  metering: rangeOf('metering', false),
+};
 
 const wantedTiles = sql<{ at: number; hashes: Buffer }>(
   `SELECT w.at, t.hashes FROM unnest($3::int4[], $4::int8[]) WITH ORDINALITY AS w(level, n, at)
@@ -223,12 +227,17 @@ export function leafReads(database: Database, numberOf: ProjectNumber): LeafRead
       const [{ rows }] = await database.read({ project }, [step(newestMeter, project)]);
       return totalsOf(rows[0]?.size ?? 0, rows[0]?.record ?? undefined);
     },
-    leaves: async (projectId, tree, { from, to }) => {
+    leaves: async (projectId, tree, { from, to, bodies = true }) => {
       const project = await numberOf(projectId);
       const [heads, floor, { rows }] = await database.read({ project }, [
         step(selectHead, project, treeNumber(tree)),
         step(prunedBelow, project),
-        step(ranges[tree], project, from, Math.max(from, Math.min(to, 2 ** positionBits))),
+        step(
+          ranges[tree === 'audit' && !bodies ? 'records' : tree],
+          project,
+          from,
+          Math.max(from, Math.min(to, 2 ** positionBits)),
+        ),
       ]);
       // The head was read first, so the second statement saw every leaf that the head covers.
       const end = Math.min(to, headOf(heads.rows, projectId, tree).size);

@@ -1,6 +1,5 @@
 /**
- * Reads of runs, and counts of events. The append transaction maintains the rows for both. Only a run that
- * lies partly within a time range is counted by its narrow rows.
+ * Reads of runs, and counts of events. The append transaction maintains the rows for both.
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import type { RunSummary, StoreReader } from '../../port/store.ts';
@@ -9,8 +8,9 @@ import { endOfTime } from '../../port/bounds.ts';
 import { altered } from '../../append/altered.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
-import { checkLeaves, leafColumns, leafJoins, located, type LeafRow, type ProjectNumber } from './leaves.ts';
-import { sql, step } from '../../read/queries.ts';
+import { checkLeaves, leafColumns, leafJoins, located, type LeafRow } from './leaves.ts';
+import { countWindow } from '../../read/counts.ts';
+import { sql, step, type Queries, type Step } from '../../read/queries.ts';
 
 interface RunRow {
   run_no: number;
@@ -41,16 +41,17 @@ const selectRun = sql<RunRow>(`SELECT ${columns} FROM run WHERE project = $1 AND
 const selectPage = (conditions: string) =>
   sql<RunRow>(
     `SELECT ${columns} FROM run WHERE project = $1 AND run_no < $2 AND first_ms <= $3 AND last_ms >= $4
-       AND ($5::text IS NULL OR ai_system_id = $5) ${conditions} ORDER BY run_no DESC LIMIT $6`,
+       ${conditions} ORDER BY run_no DESC LIMIT $5`,
   );
+const ofType = (name: string): string =>
+  `EXISTS (SELECT FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no
+     AND t.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = ${name}))`;
 const page = selectPage('');
-const pageOfType = selectPage(
-  `AND EXISTS (SELECT FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no
-     AND t.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $7))`,
-);
+const pageOfType = selectPage(`AND ${ofType('$6')}`);
+const pageOfSystem = selectPage('AND ai_system_id = $6');
+const pageOfBoth = selectPage(`AND ai_system_id = $6 AND ${ofType('$7')}`);
 const pageOfRun = selectPage(
-  `AND run_id = $7 AND ($8::text IS NULL OR EXISTS (SELECT FROM run_type t WHERE t.project = $1
-     AND t.run_no = run.run_no AND t.type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $8)))`,
+  `AND run_id = $6 AND ($7::text IS NULL OR ai_system_id = $7) AND ($8::text IS NULL OR ${ofType('$8')})`,
 );
 
 const evaluations = sql<LeafRow>(
@@ -60,7 +61,8 @@ const evaluations = sql<LeafRow>(
 
 type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;
 
-export function runReads(database: Database, numberOf: ProjectNumber): RunReads {
+export function runReads(database: Database, queries: Queries): RunReads {
+  const { numberOf } = queries;
   /** Builds summaries of runs from their rows; reads the last decision from its leaf. */
   const summarize = async (project: number, rows: readonly RunRow[]): Promise<RunSummary[]> => {
     const indexes = rows.flatMap(({ evaluated }) => (evaluated === null ? [] : [evaluated]));
@@ -85,19 +87,23 @@ export function runReads(database: Database, numberOf: ProjectNumber): RunReads 
     },
     runs: async (projectId, filter, { after = endOfTime, limit }) => {
       const project = await numberOf(projectId);
-      const { runId, eventType, startMs = 0, endMs = endOfTime, aiSystemId = null } = filter;
+      const { runId, eventType, startMs = 0, endMs = endOfTime, aiSystemId } = filter;
       if (startMs > endMs) return [];
-      const values = [project, after, endMs, startMs, aiSystemId, limit];
-      const wanted =
-        runId !== undefined
-          ? step(pageOfRun, ...values, runId, eventType ?? null)
-          : eventType !== undefined
-            ? step(pageOfType, ...values, eventType)
-            : step(page, ...values);
-      const [{ rows }] = await database.read({ project }, [wanted]);
+      const values = [project, after, endMs, startMs, limit];
+      const wanted = (): Step<RunRow> => {
+        if (runId !== undefined)
+          return step(pageOfRun, ...values, runId, aiSystemId ?? null, eventType ?? null);
+        if (aiSystemId === undefined) {
+          return eventType === undefined ? step(page, ...values) : step(pageOfType, ...values, eventType);
+        }
+        return eventType === undefined
+          ? step(pageOfSystem, ...values, aiSystemId)
+          : step(pageOfBoth, ...values, aiSystemId, eventType);
+      };
+      const [{ rows }] = await database.read({ project }, [wanted()]);
       return summarize(project, rows);
     },
-    countEvents: counter(database, numberOf),
+    countEvents: counter(database, queries),
   };
 }
 
@@ -123,34 +129,30 @@ const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
   lastDecision,
 });
 
-const ofType = `($2::text IS NULL OR type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $2))`;
+const isOfType = `($2::text IS NULL OR type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $2))`;
 const total = sql<{ n: number }>(
-  `SELECT coalesce(sum(events), 0)::int8 AS n FROM type_total WHERE project = $1 AND ${ofType}`,
+  `SELECT coalesce(sum(events), 0)::int8 AS n FROM type_total WHERE project = $1 AND ${isOfType}`,
 );
 
-/** Counts runs that lie fully within the times by their counters, and the others by their events. */
-const counted = (ofRun: string) =>
-  sql<{ n: number }>(
-    `SELECT coalesce(sum(CASE WHEN first_ms >= $3::int8 AND last_ms <= $4::int8
-         THEN (SELECT sum(t.events) FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no AND ${ofType})
-         ELSE (SELECT count(*) FROM run_event e WHERE e.project = $1 AND e.run_no = run.run_no AND ${ofType}
+/** A run that lies fully within the times is counted by its counters, otherwise by its events. */
+const countedRun = sql<{ n: number }>(
+  `SELECT coalesce(sum(CASE WHEN first_ms >= $3::int8 AND last_ms <= $4::int8
+         THEN (SELECT sum(t.events) FROM run_type t WHERE t.project = $1 AND t.run_no = run.run_no AND ${isOfType})
+         ELSE (SELECT count(*) FROM run_event e WHERE e.project = $1 AND e.run_no = run.run_no AND ${isOfType}
            AND e.at_ms BETWEEN $3::int8 AND $4::int8) END), 0)::int8 AS n
-     FROM run WHERE project = $1 AND first_ms <= $4::int8 AND last_ms >= $3::int8 ${ofRun}`,
-  );
-const countedRun = counted('AND run_id = $5');
-const countedAll = counted('');
+     FROM run WHERE project = $1 AND first_ms <= $4::int8 AND last_ms >= $3::int8 AND run_id = $5`,
+);
 
-function counter(database: Database, numberOf: ProjectNumber): StoreReader['countEvents'] {
+function counter(database: Database, queries: Queries): StoreReader['countEvents'] {
   return async (projectId, { runId, eventType = null, startMs = 0, endMs = endOfTime }) => {
-    const project = await numberOf(projectId);
+    const project = await queries.numberOf(projectId);
     if (startMs > endMs) return 0;
     const values = [project, eventType, startMs, endMs];
-    const wanted =
-      runId !== undefined
-        ? step(countedRun, ...values, runId)
-        : startMs === 0 && endMs === endOfTime
-          ? step(total, project, eventType)
-          : step(countedAll, ...values);
+    const isWindow = startMs > 0 || endMs < endOfTime;
+    if (runId === undefined && isWindow) {
+      return countWindow(queries, projectId, { eventType: eventType ?? undefined, startMs, endMs });
+    }
+    const wanted = runId === undefined ? step(total, project, eventType) : step(countedRun, ...values, runId);
     const [{ rows }] = await database.read({ project }, [wanted]);
     return rows[0]?.n ?? 0;
   };

@@ -185,5 +185,16 @@ export const tables: Readonly<Record<string, TableRules>> = {
   ...exportRules(onDuty('jobs')),
 };
 
+/** The rules of the table of the third migration. */
+export const timeCountRules: Readonly<Record<string, TableRules>> = {
+  event_count: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+};
+
 /** The names of the tables with a tenant's rows: all tables. */
-export const tableNames = Object.keys(tables);
+export const tableNames = Object.keys({ ...tables, ...timeCountRules });
+
+/** A cache: every right. */
+const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' };
+
+/** Of the tables of the second migration. */
+export const laterTables: Readonly<Record<string, TableRules>> = { index_map: cache, index_list: cache };

@@ -6,7 +6,7 @@
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
-import { tables } from './rules.ts';
+import { laterTables, tables, timeCountRules } from './rules.ts';
 import type { TableRules } from './rule-words.ts';
 
 const raise = `
@@ -14,7 +14,7 @@ CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION USING MESSAGE = coalesce(TG_ARGV[0], TG_TABLE_NAME || ' is append-only'), ERRCODE = '23514'; END $$;
 `;
 
-function rulesOf(name: string, rules: TableRules): string {
+function ruleOf(name: string, rules: TableRules): string {
   const { sees, writes = sees, may, changes, deletes } = rules;
   const refuse = (when: string, what: string): string =>
     `CREATE TRIGGER ${name}_${when.slice(0, 6).trim().toLowerCase()} BEFORE ${when} ON ${name} ${what};\n`;
@@ -37,20 +37,28 @@ ${update}${deletes === undefined ? '' : refuse('DELETE', `FOR EACH ROW EXECUTE F
   }`;
 }
 
+/** The rules of tables that a migration creates. */
+export const rulesOf = (of: Readonly<Record<string, TableRules>>): string =>
+  Object.entries(of)
+    .map(([name, rules]) => ruleOf(name, rules))
+    .join('');
+
+/** Runs a statement of the owner that reads the rows of all tenants in a table. */
+export const unforced = (table: string, statement: string): string => `
+ALTER TABLE ${table} NO FORCE ROW LEVEL SECURITY;
+${statement}
+ALTER TABLE ${table} FORCE ROW LEVEL SECURITY;`;
+
+/** The rules of the first migration. */
 export const security =
-  raise +
-  functions +
-  Object.entries(tables)
-    .map(([name, rules]) => rulesOf(name, rules))
-    .join('') +
-  `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
+  raise + functions + rulesOf(tables) + `REVOKE ALL ON FUNCTION ${functionNames} FROM PUBLIC;\n`;
 
 /**
  * Returns the grants of the serving role. Each migration runs them; repeating them changes nothing. The
  * caller quotes `role`.
  */
 export const grants = (role: string): string =>
-  Object.entries(tables)
+  Object.entries({ ...tables, ...laterTables, ...timeCountRules })
     .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
     .join('') +
   `GRANT SELECT ON version TO ${role};

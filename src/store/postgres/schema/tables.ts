@@ -8,10 +8,14 @@
  */
 import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
+import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
+import { indexTables } from '../../schema/index-map.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
+import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
-import { security } from './security.ts';
+import { countsByTime } from './counts.ts';
+import { laterTables, timeCountRules } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -161,7 +165,9 @@ export const migrations: readonly Migration[] = [
       exportTables +
       security,
   },
+  { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
+  { version: 3, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
 ];
 
 /** The version that this release needs. */
-export const newestVersion = 1;
+export const newestVersion = 3;

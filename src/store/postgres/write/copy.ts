@@ -9,6 +9,7 @@ import { openHeads } from '../../file/heads.ts';
 import { migrate } from '../../file/migrate.ts';
 import { storeFiles } from '../../file/paths.ts';
 import { positionOf } from '../../file/position.ts';
+import { fillSpans } from '../../append/counted-sql.ts';
 import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
 import { subjectsInMemory } from '../../file/subjects.ts';
 import { organizationColumns } from '../../rules/tenant-row.ts';
@@ -20,11 +21,13 @@ import { sql, step, type Sql } from '../../read/queries.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
- * organization. `key_file` exists only in SQLite: it names the file of keys.
+ * Tables that no check reads: people, sessions, stored responses, subjects, the saved map. `copyOrganization` copies the
+ * organization. `key_file`, which names the file of keys, and `run_span` exist only in SQLite.
  */
 const skippedTables: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency subject key_file'.split(' '),
+  'organization person session installation idempotency subject key_file run_span index_map index_list'.split(
+    ' ',
+  ),
 );
 
 interface Table {
@@ -128,6 +131,7 @@ export async function copyProject(
         }
         await run([step(source.close)]);
       }
+      db.exec(fillSpans);
       await copyOrganization(db, run);
       const [kept] = await run([step(anchors, project)]);
       for (const { origin, size, root } of kept.rows) heads.raise(origin, { size, root });

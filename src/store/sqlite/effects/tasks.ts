@@ -11,6 +11,7 @@ import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { exportTasks, type ExportTasks } from './exports.ts';
+import { indexMapTasks, type IndexMapTasks } from './index-map.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
 import type { Prepare } from '../../file/statement.ts';
 
@@ -33,7 +34,7 @@ export interface Cosigned {
   readonly cosignatures: readonly Cosignature[];
 }
 
-export interface TaskStatements extends ExportTasks {
+export interface TaskStatements extends ExportTasks, IndexMapTasks {
   /** Creates a project with empty logs and returns its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
@@ -56,6 +57,7 @@ export function taskStatements(prepare: Prepare): TaskStatements {
     ...projectTasks(prepare),
     ...sweepTasks(prepare),
     ...exportTasks(prepare),
+    ...indexMapTasks(prepare),
     dropPruned: prunedDropper(prepare),
   };
 }

@@ -3,7 +3,6 @@
  * steps and yield to the event loop between two steps.
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreReader } from '../../port/store.ts';
 import type { Leaf } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
@@ -11,18 +10,19 @@ import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
 import { boundsReader, factsReader, isUnbounded, someWithin, type Bounds, type RunFacts } from './filter.ts';
 import { positionOf, positionSql } from '../../file/position.ts';
 import { leafChecker, type LeafRow, type ProjectNumber } from './leaves.ts';
+import type { Turns } from './turns.ts';
 
-/** Rows per step between two turns of the event loop: narrow rows (10 ms), records (10 ms). */
-const narrowStep = 50_000;
-const recordStep = 2000;
+/** Rows per step between two turns of the event loop: narrow rows (2 ms), records (2 ms). */
+const narrowStep = 10_000;
+const recordStep = 400;
 
 type EventReads = Pick<StoreReader, 'events' | 'runLeaves' | 'runEventsBelow' | 'eventsAfter'>;
 
-export function eventReads(db: Connection, numberOf: ProjectNumber): EventReads {
+export function eventReads(db: Connection, numberOf: ProjectNumber, turns: Turns): EventReads {
   const factsOf = factsReader(db);
   const below = seqFinder(db);
-  const events = eventPages(db, numberOf);
-  const tail = projectTail(db, numberOf);
+  const events = eventPages(db, numberOf, turns);
+  const tail = projectTail(db, numberOf, turns);
   const check = leafChecker(db);
   const selectRun = (bodies: boolean) =>
     db.prepare<Value[], LeafRow>(
@@ -84,12 +84,12 @@ function seqFinder(db: Connection): SeqBelow {
   };
 }
 
-function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['events'] {
+function eventPages(db: Connection, numberOf: ProjectNumber, turns: Turns): StoreReader['events'] {
   const factsOf = factsReader(db);
   const boundsOf = boundsReader(db);
   const below = seqFinder(db);
   const check = leafChecker(db);
-  const rangesOf = rangeFinder(db);
+  const rangesOf = rangeFinder(db, turns);
   const selectPage = (order: 'ASC' | 'DESC') =>
     db.prepare<Value[], LeafRow>(
       `SELECT e.idx, leaf.record, body.disclosures, body.erased, body.keys FROM run_event e
@@ -113,7 +113,7 @@ function eventPages(db: Connection, numberOf: ProjectNumber): StoreReader['event
     for await (const [start, end] of rangesOf({ project, run, bounds, order, from, to })) {
       if ((looked += end - start) > narrowStep) {
         looked = 0;
-        await nextTurn();
+        await turns.next(project);
       }
       const values = [start, end, ...bounds.types, ...bounds.times, limit - leaves.length];
       leaves.push(...check(project, 'audit', select[order].all(project, run.no, ...values)));
@@ -142,6 +142,7 @@ const blockStep = 10_000;
  */
 function rangeFinder(
   db: Connection,
+  turns: Turns,
 ): (wanted: Wanted) => AsyncIterable<readonly [start: number, end: number]> {
   const selectBlocks = (order: 'ASC' | 'DESC') =>
     db
@@ -169,14 +170,14 @@ function rangeFinder(
       for (const block of blocks[order].all(project, run.no, type, ...limits, low, high)) {
         yield within(block * blockEvents, (block + 1) * blockEvents);
       }
-      await nextTurn();
+      await turns.next(project);
     }
     if (order === 'asc' && to > open) yield within(open, to);
   };
 }
 
 /** Reads events of the whole project after an index, in index order. */
-function projectTail(db: Connection, numberOf: ProjectNumber) {
+function projectTail(db: Connection, numberOf: ProjectNumber, turns: Turns) {
   const headSize = db
     .prepare<Value[], number>('SELECT size FROM head WHERE project = ? AND tree = 0')
     .pluck();
@@ -204,7 +205,7 @@ function projectTail(db: Connection, numberOf: ProjectNumber) {
       const rows = select.all(...range, needle, limit - leaves.length);
       leaves.push(...check(project, 'audit', rows));
       if (leaves.length >= limit) break;
-      await nextTurn();
+      await turns.next(project);
     }
     return leaves;
   };

@@ -100,6 +100,24 @@ type LeafReads = Pick<
   'project' | 'head' | 'totals' | 'leaves' | 'leaf' | 'prunedBelow' | 'tiles'
 >;
 
+/** Ranges of leaves: of the audit log with and without bodies, and of the metering log. */
+function rangeStatements(db: Connection) {
+  return {
+    audit: db.prepare<Value[], LeafRow>(
+      `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
+       LEFT JOIN body USING (position)
+       WHERE position >= ? AND position < ? ORDER BY position`,
+    ),
+    records: db.prepare<Value[], LeafRow>(
+      `SELECT idx, record, NULL AS disclosures FROM leaf WHERE position >= ? AND position < ? ORDER BY position`,
+    ),
+    metering: db.prepare<Value[], LeafRow>(
+      `SELECT idx, record, NULL AS disclosures FROM ${recordTable('metering')}
+       WHERE position >= ? AND position < ? ORDER BY position`,
+    ),
+  };
+}
+
 export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   const selectProject = db.prepare<Value[], ProjectRow>(
     `SELECT project_id, organization_id, environment, audit_origin, metering_origin
@@ -108,17 +126,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
   const selectHead = db.prepare<Value[], TreeHead>(
     'SELECT size, root FROM head WHERE project = ? AND tree = ?',
   );
-  const selectRange = {
-    audit: db.prepare<Value[], LeafRow>(
-      `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
-       LEFT JOIN body USING (position)
-       WHERE position >= ? AND position < ? ORDER BY position`,
-    ),
-    metering: db.prepare<Value[], LeafRow>(
-      `SELECT idx, record, NULL AS disclosures FROM ${recordTable('metering')}
-       WHERE position >= ? AND position < ? ORDER BY position`,
-    ),
-  };
+  const selectRange = rangeStatements(db);
   const selectOne = db.prepare<Value[], LeafRow>(
     `SELECT leaf.idx, record, disclosures, erased, keys FROM leaf
      LEFT JOIN body USING (position) WHERE position = ?`,
@@ -133,11 +141,15 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
       throw new GovError('INTERNAL', `expected a ${tree} head of project ${project}, got no row; run fsck`);
     return head;
   };
-  const range = (project: number, tree: TreeName, from: number, to: number): Leaf[] => {
+  const range = (
+    project: number,
+    tree: TreeName,
+    { from, to, bodies = true }: { from: number; to: number; bodies?: boolean },
+  ): Leaf[] => {
     const end = Math.min(to, headOf(project, tree).size);
     if (from >= end) return [];
-    const rows = selectRange[tree].all(positionOf(project, from), positionOf(project, end));
-    const leaves = check(project, tree, rows);
+    const select = selectRange[tree === 'audit' && !bodies ? 'records' : tree];
+    const leaves = check(project, tree, select.all(positionOf(project, from), positionOf(project, end)));
     const gap = leaves.findIndex(({ index }, at) => index !== from + at);
     if (gap !== -1) throw missingLeaf(tree, from + gap, floorOf(project));
     if (leaves.length < end - from) throw missingLeaf(tree, from + leaves.length, floorOf(project));
@@ -153,7 +165,7 @@ export function leafReads(db: Connection, numberOf: ProjectNumber): LeafReads {
       const project = numberOf(projectId);
       return totalsAt(project, headOf(project, 'metering').size);
     },
-    leaves: async (projectId, tree, { from, to }) => range(numberOf(projectId), tree, from, to),
+    leaves: async (projectId, tree, wanted) => range(numberOf(projectId), tree, wanted),
     leaf: async (projectId, index) => {
       const project = numberOf(projectId);
       // an event id may name a position that no project has, or that is another project's row

@@ -16,12 +16,14 @@ import { jobReads } from '../../read/jobs.ts';
 import { policyReads } from '../../read/policies.ts';
 import { meterReads } from './meter.ts';
 import { eventReads } from './events.ts';
+import { indexMapReads } from '../../read/index-map.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
 import { telemetryReads } from '../../read/planes.ts';
 import { tenantReads } from '../../read/tenants.ts';
 import { workReads } from '../../read/work.ts';
 import { queriesOf } from './queries.ts';
+import { Turns } from './turns.ts';
 import { usageReads } from './usage.ts';
 import { connectReader } from '../../file/reader.ts';
 import { readSubjects } from '../../file/subjects.ts';
@@ -29,11 +31,12 @@ import { readSubjects } from '../../file/subjects.ts';
 export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
   const queries = queriesOf(db, numberOf);
+  const turns = new Turns();
   return {
     ...leafReads(db, numberOf),
     ...meterReads(db, numberOf),
-    ...eventReads(db, numberOf),
-    ...runReads(db, numberOf),
+    ...eventReads(db, numberOf, turns),
+    ...runReads(db, { numberOf, turns, queries }),
     ...workReads(queries),
     ...decidedReads(db, numberOf),
     ...policyReads(queries),
@@ -43,6 +46,7 @@ export function storeReader(db: Connection): StoreReader {
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),
     ...exportReads(queries),
+    ...indexMapReads(queries),
   };
 }
 

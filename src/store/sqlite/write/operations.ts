@@ -21,6 +21,7 @@ import { troubleOf } from '../../file/faults.ts';
 import type { JobFailure, JobMoves } from '../effects/jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Cosigned, Note, TaskStatements } from '../effects/tasks.ts';
+import type { MapSaving } from '../effects/index-map.ts';
 import type { TenantTasks } from '../effects/make-tenant.ts';
 import { Torn, type Work } from './writer.ts';
 
@@ -52,6 +53,8 @@ interface Inputs {
   expireExport: OfProject & { readonly exportId: string; readonly atMs: number };
   markExportRemoved: OfProject & { readonly exportId: string };
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
+  saveMap: OfProject & { readonly saving: MapSaving };
+  dropMap: OfProject;
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
 }
@@ -73,6 +76,8 @@ interface Results extends Record<keyof Inputs, unknown> {
   expireExport: void;
   markExportRemoved: void;
   dropPruned: void;
+  saveMap: void;
+  dropMap: void;
   sweepOld: void;
   sweepAnswers: boolean;
 }
@@ -134,6 +139,10 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.markExportRemoved(write.project, write.exportId);
     case 'dropPruned':
       return tasks.dropPruned(write.project, write.range);
+    case 'saveMap':
+      return tasks.saveMap(write.project, write.saving);
+    case 'dropMap':
+      return tasks.dropMap(write.project);
     case 'sweepOld':
       tasks.sweepRequests(write.nowMs);
       return tasks.sweepSessions(write.nowMs);
@@ -234,6 +243,8 @@ export function bytesOf(write: Write): number {
       return write.cosignatures.reduce((sum, { line }) => sum + line.length, 0);
     case 'used':
       return write.uses.length * 64;
+    case 'saveMap':
+      return write.saving.lists.length * 256 + write.saving.map.parts.length;
     case 'sweepOld':
     case 'sweepAnswers':
       return 0;

@@ -6,6 +6,7 @@
  */
 import { GovError } from '../../../contract/problems.ts';
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
+import { addedCounts, changedSpans } from '../../append/time-counts.ts';
 import { typeNumber } from '../../rules/decided.ts';
 import type { RunState } from '../../append/ledger.ts';
 import type { Entry, MeterRow, Pending } from '../../append/pending.ts';
@@ -47,6 +48,8 @@ export class CommitRows {
   readonly #saveRun: Statement;
   readonly #raiseRunType: Statement;
   readonly #raiseType: Statement;
+  readonly #raiseCount: Statement;
+  readonly #widenSpan: Statement;
   readonly #fillBlocks: Statement;
 
   readonly #seal: BodySeal;
@@ -90,6 +93,17 @@ export class CommitRows {
       'raise type total',
       `INSERT INTO type_total (project, type_no, events) VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+    );
+    this.#raiseCount = prepare(
+      'raise event count',
+      `INSERT INTO event_count (project, type_no, width, bucket, events) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+    );
+    this.#widenSpan = prepare(
+      'widen run span',
+      `INSERT INTO run_span (project, block, first_ms, last_ms) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)
+         WHERE excluded.first_ms < first_ms OR excluded.last_ms > last_ms`,
     );
     this.#fillBlocks = prepare(
       'fill run blocks',
@@ -135,6 +149,7 @@ export class CommitRows {
     this.#periods.flush();
     for (const pending of projects) {
       this.#flushRuns(pending);
+      this.#flushTimes(pending);
       this.#flushBlocks(pending);
       this.#flushTree('audit', pending, pending.hashes);
       this.#flushTree('metering', pending, pending.meterHashes);
@@ -160,6 +175,12 @@ export class CommitRows {
     for (const [runNo, byType] of runTypeEvents) {
       for (const [typeNo, events] of byType) this.#raiseRunType.run(ledger.no, runNo, typeNo, events);
     }
+  }
+
+  #flushTimes(pending: Pending): void {
+    const { no } = pending.ledger;
+    for (const row of addedCounts(pending)) this.#raiseCount.run(no, ...row);
+    for (const row of changedSpans(pending)) this.#widenSpan.run(no, ...row);
   }
 
   /** Runs after the rows of the events are written. */

@@ -236,6 +236,8 @@ describe('by the service', () => {
     const told = await govHere(['proofs', 'verify', proof.proofId, '-o', 'table'], { env });
     expect(told.stdout).toContain('The artifact differs from the stored proof');
     verified = true;
+    const whole = await govHere(['proofs', 'verify', proof.proofId, '-o', 'table'], { env });
+    expect(whole.stdout).toContain('none missing: not checked (a bundle shows whether events are missing');
     expect((await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).code).toBe(5);
   });
 

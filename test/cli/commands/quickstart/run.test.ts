@@ -32,6 +32,7 @@ describe('gov quickstart', () => {
     expect(done.code, done.stderr).toBe(0);
     expect(done.stdout).toMatch(/Recorded {2}27 events of run payables-2026-11-20/);
     expect(done.stdout).toMatch(/✓ verified/);
+    expect(done.stdout).toMatch(/none missing: proven \(exactly 27 events/);
     expect(done.stdout).toMatch(/no policy was active/);
     expect(done.stdout).toMatch(/"amount":7450 → "amount":74500\n.*refused.*DISCLOSURE_MISMATCH/);
     expect(done.stdout).toMatch(/approval\.granted {2}Dana Okafor → inv-1004/);

@@ -17,6 +17,7 @@ import {
   projectOf,
   request,
   seededBytes,
+  startMs,
   stored,
 } from '../../support/fixture.ts';
 import { createPolicy, decideApproval, openApproval } from '../../support/governance.ts';
@@ -55,6 +56,40 @@ describe.skipIf(missing !== null)('migrations', () => {
       roleMayLogIn: true,
     });
     await (await openPostgres({ ...options, url: database.serving })).close();
+    await database.drop();
+  });
+
+  it('count the events that tables of the second version have, of all tenants', async () => {
+    const database = await server.database();
+    const role = 'gov_test_serving';
+    const clock = new HandClock();
+    const open = () => openPostgres({ ...options, clock, url: database.serving });
+    const before = await open();
+    for (const name of ['a', 'b']) await before.createProject(projectOf(name), genesis(name));
+    const at = [0, 1, 65_536, 20_000_000].map((ms) => new Date(startMs + ms).toISOString());
+    const events = () => at.map((timestamp) => event({ timestamp }));
+    for (const projectId of ['prj_a', 'prj_b']) await stored(before, request(events(), { projectId }));
+    await before.close();
+    const counts = () =>
+      asked(database.superuser, async (client) => {
+        const { rows } = await client.query('SELECT * FROM gov.event_count ORDER BY 1, 2, 3, 4');
+        return rows as unknown[];
+      });
+    const kept = await counts();
+    expect(kept.length).toBeGreaterThan(8);
+    await asked(database.owner, (client) =>
+      client.query(`SET search_path = gov; DROP TABLE event_count; DROP TRIGGER run_event_counted ON run_event;
+        DROP FUNCTION count_times; DROP INDEX run_event_time, run_system, run_type_runs;
+        UPDATE version SET version = 2`),
+    );
+    expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 2, to: newestVersion });
+    expect(await counts()).toEqual(kept);
+    const store = await open();
+    await stored(store, request(events(), { projectId: 'prj_b' }));
+    const window = { startMs: startMs + 1, endMs: startMs + 65_536 };
+    expect(await store.countEvents('prj_a', window)).toBe(2);
+    expect(await store.countEvents('prj_b', window)).toBe(4);
+    await store.close();
     await database.drop();
   });
 
@@ -137,8 +172,9 @@ describe.skipIf(missing !== null)('migrations', () => {
     const onlyThere = own
       .map(({ name }) => name)
       .filter((name) => !found.has(name) && !name.startsWith('sqlite_'));
-    // here answers are swept by their age, and keys of subjects lie in a table
-    expect(onlyThere.toSorted()).toEqual(['idempotency.seq', 'key_file.file_id', 'key_file.one']);
+    // here answers are swept by their age, keys of subjects lie in a table, and lists of runs need no spans
+    const spans = ['block', 'first_ms', 'last_ms', 'project'].map((column) => `run_span.${column}`);
+    expect(onlyThere.toSorted()).toEqual(['idempotency.seq', 'key_file.file_id', 'key_file.one', ...spans]);
     db.close();
     dropFolder(folder);
     await database.drop();

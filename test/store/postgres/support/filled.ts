@@ -26,7 +26,7 @@ export async function fillTenants(client: Client): Promise<void> {
     checkpoint: `SELECT p, i % 2, i, '', ${text} ${each}`,
     event_type: `SELECT p, i, 'type.' || i ${each} WHERE i < 20`,
     run: `SELECT p, i, 'run' || i, 2, i, i, i, i, i, NULL ${each}`,
-    run_event: `SELECT p, i % 20, i / 100, i % 100, i, i ${each}`,
+    run_event: `SELECT p, 1 + i % 19, i / 100, i % 100, i, i ${each}`,
     run_block: `SELECT p, i % 5, i / 50, i, i, i, i ${each}`,
     run_type: `SELECT p, i, i % 20, 2 ${each}`,
     client_event: `SELECT p, 'c' || i, i, 'f' ${each}`,

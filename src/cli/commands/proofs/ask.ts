@@ -1,0 +1,42 @@
+/**
+ * `gov proofs ask`: how many events of a run or type the log has, or that it has none. The answer is a file that is verified
+ * without the service; this command verifies it too. Tested by `test/cli/commands/proofs/ask.test.ts`.
+ */
+import type { AnswerVerdict } from '../../../core/proof/answer.ts';
+import { verifyAnswer } from '../../../core/proof/answer.ts';
+import type { Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { trustFrom } from '../../context/trust.ts';
+import { printAnswer } from '../../terminal/answer-verdict.ts';
+import { isStdout, writeOutput } from '../../terminal/output-file.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { proofsAsk as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags, out, session } = invocation;
+  const { run: runId, type, since, until } = flags;
+  if ((runId === undefined) === (type === undefined))
+    throw usage('--run or --type: expected one of them', 'gov proofs ask --run RUN --since TIME');
+  const client = await session.client();
+  const query = {
+    ...(runId === undefined ? {} : { runId }),
+    ...(type === undefined ? {} : { type }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  };
+  const { bytes } = await client.askLog({ query });
+  if (flags.out !== undefined && isStdout(flags.out, invocation)) return out.raw(bytes);
+  const source = trustFrom(flags, session);
+  const verdict: AnswerVerdict = verifyAnswer(bytes, source?.trust ?? null);
+  // without a trusted key here, a file is still what somebody else verifies
+  const unjudged = flags.out === undefined ? exit.usage : exit.ok;
+  out.verdict = verdict.verified ? exit.ok : verdict.code === 'NO_TRUSTED_KEY' ? unjudged : exit.checkFailed;
+  if (flags.out !== undefined) {
+    await writeOutput(flags.out, bytes, invocation);
+    await out.note(
+      safe`wrote ${flags.out} (${bytes.length} bytes); verify it: gov proofs verify ${flags.out}`,
+    );
+  }
+  await printAnswer(out, { verdict, source });
+  return out.verdict;
+};

@@ -1,0 +1,47 @@
+/**
+ * Prints the result of an answer's verification. Tested by `test/cli/commands/proofs/ask.test.ts`.
+ */
+import type { AnswerVerdict } from '../../core/proof/answer.ts';
+import type { TrustSource } from '../context/trust.ts';
+import type { Out } from './out.ts';
+import { safe, type Safe } from './safe.ts';
+import { meaningOf } from './verdict.ts';
+import { plainView } from './view.ts';
+
+interface Shown {
+  readonly verdict: AnswerVerdict;
+  readonly source: TrustSource | null;
+}
+
+export async function printAnswer(out: Out, { verdict, source }: Shown): Promise<void> {
+  if (!out.isHuman) return out.one(verdict, plainView(['verified', 'code', 'count', 'below']));
+  const { bold, green, red, yellow } = out.styles;
+  const { verified, code, detail } = verdict;
+  const head = verified ? green('✓ verified') : red('✗ NOT VERIFIED');
+  const lines: Safe[] = [
+    safe`${bold(head)}  ${sentence(verdict)}`,
+    ...(verified
+      ? []
+      : [safe`  why    ${meaningOf(code ?? undefined)}${detail === null ? '' : `: ${detail}`}`]),
+    ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),
+  ];
+  if (verified && verdict.witnesses === 0) {
+    lines.push(
+      safe`${yellow('UNWITNESSED: no trusted witness cosigned; the owner of the log key could show another history')}`,
+    );
+  }
+  return out.lines(lines);
+}
+
+/** The question, and what a verified answer says. */
+function sentence({ question, count, below }: AnswerVerdict): string {
+  if (question === null) return 'an answer';
+  const [kind, name = ''] = question.key;
+  const what =
+    kind === 'run' ? `events of run ${name}` : kind === 'type' ? `events of type ${name}` : `${name} records`;
+  const since = question.since === null ? '' : ` recorded since ${question.since}`;
+  const until = question.until === null ? '' : `${since === '' ? ' recorded' : ''} before ${question.until}`;
+  if (count === null) return `${what}${since}${until}`;
+  const where = question.until === null ? ` below leaf ${below}` : '';
+  return `${count === 0 ? 'no' : `exactly ${count}`} ${what}${since}${until}${where}`;
+}

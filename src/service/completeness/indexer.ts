@@ -1,0 +1,91 @@
+/**
+ * Keeps the index of each log: has a worker thread extend the map, and appends its index leaves. An index leaf is appended
+ * when a bundle needs one, and after every `limits.indexLeaves` leaves; a crash before its append leaves nothing. Two
+ * processes may append one each: both are true. Proven by `test/service/completeness/attack.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { draftIndex } from '../../core/completeness/index-leaf.ts';
+import type { AppendRequest, Store } from '../../store/port/store.ts';
+import type { Log } from '../call/log.ts';
+import type { Indexed, IndexInput, TaskHost, TaskRunner } from '../call/work.ts';
+import type { SignedCheckpoint } from '../log/checkpoints.ts';
+
+interface Options {
+  readonly store: Store;
+  readonly work: TaskRunner;
+  readonly log: Log;
+  /** Called after an index leaf was appended. */
+  readonly grew: (projectId: string) => void;
+}
+
+export class Indexer {
+  readonly #options: Options;
+  /** By project: up to which size the index was extended in the background. */
+  readonly #covered = new Map<string, number>();
+  /** Projects that wait for the background, and the newest signed head of each. */
+  readonly #waiting = new Map<string, SignedCheckpoint>();
+  #isRunning = false;
+  #isStopped = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Runs the task `index`; see `Tasks`. `events`: about how many of them it reads again. */
+  index(input: IndexInput, events = 0): Promise<Indexed | null> {
+    return this.#options.work.run('index', input, { events, host: this.#hostOf(input.projectId) });
+  }
+
+  /** Takes each signed head of an audit log. Returns at once; the index follows in the background. */
+  signed(projectId: string, signed: SignedCheckpoint): void {
+    const { size } = signed.checkpoint;
+    if (size - (this.#covered.get(projectId) ?? 0) < limits.indexLeaves || this.#isStopped) return;
+    this.#waiting.set(projectId, signed);
+    if (!this.#isRunning) void this.#work();
+  }
+
+  /** Works off the waiting logs, one after the other; never rejects. */
+  async #work(): Promise<void> {
+    this.#isRunning = true;
+    for (;;) {
+      const [next] = this.#waiting;
+      if (next === undefined || this.#isStopped) {
+        this.#isRunning = false;
+        return;
+      }
+      const [projectId, { checkpoint }] = next;
+      this.#waiting.delete(projectId);
+      const { size, root } = checkpoint;
+      // a failure is tried again after as many leaves
+      this.#covered.set(projectId, size);
+      try {
+        await this.index({ projectId, mode: 'due', signed: { size, root }, treeSize: 0, lists: [] });
+      } catch (error) {
+        if (!this.#isStopped)
+          this.#options.log.error({ err: error, projectId }, 'the index of a log could not be extended');
+      }
+    }
+  }
+
+  #hostOf(projectId: string): Pick<TaskHost, 'appendIndex' | 'saveMap'> {
+    const { store, grew } = this.#options;
+    return {
+      appendIndex: async (map) => {
+        const meter: AppendRequest['meter'] = { op: 'none', units: 0 };
+        const exact = map.isExact ? { auditSize: map.size } : {};
+        const result = await store.append({ projectId, leaves: [draftIndex(map)], meter, ...exact });
+        if (result.outcome === 'outdated') return -1;
+        const [assigned] = result.outcome === 'stored' ? result.assigned : [];
+        if (assigned?.outcome !== 'appended') throw new Error('expected an index leaf to be stored');
+        grew(projectId);
+        return assigned.index;
+      },
+      saveMap: (saving) => store.saveMap(projectId, saving),
+    };
+  }
+
+  /** Ends the background. The work that runs fails when its thread is closed. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+}

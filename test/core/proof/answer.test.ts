@@ -1,0 +1,219 @@
+/** Answers about a log: what they say agrees with the log, and nothing else verifies. */
+import { describe, expect, it } from 'vitest';
+import { mapEntry } from '../../../src/core/completeness/entry.ts';
+import { listProofs } from '../../../src/core/completeness/list-proof.ts';
+import { hashText } from '../../../src/core/hash.ts';
+import {
+  type Answer,
+  answerMediaType,
+  answerText,
+  type ShownItem,
+  verifyAnswer,
+} from '../../../src/core/proof/answer.ts';
+import { pathText } from '../../../src/core/proof/bundle.ts';
+import { formatTimestamp } from '../../../src/core/time.ts';
+import { appendIndex, mapOf } from '../completeness/indexed.ts';
+import { naiveLists } from '../completeness/naive.ts';
+import { ProofLog, startMs, trust, witnessSigner } from './log.ts';
+import { parseVerifierKey } from '../../../src/core/note/signed.ts';
+
+/** Events of two runs and types, a second apart; then an index leaf. */
+function indexed(): { log: ProofLog; index: number; map: ReturnType<typeof mapOf> } {
+  const log = new ProofLog();
+  for (let at = 0; at < 12; at++) {
+    log.record({ runId: `run-${at % 2}`, eventType: at % 3 === 0 ? 'tool.call' : 'agent.step' });
+  }
+  const map = mapOf(log.leaves, log.hashes);
+  return { log, index: appendIndex(log, map), map };
+}
+
+const { log, index, map } = indexed();
+/** The server time of the event of leaf `at`. */
+const timeOf = (at: number): number => startMs + at * 1000 + 7;
+const text = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+
+interface Period {
+  readonly since?: number | null;
+  readonly until?: number | null;
+}
+
+const itemsOf = (key: readonly string[]) =>
+  naiveLists(log.leaves.slice(0, map.size).map(({ record }) => record)).get(JSON.stringify(key))?.items ?? [];
+
+const countIn = (key: readonly string[], { since = null, until = null }: Period): number =>
+  itemsOf(key).filter(({ ms }) => (since === null || ms >= since) && (until === null || ms < until)).length;
+
+function shownAt(key: readonly string[], position: number): ShownItem {
+  const items = itemsOf(key);
+  const proofs = listProofs(Buffer.concat(items.map(({ leaf }) => leaf)));
+  const item = items[position]!;
+  const place =
+    key[0] === 'run' ? { record: log.leaves[item.index]!.record } : { index: item.index, ms: item.ms };
+  return { position, inclusion: proofs.inclusion(position).map(hashText), ...place };
+}
+
+/** The answer as a service gives it; `lie` changes where the range lies. */
+function answer(
+  key: readonly string[],
+  period: Period = {},
+  lie: { from?: number; to?: number } = {},
+): Answer {
+  const { since = null, until = null } = period;
+  const { path, value } = map.path(key);
+  const size = log.leaves.length;
+  const times = itemsOf(key).map(({ ms }) => ms);
+  const first = (ms: number): number => times.filter((time) => time < ms).length;
+  const from = lie.from ?? (since === null ? 0 : first(since));
+  const to = lie.to ?? Math.max(from, until === null ? times.length : first(until));
+  const positions = [...new Set([from - 1, from, to - 1, to])].filter((at) => at >= 0 && at < times.length);
+  const isWhole = value === null || (since === null && until === null);
+  return {
+    mediaType: answerMediaType,
+    question: { key, since: text(since), until: text(until) },
+    checkpoint: log.checkpoint(size),
+    index: { index, record: log.leaves[index]!.record, inclusion: pathText(log.path(index, size)) },
+    entry: mapEntry(key, path, value),
+    ...(isWhole ? {} : { range: { from, to, items: positions.map((at) => shownAt(key, at)) } }),
+  };
+}
+
+const verify = (given: Answer, by = trust) => verifyAnswer(Buffer.from(answerText(given)), by);
+const keys = [
+  ['run', 'run-0'],
+  ['run', 'run-1'],
+  ['type', 'tool.call'],
+  ['type', 'never'],
+  ['leaf', 'gov.genesis/1'],
+];
+const edges = [1, 2, 5, 6, 7, 12]
+  .flatMap((at) => [timeOf(at) - 1, timeOf(at), timeOf(at) + 1])
+  .filter((ms) => ms <= timeOf(12));
+
+describe('an answer', () => {
+  it.each(keys.map((key) => [key]))('counts all of %j below the index leaf', (key) => {
+    expect(verify(answer(key))).toEqual({
+      verified: true,
+      code: null,
+      detail: null,
+      question: { key, since: null, until: null },
+      count: itemsOf(key).length,
+      below: 13,
+      witnesses: 0,
+    });
+  });
+
+  it('counts what was recorded in a period, for each period around the events', () => {
+    let checked = 0;
+    for (const key of keys) {
+      for (const since of [null, ...edges]) {
+        for (const until of [null, ...edges]) {
+          if (since !== null && until !== null && until < since) continue;
+          const period = { since, until };
+          const { verified, count } = verify(answer(key, period));
+          expect([verified, count], JSON.stringify({ key, period })).toEqual([true, countIn(key, period)]);
+          checked++;
+        }
+      }
+    }
+    expect(checked).toBeGreaterThan(500);
+  });
+
+  it('with another range than the times of the items give is not accepted', () => {
+    let refused = 0;
+    for (const key of [
+      ['run', 'run-0'],
+      ['type', 'tool.call'],
+    ]) {
+      const n = itemsOf(key).length;
+      for (const since of edges.slice(2, 9)) {
+        const period = { since, until: timeOf(11) };
+        const honest = answer(key, period).range!;
+        for (let from = 0; from <= n; from++) {
+          for (let to = from; to <= n; to++) {
+            const isHonest = to - from === honest.to - honest.from && from === honest.from;
+            const { verified } = verify(answer(key, period, { from, to }));
+            // an empty range has no place of its own
+            if (verified) expect(isHonest || to - from === countIn(key, period)).toBe(true);
+            else refused++;
+          }
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(200);
+  });
+
+  it('does not cover a time after the newest event, unless its leaf follows it directly', () => {
+    const until = timeOf(12) + 1;
+    expect(verify(answer(['type', 'never'], { until })).code).toBe('PERIOD_NOT_COVERED');
+    const later = new ProofLog();
+    later.record({ runId: 'r' });
+    const own = mapOf(later.leaves, later.hashes);
+    expect(appendIndex(later, own)).toBe(own.size);
+    const atMs = own.ms;
+    expect(verify(answer(['type', 'never'], { until: atMs })).verified).toBe(true);
+  });
+
+  it('is refused without a trusted key, by another key, and without the witnesses that the trust asks for', () => {
+    const given = answer(['run', 'run-0']);
+    expect(verifyAnswer(Buffer.from(answerText(given)), null).code).toBe('NO_TRUSTED_KEY');
+    expect(verify({ ...given, checkpoint: given.checkpoint.replace('audit\n14', 'audit\n13') }).code).toBe(
+      'SIGNATURE_INVALID',
+    );
+    const witnesses = [parseVerifierKey(witnessSigner.verifierKey)];
+    expect(verify(given, { ...trust, witnesses, quorum: 1 }).code).toBe('WITNESS_QUORUM_NOT_MET');
+  });
+
+  const whole = answer(['run', 'run-0'], { since: timeOf(3), until: timeOf(9) });
+  const { range } = whole;
+  it.each<[string, unknown, string]>([
+    ['of another key', { ...whole, entry: answer(['run', 'run-1']).entry }, 'ANSWER_INVALID'],
+    [
+      'about another run',
+      { ...whole, question: { ...whole.question, key: ['run', 'run-1'] } },
+      'ANSWER_INVALID',
+    ],
+    [
+      'for another period',
+      { ...whole, question: { ...whole.question, since: text(timeOf(7)) } },
+      'ANSWER_INVALID',
+    ],
+    [
+      'with a time in another form',
+      { ...whole, question: { ...whole.question, since: 'monday' } },
+      'ANSWER_INVALID',
+    ],
+    ['without its range', { ...whole, range: undefined }, 'ANSWER_INVALID'],
+    ['with a range for no period', { ...answer(['run', 'run-0']), range }, 'ANSWER_INVALID'],
+    [
+      'without an item',
+      { ...whole, range: { ...range, items: range!.items.slice(0, -1) } },
+      'ANSWER_INVALID',
+    ],
+    ['with a later end of its range', { ...whole, range: { ...range, to: 6 } }, 'ANSWER_INVALID'],
+    ['with another index leaf', { ...whole, index: { ...whole.index, index: 1 } }, 'NOT_INCLUDED'],
+    ['with an unknown member', { ...whole, more: 1 }, 'MALFORMED_BUNDLE'],
+    ['of another version', { ...whole, mediaType: 'application/vnd.gov.answer.v2+json' }, 'MALFORMED_BUNDLE'],
+  ])('%s is refused', (_what, given, code) => {
+    expect(verify(whole).verified).toBe(true);
+    const verdict = verifyAnswer(Buffer.from(JSON.stringify(given)), trust);
+    expect([verdict.verified, verdict.code, verdict.count]).toEqual([false, code, null]);
+  });
+
+  it('verifies with no flipped bit', { timeout: 60_000 }, () => {
+    const bytes = Buffer.from(answerText(whole));
+    const survivors: number[] = [];
+    for (let at = 0; at < bytes.length; at++) {
+      const was = bytes[at]!;
+      bytes[at] = was ^ (1 << (at % 7));
+      const { verified, count, question } = verifyAnswer(bytes, trust);
+      const same = JSON.stringify(question) === JSON.stringify(whole.question);
+      if (verified && !(same && count === 3)) survivors.push(at);
+      bytes[at] = was;
+    }
+    // another bound between the same two events is another question, whose answer is true
+    const asked = survivors.filter(
+      (at) => !/"(since|until)":"[^"]*$/.test(bytes.toString('utf8', Math.max(0, at - 35), at)),
+    );
+    expect(asked.map((at) => bytes.toString('utf8', at - 20, at + 20))).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseTrust } from '../../../src/core/note/trust.ts';
+import { verifyAnswer } from '../../../src/core/proof/answer.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+
+let plane: TestPlane;
+/** Server times between the batches. */
+const marks: string[] = [];
+beforeAll(async () => {
+  plane = await startPlane();
+  for (const runId of ['one', 'two', 'one']) {
+    const events = Array.from({ length: 4 }, (_, n) =>
+      event({ runId, eventType: n === 0 ? 'tool.denied' : 'tool.call', metadata: { n } }),
+    );
+    await plane.call('POST', '/events/batch', { body: { events } });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    marks.push(new Date().toISOString());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+afterAll(() => plane.end());
+
+const trust = async () => {
+  const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
+  return parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
+};
+
+async function ask(query: Record<string, string>) {
+  const answer = await plane.call('GET', `/log/answers?${new URLSearchParams(query)}`);
+  expect([answer.status, answer.status === 200 ? '' : answer.text]).toEqual([200, '']);
+  const { verified, code, count } = verifyAnswer(answer.bytes, await trust());
+  expect([verified, code]).toEqual([true, null]);
+  return count;
+}
+
+describe('GET /log/answers', () => {
+  it('counts the events of a run and of a type, and shows which the log does not have', async () => {
+    expect(await ask({ runId: 'one' })).toBe(8);
+    expect(await ask({ runId: 'nobody' })).toBe(0);
+    expect(await ask({ type: 'tool.denied' })).toBe(3);
+    expect(await ask({ type: 'tool.never' })).toBe(0);
+    expect(await ask({ type: 'gov.genesis/1' })).toBeLessThanOrEqual(1);
+  });
+
+  it('counts what was recorded in a period, up to a moment ago', async () => {
+    const [first = '', second = '', third = ''] = marks;
+    expect(await ask({ runId: 'one', until: first })).toBe(4);
+    expect(await ask({ runId: 'one', since: first, until: second })).toBe(0);
+    expect(await ask({ runId: 'one', since: first })).toBe(4);
+    expect(await ask({ runId: 'one', since: third })).toBe(0);
+    expect(await ask({ type: 'tool.denied', since: first, until: third })).toBe(2);
+    expect(
+      await ask({ type: 'tool.denied', since: third, until: new Date(Date.now() - 1).toISOString() }),
+    ).toBe(0);
+  });
+
+  it('needs no further index leaf for a period that the newest one covers', async () => {
+    const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
+    const [first = ''] = marks;
+    await ask({ runId: 'one', until: first });
+    const before = await leaves();
+    expect(await ask({ runId: 'two', until: first })).toBe(0);
+    expect(await leaves()).toBe(before);
+  });
+
+  it('needs no further index leaf where nothing was recorded since the newest one', async () => {
+    const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
+    await ask({ runId: 'one' });
+    const before = await leaves();
+    expect(await ask({ runId: 'one' })).toBe(8);
+    expect(await ask({ type: 'tool.never' })).toBe(0);
+    expect(await leaves()).toBe(before);
+    await plane.call('POST', '/events', { body: event({ runId: 'three' }) });
+    expect(await ask({ runId: 'three' })).toBe(1);
+    expect(await leaves()).toBeGreaterThan(before + 1);
+  });
+
+  it('refuses a question about nothing or two things, and about times to come', async () => {
+    const later = new Date(Date.now() + 60_000).toISOString();
+    for (const query of ['', '?runId=a&type=b', '?runId=a&since=monday', `?runId=a&until=${later}`]) {
+      expect((await plane.call('GET', `/log/answers${query}`)).status).toBe(400);
+    }
+  });
+
+  it('refuses to answer from rows that differ from the log', async () => {
+    const own = await startPlane();
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
+    await own.call('POST', '/events/batch', { body: { events } });
+    const [{ at }] = await own.sql('SELECT max(last_server_ms) AS at FROM run');
+    await own.call('POST', '/events/batch', { body: { events } });
+    await own.sql('DELETE FROM run_event WHERE run_seq >= 8');
+    const since = encodeURIComponent(new Date(at + 1).toISOString());
+    const { status, body } = await own.call('GET', `/log/answers?runId=r&since=${since}`);
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toContain('index_mismatch');
+    await own.end();
+  });
+});
