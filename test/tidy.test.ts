@@ -222,30 +222,30 @@ describe('the source tree', () => {
   const sources = new Map(files.map((path) => [path, readFileSync(`${projectRoot}/${path}`, 'utf8')]));
   const imports = new Map([...sources].map(([path, source]) => [path, importsOf(path, source)]));
 
-  it('keeps the edges between folders and the caps on length', () => {
+  it('every source file respects the allowed imports between folders and the limits on length', () => {
     expect(files.length).toBeGreaterThan(40);
     expect([...sources].flatMap(([path, source]) => faults(path, source))).toEqual([]);
   });
 
-  it('keeps the edges inside a layer, and reaches an engine through its store.ts alone', () => {
+  it('every import respects the edges inside a layer and reaches an engine only through its store.ts', () => {
     const found = [...imports].flatMap(([path, targets]) =>
       targets.flatMap((target) => innerFaults(path, target)),
     );
     expect(found).toEqual([]);
   });
 
-  it('has no ring of imports', () => {
+  it('the source tree has no ring of imports', () => {
     expect(rings(imports)).toEqual([]);
   });
 
-  it('keeps members private at run time too, with #', () => {
+  it('private members are private at run time too, with #', () => {
     const found = [...sources].flatMap(([path, source]) =>
       [...source.matchAll(/^ +private (?!constructor\b).*/gm)].map(([line]) => `${path}: ${line.trim()}`),
     );
     expect(found).toEqual([]);
   });
 
-  it('has at most 25 files in a folder', () => {
+  it('every folder has at most 25 files', () => {
     const counts = Map.groupBy(files, (path) => posix.dirname(path));
     const full = [...counts].filter(
       ([folder, { length }]) => length > MAX_FOLDER_FILES && !largeFolders.has(folder),
@@ -253,11 +253,11 @@ describe('the source tree', () => {
     expect(full.map(([folder, { length }]) => `${folder}: ${length} files`)).toEqual([]);
   });
 
-  it('has no file whose name repeats its folder', () => {
+  it('no file has a name that repeats its folder', () => {
     expect(files.filter(repeatsFolder)).toEqual([]);
   });
 
-  it('names only tests, documents and contract rows that exist', () => {
+  it('comments name only tests, documents and contract rows that exist', () => {
     const rows = new Set(
       [...readFileSync(`${projectRoot}/docs/design/contract.md`, 'utf8').matchAll(/^\| ([A-Z]\d+) \|/gm)].map(
         ([, row]) => row,
@@ -279,7 +279,7 @@ describe('the source tree', () => {
   });
 });
 
-describe('the law itself', () => {
+describe('the rules of the source tree', () => {
   const lines = (count: number): string => '\n'.repeat(count);
 
   it.each([
@@ -302,7 +302,7 @@ describe('the law itself', () => {
     ],
     ['a long file', 'src/core/a.ts', `${lines(MAX_FILE_LINES)}const a = 1;`],
     ['a long method', 'test/a.ts', `class A {\n  b() {${lines(MAX_FUNCTION_LINES)}}\n}`],
-  ])('refuses %s', (_, path, source) => {
+  ])('the rules refuse %s', (_, path, source) => {
     expect(faults(path, source)).toHaveLength(1);
   });
 
@@ -310,11 +310,11 @@ describe('the law itself', () => {
     ['an engine from the plane', 'plane/data/a.ts', 'src/store/sqlite/open.ts'],
     ['one engine from the other', 'src/store/postgres/a.ts', 'src/store/sqlite/store.ts'],
     ['proofs from the tree', 'src/core/merkle/a.ts', 'src/core/proof/verify.ts'],
-  ])('refuses %s', (_, path, target) => {
+  ])('the rules inside a layer refuse %s', (_, path, target) => {
     expect(innerFaults(path, target)).toHaveLength(1);
   });
 
-  it('finds a ring of imports, and no file that only leads to it', () => {
+  it('the ring search finds a ring of imports, and no file that only leads to it', () => {
     const imports = new Map([
       ['a', ['b']],
       ['b', ['c']],
@@ -328,7 +328,7 @@ describe('the law itself', () => {
     ['src/service/exports/export-job.ts', true],
     ['src/core/merkle/tree.ts', false],
     ['test/store/file/filesystem.test.ts', false],
-  ])('judges whether the name of %s repeats its folder', (path, repeats) => {
+  ])('the rules decide whether the name of %s repeats its folder', (path, repeats) => {
     expect(repeatsFolder(path)).toBe(repeats);
   });
 
@@ -347,7 +347,7 @@ describe('the law itself', () => {
     ['http in the plane', 'plane/a.ts', "import { serve } from '../src/http/execute.ts';"],
     ['a file of just the length', 'src/core/a.ts', `${lines(MAX_FILE_LINES - 1)}const a = 1;`],
     ['a long describe()', 'test/a.ts', `describe.skipIf(1)('a', () => {${lines(MAX_FUNCTION_LINES)}});`],
-  ])('accepts %s', (_, path, source) => {
+  ])('the rules accept %s', (_, path, source) => {
     expect(faults(path, source)).toEqual([]);
   });
 });

@@ -34,22 +34,22 @@ describe('the process', () => {
     [['events', 'get', 'evt_500'], 1],
     [['events', 'get', 'evt_503'], 1],
     [['health', '--base-url', 'http://127.0.0.1:1/'], 10],
-  ])('called with %j ends with exit code %i', async (argv, code) => {
+  ])('gov with %j exits with code %i', async (argv, code) => {
     expect((await gov(argv, { env })).code).toBe(code);
   });
 
-  it('tells what failed, why and the request id, cleaned', async () => {
+  it('gov reports what failed, why, and the request id, without control characters', async () => {
     const { stdout, stderr } = await gov(['events', 'get', 'evt_404'], { env });
     expect(stdout).toBe('');
     expect(stderr).toBe('error: A title: no \\u001b[31mluck\n  (request id req-12345678)\n');
   });
 
-  it('says which command lists what was not found', async () => {
+  it('gov names the command that lists resources when one was not found', async () => {
     const { stderr } = await gov(['events', 'get', 'evt_none'], { env });
     expect(stderr).toContain('see what there is: gov events list --run RUN');
   });
 
-  it('tells it as one JSON object on standard error for JSON formats', async () => {
+  it('gov reports an error as one JSON object on standard error for JSON formats', async () => {
     for (const format of ['json', 'ndjson']) {
       const { stdout, stderr } = await gov(['events', 'get', 'evt_403', '-o', format], { env });
       expect(stdout).toBe('');
@@ -67,19 +67,19 @@ describe('the process', () => {
     }
   });
 
-  it('tells usage errors so too, before it knows the command', async () => {
+  it('gov reports usage errors as JSON too, before it knows the command', async () => {
     const { stderr, code } = await govHere(['evnts', '-o', 'json']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'USAGE', hint: 'did you mean events?' } });
     expect((await govHere(['events', 'list', '-ojson'])).stderr).toMatch(/^\{"error"/);
   });
 
-  it('prints a success status that says no, and exits with 3', async () => {
+  it('gov prints a success response with a negative status', async () => {
     const { stdout } = await govHere(['health', '-o', 'json'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ status: 'unavailable' });
   });
 
-  it('prints retries only when asked, and never the key', async () => {
+  it('gov prints retries only with --debug, and never the key', async () => {
     const argv = ['events', 'get', 'evt_503', '--retries', '1'];
     expect((await govHere(argv, { env })).stderr).not.toContain('attempt');
     const { stderr } = await govHere([...argv, '--debug=http'], { env });
@@ -88,19 +88,19 @@ describe('the process', () => {
     expect(stderr).not.toContain('gov_live_x');
   });
 
-  it('sends the idempotency key given', async () => {
+  it('gov sends the given idempotency key', async () => {
     await govHere(['jobs', 'retry', 'job_1', '--idempotency-key', 'mine-1'], { env });
     expect(server.seen.at(-1)?.headers['idempotency-key']).toBe('mine-1');
   });
 });
 
 describe('its own words', () => {
-  it('lists commands, and describes all of them as one JSON value', async () => {
+  it('gov commands lists commands, and describes all of them as one JSON value', async () => {
     expect((await govHere(['commands'])).stdout).toContain('events list\tList the events of a run');
     expect(JSON.parse((await govHere(['commands', '-o', 'json'])).stdout)).toMatchObject({ name: 'gov' });
   });
 
-  it('has one version, however it is asked', async () => {
+  it('gov prints the same version for every version flag', async () => {
     const { stdout } = await gov(['--version']);
     expect(stdout).toMatch(/^gov [0-9]+\.[0-9]+\.[0-9]+\n$/);
     for (const argv of [['-V'], ['version'], ['-V', '-q']]) expect((await govHere(argv)).stdout).toBe(stdout);
@@ -117,11 +117,11 @@ describe('its own words', () => {
     [['help', 'exit', 'codes'], 'the check failed'],
     [['help', 'environment'], 'GOV_API_KEY_FILE'],
     [['help', 'formatting'], 'ndjson'],
-  ])('answers %j', async (argv, expected) => {
+  ])('gov answers %j', async (argv, expected) => {
     expect(await govHere(argv)).toMatchObject({ code: 0, stdout: expect.stringContaining(expected) });
   });
 
-  it('has no help on what is not there', async () => {
+  it('gov help exits with 2 for an unknown topic', async () => {
     expect(await govHere(['help', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
@@ -148,9 +148,12 @@ describe('help pages', () => {
     environment: ['help', 'environment'],
     formatting: ['help', 'formatting'],
   };
-  it.each(Object.entries({ ...pages, ...more }))('%s is as kept', async (name, argv) => {
-    const { stdout } = await govHere([...argv, '--color', 'never'], { columns: 100 });
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-    await expect(stdout).toMatchFileSnapshot(`../golden/help/${name}.txt`);
-  });
+  it.each(Object.entries({ ...pages, ...more }))(
+    'the help page of %s equals the stored page',
+    async (name, argv) => {
+      const { stdout } = await govHere([...argv, '--color', 'never'], { columns: 100 });
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+      await expect(stdout).toMatchFileSnapshot(`../golden/help/${name}.txt`);
+    },
+  );
 });

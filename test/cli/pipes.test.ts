@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a pipe', () => {
-  it('whose reader leaves early ends the tool quietly, with 0', async () => {
+  it('a pipe whose reader leaves early ends the tool quietly with 0', async () => {
     const line = 'gov runs list --all | head -1 | cut -c1-8; echo "codes ${PIPESTATUS[0]}"';
     const { stdout, stderr } = await shell(`set -o pipefail; ${line}`, { env });
     expect(stdout).toMatch(/^run-0-xx\ncodes 0\n$/);
@@ -30,20 +30,23 @@ describe('a pipe', () => {
     expect(code).toMatchObject({ stdout: '0\n', stderr: '' });
   });
 
-  it('gets all of a large output, also from a slow reader', async () => {
+  it('a pipe gets all of a large output, also with a slow reader', async () => {
     const { stdout } = await shell('gov runs list --all -o ndjson | (sleep 0.3; wc -l)', { env });
     expect(Number(stdout)).toBe(21 * 200);
     const whole = await gov(['runs', 'list', '--all', '-o', 'json'], { env });
     expect(JSON.parse(whole.stdout).data).toHaveLength(21 * 200);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('that cannot take the output is a failure, not a success', async () => {
-    const { stdout, stderr } = await shell('gov runs list > /dev/full; echo $?', { env });
-    expect(stdout).toBe('1\n');
-    expect(stderr).toContain('standard output: the disk is full');
-  });
+  it.skipIf(!existsSync('/dev/full'))(
+    'a pipe that cannot take the output makes the command fail',
+    async () => {
+      const { stdout, stderr } = await shell('gov runs list > /dev/full; echo $?', { env });
+      expect(stdout).toBe('1\n');
+      expect(stderr).toContain('standard output: the disk is full');
+    },
+  );
 
-  it('closed for errors does not end the work', async () => {
+  it('a closed standard error does not end the work', async () => {
     expect(await shell('gov runs list -o id 2>&- | wc -l; exit ${PIPESTATUS[0]}', { env })).toMatchObject({
       code: 0,
       stdout: '200\n',
@@ -55,7 +58,7 @@ describe('a signal', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s ends a waiting request with %i and no words', async (signal, code) => {
+  ] as const)('%s ends a waiting request with %i and without text', async (signal, code) => {
     const child = spawn(process.execPath, [runner, 'events', 'count', '--debug=http'], {
       env: cleanEnv(env),
     });

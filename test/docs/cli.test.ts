@@ -46,37 +46,41 @@ async function follow(line: string): Promise<Result> {
 
 const of = page('docs/how-to/use-several-services.md');
 
-it(`${of.name} is followed line by line, with the exit codes it says`, { timeout: 300_000 }, async () => {
-  fill.set('https://gov.example.com', service.origin);
-  const write = (name: string, text: string): void =>
-    writeFileSync(join(account.folder, name), `${text}\n`, { mode: 0o600 });
-  write('id-token.jwt', await provider.idToken('ada'));
-  write('run.ndjson', JSON.stringify(event()));
-  const lines = blocks(of, 'sh').flatMap((block) => block.trimEnd().split('\n'));
-  expect(lines.length).toBeGreaterThan(15);
-  for (const line of lines) {
-    const { code, stdout, stderr } = await follow(line);
-    expect({ line, code, stderr }).toMatchObject({ line, code: promisedExit(line) });
-    if (line.includes('acme-keys.json')) {
-      const keys = JSON.parse(account.file('acme-keys.json').text);
-      fill.set('prj_…', keys.projectId);
-      write('api.key', keys.apiKeys.sandbox);
+it(
+  `the commands of ${of.name} run line by line with the exit codes that the page states`,
+  { timeout: 300_000 },
+  async () => {
+    fill.set('https://gov.example.com', service.origin);
+    const write = (name: string, text: string): void =>
+      writeFileSync(join(account.folder, name), `${text}\n`, { mode: 0o600 });
+    write('id-token.jwt', await provider.idToken('ada'));
+    write('run.ndjson', JSON.stringify(event()));
+    const lines = blocks(of, 'sh').flatMap((block) => block.trimEnd().split('\n'));
+    expect(lines.length).toBeGreaterThan(15);
+    for (const line of lines) {
+      const { code, stdout, stderr } = await follow(line);
+      expect({ line, code, stderr }).toMatchObject({ line, code: promisedExit(line) });
+      if (line.includes('acme-keys.json')) {
+        const keys = JSON.parse(account.file('acme-keys.json').text);
+        fill.set('prj_…', keys.projectId);
+        write('api.key', keys.apiKeys.sandbox);
+      }
+      const [keyId] = /key_\w{26}/.exec(stdout) ?? [];
+      if (line.includes('keys create') && keyId !== undefined) fill.set('key_…', keyId);
     }
-    const [keyId] = /key_\w{26}/.exec(stdout) ?? [];
-    if (line.includes('keys create') && keyId !== undefined) fill.set('key_…', keyId);
-  }
-  expect(account.file('ci.key').mode).toBe(0o600);
-  expect(Object.keys(account.contexts).toSorted()).toEqual(
-    [
-      'acme',
-      'acme-sandbox',
-      'box-sandbox',
-      'ci',
-      'ci-sandbox',
-      'job',
-      'job-sandbox',
-      'me',
-      'me-sandbox',
-    ].toSorted(),
-  );
-});
+    expect(account.file('ci.key').mode).toBe(0o600);
+    expect(Object.keys(account.contexts).toSorted()).toEqual(
+      [
+        'acme',
+        'acme-sandbox',
+        'box-sandbox',
+        'ci',
+        'ci-sandbox',
+        'job',
+        'job-sandbox',
+        'me',
+        'me-sandbox',
+      ].toSorted(),
+    );
+  },
+);

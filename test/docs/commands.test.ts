@@ -19,7 +19,7 @@ import { anchorsOf, blocks, type Command, commandsOf, faultOf, page, pages } fro
 import { projectRoot } from '../paths.ts';
 
 describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each) => {
-  it('has no command that the tool does not have', () => {
+  it('a page contains no command that the tool does not have', () => {
     const faults = commandsOf(each).flatMap((command) => {
       const fault = faultOf(command);
       return fault === null ? [] : [`${command.where}: ${fault}`];
@@ -27,7 +27,7 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
     expect(faults).toEqual([]);
   });
 
-  it('has no link that leads nowhere', () => {
+  it('a page has no broken link', () => {
     const links = [...each.text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
     const broken = links.filter(([, target = '', anchor = '']) => {
       const file = target === '' ? join(projectRoot, name) : join(projectRoot, dirname(name), target);
@@ -38,23 +38,26 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   });
 
   // design documents also name what was decided against
-  it.skipIf(name.startsWith('docs/design/'))('names no operation, code or variable that is missing', () => {
-    const rows = Object.values({ ...table, ...streams, ...receivers }).flatMap(({ method, path }) => [
-      `${method} ${path}`,
-      // exporters append these paths to the address of the server
-      `${method} ${path.replace(/^\/otlp/, '')}`,
-    ]);
-    const isServed = (text: string): boolean =>
-      text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
-    const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
-      .map(([, text = '']) => text)
-      .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
-    const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
-    const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
-    const variables = Object.keys(manifest().environment);
-    const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
-    expect([...operations, ...unknown]).toEqual([]);
-  });
+  it.skipIf(name.startsWith('docs/design/'))(
+    'a page names no operation, code or variable that is missing',
+    () => {
+      const rows = Object.values({ ...table, ...streams, ...receivers }).flatMap(({ method, path }) => [
+        `${method} ${path}`,
+        // exporters append these paths to the address of the server
+        `${method} ${path.replace(/^\/otlp/, '')}`,
+      ]);
+      const isServed = (text: string): boolean =>
+        text.endsWith('…') ? rows.some((row) => row.startsWith(text.slice(0, -1))) : rows.includes(text);
+      const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
+        .map(([, text = '']) => text)
+        .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
+      const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+      const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
+      const variables = Object.keys(manifest().environment);
+      const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));
+      expect([...operations, ...unknown]).toEqual([]);
+    },
+  );
 });
 
 /** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
@@ -84,7 +87,7 @@ const otherVariables = [
   'NODE_EXTRA_CA_CERTS',
 ];
 
-it('has every page in the index, docs/README.md', () => {
+it('the index docs/README.md links every page', () => {
   const index = page('docs/README.md').text;
   const links = [...index.matchAll(/\]\(([^)#]+)\)/g)];
   const linked = new Set(links.map(([, target = '']) => `docs/${target}`));
@@ -93,7 +96,7 @@ it('has every page in the index, docs/README.md', () => {
   expect(names.filter((name) => name !== 'docs/README.md' && !linked.has(name))).toEqual([]);
 });
 
-it('knows a wrong command when it sees one', () => {
+it('the check of commands recognizes a wrong command', () => {
   const fault = (text: string, complete = true): string | null =>
     faultOf({ words: text.split(' '), complete, where: '' } satisfies Command);
   expect(fault('events push run.ndjson --from openhands')).toBeNull();
@@ -111,7 +114,7 @@ describe('README, five minutes', () => {
   afterAll(() => reader.end());
 
   it(
-    'is followed line by line on the sample file, with the exit codes it says',
+    'the five minutes of the README run on the sample file with the exit codes that the page states',
     { timeout: 300_000 },
     async () => {
       mkdirSync(join(reader.folder, 'examples'));
@@ -129,7 +132,7 @@ describe('README, five minutes', () => {
     },
   );
 
-  it('has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
+  it('the README has a program that type-checks and records an event', { timeout: 300_000 }, async () => {
     const [program = ''] = blocks(page('README.md'), 'ts');
     const file = reader.writeProgram(program);
     writeFileSync(
@@ -149,31 +152,40 @@ describe('README, five minutes', () => {
     expect(JSON.parse(listed.stdout).events).toMatchObject([{ eventType: 'tool.call', action: 'execute' }]);
   });
 
-  it('goes on in docs/how-to/verify-a-proof.md, "Verify offline"', { timeout: 300_000 }, async () => {
-    const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
-    const vkey = /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'my-plane/trust'), 'utf8'))?.[1] ?? '';
-    reader.fill.set('gov.local/…+…+…', vkey);
-    const results = await reader.follow(block);
-    expect(results.length).toBe(4);
-    expect(results[3]?.stdout).toContain('layer event_integrity');
-  });
+  it(
+    'the README continues in docs/how-to/verify-a-proof.md, section "Verify offline"',
+    { timeout: 300_000 },
+    async () => {
+      const [block = ''] = blocks(page('docs/how-to/verify-a-proof.md'), 'sh', 'Verify offline');
+      const vkey =
+        /^log (\S+)$/m.exec(readFileSync(join(reader.folder, 'my-plane/trust'), 'utf8'))?.[1] ?? '';
+      reader.fill.set('gov.local/…+…+…', vkey);
+      const results = await reader.follow(block);
+      expect(results.length).toBe(4);
+      expect(results[3]?.stdout).toContain('layer event_integrity');
+    },
+  );
 });
 
 describe('docs/tutorials/first-proof.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
-  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
-    const of = page('docs/tutorials/first-proof.md');
-    const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
-    writeFileSync(join(reader.folder, 'run.ndjson'), events);
-    const said: string[] = [];
-    for (const block of blocks(of, 'sh')) {
-      for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
-    }
-    expect(said.join('\n')).toContain('3 events accepted in 1 run');
-    expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
-  });
+  it(
+    'docs/tutorials/first-proof.md runs line by line with the exit codes that the page states',
+    { timeout: 300_000 },
+    async () => {
+      const of = page('docs/tutorials/first-proof.md');
+      const [, events = ''] = /as `run\.ndjson`:\n\n```json\n([^]*?)```/.exec(of.text) ?? [];
+      writeFileSync(join(reader.folder, 'run.ndjson'), events);
+      const said: string[] = [];
+      for (const block of blocks(of, 'sh')) {
+        for (const { stdout, stderr } of await reader.follow(block)) said.push(stdout + stderr);
+      }
+      expect(said.join('\n')).toContain('3 events accepted in 1 run');
+      expect(said.join('\n')).toContain('NO POLICY WAS ACTIVE');
+    },
+  );
 });
 
 describe('pages on running a plane', () => {
@@ -184,11 +196,11 @@ describe('pages on running a plane', () => {
     for (const block of blocks(page(name), 'sh')) await reader.follow(block);
   };
 
-  it('docs/tutorials/plane-in-production.md is followed line by line', { timeout: 300_000 }, () =>
+  it('docs/tutorials/plane-in-production.md runs line by line', { timeout: 300_000 }, () =>
     follow('docs/tutorials/plane-in-production.md'),
   );
 
-  it('docs/reference/files.md names what is in the directory', () => {
+  it('docs/reference/files.md names the files of the data directory of a plane', () => {
     const [, directory = ''] = page('docs/reference/files.md').text.split('## Directory of a data plane');
     const rows = [...(directory.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
     const files = rows.flatMap(([, cell = '']) =>
@@ -198,11 +210,11 @@ describe('pages on running a plane', () => {
     expect(files.filter((name) => !existsSync(join(reader.folder, 'gov', name)))).toEqual([]);
   });
 
-  it('docs/how-to/check-a-log.md is followed line by line', { timeout: 300_000 }, () =>
+  it('docs/how-to/check-a-log.md runs line by line', { timeout: 300_000 }, () =>
     follow('docs/how-to/check-a-log.md'),
   );
 
-  it('docs/how-to/back-up-and-restore.md is followed line by line', { timeout: 300_000 }, async () => {
+  it('docs/how-to/back-up-and-restore.md runs line by line', { timeout: 300_000 }, async () => {
     // the tutorial made folders of the same names
     for (const name of ['backup-1', 'restored']) rmSync(join(reader.folder, name), { recursive: true });
     await follow('docs/how-to/back-up-and-restore.md');
@@ -221,15 +233,19 @@ describe.each([
   const of = page(`docs/${name}.md`);
   afterAll(() => reader.end());
 
-  it('is followed line by line, with the exit codes it says', { timeout: 300_000 }, async () => {
-    reader.write(of);
-    await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
-    for (const block of blocks(of, 'sh')) await reader.follow(block);
-    for (const program of blocks(of, 'ts')) {
-      const done = await reader.program(program);
-      expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
-    }
-  });
+  it(
+    'a how-to page runs line by line with the exit codes that the page states',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
+      for (const block of blocks(of, 'sh')) await reader.follow(block);
+      for (const program of blocks(of, 'ts')) {
+        const done = await reader.program(program);
+        expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+      }
+    },
+  );
 });
 
 describe('docs/how-to/erase-a-person.md', () => {
@@ -237,24 +253,28 @@ describe('docs/how-to/erase-a-person.md', () => {
   const of = page('docs/how-to/erase-a-person.md');
   afterAll(() => reader.end());
 
-  it('is followed line by line, with the plane stopped where it says so', { timeout: 300_000 }, async () => {
-    reader.write(of);
-    await reader.follow('gov plane init --data ./my-plane');
-    const file = join(reader.folder, 'my-plane/plane.json');
-    const [subjects = ''] = blocks(of, 'json');
-    const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
-    writeFileSync(file, JSON.stringify(set));
-    await reader.follow('gov plane serve --data ./my-plane');
-    const [erasing = ''] = blocks(of, 'sh', 'Erase');
-    const results = await reader.follow(erasing);
-    const said = results.map(({ stdout }) => stdout);
-    expect(said[3]).toContain('evt_');
-    expect(said[6]).not.toContain('4111');
-    expect(said[7]).toContain('leaves\t1');
-    await reader.stop();
-    const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
-    await reader.follow(pruning);
-  });
+  it(
+    'docs/how-to/erase-a-person.md runs line by line, with the plane stopped where the page says so',
+    { timeout: 300_000 },
+    async () => {
+      reader.write(of);
+      await reader.follow('gov plane init --data ./my-plane');
+      const file = join(reader.folder, 'my-plane/plane.json');
+      const [subjects = ''] = blocks(of, 'json');
+      const set = { ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(subjects) };
+      writeFileSync(file, JSON.stringify(set));
+      await reader.follow('gov plane serve --data ./my-plane');
+      const [erasing = ''] = blocks(of, 'sh', 'Erase');
+      const results = await reader.follow(erasing);
+      const said = results.map(({ stdout }) => stdout);
+      expect(said[3]).toContain('evt_');
+      expect(said[6]).not.toContain('4111');
+      expect(said[7]).toContain('leaves\t1');
+      await reader.stop();
+      const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
+      await reader.follow(pruning);
+    },
+  );
 });
 
 describe('docs/how-to/export-data.md', () => {
@@ -263,7 +283,7 @@ describe('docs/how-to/export-data.md', () => {
   afterAll(() => reader.end());
 
   it(
-    'is followed line by line, and its program checks what the tool checks',
+    'docs/how-to/export-data.md runs line by line, and its program makes the same checks as the tool',
     { timeout: 300_000 },
     async () => {
       reader.write(of);

@@ -76,12 +76,12 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     await asked(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
   });
 
-  it('starts two processes on one database', slow, async () => {
+  it('the hosted story starts two processes on one database', slow, async () => {
     await story.follow(linesOf('Two processes on one database'));
     expect(story.services).toHaveLength(2);
   });
 
-  it('signs two organizations up, each at one of them', slow, async () => {
+  it('the hosted story signs up two organizations, each at one of two processes', slow, async () => {
     const [ada = '', grace = '', ...after] = linesOf('Two organizations').split('\n');
     // a tool that waits for a sign-in asks every five seconds
     await Promise.all([story.line(ada), story.line(grace)]);
@@ -93,7 +93,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     }
   });
 
-  it('records the same runs for both, through both', slow, async () => {
+  it('two organizations record the same runs through both processes', slow, async () => {
     await story.follow(linesOf('What their agents did'));
     recorded = await used('acme');
     expect(await used('globex')).toBe(recorded);
@@ -104,14 +104,18 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     story.fill.set('RUN', recordings[0].runId);
   });
 
-  it('decides and proves a run, which others check and nobody else sees', slow, async () => {
-    const results = await story.follow(linesOf('Decide, prove, check'));
-    const [, denied, , , , , , refused] = results;
-    expect(denied?.stdout).toMatch(/^basic-economy\t1\tdeny\t/);
-    expect(refused?.stdout).toMatch(/\tnot verified\t|\tfailed\t/);
-  });
+  it(
+    'an organization decides and proves a run, others verify the proof, and no other tenant sees it',
+    slow,
+    async () => {
+      const results = await story.follow(linesOf('Decide, prove, check'));
+      const [, denied, , , , , , refused] = results;
+      expect(denied?.stdout).toMatch(/^basic-economy\t1\tdeny\t/);
+      expect(refused?.stdout).toMatch(/\tnot verified\t|\tfailed\t/);
+    },
+  );
 
-  it('refuses what has no room in a quota', slow, async () => {
+  it('a service refuses events that exceed a quota', slow, async () => {
     story.fill.set('prj_…', (await get('/auth/identity', 'acme')).projectId);
     story.fill.set('8164', String(recorded + 2));
     const results = await story.follow(linesOf('A quota'));
@@ -120,11 +124,11 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(await used('globex')).toBe(recorded);
   });
 
-  it('ends keys, also at the other process', slow, async () => {
+  it('a revoked key stops working, also at the other process', slow, async () => {
     await story.follow(linesOf('Keys that end'));
   });
 
-  it('loses and repeats nothing where a process is killed under load', slow, async () => {
+  it('a process killed under load loses no event and repeats none', slow, async () => {
     const [push = '', kill = '', ...after] = linesOf('A process dies').trimEnd().split('\n');
     const [, second] = story.services;
     if (second === undefined) throw new Error('expected two processes');
@@ -157,7 +161,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(await used('globex')).toBe(recorded + loadEvents + sent.size);
   });
 
-  it('leaves logs that are whole', slow, async () => {
+  it('every log is whole at the end of the hosted story', slow, async () => {
     const lines = linesOf('Check every log');
     await story.follow(lines.replace('--deep', '--deep -o json > whole.json'));
     const report = JSON.parse(readFileSync(join(story.folder, 'whole.json'), 'utf8'));

@@ -110,7 +110,7 @@ class Reader {
 const service = page('docs/tutorials/hosted-service.md');
 
 describe('docs/tutorials/hosted-service.md', () => {
-  it('has a quick start that is followed line by line', async () => {
+  it('the quick start of docs/tutorials/hosted-service.md runs line by line', async () => {
     const reader = new Reader();
     reader.fill.set('RUN', 'r1');
     writeFileSync(join(reader.folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
@@ -146,7 +146,7 @@ describe('docs/tutorials/hosted-service.md', () => {
       ),
     );
 
-    it('is followed line by line, up to a second process', async () => {
+    it('the PostgreSQL part of the hosted-service tutorial runs line by line, up to a second process', async () => {
       const reader = new Reader();
       const [administrator = ''] = blocks(service, 'sql', 'PostgreSQL');
       const own = (text: string): string =>

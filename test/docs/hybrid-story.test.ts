@@ -144,25 +144,29 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     await asked(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
   });
 
-  it('has a service, an organization, and planes that are made without it', slow, async () => {
-    await follow(linesOf('A service'));
-    served();
-    await Promise.all([
-      follow(linesOf('An organization and its planes')),
-      follow(linesOf('Two planes')), // needs nobody
-    ]);
-    expect(wire.sent()).toHaveLength(0);
-    key = (await story.line('gov auth token -C acme')).stdout.trim();
-    const [, , again] = await follow(linesOf('Two planes', 1));
-    expect(again?.stderr).toContain('expected a plane that is not enrolled');
-    const { data: planes } = await get('/telemetry/planes');
-    for (const { name, dataPlaneId, status } of planes) {
-      expect(status).toBe('active');
-      story.fill.set(`dpl_…${name.slice(-1)}`, dataPlaneId);
-    }
-  });
+  it(
+    'the hybrid story starts a service and an organization, and makes planes without the service',
+    slow,
+    async () => {
+      await follow(linesOf('A service'));
+      served();
+      await Promise.all([
+        follow(linesOf('An organization and its planes')),
+        follow(linesOf('Two planes')), // needs nobody
+      ]);
+      expect(wire.sent()).toHaveLength(0);
+      key = (await story.line('gov auth token -C acme')).stdout.trim();
+      const [, , again] = await follow(linesOf('Two planes', 1));
+      expect(again?.stderr).toContain('expected a plane that is not enrolled');
+      const { data: planes } = await get('/telemetry/planes');
+      for (const { name, dataPlaneId, status } of planes) {
+        expect(status).toBe('active');
+        story.fill.set(`dpl_…${name.slice(-1)}`, dataPlaneId);
+      }
+    },
+  );
 
-  it('bills exactly what both planes recorded and proved', slow, async () => {
+  it('the service bills exactly what both planes recorded and proved', slow, async () => {
     const lines = linesOf('What their agents did');
     await follow(lines.slice(0, 2));
     const { data: runs } = await atPlane('ward-7', '/runs?limit=200');
@@ -179,7 +183,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     }
   });
 
-  it('goes on at the planes when the service dies, and says so', slow, async () => {
+  it('planes keep working when the service dies, and report the outage', slow, async () => {
     story.fill.set('PID', String(story.services[0]?.child.pid));
     const [, , , , verified, , , pending, status] = await follow(linesOf('The service dies'));
     expect(verified?.stdout).toMatch(/\tverified\t|\tpassed\t|^verified/m);
@@ -188,20 +192,24 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(status?.stdout).toMatch(/control_plane_unreachable: since \d{4}-\d\d-\d\dT/);
   });
 
-  it('delivers what waited, and the bill is right to the last unit', slow, async () => {
-    const [serve = '', ...after] = linesOf('And comes back');
-    await story.line(serve);
-    served();
-    await follow(after);
-    await settle(['ward-7', 'ward-8'], await counted({ 'ward-7': 2, 'ward-8': 1 }));
-    for (const ward of ['ward-7', 'ward-8'] as const) {
-      const { data: reports } = await get(`/telemetry/planes/${plane(ward)}/reports`);
-      const sequences = reports.map(({ sequence }: { sequence: number }) => sequence);
-      expect(sequences).toEqual(sequences.map((_: number, at: number) => sequences.length - at));
-    }
-  });
+  it(
+    'planes deliver waiting reports after an outage, and the bill is right to the last unit',
+    slow,
+    async () => {
+      const [serve = '', ...after] = linesOf('And comes back');
+      await story.line(serve);
+      served();
+      await follow(after);
+      await settle(['ward-7', 'ward-8'], await counted({ 'ward-7': 2, 'ward-8': 1 }));
+      for (const ward of ['ward-7', 'ward-8'] as const) {
+        const { data: reports } = await get(`/telemetry/planes/${plane(ward)}/reports`);
+        const sequences = reports.map(({ sequence }: { sequence: number }) => sequence);
+        expect(sequences).toEqual(sequences.map((_: number, at: number) => sequences.length - at));
+      }
+    },
+  );
 
-  it('takes reports, answers and receipts of a plane by file', slow, async () => {
+  it('the service takes reports, answers and receipts of a plane by file', slow, async () => {
     const lines = linesOf('A plane without a network');
     const before = wire.sent().length;
     const [created] = await story.follow(lines.slice(0, 1).join('\n'));
@@ -216,7 +224,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(sentAfter).not.toContain(plane('ward-9'));
   });
 
-  it('takes nothing of a plane that was revoked, which records all the same', slow, async () => {
+  it('the service takes nothing from a revoked plane, and the plane continues to record', slow, async () => {
     const before = await billed('used');
     const [, , , refused, status] = await follow(linesOf('A plane is revoked'));
     expect(refused?.stderr).toContain('credential_refused');
@@ -225,7 +233,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(await billed('used')).toEqual(before);
   });
 
-  it('sends nothing but what the published schema has', slow, () => {
+  it('planes send only what the published schema has', slow, () => {
     const requests = wire.requests();
     const bodies = (path: RegExp) => requests.filter(({ path: at }) => path.test(at)).map(({ body }) => body);
     const said = new Set(
@@ -263,7 +271,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     ]);
   });
 
-  it('lets no content, run, type or name cross', slow, async () => {
+  it('planes send no content, run id, event type or name to the service', slow, async () => {
     const { data: runs } = await atPlane('ward-7', '/runs?limit=200');
     const { events } = await atPlane('ward-7', `/events?runId=${story.filled('RUN')}&limit=1000`);
     const words = new Set<string>([canary, 'ward-7', 'Ada', 'Acme']);
@@ -289,7 +297,7 @@ describe.skipIf(missing !== null || !hasData)(`${text.name} (skipped without the
     expect(found).toEqual([]);
   });
 
-  it('leaves logs that are whole', slow, async () => {
+  it('every log is whole at the end of the hybrid story', slow, async () => {
     await Promise.all((blocksOf('Check every log')[0] ?? '').trim().split('\n').map(story.line.bind(story)));
   });
 });

@@ -29,38 +29,42 @@ describe('docs/how-to/take-configuration-from-a-service.md', () => {
     await tenant.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
   };
 
-  it('is followed line by line, with the exit codes it says', { timeout: 120_000 }, async () => {
-    await publish('shell');
-    const older = await tenant.call('GET', '/governance/bundle');
-    writeFileSync(join(folder, 'older.govconfig.json'), JSON.stringify(older.body.signed));
-    await publish('mail');
-    const { body: held } = await tenant.call('GET', '/governance/bundle');
-    const asAda = { GOV_BASE_URL: service.baseUrl, GOV_API_KEY: tenant.keys.production };
-    const fill = [
-      ['prj_…', held.signed.bundle.projectId],
-      ['gov.example/config+…', held.verifierKey],
-      [' -C acme', ''],
-    ] as const;
-    const said: string[] = [];
-    for (const line of blocks(of, 'sh').flatMap((block) => block.split('\n'))) {
-      const typed = withoutComment(line);
-      if (typed === '') continue;
-      const filled = fill.reduce((text, [gap, value]) => text.replaceAll(gap, value), typed);
-      // another plane may serve at the port of the page
-      const whole = filled.startsWith('gov plane init') ? `${filled} --listen 127.0.0.1:0` : filled;
-      const env = { GOV_CONFIG_DIR: join(folder, 'config'), ...(typed.includes('-C acme') ? asAda : {}) };
-      const result = await shell(whole, { env, cwd: folder });
-      expect(result, whole).toMatchObject({ code: promisedExit(line), signal: null });
-      said.push(result.stdout + result.stderr);
-    }
-    const text = said.join('\n');
-    expect(text).toContain(`signed by the service, whose key is ${held.verifierKey}`);
-    expect(text).toContain('outdated');
-    expect(text).toContain(held.bundleHash);
-    expect(said.at(-1)).toContain(held.bundleHash.replace('sha256:', ''));
-  });
+  it(
+    'the plane configuration how-to runs line by line with the exit codes that the page states',
+    { timeout: 120_000 },
+    async () => {
+      await publish('shell');
+      const older = await tenant.call('GET', '/governance/bundle');
+      writeFileSync(join(folder, 'older.govconfig.json'), JSON.stringify(older.body.signed));
+      await publish('mail');
+      const { body: held } = await tenant.call('GET', '/governance/bundle');
+      const asAda = { GOV_BASE_URL: service.baseUrl, GOV_API_KEY: tenant.keys.production };
+      const fill = [
+        ['prj_…', held.signed.bundle.projectId],
+        ['gov.example/config+…', held.verifierKey],
+        [' -C acme', ''],
+      ] as const;
+      const said: string[] = [];
+      for (const line of blocks(of, 'sh').flatMap((block) => block.split('\n'))) {
+        const typed = withoutComment(line);
+        if (typed === '') continue;
+        const filled = fill.reduce((text, [gap, value]) => text.replaceAll(gap, value), typed);
+        // another plane may serve at the port of the page
+        const whole = filled.startsWith('gov plane init') ? `${filled} --listen 127.0.0.1:0` : filled;
+        const env = { GOV_CONFIG_DIR: join(folder, 'config'), ...(typed.includes('-C acme') ? asAda : {}) };
+        const result = await shell(whole, { env, cwd: folder });
+        expect(result, whole).toMatchObject({ code: promisedExit(line), signal: null });
+        said.push(result.stdout + result.stderr);
+      }
+      const text = said.join('\n');
+      expect(text).toContain(`signed by the service, whose key is ${held.verifierKey}`);
+      expect(text).toContain('outdated');
+      expect(text).toContain(held.bundleHash);
+      expect(said.at(-1)).toContain(held.bundleHash.replace('sha256:', ''));
+    },
+  );
 
-  it('has every reason of a refusal in docs/reference/plane-configuration.md', () => {
+  it('docs/reference/plane-configuration.md lists every reason of a refusal', () => {
     const missing = planeConfigFaults.filter(
       (reason) => !format.text.includes(`\`${reason}\``) && reason !== 'switched_off',
     );

@@ -5,6 +5,6 @@ import { expect, it } from 'vitest';
 import { referencePages } from '../../scripts/docs.ts';
 import { projectRoot } from '../paths.ts';
 
-it.each([...referencePages()])('%s is what `npm run docs` writes', (path, text) => {
+it.each([...referencePages()])('the stored page %s is exactly what `npm run docs` writes', (path, text) => {
   expect(readFileSync(join(projectRoot, path), 'utf8')).toBe(text);
 });

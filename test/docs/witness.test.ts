@@ -60,7 +60,7 @@ async function follow(block: string): Promise<string> {
 }
 
 describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeout: 300_000 }, () => {
-  it('makes two planes witness each other, and a proof that needs a cosignature', async () => {
+  it('two planes witness each other, and a proof requires a cosignature, as the page says', async () => {
     const [init = '', one = '', other = ''] = blocks(of, 'sh', 'Two planes that witness each other');
     await follow(init);
     expect(await follow(one)).toContain('/audit');
@@ -103,7 +103,7 @@ describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeou
     expect((await shell(filled(spoiled), at)).code).toBe(1);
   });
 
-  it('rotates the keys of a log', async () => {
+  it('the commands of docs/how-to/rotate-keys.md rotate the keys of a log', async () => {
     await follow('gov plane init --data ./c');
     const [block = ''] = blocks(page('docs/how-to/rotate-keys.md'), 'sh', 'Rotate the signing keys of a log');
     for (const line of block.split('\n')) {

@@ -105,7 +105,7 @@ describe.each(worlds)('bounds of numbers and ids on %s', (world) => {
   const all = operationsOf(world);
 
   const byId = all.filter((id) => rowOf(id).params !== undefined);
-  it.each(byId)('%s answers an id at the ends of its form as one that nobody has', async (id) => {
+  it.each(byId)('%s answers an id at the limits of its form as an unknown id', async (id) => {
     const { params, method } = rowOf(id);
     // a client that puts something under a name makes it
     const makes = method === 'PUT';
@@ -128,7 +128,7 @@ describe.each(worlds)('bounds of numbers and ids on %s', (world) => {
   });
 
   const queried = all.filter((id) => placesOf(schemaOf(rowOf(id).query ?? {})).length > 0);
-  it.each(queried)('%s answers integers and ids of its query at their bounds', async (id) => {
+  it.each(queried)('%s answers integers and ids of its query at their limits', async (id) => {
     const [path = '', rest] = rowRequest(id, made).path.split('?');
     const wrong: string[] = [];
     for (const {
@@ -149,7 +149,7 @@ describe.each(worlds)('bounds of numbers and ids on %s', (world) => {
   });
 
   const withBody = all.filter((id) => placesOf(schemaOf(rowOf(id).body ?? {})).length > 0);
-  it.each(withBody)('%s answers integers and ids of its body at their bounds', async (id) => {
+  it.each(withBody)('%s answers integers and ids of its body at their limits', async (id) => {
     const { path, body } = rowRequest(id, made);
     const wrong: string[] = [];
     for (const { path: place, values, isInteger } of placesOf(schemaOf(rowOf(id).body))) {

@@ -56,14 +56,14 @@ const corpus: readonly (readonly [name: string, raw: string | Buffer, code: stri
 ];
 
 describe('hostile JSON', () => {
-  it.each(corpus)('rejects %s and stores nothing of it', async (_name, raw, code) => {
+  it.each(corpus)('hostile JSON is rejected and not stored: %s', async (_name, raw, code) => {
     const answer = await plane.call('POST', '/events', { raw });
     expect([answer.status, answer.body.code]).toEqual([400, code]);
     const count = await plane.call('GET', '/events/count?runId=hostile');
     expect(count.body.count).toBe(0);
   });
 
-  it('rejects an event of hostile JSON in a batch alone, and the whole where it is no JSON', async () => {
+  it('a batch rejects one event of hostile JSON alone, and a body that is not JSON as a whole', async () => {
     const isJson = (raw: string | Buffer): boolean => {
       try {
         JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(raw)));
@@ -88,7 +88,7 @@ describe('hostile JSON', () => {
     expect((await plane.call('GET', '/events/count?runId=beside')).body.count).toBe(stored);
   });
 
-  it('stores names like __proto__ in metadata as data, returns them, and merges them into nothing', async () => {
+  it('names like __proto__ in metadata are stored and returned as data, and merged into nothing', async () => {
     const raw = text(
       '{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}},"toString":"y","-0":-0}',
     ).replace('"hostile"', '"names"');
@@ -101,7 +101,7 @@ describe('hostile JSON', () => {
     expect(Object.getOwnPropertyNames(Object.prototype).toSorted()).toEqual(before);
   });
 
-  it('answers hostile JSON with a problem without stack, path, SQL or version', async () => {
+  it('hostile JSON gets a problem without stack, path, SQL or version', async () => {
     for (const [, raw] of corpus) {
       const { text: answered } = await plane.call('POST', '/events', { raw });
       expect(answered).not.toMatch(
@@ -143,7 +143,7 @@ const party = fc.oneof(
 );
 
 describe('what was accepted', () => {
-  it('returns an accepted event as it was sent, from the single and the batch operation', async () => {
+  it('an accepted event is returned as it was sent, from the single and the batch operation', async () => {
     const input = fc
       .record({ actor: party, resource: party, metadata, action: fc.string({ minLength: 1, maxLength: 40 }) })
       .filter((each) => clean(each as unknown as Json) && !hasControls(each.action));
@@ -167,7 +167,7 @@ describe('what was accepted', () => {
     );
   });
 
-  it('never answers 5xx to any generated event', async () => {
+  it('no generated event causes a 5xx response', async () => {
     const anything = fc.oneof(
       fc.jsonValue({ noUnicodeString: false }).map((each) => JSON.stringify(each)),
       fc.string({ unit: 'binary', maxLength: 200 }),
@@ -225,14 +225,14 @@ describe('request smuggling', () => {
     ['two hosts', ['Host: y', 'Connection: close', 'Content-Length: 2'], '{}'],
   ];
 
-  it.each(cases)('answers %s with 400 and ends the connection', async (_name, lines, body) => {
+  it.each(cases)('a request with %s gets 400 and ends the connection', async (_name, lines, body) => {
     const answered = await raw(`${head(lines)}\r\n\r\n${body}`);
     expect(answered).toMatch(/^HTTP\/1\.1 400 /);
     expect(answered).toContain('application/problem+json');
     expect(answered.split('HTTP/1.1 ').length).toBe(2);
   });
 
-  it('answers an unusual transfer coding once, also where the key must be looked up first', async () => {
+  it('an unusual transfer coding gets one response, also when the key must be looked up first', async () => {
     for (let at = 0; at < 20; at += 1) {
       const key = createToken('live', randomBytes);
       const lines = ['Host: x', `Authorization: Bearer ${key}`, 'Transfer-Encoding: xchunked'].join('\r\n');
@@ -241,14 +241,14 @@ describe('request smuggling', () => {
     }
   });
 
-  it('answers 400 to a request without Host, or of unknown form', async () => {
+  it('a request without Host or with an unknown form gets 400', async () => {
     expect(await raw('GET /api/v1/runs HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     expect(await raw('NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 
 describe('parameters', () => {
-  it('rejects parameters that repeat, guess or add', async () => {
+  it('parameters that repeat, guess or add are rejected', async () => {
     const cases: [string, string][] = [
       ['/events?runId=a&runId=b', 'VALIDATION_ERROR'],
       ['/events?runId=a&runid=b', 'UNKNOWN_FIELD'],
@@ -272,7 +272,7 @@ describe('parameters', () => {
     }
   });
 
-  it('answers 404 for path parameters that do not match their pattern', async () => {
+  it('path parameters that do not match their pattern get 404', async () => {
     for (const id of ['evt_x', '..%2f..%2fetc', '%00', 'a'.repeat(150), 'a'.repeat(500), '__proto__']) {
       expect((await plane.call('GET', `/events/${id}`)).status, id).toBe(404);
     }
@@ -280,7 +280,7 @@ describe('parameters', () => {
     expect((await plane.call('GET', '/events/%E0%A4%A')).status).toBe(400);
   });
 
-  it('answers 404 for a path with an extra or empty segment', async () => {
+  it('a path with an extra or empty segment gets 404', async () => {
     expect((await plane.call('GET', '/graphs//lineage')).status).toBe(404);
     expect((await plane.call('GET', '/jobs/x/y')).status).toBe(404);
   });
@@ -294,7 +294,7 @@ describe('an upgrade that is not to a stream', () => {
       ),
     );
 
-  it('ignores an upgrade that asks for no stream, and answers the request', async () => {
+  it('an upgrade to something other than a stream is ignored, and the request is answered', async () => {
     const h2c = ['Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'];
     expect(await get('/api/v1/health', h2c)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await get('/api/v1/events/stream', h2c)).toMatch(/^HTTP\/1\.1 426 /);
@@ -303,7 +303,7 @@ describe('an upgrade that is not to a stream', () => {
     expect(await get('/nope', websocket)).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  it('reads the body of a request with an ignored upgrade', async () => {
+  it('the body of a request with an ignored upgrade is read', async () => {
     const body = JSON.stringify(event({ runId: 'upgraded' }));
     const lines = ['Connection: Upgrade, close', 'Upgrade: h2c', 'Content-Type: application/json'];
     const request = [

@@ -190,25 +190,31 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     answersAsNobody(kind, ofTenants);
   });
 
-  it.each(ofTenants)('answers %s with Gov-Project of a strange project like without one', async (id) => {
-    const [one, other] = pairOf('person');
-    const real = await one.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
-    const none = await other.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
-    expect([real.status, real.body.code]).toEqual([404, 'NOT_FOUND']);
-    expect(comparable(real)).toEqual(comparable(none));
-    const [first, second] = pairOf('key');
-    const byTheirs = await first.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
-    const byNobodys = await second.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
-    expect([byTheirs.status, byTheirs.body.errors[0].in]).toEqual([400, 'header']);
-    const masked = without(byNobodys.text, [second.own.projectId, String(byNobodys.headers['x-request-id'])]);
-    expect(without(byTheirs.text, [first.own.projectId, String(byTheirs.headers['x-request-id'])])).toBe(
-      masked,
-    );
-  });
+  it.each(ofTenants)(
+    'a tenant who sends %s with Gov-Project of a foreign project gets the same as without one',
+    async (id) => {
+      const [one, other] = pairOf('person');
+      const real = await one.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
+      const none = await other.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
+      expect([real.status, real.body.code]).toEqual([404, 'NOT_FOUND']);
+      expect(comparable(real)).toEqual(comparable(none));
+      const [first, second] = pairOf('key');
+      const byTheirs = await first.ask(rowRequest(id, theirs), { 'gov-project': theirs.projectId });
+      const byNobodys = await second.ask(rowRequest(id, nobodysIds), { 'gov-project': nobodysIds.projectId });
+      expect([byTheirs.status, byTheirs.body.errors[0].in]).toEqual([400, 'header']);
+      const masked = without(byNobodys.text, [
+        second.own.projectId,
+        String(byNobodys.headers['x-request-id']),
+      ]);
+      expect(without(byTheirs.text, [first.own.projectId, String(byTheirs.headers['x-request-id'])])).toBe(
+        masked,
+      );
+    },
+  );
 
   const lists = ofTenants.filter((id) => Object.hasOwn(rowOf(id).query?.properties ?? {}, 'cursor'));
 
-  it.each(lists)('gives a tenant cursors that others cannot use: %s', async (id) => {
+  it.each(lists)('a cursor of one tenant cannot be used by others: %s', async (id) => {
     const { path } = rowRequest(id, theirs);
     const [, filters] = path.split('?');
     const first = `${path}${filters === undefined ? '?' : '&'}limit=1`;

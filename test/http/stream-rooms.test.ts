@@ -30,7 +30,7 @@ function open(key: string, base = '/api/v1'): Promise<WebSocket | { status: numb
 }
 
 describe('streams of one organization', () => {
-  it('limits the streams of one organization over all its keys and projects, and leaves room for others', async () => {
+  it('the streams of one organization are limited over all its keys and projects, without harm to others', async () => {
     const keys: string[] = [ada.keys.production];
     while (keys.length * limits.streamsPerKey < limits.streamsPerOrganization) {
       const { body } = await ada.call('POST', '/api-keys', { body: { name: 'k', scopes: ['events:read'] } });

@@ -36,7 +36,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
   const stored = async ({ plane }: Sender): Promise<{ sequence: number; linked: string }[]> =>
     (await tenant.call('GET', `/telemetry/planes/${plane.home.dataPlaneId}/reports?limit=200`)).body.data;
 
-  it('accepts usage reports with a receipt that anybody can check', async () => {
+  it('usage reports are accepted with a receipt that anybody can check', async () => {
     const sender = await newPlane();
     const before = await units();
     const { report, answer } = await reported(sender, 9);
@@ -54,7 +54,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     ]);
   });
 
-  it('answers a repeated usage report byte for byte, and rejects one with another content', async () => {
+  it('a repeated usage report is answered byte for byte, and one with other content is rejected', async () => {
     const sender = await newPlane();
     const { report, answer } = await reported(sender, 9);
     const before = await units();
@@ -72,7 +72,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect([await units(), (await stored(sender)).length]).toEqual([before, 1]);
   });
 
-  it('bills usage reports alike in any order, with any repeats', async () => {
+  it('usage reports are billed alike in any order, with any repeats', async () => {
     const orders = [
       [0, 1, 2, 3, 4],
       [4, 3, 2, 1, 0],
@@ -101,7 +101,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     }
   });
 
-  it('stores each of many concurrent usage reports once', async () => {
+  it('each of many concurrent usage reports is stored once', async () => {
     const sender = await newPlane();
     const before = await units();
     const reports = Array.from({ length: 6 }, () => sender.plane.work(3).report());
@@ -116,7 +116,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
   });
 
   it.runIf(engine === 'postgres')(
-    'stores each usage report once where two processes get it at once',
+    'a usage report that two processes get at once is stored once',
     async () => {
       const sender = await newPlane();
       const before = await units();
@@ -139,7 +139,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     },
   );
 
-  it('rejects usage reports with any member changed, and then accepts the original', async () => {
+  it('usage reports with any member changed are rejected, and then the original is accepted', async () => {
     const sender = await newPlane();
     for (const operations of [5, 4]) await reported(sender, operations);
     const before = await units();
@@ -165,7 +165,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect([await units(), (await stored(sender)).length]).toEqual([after, 3]);
   }, 60_000);
 
-  it('accepts usage reports only from their own plane, project and environment', async () => {
+  it('usage reports are accepted only from their own plane, project and environment', async () => {
     const sender = await newPlane();
     const other = await newPlane();
     const report = sender.plane.work(3).report();
@@ -186,7 +186,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     ]);
   });
 
-  it('limits the bytes of usage reports: accepts the limit, rejects one byte more', async () => {
+  it('usage reports have a limit of bytes: the limit is accepted, one byte more is rejected', async () => {
     const sender = await newPlane();
     const text = canonical(sender.plane.work(3).report());
     const padded = (bytes: number): string => `${' '.repeat(bytes - Buffer.byteLength(text))}${text}`;
@@ -194,7 +194,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect((await sender.send(JSON.parse(text), { raw: padded(64 * 1024) })).status).toBe(202);
   });
 
-  it('rejects usage reports whose period ends more than a day ahead', async () => {
+  it('usage reports whose period ends more than a day ahead are rejected', async () => {
     const { now } = service.services;
     const sender = await newPlane();
     const report = sender.plane.work(3).report();
@@ -215,7 +215,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     }
   });
 
-  it('includes usage reports in the bill of the organization, with the units recorded by the service', async () => {
+  it('usage reports are included in the bill of the organization, with the units of the service', async () => {
     const { body } = await tenant.call('GET', '/billing/summary');
     const project = body.projects.find((each: { projectId: string }) => each.projectId === projectId);
     expect(project.hybrid).toEqual({

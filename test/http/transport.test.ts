@@ -15,14 +15,14 @@ beforeAll(async () => {
 afterAll(() => plane.end());
 
 describe('what is decided before a handler runs', () => {
-  it('answers 404 for a path that no operation has, inside and outside the base path', async () => {
+  it('a path that no operation has gets 404, inside and outside the base path', async () => {
     for (const path of ['/nope', `${plane.origin}/nope`, `${plane.origin}/`, '/events/', '/Events']) {
       const { status, body } = await plane.call('GET', path);
       expect([status, body.code], path).toEqual([404, 'NOT_FOUND']);
     }
   });
 
-  it('answers 405 with Allow where the path has other methods, whatever the method', async () => {
+  it('a path with other methods gets 405 with Allow, whatever the method', async () => {
     const cases: [string, string, string][] = [
       ['DELETE', '/events', 'POST, GET, HEAD'],
       ['PUT', '/events/batch', 'POST, GET, HEAD'],
@@ -41,13 +41,13 @@ describe('what is decided before a handler runs', () => {
     }
   });
 
-  it('ignores headers and parameters that would override the method', async () => {
+  it('the server ignores headers and parameters that would override the method', async () => {
     const headers = { 'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE' };
     const { status } = await plane.call('GET', '/runs', { headers });
     expect(status).toBe(200);
   });
 
-  it('accepts application/json in UTF-8 only', async () => {
+  it('the server accepts application/json in UTF-8 only', async () => {
     const raw = JSON.stringify(event());
     const typed = async (type: string, more: Record<string, string> = {}): Promise<number> =>
       (await plane.call('POST', '/events', { raw, headers: { 'content-type': type, ...more } })).status;
@@ -62,7 +62,7 @@ describe('what is decided before a handler runs', () => {
     expect(await typed('application/json', { 'content-encoding': 'identity' })).toBe(201);
   });
 
-  it('answers 406 where Accept excludes the media type of the answer', async () => {
+  it('a request whose Accept excludes the media type of the response gets 406', async () => {
     const accepting = async (path: string, accept: string): Promise<number> =>
       (await plane.call('GET', path, { headers: { accept } })).status;
     expect(await accepting('/runs', 'application/json')).toBe(200);
@@ -82,7 +82,7 @@ describe('what is decided before a handler runs', () => {
     expect(await accepting('/log/key', 'application/json')).toBe(406);
   });
 
-  it('keeps a well-formed request id, replaces any other, and repeats it in the problem', async () => {
+  it('the server keeps a well-formed request id, replaces any other, and repeats it in the problem', async () => {
     const asked = async (id: string) =>
       (await plane.call('GET', '/nope', { headers: { 'x-request-id': id } })).body.requestId as string;
     expect(await asked('trace-12345678')).toBe('trace-12345678');
@@ -92,7 +92,7 @@ describe('what is decided before a handler runs', () => {
     expect(await asked('a')).not.toBe(await asked('a'));
   });
 
-  it('limits header count and bytes and the URL with 431', async () => {
+  it('the server limits header count, header bytes and the URL with 431', async () => {
     const headers = (count: number): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-h${at}`, '1']));
     const own = 3; // authorization, host, connection
@@ -117,7 +117,7 @@ describe('what is decided before a handler runs', () => {
     expect([huge.status, huge.body.code]).toEqual([431, 'HEADERS_TOO_LARGE']);
   });
 
-  it('drains a refused body, so that the connection and the answer survive', async () => {
+  it('the server drains a refused body, so that the connection and the response survive', async () => {
     const body = { events: [event({ metadata: { filler: 'a'.repeat(limits.batchBodyBytes) } })] };
     const { status, body: problem } = await plane.call('POST', '/events/batch', { body });
     expect([status, problem.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
@@ -125,20 +125,20 @@ describe('what is decided before a handler runs', () => {
     expect(declared.status).toBe(413);
   });
 
-  it('accepts a body of exactly the limit', async () => {
+  it('the server accepts a body of exactly the limit', async () => {
     const text = JSON.stringify(event());
     const raw = text + ' '.repeat(limits.bodyBytes - text.length);
     expect((await plane.call('POST', '/events', { raw })).status).toBe(201);
   });
 
-  it('rejects a body where the operation takes none, but not an empty object', async () => {
+  it('an operation without a body rejects one, but not an empty object', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'bodyless' }) });
     expect((await plane.call('POST', '/graphs/bodyless/commit', { body: { x: 1 } })).status).toBe(400);
     expect((await plane.call('POST', '/graphs/bodyless/commit', { body: {} })).status).toBe(200);
     expect((await plane.call('POST', '/graphs/bodyless/commit')).status).toBe(200);
   });
 
-  it('does not trust forwarding headers and sets no cookie', async () => {
+  it('the server does not trust forwarding headers and sets no cookie', async () => {
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=e' };
     const { headers: answered, text } = await plane.call('GET', '/nope', { headers });
     expect(text).not.toContain('evil.example');
@@ -146,12 +146,12 @@ describe('what is decided before a handler runs', () => {
     expect(answered['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('marks beta operations, and only those', async () => {
+  it('the server marks beta operations, and only those', async () => {
     expect((await plane.call('GET', '/runs')).headers['gov-stability']).toBe('beta');
     expect((await plane.call('GET', '/proofs')).headers['gov-stability']).toBeUndefined();
   });
 
-  it('serves a page for each problem, and the OpenAPI document', async () => {
+  it('the server serves a page for each problem, and the OpenAPI document', async () => {
     const page = await send('GET', `${plane.origin}/problems/not-found`, {});
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -161,7 +161,7 @@ describe('what is decided before a handler runs', () => {
     expect(document.body.openapi).toBe('3.1.0');
   });
 
-  it('answers HEAD wherever it answers GET, with the headers of GET and no body', async () => {
+  it('the server answers HEAD like GET, with the same headers and no body', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'headed' }) });
     const { eventId } = (await plane.call('GET', '/events?runId=headed')).body.events[0];
     const at = (path: string) => `${plane.baseUrl}${path}`;
@@ -183,7 +183,7 @@ describe('what is decided before a handler runs', () => {
     expect((await send('HEAD', at('/runs'), {})).status).toBe(401);
   });
 
-  it('answers 426 for a stream that asks for no WebSocket', async () => {
+  it('a stream request without a WebSocket upgrade gets 426', async () => {
     for (const headers of [{}, { connection: 'upgrade', upgrade: 'h2c' }]) {
       const answer = await send('GET', `${plane.baseUrl}/events/stream`, { key: plane.key, headers });
       expect([answer.status, answer.body.code]).toEqual([426, 'UPGRADE_REQUIRED']);
@@ -195,7 +195,7 @@ describe('what is decided before a handler runs', () => {
     }
   });
 
-  it('answers the trace of a request with a span of its own, and no malformed one', async () => {
+  it('the server answers a valid trace with its own span, and ignores a malformed trace', async () => {
     const traced = async (traceparent: string) =>
       (await plane.call('GET', '/runs', { headers: { traceparent } })).headers['traceparent'];
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -214,7 +214,7 @@ describe('what is decided before a handler runs', () => {
     for (const traceparent of bad) expect(await traced(traceparent), traceparent).toBeUndefined();
   });
 
-  it('publishes the operations that it answers, and no others', async () => {
+  it('the OpenAPI document contains the operations that the server answers, and no others', async () => {
     const { paths } = (await send('GET', `${plane.origin}/openapi.json`, {})).body;
     const listed = new Set(
       Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
@@ -243,7 +243,7 @@ describe('what is decided before a handler runs', () => {
     expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
   });
 
-  it('compresses a large answer for a client that accepts gzip, and no other one', async () => {
+  it('the server compresses a large response for a client that accepts gzip, and for no other client', async () => {
     const metadata = { note: 'x'.repeat(1000) };
     const events = Array.from({ length: 40 }, () => event({ runId: 'large', metadata }));
     await plane.call('POST', '/events/batch', { body: { events } });
@@ -296,7 +296,7 @@ describe('what is decided before a handler runs', () => {
       'GET /api/v1/events/%ff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     ],
     ['a bad absolute URL', 'GET http://[/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
-  ])('answers a request with %s with a problem and a request id', async (_what, text) => {
+  ])('a request with %s gets a problem and a request id', async (_what, text) => {
     const [head = '', body = ''] = (await bare(text)).split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(head).toContain('content-type: application/problem+json');
@@ -306,7 +306,7 @@ describe('what is decided before a handler runs', () => {
     expect(id).toMatch(/^[A-Za-z0-9._-]{8,64}$/);
   });
 
-  it('ignores an expectation that it does not know, as HTTP allows', async () => {
+  it('the server ignores an unknown expectation, as HTTP allows', async () => {
     const answer = await bare(
       'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n',
     );

@@ -42,13 +42,13 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
       return stdout.trimEnd().split('\n');
     };
 
-    it('accepts notes, hashes, inclusion of proof, events and graph, and consistency', () => {
+    it('the Go program accepts notes, hashes, consistency, and inclusion of proof, events and graph', () => {
       expect(check([exported.file])[0]).toMatch(
         /^ok: prf_\S+, leaf 382 of 383, 27 events of 382 leaves, [1-9] hashes of consistency$/,
       );
     });
 
-    it('refuses every copy with one byte changed', () => {
+    it('the Go program refuses every copy of a bundle with one byte changed', () => {
       const { bundle, plane } = exported;
       const copies = [
         ...vitalBytes.map(([, path, from]) => withOneByte(bundle, path, from)),
@@ -63,13 +63,13 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
       expect(new Set(said).size).toBeGreaterThan(8);
     });
 
-    it('refuses another key', () => {
+    it('the Go program refuses a bundle under another key', () => {
       const other = 'gov.local/other+a1b2c3d4+AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAh';
       const { stdout, status } = spawnSync(program, [other, exported.file], { encoding: 'utf8' });
       expect([status, stdout.startsWith('refused: checkpoint: ')]).toEqual([1, true]);
     });
 
-    it('accepts the C2SP tlog-proof of the proof’s leaf', async () => {
+    it('the Go program accepts the C2SP tlog-proof of the leaf of a proof', async () => {
       const { plane, bundle } = exported;
       const out = join(plane.folder, 'run.tlog-proof');
       await plane.run(['proofs', 'get', bundle.proof.proofId, '--format', 'tlog-proof', '--out', out]);
@@ -80,7 +80,7 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
     });
 
     if (hasXmod) {
-      it('proves every event from the tiles that the plane serves', () => {
+      it('the Go program proves every event from the tiles that the plane serves', () => {
         const said = check([exported.file], ['-tiles', exported.plane.baseUrl]);
         expect(said[0]).toMatch(/; from [1-9]\d* tiles of 383 leaves$/);
       });

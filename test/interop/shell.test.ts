@@ -73,7 +73,7 @@ const script = (more: string, { jq }: { readonly jq: boolean }): string =>
     ? hashes + more
     : `jq() { exit 127; }\nb=run.govproof.json\n${textWithoutJq}${hashes.replace(/^(b|text\(\)).*\n/gm, '')}${more}`;
 
-it('the page has the four blocks that are run here', () => {
+it('the page on checking by shell has the four blocks that these tests run', () => {
   expect(blocks.length).toBe(4);
   for (const block of [textWithoutJq, signatures, place]) expect(block).not.toContain('jq');
 });
@@ -83,7 +83,7 @@ for (const jq of [true, false]) {
   const words = jq ? 'with jq, as the page says it' : 'without jq, as the page says it';
   const { title, run } = suite(words, [...plain, 'openssl', ...(jq ? ['jq'] : [])]);
   run(title, () => {
-    it('shows hashes, signatures and place of a genuine bundle', () => {
+    it('the shell commands show hashes, signatures and tree position of a genuine bundle', () => {
       const said = follow(exported.plane.folder, script(whole, { jq }));
       expect(said).toMatchObject({ code: 0, signatures: 2 });
       for (const [computed, written] of [...said.pairs, said.root]) expect(computed).toBe(written);
@@ -109,7 +109,7 @@ for (const jq of [true, false]) {
         ),
       ),
     ];
-    it.each(spoiled)('shows one changed byte: %s', (_name, spoil) => {
+    it.each(spoiled)('the shell commands reveal one changed byte: %s', (_name, spoil) => {
       const { folder } = exported.plane;
       writeFileSync(join(folder, 'changed.json'), spoil(exported.bundle));
       const changed = script(whole, { jq }).replaceAll('run.govproof.json', 'changed.json');
@@ -136,12 +136,12 @@ attested.run(attested.title, () => {
     return stdout.trimEnd().split('\n');
   };
 
-  it('is signed by the key beside the trust file, and about the proof', () => {
+  it('an in-toto envelope is signed by the attestation key of the plane and names the proof hash', () => {
     const [, digest] = exported.bundle.proof.proofHash.split(':');
     expect(follow(envelope)).toEqual(['Verified OK', `"sha256":"${digest}"`]);
   });
 
-  it.each(['payload', 'sig'])('is refused with one byte of its %s changed', (member) => {
+  it.each(['payload', 'sig'])('an in-toto envelope with one byte of its %s changed is refused', (member) => {
     const at = envelope.indexOf(`"${member}":"`) + 40;
     const other = envelope[at] === '4' ? '5' : '4';
     expect(follow(`${envelope.slice(0, at)}${other}${envelope.slice(at + 1)}`)[0]).not.toBe('Verified OK');
@@ -150,7 +150,7 @@ attested.run(attested.title, () => {
 
 const explained = suite('gov proofs verify --explain', ['jq', 'sha256sum', 'cut']);
 explained.run(explained.title, () => {
-  it('gives commands that print the hashes it names', async () => {
+  it('gov proofs verify --explain gives commands that print the hashes it names', async () => {
     const { plane, file } = exported;
     const { stdout } = await plane.run(['proofs', 'verify', file, '--explain', '-o', 'json']);
     const { explanations } = JSON.parse(stdout) as { explanations: { hash: string; how: string }[] };

@@ -69,21 +69,21 @@ for (const { name, skip, prepare, check } of [python, ...go]) {
   describe.skipIf(skip !== null)(`${name}${skip === null ? '' : ` (skipped: ${skip})`}`, () => {
     beforeAll(() => prepare?.(), 180_000);
 
-    it('accepts what a plane sent', () => {
+    it('the program accepts the usage reports and attestations that a plane sent', () => {
       const { reports, answers } = counts();
       expect(reports).toBeGreaterThan(3);
       expect(answers).toBeGreaterThan(1);
       expect(check(genuine).at(-1)).toBe(`ok: ${reports} reports, ${answers} attestations`);
     });
 
-    it.each(changes)('sees a change of $name', (change) => {
+    it.each(changes)('the program refuses a usage report with a change of $name', (change) => {
       const file = reported.write('changed.ndjson', changed(reported, change));
       const said = check(file).at(-1);
       expect(said).toMatch(/^refused: /);
       if (!change.path.includes('signature')) expect(said).not.toContain('signed for another answer');
     });
 
-    it('sees that a report is missing', () => {
+    it('the program notices that a usage report is missing', () => {
       const places = reported.lines.flatMap((line, at) => (line.includes('"gov.usage/1"') ? [at] : []));
       const lines = reported.lines.toSpliced(places[2] ?? 0, (places[3] ?? 0) - (places[2] ?? 0));
       expect(check(reported.write('changed.ndjson', lines)).at(-1)).toMatch(
@@ -127,7 +127,7 @@ describe.skipIf(needed.length > 0)(`docs/how-to/check-a-usage-report.md${told}`,
     ];
   };
 
-  it('shows that a report holds', () => {
+  it('the commands of check-a-usage-report.md confirm a genuine report', () => {
     const followed = follow(commands.join(''), reported.lines);
     expect([followed.status, followed.said.length]).toEqual([0, 7]);
     for (const [computed, written] of pairs(followed)) expect(computed).toBe(written);
@@ -137,17 +137,20 @@ describe.skipIf(needed.length > 0)(`docs/how-to/check-a-usage-report.md${told}`,
     ['a total', { of: 'report', nth: 4, path: ['totals', 'audit_event'], to: (n: number) => n + 1 }],
     ['the report', { of: 'report', nth: 4, path: ['unmetered'], to: (n: number) => n + 1 }],
     ['the leaf', { of: 'report', nth: 4, path: ['lastLeaf', 'index'], to: (n: number) => n - 1 }],
-  ] as const)('shows a change of %s', (name, change) => {
+  ] as const)('the commands of check-a-usage-report.md reveal a change of %s', (name, change) => {
     const followed = follow(commands.join(''), changed(reported, { name, ...change }));
     expect(pairs(followed).every(([computed, written]) => computed === written)).toBe(false);
   });
 
-  it.skipIf(python.skip !== null || !has('curl'))('ends with a program that checks all of it', async () => {
-    const { status, said } = await followServed(byPython, reported.lines);
-    expect([status, said.at(-1)]).toEqual([
-      0,
-      `ok: ${counts().reports} reports, ${counts().answers} attestations`,
-    ]);
-    expect(said.join('\n')).toContain('cosigned by');
-  });
+  it.skipIf(python.skip !== null || !has('curl'))(
+    'check-a-usage-report.md ends with a program that checks the whole report',
+    async () => {
+      const { status, said } = await followServed(byPython, reported.lines);
+      expect([status, said.at(-1)]).toEqual([
+        0,
+        `ok: ${counts().reports} reports, ${counts().answers} attestations`,
+      ]);
+      expect(said.join('\n')).toContain('cosigned by');
+    },
+  );
 });

@@ -22,7 +22,7 @@ afterAll(() => other.close());
 it.each([
   { flags: { metricsListen: 'off' }, flag: 'listen' },
   { flags: { listen: '127.0.0.1:0' }, flag: 'metricsListen' },
-] as const)('refuses a taken $flag address and names the flag', async ({ flags, flag }) => {
+] as const)('a plane refuses a $flag address that is taken, and names the flag', async ({ flags, flag }) => {
   const serving = planeServe({ dataDir, log: silentLog, env: {}, ...flags, [flag]: taken });
   const named = flag === 'listen' ? '--listen HOST:PORT' : '--metrics-listen HOST:PORT or off';
   await expect(serving).rejects.toMatchObject({

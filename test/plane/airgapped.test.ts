@@ -65,59 +65,65 @@ describe.skipIf(noNamespace !== null)(title('a plane that never has a route', no
     for (const each of [folder, operator.folder]) rmSync(each, { recursive: true, force: true });
   });
 
-  it('is enrolled, reports, is asked, answers, and is billed by file', { timeout: 120_000 }, async () => {
-    const events = Array.from({ length: 20 }, (_, number) => event({ runId: 'more', metadata: { number } }));
-    writeFileSync(join(folder, 'more.ndjson'), events.map((each) => JSON.stringify(each)).join('\n'));
-    const made = await operator.json(['planes', 'create', 'ward-9', '--out', 'ward.token']);
-    const { dataPlaneId } = made.dataPlane;
-    copyFileSync(join(operator.folder, 'ward.token'), join(folder, 'ward.token'));
-    const token = readFileSync(join(folder, 'ward.token'), 'utf8').trim();
-    const carried: string[] = [];
-    const bring = (file: string, from: string, to: string): void => {
-      carried.push(readFileSync(join(from, file), 'utf8'));
-      copyFileSync(join(from, file), join(to, file));
-    };
-    const carry = async (file: string): Promise<void> => {
-      bring(file, folder, operator.folder);
-      const words =
-        file === 'request.json'
-          ? ['planes', 'enroll', dataPlaneId, file, '-O', 'answer.json']
-          : ['usage', 'import', file, '--receipts', 'receipts.ndjson'];
-      const { code, stderr } = await operator.gov(words);
-      expect([code, stderr]).toEqual([0, expect.any(String)]);
-      bring(file === 'request.json' ? 'answer.json' : 'receipts.ndjson', operator.folder, folder);
-    };
-    const lines = ['ip link set lo up', makeLine, serveLines, life, stopLine].join('\n');
-    const { code, said, connected } = await run(lines, { folder, before: ['unshare', '-rn'], carry });
-    expect([code, said]).toEqual([0, expect.stringContaining('send ended with 6')]);
-    // nothing was even tried
-    if (noTrace === null) expect([...connected]).toEqual([served(folder)]);
+  it(
+    'a plane without a route is enrolled, reports, answers a challenge and is billed by file',
+    { timeout: 120_000 },
+    async () => {
+      const events = Array.from({ length: 20 }, (_, number) =>
+        event({ runId: 'more', metadata: { number } }),
+      );
+      writeFileSync(join(folder, 'more.ndjson'), events.map((each) => JSON.stringify(each)).join('\n'));
+      const made = await operator.json(['planes', 'create', 'ward-9', '--out', 'ward.token']);
+      const { dataPlaneId } = made.dataPlane;
+      copyFileSync(join(operator.folder, 'ward.token'), join(folder, 'ward.token'));
+      const token = readFileSync(join(folder, 'ward.token'), 'utf8').trim();
+      const carried: string[] = [];
+      const bring = (file: string, from: string, to: string): void => {
+        carried.push(readFileSync(join(from, file), 'utf8'));
+        copyFileSync(join(from, file), join(to, file));
+      };
+      const carry = async (file: string): Promise<void> => {
+        bring(file, folder, operator.folder);
+        const words =
+          file === 'request.json'
+            ? ['planes', 'enroll', dataPlaneId, file, '-O', 'answer.json']
+            : ['usage', 'import', file, '--receipts', 'receipts.ndjson'];
+        const { code, stderr } = await operator.gov(words);
+        expect([code, stderr]).toEqual([0, expect.any(String)]);
+        bring(file === 'request.json' ? 'answer.json' : 'receipts.ndjson', operator.folder, folder);
+      };
+      const lines = ['ip link set lo up', makeLine, serveLines, life, stopLine].join('\n');
+      const { code, said, connected } = await run(lines, { folder, before: ['unshare', '-rn'], carry });
+      expect([code, said]).toEqual([0, expect.stringContaining('send ended with 6')]);
+      // nothing was even tried
+      if (noTrace === null) expect([...connected]).toEqual([served(folder)]);
 
-    const shown = await operator.json(['planes', 'show', dataPlaneId]);
-    expect(shown).toMatchObject({ status: 'active', missing: 0 });
-    const { body } = await tenant.call('GET', `/telemetry/planes/${dataPlaneId}/reports`);
-    // the first of an epoch is always asked about
-    expect(body.data.at(-1)).toMatchObject({ sequence: 1, attestation: 'verified' });
-    const hybrid = Object.fromEntries(
-      (await tenant.call('GET', '/metering/usage')).body.items.map(
-        (item: { type: string; hybrid: number }) => [item.type, item.hybrid],
-      ),
-    );
-    expect(hybrid).toMatchObject({ audit_event: 20, compliance_proof: 1 });
+      const shown = await operator.json(['planes', 'show', dataPlaneId]);
+      expect(shown).toMatchObject({ status: 'active', missing: 0 });
+      const { body } = await tenant.call('GET', `/telemetry/planes/${dataPlaneId}/reports`);
+      // the first of an epoch is always asked about
+      expect(body.data.at(-1)).toMatchObject({ sequence: 1, attestation: 'verified' });
+      const hybrid = Object.fromEntries(
+        (await tenant.call('GET', '/metering/usage')).body.items.map(
+          (item: { type: string; hybrid: number }) => [item.type, item.hybrid],
+        ),
+      );
+      expect(hybrid).toMatchObject({ audit_event: 20, compliance_proof: 1 });
 
-    const keys = join(folder, 'plane', 'keys');
-    expect(statSync(join(keys, 'telemetry.json')).mode & 0o777).toBe(0o600);
-    expect(existsSync(join(keys, 'enrolment-request.json'))).toBe(false);
-    const { current, service: address } = JSON.parse(readFileSync(join(keys, 'telemetry.json'), 'utf8'));
-    expect(address).toBeNull();
-    const text = (name: string): string => readFileSync(join(folder, name), 'utf8');
-    for (const secret of [token, current.key, current.signingSecret]) {
-      expect(`${said}${text('serve.log')}`).not.toContain(secret);
-      for (const file of carried) expect(file).not.toContain(secret);
-    }
-    expect(text('before.txt')).toContain('waits for its answer');
-    expect(text('doctor.txt')).toContain(`${dataPlaneId}, by file`);
-    expect(text('status.txt')).toMatch(/manual-file/);
-    expect(text('send.txt')).toContain('manual-file');
-  });
+      const keys = join(folder, 'plane', 'keys');
+      expect(statSync(join(keys, 'telemetry.json')).mode & 0o777).toBe(0o600);
+      expect(existsSync(join(keys, 'enrolment-request.json'))).toBe(false);
+      const { current, service: address } = JSON.parse(readFileSync(join(keys, 'telemetry.json'), 'utf8'));
+      expect(address).toBeNull();
+      const text = (name: string): string => readFileSync(join(folder, name), 'utf8');
+      for (const secret of [token, current.key, current.signingSecret]) {
+        expect(`${said}${text('serve.log')}`).not.toContain(secret);
+        for (const file of carried) expect(file).not.toContain(secret);
+      }
+      expect(text('before.txt')).toContain('waits for its answer');
+      expect(text('doctor.txt')).toContain(`${dataPlaneId}, by file`);
+      expect(text('status.txt')).toMatch(/manual-file/);
+      expect(text('send.txt')).toContain('manual-file');
+    },
+  );
 });

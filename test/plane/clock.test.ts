@@ -44,7 +44,7 @@ async function serve() {
 
 describe('a plane whose system clock jumps', () => {
   it.each([2 * dayMs, -dayMs])(
-    'records at the right time after a jump of %d ms, and says so in health, log and run gov.system',
+    'a plane records the right time after a clock jump of %d ms, and health, log and gov.system report it',
     async (jump) => {
       const { call, lines } = await serve();
       const before = Date.now();
@@ -76,7 +76,7 @@ describe('a plane whose system clock jumps', () => {
     },
   );
 
-  it('says that the time of its log stands still where the log is ahead of the clock', async () => {
+  it('a plane reports that the time of its log stands still when the log is ahead of the clock', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-clock-'));
     undo.push(() => rmSync(folder, { recursive: true }));
     const dataDir = join(folder, 'plane');

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a plane whose heads.db was lost', () => {
-  it('says which flag makes it again, and serves once that is given', async () => {
+  it('a plane without heads.db names the flag that rebuilds it, and serves once the flag is given', async () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(join(dataDir, `heads.db${suffix}`), { force: true });
     await expect(planeServe({ dataDir, log: silentLog, env: {} })).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -51,7 +51,7 @@ function readOnly(directory: string): (() => void) | null {
 }
 
 describe('a read-only data directory', () => {
-  it('is not served, with the reason; fsck reads it (skipped for root without the right to mount)', async (test) => {
+  it('a plane refuses a read-only data directory, and fsck reads it (skipped for root without the right to mount)', async (test) => {
     const undo = readOnly(dataDir);
     if (undo === null) return test.skip('root may not mount here');
     try {

@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 it.skipIf(!mayMount)(
-  'a full disk refuses writes alone, quietly, and heals by itself (skipped where not root on Linux: needs a tmpfs)',
+  'a full disk refuses only writes, and the plane recovers by itself (skipped where not root on Linux: needs a tmpfs)',
   async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-full-'));
     undo.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +67,7 @@ it.skipIf(!mayMount).for(['SIGTERM', 'SIGKILL'] as const)(
 );
 
 it.skipIf(!mayMount)(
-  'a full disk without a reserve refuses the start, and no lock is blamed (skipped where not root on Linux)',
+  'a plane refuses to start on a full disk without a reserve, and blames no lock (skipped where not root on Linux)',
   async (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-full-'));
     undo.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -86,7 +86,7 @@ it.skipIf(!mayMount).for([
   ['under load', 900],
   ['idle', 0],
 ] as const)(
-  'a plane whose file system dies %s ends with 74, and has all that it acknowledged (skipped where not root on Linux)',
+  'a plane whose file system dies %s exits with 74 and keeps all acknowledged events (skipped where not root on Linux)',
   { timeout: 120_000 },
   async ([, loadMs], test) => {
     const disk = loopDisk();

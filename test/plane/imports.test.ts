@@ -36,7 +36,7 @@ function loadedWith(path: string): ReadonlySet<string> {
 }
 
 describe('a plane', () => {
-  it('is loaded without PostgreSQL, identity and payment providers', () => {
+  it('a plane loads no PostgreSQL, identity or payment provider', () => {
     const loaded = loadedWith('plane/serve/start.ts');
     for (const part of ['src/http/server.ts', 'src/store/sqlite/store.ts', 'better-sqlite3', 'fastify']) {
       expect(loaded).toContain(part);
@@ -46,7 +46,7 @@ describe('a plane', () => {
     expect([...loaded].filter((each) => service.test(each))).toEqual([]);
   });
 
-  it('that is a service loads one engine, and providers where they are configured', () => {
+  it('a service loads one engine, and loads providers only when they are configured', () => {
     const loaded = loadedWith('src/host/service/serve.ts');
     const late = /^(?:pg|better-sqlite3|jose|stripe)$|^src\/store\/(?:postgres|sqlite)\//;
     expect([...loaded].filter((each) => late.test(each))).toEqual([]);

@@ -36,7 +36,7 @@ async function start(dataDir?: string, openFiles?: number): Promise<Serving> {
 const post = ({ baseUrl, key }: Serving, body: unknown) => send('POST', `${baseUrl}/events`, { key, body });
 
 describe('a serving plane', () => {
-  it('ends with 0 on SIGTERM and on SIGINT, removes run.json, and starts again', async () => {
+  it('a plane exits with 0 on SIGTERM and on SIGINT, removes run.json, and starts again', async () => {
     let plane = await start();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       expect(JSON.parse(readFileSync(join(plane.dataDir, 'run.json'), 'utf8'))).toMatchObject({
@@ -56,7 +56,7 @@ describe('a serving plane', () => {
     await plane.ended;
   });
 
-  it('keeps serving beside more idle connections than the process may have files', async () => {
+  it('a plane keeps serving when there are more idle connections than its limit of open files', async () => {
     const plane = await start(undefined, 256);
     const { port } = new URL(plane.baseUrl);
     const idle = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}));
@@ -76,13 +76,13 @@ describe('a serving plane', () => {
     expect(plane.log()).not.toContain('EMFILE');
   });
 
-  it('does not start where the process may open too few files', async () => {
+  it('a plane does not start when its limit of open files is too low', async () => {
     await expect(start(undefined, 64)).rejects.toThrow(
       `expected a limit of at least ${limits.ownOpenFiles + limits.fewestConnections} open files, got 64`,
     );
   });
 
-  it('finishes what was accepted when it is told to stop, and loses nothing that it acknowledged', async () => {
+  it('a stopping plane finishes accepted requests and loses no acknowledged event', async () => {
     const plane = await start();
     const acknowledged: string[] = [];
     const senders = Array.from({ length: 8 }, async () => {
@@ -109,7 +109,7 @@ describe('a serving plane', () => {
     expect(await again.ended).toBe('SIGKILL');
   });
 
-  it('does not wait for clients that keep their connection, whoever is answered last', async () => {
+  it('a stopping plane does not wait for clients that keep their connection open', async () => {
     const plane = await start();
     const agent = new Agent({ keepAlive: true });
     const options = {
@@ -138,7 +138,7 @@ describe('a serving plane', () => {
     agent.destroy();
   });
 
-  it('starts after kill -9 with everything that was acknowledged, keys of repeats included', async () => {
+  it('a plane starts after kill -9 with all acknowledged events and idempotency keys', async () => {
     const plane = await start();
     const keyed = { key: plane.key, body: event({ runId: 'killed' }), headers: { 'idempotency-key': 'k' } };
     const { body, text } = await send('POST', `${plane.baseUrl}/events`, keyed);
@@ -160,7 +160,7 @@ describe('a serving plane', () => {
     expect(await again.ended).toBe(0);
   });
 
-  it('is one process per data directory', async () => {
+  it('a data directory has at most one serving plane', async () => {
     const plane = await start();
     await expect(start(plane.dataDir)).rejects.toThrow(/holds it/);
     plane.child.kill('SIGTERM');
@@ -168,19 +168,22 @@ describe('a serving plane', () => {
   });
 
   const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
-  it.skipIf(!hasPrlimit)('ends with 74 when the disk fails, refusing writes until then', async () => {
-    const plane = await start();
-    await post(plane, event());
-    // the next write that makes a file larger fails with an I/O error
-    spawnSync('prlimit', ['--pid', String(plane.child.pid), '--fsize=4096']);
-    const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
-    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
-    const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
-    if (ready !== null) expect(ready.status).toBe(503);
-    expect(await plane.ended).toBe(74);
-  });
+  it.skipIf(!hasPrlimit)(
+    'a plane exits with 74 when the disk fails, and refuses writes until then',
+    async () => {
+      const plane = await start();
+      await post(plane, event());
+      // the next write that makes a file larger fails with an I/O error
+      spawnSync('prlimit', ['--pid', String(plane.child.pid), '--fsize=4096']);
+      const { status, body } = await post(plane, event({ metadata: { fill: 'x'.repeat(200_000) } }));
+      expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+      const ready = await send('GET', `${plane.baseUrl}/health/ready`, { key: plane.key }).catch(() => null);
+      if (ready !== null) expect(ready.status).toBe(503);
+      expect(await plane.ended).toBe(74);
+    },
+  );
 
-  it('logs no key, whatever happens', async () => {
+  it('a plane writes no key to its log', async () => {
     const plane = await start();
     await post(plane, event({ metadata: { key: plane.key } }));
     await send('GET', `${plane.baseUrl}/events?key=${plane.key}`, { key: plane.key });

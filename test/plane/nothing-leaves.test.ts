@@ -41,13 +41,17 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.skipIf(noNamespace !== null)(title('a plane without a network', noNamespace), () => {
-  it('is made, serves, records, proves, verifies and is backed up', slow, async () => {
-    const lines = ['ip link set lo up', makeLine, serveLines, writes, stopLine].join('\n');
-    const { code, said, connected } = await run(lines, { folder, before: ['unshare', '-rn'] });
-    expect([code, said]).toEqual([0, expect.stringContaining('backup')]);
-    // and it did not even try
-    if (noTrace === null) expect([...connected]).toEqual([served(folder)]);
-  });
+  it(
+    'a plane without a network is made, serves, records, proves, verifies and is backed up',
+    slow,
+    async () => {
+      const lines = ['ip link set lo up', makeLine, serveLines, writes, stopLine].join('\n');
+      const { code, said, connected } = await run(lines, { folder, before: ['unshare', '-rn'] });
+      expect([code, said]).toEqual([0, expect.stringContaining('backup')]);
+      // and it did not even try
+      if (noTrace === null) expect([...connected]).toEqual([served(folder)]);
+    },
+  );
 });
 
 describe('a plane with a network', () => {

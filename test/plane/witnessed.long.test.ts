@@ -114,7 +114,7 @@ const reasons = async (plane: Served): Promise<string> =>
   String((await plane.call('GET', '/health')).body.reasons);
 
 describe('two planes', { timeout: 120_000 }, () => {
-  it('witness each other: checkpoints, bundles and what people verify carry the cosignatures', async () => {
+  it('two planes witness each other, and checkpoints and bundles carry the cosignatures', async () => {
     const [a, b] = [await newSite('a'), await newSite('b')];
     learn(a, b);
     learn(b, a);
@@ -149,7 +149,7 @@ describe('two planes', { timeout: 120_000 }, () => {
     }
   });
 
-  it('go on after either was gone: a plane that starts anew catches up, and so does a witness', async () => {
+  it('a plane that restarts and a witness that restarts catch up with each other', async () => {
     const [c, d] = [await newSite('c'), await newSite('d')];
     learn(d, c);
     const trust = witnessedBy(c, d);
@@ -188,7 +188,7 @@ describe('an export', { timeout: 120_000 }, () => {
     })();
   };
 
-  it('waits for cosignatures, so that whoever asks for a witness can verify it', async () => {
+  it('an export waits for cosignatures, so that a verifier that requires a witness accepts it', async () => {
     const [p, q] = [await newSite('p'), await newSite('q')];
     learn(q, p);
     const { url } = await witnessOf(q);
@@ -199,7 +199,7 @@ describe('an export', { timeout: 120_000 }, () => {
     expect(verdict.notes.join()).not.toContain('UNWITNESSED');
   });
 
-  it('is made without them after the wait', async () => {
+  it('an export is made without cosignatures when the wait is over', async () => {
     const r = await newSite('r');
     const { url, close } = await witnessOf(r);
     await close();
@@ -214,7 +214,7 @@ describe('an export', { timeout: 120_000 }, () => {
 });
 
 describe('a proof', { timeout: 120_000 }, () => {
-  it('waits for cosignatures where the plane is told to, and claims them', async () => {
+  it('a proof waits for cosignatures when the plane requires them, and claims them', async () => {
     const [e, f] = [await newSite('e'), await newSite('f')];
     learn(f, e);
     const { url } = await witnessOf(f);
@@ -237,7 +237,7 @@ describe('a proof', { timeout: 120_000 }, () => {
     expect((await later.call('POST', '/proofs/verify', { proofId })).body).toMatchObject({ verified: true });
   });
 
-  it('is made without them after the wait, and the layer says that the quorum was not met', async () => {
+  it('a proof is made without cosignatures after the wait, and its layer says that the quorum was not met', async () => {
     const g = await newSite('g');
     const { url, close } = await witnessOf(g);
     await close();
@@ -255,7 +255,7 @@ describe('a proof', { timeout: 120_000 }, () => {
 });
 
 describe('an older copy of a witness', { timeout: 120_000 }, () => {
-  it('is told by the plane that it cosigned more for', async () => {
+  it('a plane tells an older copy of a witness that it cosigned more before', async () => {
     const [l, m] = [await newSite('l'), await newSite('m')];
     learn(m, l);
     const trust = witnessedBy(l, m);
@@ -292,7 +292,7 @@ describe('an older copy of a witness', { timeout: 120_000 }, () => {
 });
 
 describe('an older copy of a plane', { timeout: 120_000 }, () => {
-  it('gets no cosignature, says so, and goes on recording', async () => {
+  it('an older copy of a plane gets no cosignature, reports that, and continues to record', async () => {
     const [h, i] = [await newSite('h'), await newSite('i')];
     learn(i, h);
     const { url } = await witnessOf(i);
@@ -332,7 +332,7 @@ describe('an older copy of a plane', { timeout: 120_000 }, () => {
     await expect(planeOf(copy, flag)).rejects.toThrow(/differs from the signed history.*gov log recover/);
   });
 
-  it('that outgrew what was witnessed is signed no more either, once it is told', async () => {
+  it('an older copy that outgrew the witnessed log is no longer signed once it learns of that', async () => {
     const [j, k] = [await newSite('j'), await newSite('k')];
     learn(k, j);
     const { url } = await witnessOf(k);

@@ -30,7 +30,7 @@ function tablesOf(text: string): Map<string, readonly string[][]> {
 }
 
 describe('docs/tutorials/airline-rules.md', () => {
-  it('shows policies as they stand in their files', () => {
+  it('the airline tutorial shows policies exactly as their files contain them', () => {
     const shown = fences().filter((text) => text.startsWith('//'));
     expect(shown.length).toBe(3);
     for (const text of shown) {
@@ -68,14 +68,14 @@ describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without 
   }, 300_000);
   afterAll(() => plane.end());
 
-  it('has commands that end as it says', () => {
+  it('the commands of the airline tutorial end with the exit codes that the page states', () => {
     const expected = lines.map((line) => Number(/# ends with (\d)$/.exec(line)?.[1] ?? 0));
     expect(said.map(({ code, stderr }, at) => [code, code === expected[at] ? '' : stderr])).toEqual(
       expected.map((code) => [code, '']),
     );
   });
 
-  it('quotes what those commands say', () => {
+  it('the airline tutorial quotes the output of its commands', () => {
     const collapsed = (text: string): string => text.replace(/ +/g, ' ').trim();
     const answers = new Set(said.flatMap(({ stdout }) => stdout.split('\n').map(collapsed)));
     const quoted = fences()
@@ -85,13 +85,13 @@ describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without 
     expect(quoted.filter((line) => line !== '…' && !answers.has(collapsed(line)))).toEqual([]);
   });
 
-  it('shows every table that the program prints, and no other number in them', () => {
+  it('the airline tutorial shows every table that the program prints, with the same numbers', () => {
     const tables = printed.trim().split(/\n\n(?=\*\*)/);
     expect(tables.length).toBe(9);
     for (const table of tables) expect(doc.text).toContain(`${table}\n`);
   });
 
-  it('says in its sentences what the tables say', () => {
+  it('the sentences of the airline tutorial agree with its tables', () => {
     const tables = tablesOf(printed);
     const rows = (title: string): readonly string[][] =>
       [...tables].find(([each]) => each.startsWith(title))?.[1] ?? [];

@@ -30,30 +30,34 @@ const isVerified = (changed: Uint8Array, by: Trust): boolean => verifyBundle(cha
 const everyPlace = (): number[] => [...bytes.keys()];
 
 describe('an exported bundle', () => {
-  it('verifies, by both keys and by one', () => {
+  it('an exported bundle verifies with both keys and with one key', () => {
     expect(trust.keys.map(({ algorithm }) => algorithm)).toEqual(['ed25519', 'ml-dsa-44']);
     expect(isVerified(bytes, trust)).toBe(true);
     expect(isVerified(bytes, ed25519Only)).toBe(true);
     expect(signatureLines(bytes).length).toBe(4);
   });
 
-  it('verifies with a bit flipped only where a signature line then names an unknown key', slow, () => {
-    // one bit of a byte, another in the next; of the 2,420 bytes of an ML-DSA-44 signature every fifth character
-    const bulk = signatureLines(bytes).map(({ start, end }) => ({ start: start + 120, end: end - 10 }));
-    const places = everyPlace().filter(
-      (at) => at % 5 === 0 || !bulk.some(({ start, end }) => at >= start && at < end),
-    );
-    const survivors = places.filter((at) => isVerified(flipped(bytes, at, (at * 5 + 3) % 8), trust));
-    const keyNames = signatureLines(bytes).map(({ start }) => {
-      const keyIdChars = 6; // 4 bytes of key id fill 5⅓ characters of base64
-      return { start, end: bytes.indexOf(' ', start) + 1 + keyIdChars };
-    });
-    const outside = survivors.filter((at) => !keyNames.some(({ start, end }) => at >= start && at < end));
-    expect(outside.map((at) => bytes.toString('utf8', at - 20, at + 20))).toEqual([]);
-    expect(survivors.length).toBeGreaterThan(0);
-  });
+  it(
+    'a bundle with a flipped bit verifies only when a signature line then names an unknown key',
+    slow,
+    () => {
+      // one bit of a byte, another in the next; of the 2,420 bytes of an ML-DSA-44 signature every fifth character
+      const bulk = signatureLines(bytes).map(({ start, end }) => ({ start: start + 120, end: end - 10 }));
+      const places = everyPlace().filter(
+        (at) => at % 5 === 0 || !bulk.some(({ start, end }) => at >= start && at < end),
+      );
+      const survivors = places.filter((at) => isVerified(flipped(bytes, at, (at * 5 + 3) % 8), trust));
+      const keyNames = signatureLines(bytes).map(({ start }) => {
+        const keyIdChars = 6; // 4 bytes of key id fill 5⅓ characters of base64
+        return { start, end: bytes.indexOf(' ', start) + 1 + keyIdChars };
+      });
+      const outside = survivors.filter((at) => !keyNames.some(({ start, end }) => at >= start && at < end));
+      expect(outside.map((at) => bytes.toString('utf8', at - 20, at + 20))).toEqual([]);
+      expect(survivors.length).toBeGreaterThan(0);
+    },
+  );
 
-  it('says the same wherever a flipped bit does not matter, with one key and with two', slow, () => {
+  it('a bundle with a harmless flipped bit keeps its meaning, with one key and with two', slow, () => {
     const inNotes = everyPlace().filter((at) =>
       signatureLines(bytes).some(({ start, end }) => at >= start - 10 && at < end + 2 && at % 5 === 0),
     );
@@ -68,7 +72,7 @@ describe('an exported bundle', () => {
     expect(survivors).toBeGreaterThan(300);
   });
 
-  it.each(Object.entries(edits))('says the same or is refused: %s', (_name, edit) => {
+  it.each(Object.entries(edits))('an edited bundle keeps its meaning or is refused: %s', (_name, edit) => {
     const said = meaningOf(bytes);
     for (const at of everyPlace().filter((place) => place % 19 === 0)) {
       const changed = edit(bytes, at);
@@ -77,7 +81,7 @@ describe('an exported bundle', () => {
     }
   });
 
-  it('may be spelled otherwise: white space, order of members, escapes, exponents', () => {
+  it('a bundle may differ in white space, member order, escapes and exponents', () => {
     const value = JSON.parse(bytes.toString()) as Record<string, never>;
     const turned = Object.fromEntries(Object.entries(value).toReversed());
     const escaped = bytes.toString().replaceAll('gov.', '\\u0067ov.');
@@ -96,7 +100,7 @@ describe('an exported bundle', () => {
     }
   });
 
-  it('may not be spelled in ways that two readers read differently', () => {
+  it('a bundle in a spelling that two readers read differently is refused', () => {
     const text = bytes.toString();
     const refused = [
       `\ufeff${text}`,

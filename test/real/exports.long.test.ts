@@ -174,7 +174,7 @@ describe.skipIf(!hasData).each(tried)(
 
     const tables = exportResources.filter((resource) => resource !== 'causal_graphs');
     it.each(tables)(
-      '%s: two strict parsers read the table alike, and its values are the API’s',
+      '%s: two strict parsers read the table alike, and its values equal those of the API',
       async (resource) => {
         const path = at(`${resource}.csv`);
         await exported(['--resource', resource, '--format', 'csv', '-O', path]);
@@ -206,7 +206,7 @@ describe.skipIf(!hasData).each(tried)(
     );
 
     it.each(exportResources)(
-      '%s: the JSON artifact has what the API has, and proves itself',
+      '%s: the JSON artifact contains what the API returns and verifies itself',
       async (resource) => {
         const path = at(`${resource}.json`);
         const isProved = resource !== 'jobs';
@@ -244,7 +244,7 @@ describe.skipIf(!hasData).each(tried)(
       },
     );
 
-    it('a download by the tool, cut ten times, ends with the same hash', async () => {
+    it('a download by the tool that is interrupted ten times ends with the same hash', async () => {
       const created = await ok('POST', '/exports', {
         resource: 'audit_events',
         format: 'json',

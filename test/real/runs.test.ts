@@ -56,7 +56,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
   afterAll(() => plane.end());
 
   it.each(read.map((source) => [source.format, source] as const))(
-    '%s: all runs, all items, each event once',
+    '%s: the import records all runs and all items, and each event once',
     async (format, source) => {
       const { accepted = 0, known = 0, rejected, imports = [] } = pushed.get(format) ?? {};
       expect(rejected).toBe(0);
@@ -72,7 +72,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     },
   );
 
-  it('are 252 runs of 9,503 events, each in the list of runs', async () => {
+  it('the recordings are 252 runs of 9,503 events, and each run is in the list of runs', async () => {
     const listed: string[] = [];
     for await (const { runId } of paginate(plane.client.listRuns, { query: { limit: 200 } }))
       listed.push(runId);
@@ -82,7 +82,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
   });
 
   it(
-    'are recorded once however often they are imported, in batches of another size too',
+    'repeated imports record each event once, also with another batch size',
     { timeout: 300_000 },
     async () => {
       for (const source of read) {
@@ -102,7 +102,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     },
   );
 
-  it('of OpenHands have just the causes that the source states, in `gov graphs get`', async () => {
+  it('runs of OpenHands have exactly the causes of the source in `gov graphs get`', async () => {
     const documents = sources.openHands().files.flatMap((file) => file.documents);
     const keys = new Map(
       [...recorded.values()].map(({ eventId, clientEventId }) => [eventId, clientEventId]),
@@ -127,7 +127,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     expect(causes).toBe(117);
   });
 
-  it('of τ-bench have all 1,164 tool calls linked to their results', async () => {
+  it('runs of τ-bench have all 1,164 tool calls linked to their results', async () => {
     const byId = new Map([...recorded.values()].map((event) => [event.eventId, event]));
     const linked = await eachOf(runIds('openai-chat'), async (runId) => {
       const { body } = await plane.client.getGraph({ params: { runId } });
@@ -147,7 +147,7 @@ describe.skipIf(!hasData)('recorded runs of real agents (skipped without the rec
     expect(new Set(edges.map(({ target }) => target)).size).toBe(1164);
   });
 
-  it('are all proved, and every bundle verifies offline', { timeout: 300_000 }, async () => {
+  it('all recorded runs get proofs, and every bundle verifies offline', { timeout: 300_000 }, async () => {
     const trust = parseTrust(plane.trust);
     const layers = [...defaultLayers, 'log_inclusion'];
     const proved = await eachOf(runIds(), async (runId) => {

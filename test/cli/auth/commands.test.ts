@@ -18,7 +18,7 @@ const signIn = (account: Account, name: string, words: readonly string[] = []) =
   signInAt(service, { account, name, words });
 
 describe('gov auth signup', () => {
-  it('shows both keys once, and keeps them as two contexts, of which the sandbox is current', async () => {
+  it('gov auth signup shows both keys once and stores them as two contexts, of which sandbox is current', async () => {
     const account = new Account();
     const name = someone();
     const { code, stdout, stderr } = await signUp(account, name, ['-o', 'json']);
@@ -50,7 +50,7 @@ describe('gov auth signup', () => {
       expect(text).not.toContain(told.apiKeys.sandbox);
   });
 
-  it('writes the keys to a file for the user alone, in place of showing them', async () => {
+  it('gov auth signup writes the keys to a private file instead of showing them', async () => {
     const account = new Account();
     const { code, stdout } = await signUp(account, someone(), [
       '--out',
@@ -66,7 +66,7 @@ describe('gov auth signup', () => {
     expect(JSON.parse(text).apiKeys.production).toBe(account.credentials['acme']?.token);
   });
 
-  it('asks nobody where the file is there already, or cannot be made', async () => {
+  it('gov auth signup contacts nobody when the output file exists or cannot be made', async () => {
     const account = new Account();
     const name = someone();
     writeFileSync(join(account.folder, 'keys.json'), 'precious');
@@ -85,7 +85,7 @@ describe('gov auth signup', () => {
     });
   });
 
-  it('is refused a second time with 6, and leaves no file', async () => {
+  it('a second gov auth signup is refused with 6 and leaves no file', async () => {
     const account = new Account();
     const name = someone();
     await signUp(account, name);
@@ -95,7 +95,7 @@ describe('gov auth signup', () => {
     expect(account.contexts).not.toHaveProperty('other');
   });
 
-  it('does not take the contexts of something else', async () => {
+  it('gov auth signup does not take over contexts of another service', async () => {
     const account = new Account();
     await account.gov(['context', 'set', 'acme', '--base-url', 'https://elsewhere.example.test']);
     const taken = await signUp(account, someone(), ['-C', 'acme']);
@@ -112,7 +112,7 @@ describe('gov auth signup', () => {
 });
 
 describe('gov auth login', () => {
-  it('keeps a token for both environments, with the project that calls act on', async () => {
+  it('gov auth login stores a token for both environments, with the project for calls', async () => {
     const account = new Account();
     const name = someone();
     const { orgId, projectId } = await service.signUp(name);
@@ -137,7 +137,7 @@ describe('gov auth login', () => {
     );
   });
 
-  it('is done again under the same names, keeps the project that was chosen, and ends the token before', async () => {
+  it('a repeated gov auth login keeps names and chosen project, and ends the earlier token', async () => {
     const account = new Account();
     const name = someone();
     await service.signUp(name);
@@ -157,7 +157,7 @@ describe('gov auth login', () => {
     expect(account.contexts[context]).toMatchObject({ project: projectId });
   });
 
-  it('reads the ID token from a file, or of the CI job', async () => {
+  it('gov auth login reads the ID token from a file or from the CI job', async () => {
     const account = new Account();
     const name = someone();
     await service.signUp(name);
@@ -171,7 +171,7 @@ describe('gov auth login', () => {
     expect(await account.json(['auth', 'status', '-C', 'ci'])).toMatchObject({ name });
   });
 
-  it('is refused with 4 where the token is not good, or nobody has signed up with it', async () => {
+  it('gov auth login is refused with 4 when the token is invalid or nobody signed up with it', async () => {
     const account = new Account();
     const name = someone();
     const login = ['auth', 'login', '--base-url', service.origin, '--id-token', '-'];
@@ -186,7 +186,7 @@ describe('gov auth login', () => {
     expect([account.contexts, account.credentials]).toEqual([{}, {}]);
   });
 
-  it('keeps an API key from standard input for the environment that the key is of', async () => {
+  it('gov auth login stores an API key from standard input for the environment of the key', async () => {
     const { keys, projectId } = await service.signUp(someone());
     const account = new Account();
     const login = ['auth', 'login', '--api-key-stdin', '--base-url', service.origin, '-C', 'acme'];
@@ -206,7 +206,7 @@ describe('gov auth login', () => {
     expect(account.credentials['acme-sandbox']?.token).toBe(other.keys.sandbox);
   });
 
-  it('takes no key that the service does not know, and no text that is none', async () => {
+  it('gov auth login refuses an unknown key and a text that is not a key', async () => {
     const account = new Account();
     const login = ['auth', 'login', '--api-key-stdin', '--base-url', service.origin];
     const unknown = `gov_live_${'0'.repeat(38)}`;
@@ -225,7 +225,7 @@ describe('gov auth login', () => {
     expect(account.contexts).toEqual({});
   });
 
-  it('does not overwrite the keys of a sign-up', async () => {
+  it('gov auth login does not overwrite the keys of a signup', async () => {
     const account = new Account();
     const name = someone();
     await signUp(account, name, ['-C', 'acme']);
@@ -239,7 +239,7 @@ describe('gov auth login', () => {
     expect((await account.gov(['auth', 'status', '-C', 'acme'])).code).toBe(0);
   });
 
-  it('ends the token again where it cannot be kept', async () => {
+  it('gov auth login ends its token again when it cannot store the token', async () => {
     const account = new Account();
     const name = someone();
     const { call } = await service.signUp(name);
@@ -274,13 +274,13 @@ describe('gov auth login', () => {
     [['auth', 'login', '--base-url', 'ORIGIN', '--no-input'], {}, /nobody can sign in here/],
     [['auth', 'login', '--base-url', 'ORIGIN', '-C', 'a/b'], {}, /expected a name of at most 64/],
     [['auth', 'signup', '--base-url', 'ORIGIN'], {}, /required option '--name/],
-  ])('%j with %j is refused with 2', async (argv, env, message) => {
+  ])('gov auth login refuses %j with %j with exit code 2', async (argv, env, message) => {
     const words = argv.map((word) => (word === 'ORIGIN' ? service.origin : word));
     const { code, stderr } = await new Account(env).gov(words);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
 
-  it('is for people where the service has an identity provider, and not for planes', async () => {
+  it('gov auth login refuses a service without an identity provider, and a data plane', async () => {
     const account = new Account();
     const bare = await startService({ file: { issuer: undefined } as never });
     const login = ['auth', 'login', '--base-url', bare.origin];

@@ -50,27 +50,31 @@ describe.concurrent('with a real provider', () => {
   const login = ['auth', 'login', '-C', 'acme', '-o', 'json'];
   const signup = ['auth', 'signup', '--name', 'Ada', '--organization', 'Acme', '-o', 'json'];
 
-  it('a person signs up, then in, then works as themself', { timeout: 120_000 }, async () => {
-    const account = new Account();
-    const first = await shown(account, signup);
-    await provider.approve(first.page.whole, 'ada');
-    const signedUp = await first.end;
-    expect([signedUp.code, account.current]).toEqual([0, 'acme-sandbox']);
-    const second = await shown(account, ['auth', 'login', '-C', 'me', '-o', 'json']);
-    // typed in by hand, on another machine
-    await provider.approve(second.page.address, 'ada', second.page.code);
-    const { code, stdout } = await second.end;
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      type: 'person',
-      name: 'Ada',
-      organizationId: JSON.parse(signedUp.stdout).orgId,
-    });
-    const { data } = await account.json(['projects', 'list', '-C', 'me']);
-    expect(data).toHaveLength(2);
-  });
+  it(
+    'a person signs up, signs in and works with a real identity provider',
+    { timeout: 120_000 },
+    async () => {
+      const account = new Account();
+      const first = await shown(account, signup);
+      await provider.approve(first.page.whole, 'ada');
+      const signedUp = await first.end;
+      expect([signedUp.code, account.current]).toEqual([0, 'acme-sandbox']);
+      const second = await shown(account, ['auth', 'login', '-C', 'me', '-o', 'json']);
+      // typed in by hand, on another machine
+      await provider.approve(second.page.address, 'ada', second.page.code);
+      const { code, stdout } = await second.end;
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        type: 'person',
+        name: 'Ada',
+        organizationId: JSON.parse(signedUp.stdout).orgId,
+      });
+      const { data } = await account.json(['projects', 'list', '-C', 'me']);
+      expect(data).toHaveLength(2);
+    },
+  );
 
-  it('a person who refuses ends it with 4', async () => {
+  it('a sign-in that the person refuses exits with 4', async () => {
     const account = new Account();
     const { page, end } = await shown(account, login);
     await provider.deny(page.whole);
@@ -79,7 +83,7 @@ describe.concurrent('with a real provider', () => {
     expect(account.contexts).toEqual({});
   });
 
-  it('Ctrl-C ends it at once, with 130, and without a trace', async () => {
+  it('Ctrl-C ends a sign-in at once with 130 and stores nothing', async () => {
     const account = new Account();
     const { child, end } = await shown(account, login);
     const startedAt = performance.now();
@@ -90,7 +94,7 @@ describe.concurrent('with a real provider', () => {
     expect([account.contexts, account.credentials]).toEqual([{}, {}]);
   });
 
-  it('opens the page in a browser where it is asked to', async () => {
+  it('gov auth opens the sign-in page in a browser on request', async () => {
     const account = new Account();
     const bin = join(account.folder, 'xdg-open');
     writeFileSync(bin, `#!/bin/sh\nprintf '%s' "$1" > '${account.folder}/opened'\n`);
@@ -103,7 +107,7 @@ describe.concurrent('with a real provider', () => {
     expect(account.file('opened').text).toBe(page.whole);
   });
 
-  it('a code that ends first ends it with 8', { timeout: 60_000 }, async () => {
+  it('a sign-in whose code expires exits with 8', { timeout: 60_000 }, async () => {
     const hasty = await startProvider({ deviceCodeSeconds: 2 });
     const { issuer: url, clientId } = hasty;
     const impatient = await startService({ file: { issuer: { url, clientId } } });
@@ -113,7 +117,7 @@ describe.concurrent('with a real provider', () => {
     await hasty.close();
   });
 
-  it('a provider without the grant is refused with what else there is', async () => {
+  it('a provider without the device grant is refused with a hint to other ways', async () => {
     const plain = await startProvider({ deviceFlow: false });
     const { issuer: url, clientId } = plain;
     const without = await startService({ file: { issuer: { url, clientId } } });
@@ -195,7 +199,7 @@ describe('what answers as a provider', () => {
     (_seen, response) =>
       json(response, 200, { access_token: 'a', token_type: 'Bearer', id_token: idToken(claims) });
 
-  it('is asked for a recent sign-in with the scopes of the service, and without a secret', async () => {
+  it('a sign-in asks the provider for a recent sign-in with the scopes of the service, without a secret', async () => {
     const { token, pages } = await ask({ token: (seen, response) => tokens(good())(seen, response) });
     expect(claimsOf(token ?? '')).toEqual(good());
     expect(pages).toEqual([
@@ -210,21 +214,25 @@ describe('what answers as a provider', () => {
     });
   });
 
-  it('is asked again while it says so, more slowly where it says that', { timeout: 30_000 }, async () => {
-    const times: number[] = [];
-    const { token } = await ask({
-      token: (seen, response) => {
-        times.push(performance.now());
-        if (times.length === 1) return refusal(response, { error: 'authorization_pending' });
-        if (times.length === 2) return refusal(response, { error: 'slow_down' });
-        return tokens(good())(seen, response);
-      },
-    });
-    expect(token).toBeDefined();
-    const [first = 0, second = 0, third = 0] = times;
-    expect(second - first).toBeGreaterThanOrEqual(990);
-    expect(third - second).toBeGreaterThanOrEqual(5990);
-  });
+  it(
+    'a sign-in polls again while the provider says pending, and more slowly on request',
+    { timeout: 30_000 },
+    async () => {
+      const times: number[] = [];
+      const { token } = await ask({
+        token: (seen, response) => {
+          times.push(performance.now());
+          if (times.length === 1) return refusal(response, { error: 'authorization_pending' });
+          if (times.length === 2) return refusal(response, { error: 'slow_down' });
+          return tokens(good())(seen, response);
+        },
+      });
+      expect(token).toBeDefined();
+      const [first = 0, second = 0, third = 0] = times;
+      expect(second - first).toBeGreaterThanOrEqual(990);
+      expect(third - second).toBeGreaterThanOrEqual(5990);
+    },
+  );
 
   it.each([
     ['a token of another issuer', /"iss"/, () => tokens({ ...good(), iss: 'https://evil.example.test' })],
@@ -235,7 +243,7 @@ describe('what answers as a provider', () => {
       /JSON|content-type/,
       (): Handler => (_seen, response) => response.end('hello'),
     ],
-  ])('%s ends it with 10', async (_, reason, token) => {
+  ])('a sign-in with %s exits with 10', async (_, reason, token) => {
     const { cause } = await ask({ token: token() });
     expect(cause).toMatchObject({
       exit: 10,
@@ -243,7 +251,7 @@ describe('what answers as a provider', () => {
     });
   });
 
-  it('no ID token ends it with 10, and the scope that brings one', async () => {
+  it('a sign-in without an ID token exits with 10 and names the missing scope', async () => {
     const token: Handler = (_seen, response) =>
       json(response, 200, { access_token: 'a', token_type: 'Bearer' });
     expect((await ask({ token })).cause).toMatchObject({
@@ -252,7 +260,7 @@ describe('what answers as a provider', () => {
     });
   });
 
-  it('an error of the provider is told with its own words', async () => {
+  it('a sign-in shows an error of the provider in the words of the provider', async () => {
     const error = { error: 'invalid_client', error_description: 'no such client' };
     const { cause } = await ask({ device: (_seen, response) => refusal(response, error) });
     expect(cause).toMatchObject({
@@ -271,14 +279,14 @@ describe('what answers as a provider', () => {
       (): Handler => (_seen, response) => response.writeHead(302, { location: '/elsewhere' }).end(),
     ],
     ['too much', (): Handler => (_seen, response) => response.end('x'.repeat(2 ** 20 + 1))],
-  ])('%s in its description ends it with 10', async (_, discovery) => {
+  ])('a provider with %s in its description makes the sign-in exit with 10', async (_, discovery) => {
     const { cause } = await ask({ discovery: discovery() });
     const isNetwork = cause instanceof GovNetworkError;
     expect(isNetwork ? 10 : (cause as { exit: number }).exit).toBe(10);
     expect(server.seen).toHaveLength(1);
   });
 
-  it('is not asked without TLS where that leaves this machine', async () => {
+  it('a sign-in contacts no remote provider without TLS', async () => {
     const { signal } = new AbortController();
     const web = new Web({ env: {}, ca: [], timeoutMs: 2000, signal });
     const configuration = { issuer: 'http://idp.example.test', clientId: 'cli', scopes: ['openid'] };

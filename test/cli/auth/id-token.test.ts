@@ -12,7 +12,7 @@ import { emptyDirectory } from '../support/tool.ts';
 const token = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln';
 
 describe('an ID token', () => {
-  it('has three parts, and no more than its size', () => {
+  it('an ID token has three parts and a limited size', () => {
     expect(checkIdToken('-', ` ${token}\n`)).toBe(token);
     const longest = `${'a'.repeat(limits.idTokenChars - 4)}.b.c`;
     expect(checkIdToken('-', longest)).toBe(longest);
@@ -20,11 +20,11 @@ describe('an ID token', () => {
       expect(() => checkIdToken('FILE', text), text.slice(0, 20)).toThrow(/^FILE: expected an ID token/);
   });
 
-  it('is never told in a message', () => {
+  it('an ID token appears in no error message', () => {
     expect(() => checkIdToken('-', 'secret text')).toThrow(/^(?!.*secret text)/);
   });
 
-  it('does not stand on the command line', async () => {
+  it('an ID token on the command line is refused', async () => {
     const { code, stderr } = await new Account().gov([
       'auth',
       'login',
@@ -50,7 +50,7 @@ describe('of the job', () => {
   });
   const of = (env: Record<string, string>) => ambientIdToken(env, 'gov-cli', web);
 
-  it('stands in a file, then in a variable', async () => {
+  it('the ID token of a CI job comes from a file, then from a variable', async () => {
     const file = join(emptyDirectory(), 'token');
     writeFileSync(file, `${token}\n`);
     expect(await of({ GOV_ID_TOKEN_FILE: file, GOV_ID_TOKEN: 'x' })).toBe(token);
@@ -59,7 +59,7 @@ describe('of the job', () => {
     await expect(of({ GOV_ID_TOKEN_FILE: `${file}s` })).rejects.toThrow(/the file does not exist/);
   });
 
-  it('is asked for at GitHub Actions, for the service alone', async () => {
+  it('the ID token of a CI job is requested from GitHub Actions, for the service alone', async () => {
     const env = {
       ACTIONS_ID_TOKEN_REQUEST_URL: `${github.origin}/token?api-version=2.0`,
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'job-secret',
@@ -76,7 +76,7 @@ describe('of the job', () => {
     await expect(of(env)).rejects.toThrow(/got status 200/);
   });
 
-  it('is missing elsewhere, which is said with what to do', async () => {
+  it('a missing ID token of a CI job is reported with what to do', async () => {
     for (const env of [{}, { ACTIONS_ID_TOKEN_REQUEST_URL: github.origin }]) {
       await expect(of(env as Record<string, string>)).rejects.toMatchObject({
         exit: 2,

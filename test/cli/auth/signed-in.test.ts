@@ -19,7 +19,7 @@ const signIn = (account: Account, name: string, words: readonly string[] = []) =
   signInAt(service, { account, name, words });
 
 describe('gov auth status and token', () => {
-  it('end with 4 where nobody is signed in, or no longer', async () => {
+  it('gov auth status and token exit with 4 when nobody is signed in or the sign-in has ended', async () => {
     const account = new Account();
     const name = someone();
     await service.signUp(name);
@@ -34,7 +34,7 @@ describe('gov auth status and token', () => {
     expect(gone.stderr).not.toContain(key);
   });
 
-  it('tell of the credential that is used, also one of the environment', async () => {
+  it('gov auth status and token name the credential in use, also one from the environment', async () => {
     const { keys } = await service.signUp(someone());
     const account = new Account({ GOV_BASE_URL: service.origin, GOV_API_KEY: keys.production });
     expect(await account.json(['auth', 'status'])).toMatchObject({
@@ -46,7 +46,7 @@ describe('gov auth status and token', () => {
     expect(await account.json(['auth', 'token'])).toEqual({ token: keys.production, from: 'GOV_API_KEY' });
   });
 
-  it('show a person who reads everything that is so', async () => {
+  it('gov auth status shows a person all facts about the sign-in', async () => {
     const account = new Account();
     const name = someone();
     const { orgId } = await service.signUp(name, { name: 'Ada Lovelace' });
@@ -62,7 +62,7 @@ describe('gov auth status and token', () => {
 });
 
 describe('gov auth logout', () => {
-  it('ends the sign-in at the service and here, for both contexts', async () => {
+  it('gov auth logout ends the sign-in at the service and locally, for both contexts', async () => {
     const account = new Account();
     const name = someone();
     await service.signUp(name);
@@ -78,7 +78,7 @@ describe('gov auth logout', () => {
     expect((await signIn(account, name, ['-C', 'acme'])).code).toBe(0);
   });
 
-  it('is done where the sign-in has ended already', async () => {
+  it('gov auth logout succeeds when the sign-in has already ended', async () => {
     const account = new Account();
     const name = someone();
     await service.signUp(name);
@@ -89,7 +89,7 @@ describe('gov auth logout', () => {
     expect(account.credentials).toEqual({});
   });
 
-  it('keeps the credential where the service is not reached, unless it is forced', async () => {
+  it('gov auth logout keeps the credential when the service is unreachable, unless it is forced', async () => {
     const account = new Account({ GOV_RETRIES: '0' });
     const passing = await startServer();
     const { origin } = passing;
@@ -115,7 +115,7 @@ describe('gov auth logout', () => {
     expect(account.credentials).toEqual({});
   });
 
-  it('asks before it forgets an API key', async () => {
+  it('gov auth logout asks before it deletes an API key', async () => {
     const account = new Account();
     await signUp(account, someone(), ['-C', 'acme']);
     expect((await account.gov(['auth', 'logout'])).code).toBe(2);

@@ -14,13 +14,16 @@ function fileOf(name: string): string {
 }
 
 describe('the folder of commands', () => {
-  it('holds a file for each hand-made command and no other file beside the specs', () => {
+  it('the commands folder contains a file for each handwritten command and no other file except specs', () => {
     const files = globSync('*/*.ts', { cwd: `${projectRoot}/src/cli/commands` });
     const verbs = files.filter((path) => !/(?:\/|-)spec\.ts$/.test(path));
     expect(verbs.sort()).toEqual(handMade.map(({ name }) => fileOf(name)).sort());
   });
 
-  it.each(handMade.map(({ name }) => name))('loads a module with a run function for gov %s', async (name) => {
-    expect(await load(name)).toHaveProperty('run', expect.any(Function));
-  });
+  it.each(handMade.map(({ name }) => name))(
+    'the loader loads a module with a run function for gov %s',
+    async (name) => {
+      expect(await load(name)).toHaveProperty('run', expect.any(Function));
+    },
+  );
 });

@@ -17,7 +17,7 @@ const changing = (count: number): string => `
       contexts: { ...contexts, [process.env.NAME + (n % 25)]: { kind: 'plane', dataDir: '/x' } } }));`;
 
 describe('changes of the configuration', () => {
-  it('of processes at the same time are all kept', { timeout: 120_000 }, async () => {
+  it('concurrent changes of the configuration are all kept', { timeout: 120_000 }, async () => {
     const env = { GOV_CONFIG_DIR: join(emptyDirectory(), 'gov') };
     const [processes, each] = [4, 25];
     const done = await Promise.all(
@@ -34,25 +34,29 @@ describe('changes of the configuration', () => {
     expect(existsSync(join(env.GOV_CONFIG_DIR, 'lock'))).toBe(false);
   });
 
-  it('wait for another process, and name it where it does not end', { timeout: 20_000 }, async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const release = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const waiting = updateUserConfig(env, (config) => ({ ...config, currentContext: 'acme-sandbox' }));
-    setTimeout(release, 200);
-    await waiting;
-    expect(readUserConfig(env).currentContext).toBe('acme-sandbox');
-    const again = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    const { code, stderr } = await govHere(['context', 'use', 'acme'], { env });
-    expect([code, stderr]).toEqual([
-      6,
-      expect.stringContaining(`process ${process.pid} on ${hostname()} uses it`),
-    ]);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
-    again();
-  });
+  it(
+    'a change of the configuration waits for another process, and names it when it does not end',
+    { timeout: 20_000 },
+    async () => {
+      const env = await signedUp('http://127.0.0.1:1');
+      const release = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
+      const waiting = updateUserConfig(env, (config) => ({ ...config, currentContext: 'acme-sandbox' }));
+      setTimeout(release, 200);
+      await waiting;
+      expect(readUserConfig(env).currentContext).toBe('acme-sandbox');
+      const again = takeLock(join(env.GOV_CONFIG_DIR, 'lock'), (why) => new Error(why));
+      const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
+      const { code, stderr } = await govHere(['context', 'use', 'acme'], { env });
+      expect([code, stderr]).toEqual([
+        6,
+        expect.stringContaining(`process ${process.pid} on ${hostname()} uses it`),
+      ]);
+      expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
+      again();
+    },
+  );
 
-  it('take over the lock of a process that is gone', async () => {
+  it('a change of the configuration takes over the lock of a dead process', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     const gone = Number(execFileSync('sh', ['-c', 'echo $$']).toString());
     const owner = { pid: gone, host: hostname(), started: 'then' };
@@ -60,7 +64,7 @@ describe('changes of the configuration', () => {
     expect((await govHere(['context', 'use', 'acme-sandbox'], { env })).code).toBe(0);
   });
 
-  it('say why the directory cannot be made', async () => {
+  it('a change of the configuration explains why the directory cannot be made', async () => {
     const root = emptyDirectory();
     writeFileSync(join(root, 'gov'), '');
     const env = { GOV_CONFIG_DIR: join(root, 'gov', 'below') };
@@ -69,7 +73,7 @@ describe('changes of the configuration', () => {
     expect(outcome.stderr).toContain(`${root}/gov/below`);
   });
 
-  it('leave the old file where the new one cannot be written', async () => {
+  it('a change of the configuration leaves the old file when it cannot write the new one', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
     mkdirSync(join(env.GOV_CONFIG_DIR, 'config.json.part'));
@@ -80,7 +84,7 @@ describe('changes of the configuration', () => {
   });
 
   it(
-    'of processes that are killed leave a whole file, which the next one changes',
+    'a killed change of the configuration leaves a whole file, which the next change updates',
     { timeout: 120_000 },
     async () => {
       const env = await signedUp('http://127.0.0.1:1');

@@ -55,7 +55,7 @@ function setUp() {
 }
 
 describe('the address', () => {
-  it('is decided by flag, then environment, then context', () => {
+  it('the address comes from the flag, then the environment, then the context', () => {
     const { session } = setUp();
     const address = (...given: Parameters<typeof session>) => session(...given).session.baseUrl().value;
     expect(address()).toBe('http://127.0.0.1:7460/api/v1');
@@ -68,7 +68,7 @@ describe('the address', () => {
     );
   });
 
-  it('of a plane is where it serves now, else where it is configured to', () => {
+  it('the address of a plane is where it serves now, otherwise its configured address', () => {
     const { session, plane } = setUp();
     writeFileSync(join(plane, 'run.json'), JSON.stringify({ baseUrl: 'http://127.0.0.1:9999/api/v1' }));
     expect(session().session.baseUrl()).toEqual({
@@ -77,7 +77,7 @@ describe('the address', () => {
     });
   });
 
-  it('is refused where it is none, with what to do', () => {
+  it('an invalid address is refused with what to do', () => {
     const { session } = setUp();
     expect(() => session({ baseUrl: 'localhost:80' }).session.baseUrl()).toThrow(/expected an address/);
     expect(() => session({ context: 'nope' }).session.baseUrl()).toThrow(
@@ -87,7 +87,7 @@ describe('the address', () => {
 });
 
 describe('the credential', () => {
-  it('is decided by GOV_API_KEY, then a file, then systemd, then the context', () => {
+  it('the credential comes from GOV_API_KEY, then a file, then systemd, then the context', () => {
     const { session, root } = setUp();
     const file = secret(join(root, 'k1'), key('f'));
     mkdirSync(join(root, 'systemd'));
@@ -104,7 +104,7 @@ describe('the credential', () => {
     }
   });
 
-  it('of a context goes to that context’s own address only', () => {
+  it('the credential of a context goes only to the address of that context', () => {
     const { session } = setUp();
     expect(session({ baseUrl: 'http://127.0.0.1:7460/other' }).session.apiKey()?.value).toBe(key('p'));
     expect(session({ baseUrl: 'https://evil.example.test' }).session.apiKey()).toBeNull();
@@ -114,7 +114,7 @@ describe('the credential', () => {
     ).toBe(key('e'));
   });
 
-  it('is refused from a file that everybody can read', () => {
+  it('a credential in a file that every user can read is refused', () => {
     const { session, plane } = setUp();
     for (const mode of [0o644, 0o604, 0o602]) {
       chmodSync(join(plane, 'local.key'), mode);
@@ -126,7 +126,7 @@ describe('the credential', () => {
     }
   });
 
-  it('is read from files that an editor on Windows wrote', () => {
+  it('a credential is read from files that an editor on Windows wrote', () => {
     const { env } = setUp();
     const path = join(env.GOV_CONFIG_DIR, 'config.json');
     const before = readUserConfig(env);
@@ -136,13 +136,13 @@ describe('the credential', () => {
     expect(readSecret(file)).toBe(key('w'));
   });
 
-  it('is one line', () => {
+  it('a credential file has exactly one line', () => {
     const path = secret(join(emptyDirectory(), 'k'), 'two words');
     expect(() => readSecret(path)).toThrow(/expected one line with a key/);
     expect(() => readSecret(join(emptyDirectory(), 'absent'))).toThrow(/the file does not exist/);
   });
 
-  it('is never shown', async () => {
+  it('a credential never appears in any output', async () => {
     const { env } = setUp();
     for (const argv of [
       ['context', 'show'],
@@ -155,7 +155,7 @@ describe('the credential', () => {
     }
   });
 
-  it('is kept from an unencrypted address elsewhere with a warning', async () => {
+  it('a credential for an unencrypted remote address causes a warning', async () => {
     const { env } = setUp();
     const argv = ['health', '--base-url', 'http://gov.invalid/api/v1', '--retries', '0'];
     const { stderr, code } = await govHere(argv, { env: { ...env, GOV_API_KEY: key('e') } });
@@ -180,7 +180,7 @@ describe('settings', () => {
     });
   };
 
-  it('of the output are decided by flag, environment, project file, default', () => {
+  it('the output settings come from flag, environment, project file, then default', () => {
     const all = [{ output: 'json' }, { GOV_OUTPUT: 'yaml' }, { output: 'csv' }] as const;
     expect(at(all[0], all[1], all[2])).toMatchObject({ format: 'json', formatFrom: 'flag' });
     expect(at({}, all[1], all[2])).toMatchObject({ format: 'yaml', formatFrom: 'environment' });
@@ -188,7 +188,7 @@ describe('settings', () => {
     expect(at({}, {})).toMatchObject({ format: 'table', formatFrom: 'default' });
   });
 
-  it('of numbers are checked wherever they come from', () => {
+  it('the numeric settings are checked wherever they come from', () => {
     expect(at({ timeout: '5s', retries: '0' }, { GOV_TIMEOUT: '9s' })).toMatchObject({
       timeoutMs: 5000,
       retries: 0,
@@ -200,7 +200,7 @@ describe('settings', () => {
     expect(() => at({ timeout: '0' }, {})).toThrow(/--timeout: expected a time/);
   });
 
-  it('refuse formats that are not built, naming those that are', () => {
+  it('the output settings refuse unknown formats and name the known ones', () => {
     for (const output of ['sarif', 'junit', 'github', 'xml']) {
       expect(() => at({ output }, {})).toThrow(
         `--output: expected one of table, wide, json, ndjson, yaml, csv, id, got "${output}"`,
@@ -221,7 +221,7 @@ describe('settings', () => {
     [{}, { GOV_FORCE_TTY: '80', CLICOLOR: '0' }, false],
     [{ color: 'always' }, { NO_COLOR: '1' }, true],
     [{ color: 'never' }, { FORCE_COLOR: '1' }, false],
-  ])('colour with flags %j and environment %j: %s', (flags, env, expected) => {
+  ])('the colour setting with flags %j and environment %j is %s', (flags, env, expected) => {
     expect(at(flags, env).color).toBe(expected);
   });
 });
@@ -237,7 +237,7 @@ describe('a project file', () => {
     'context',
     'currentContext',
     'hooks',
-  ])('that sets %s is refused, with the reason and the file', async (member) => {
+  ])('a project file that sets %s is refused, with the reason and the file', async (member) => {
     const cwd = emptyDirectory();
     writeFileSync(join(cwd, '.gov.json'), JSON.stringify({ [member]: 'x' }));
     const { code, stderr } = await govHere(['context', 'list'], { cwd });
@@ -245,7 +245,7 @@ describe('a project file', () => {
     expect(stderr).toContain(`${cwd}/.gov.json: expected output, project and env only, got "${member}"`);
   });
 
-  it('is the nearest one upward', () => {
+  it('the project file is the nearest one upward', () => {
     const cwd = emptyDirectory();
     mkdirSync(join(cwd, 'a', 'b'), { recursive: true });
     writeFileSync(join(cwd, '.gov.json'), '{"output":"json"}');
@@ -254,7 +254,7 @@ describe('a project file', () => {
     expect(readProjectConfig(join(cwd, 'a', 'b'))).toMatchObject({ output: 'id' });
   });
 
-  it('that is not JSON, or holds another type, is refused with its name', () => {
+  it('a project file that is not JSON or has a wrong type is refused by name', () => {
     const cwd = emptyDirectory();
     for (const text of ['{', '[]', '{"output":1}', '{"output":"xml"}']) {
       writeFileSync(join(cwd, '.gov.json'), text);
@@ -264,7 +264,7 @@ describe('a project file', () => {
 });
 
 describe('contexts', () => {
-  it('are listed, chosen and kept', async () => {
+  it('gov context lists, selects and stores contexts', async () => {
     const { env } = setUp();
     expect((await govHere(['context', 'use', 'cloud'], { env })).code).toBe(0);
     const { stdout } = await govHere(['context', 'list', '-o', 'json'], { env });
@@ -282,7 +282,7 @@ describe('contexts', () => {
     });
   });
 
-  it('are written for this user only', async () => {
+  it('the file of contexts is readable by this user only', async () => {
     const root = emptyDirectory();
     const env = { GOV_CONFIG_DIR: join(root, 'new') };
     await updateUserConfig(env, () => ({
@@ -294,7 +294,7 @@ describe('contexts', () => {
     expect(readUserConfig(env).currentContext).toBe('x');
   });
 
-  it('that cannot be read are refused with the file', () => {
+  it('a file of contexts that cannot be read is refused by name', () => {
     const { env } = setUp();
     for (const text of [
       '{',

@@ -30,9 +30,11 @@ describe('addresses', () => {
     ['https://gov.example.com/gov/sandbox/api/v1', 'sandbox'],
     ['https://gov.example.com/v1', undefined],
     ['https://sandbox/api/v2', undefined],
-  ])('%s is of %s', (address, environment) => expect(environmentAt(address)).toBe(environment));
+  ])('the address %s belongs to %s', (address, environment) =>
+    expect(environmentAt(address)).toBe(environment),
+  );
 
-  it('of the other environment differ in their path alone', () => {
+  it('the addresses of the two environments differ only in their path', () => {
     const [production, sandbox] = ['https://h:1/g/api/v1', 'https://h:1/g/sandbox/api/v1'];
     for (const address of [production, sandbox]) {
       expect(addressIn(address, 'production')).toBe(production);
@@ -41,7 +43,7 @@ describe('addresses', () => {
     expect(addressIn('https://h/v1', 'sandbox')).toBeUndefined();
   });
 
-  it('get the path of the interface where they have none, and nothing that does not belong there', () => {
+  it('an address without a path gets the path of the interface, and one with a query is refused', () => {
     expect(fullAddress('https://h')).toBe('https://h/api/v1');
     expect(fullAddress('https://h/', 'sandbox')).toBe('https://h/sandbox/api/v1');
     expect(fullAddress('https://h/x')).toBe('https://h/x');
@@ -51,12 +53,12 @@ describe('addresses', () => {
 });
 
 describe('names', () => {
-  it('of the two environments go in pairs', () => {
+  it('the context names of the two environments form pairs', () => {
     const pair = { production: 'acme', sandbox: 'acme-sandbox' };
     expect([pairOf('acme'), pairOf('acme-sandbox')]).toEqual([pair, pair]);
   });
 
-  it('lead to the context of the other environment, of the same service only', () => {
+  it('a context leads to the context of the other environment of the same service only', () => {
     const service = (baseUrl: string): Context & { kind: 'service' } => ({ kind: 'service', baseUrl });
     const context = service('https://h/api/v1');
     const named = { name: 'a', context };
@@ -70,7 +72,7 @@ describe('names', () => {
 });
 
 describe('--env', () => {
-  it('leads to the context, and so to the key, of that environment', async () => {
+  it('--env selects the context, and so the key, of that environment', async () => {
     const server = await counting();
     const env = await signedUp(server.origin);
     for (const [words, path, key] of [
@@ -90,7 +92,7 @@ describe('--env', () => {
     await server.close();
   });
 
-  it('is not for a plane of another environment, unless a project file says it', async () => {
+  it('--env refuses a plane of another environment, unless a project file says it', async () => {
     const root = emptyDirectory();
     const plane = { listen: '127.0.0.1:1', environment: 'production' };
     writeFileSync(join(root, 'plane.json'), JSON.stringify(plane));
@@ -108,7 +110,7 @@ describe('--env', () => {
     }
   });
 
-  it('and the project are checked wherever they come from', async () => {
+  it('the environment and the project are checked wherever they come from', async () => {
     const cwd = emptyDirectory();
     writeFileSync(join(cwd, '.gov.json'), '{"env":"staging"}');
     expect(await govHere(['context', 'list'], { cwd })).toMatchObject({
@@ -125,7 +127,7 @@ describe('--env', () => {
 });
 
 describe('the project of a call', () => {
-  it('is decided by flag, variable, project file and context, and never sent to another address', async () => {
+  it('the project comes from flag, variable, project file, then context, and goes to no other address', async () => {
     const server = await counting();
     const env = await signedUp(server.origin, 'acme-sandbox');
     const cwd = emptyDirectory();
@@ -148,7 +150,7 @@ describe('the project of a call', () => {
 });
 
 describe('stored credentials', () => {
-  it('are readable by the user alone, and refused where others can read them', async () => {
+  it('stored credentials are readable by the user alone, and refused when others can read them', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     const path = join(env.GOV_CONFIG_DIR, 'credentials.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -161,7 +163,7 @@ describe('stored credentials', () => {
     expect(readCredentials(env)['acme']?.token).toBe(live);
   });
 
-  it('go to the origin they were got from, whatever becomes of the context', async () => {
+  it('stored credentials go only to their origin, whatever changes in the context', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     const moved = ['context', 'set', 'acme', '--base-url', 'https://evil.example.test'];
     expect((await govHere(moved, { env })).code).toBe(0);
@@ -180,13 +182,13 @@ describe('stored credentials', () => {
     '{"credentials":{"a":{"kind":"api_key","token":"x y","origin":"o","expiresAt":null}}}',
     '{"credentials":{"a":{"kind":"odd","token":"x","origin":"o","expiresAt":null}}}',
     '{"credentials":{"a":{"kind":"person","token":"x","origin":"o"}}}',
-  ])('that are %s are refused with the file', async (text) => {
+  ])('stored credentials that are %s are refused with the file', async (text) => {
     const env = await signedUp('http://127.0.0.1:1');
     writeFileSync(join(env.GOV_CONFIG_DIR, 'credentials.json'), text, { mode: 0o600 });
     expect(() => readCredentials(env)).toThrow(/credentials\.json: expected/);
   });
 
-  it('of people are told from keys, and shown by their ends', () => {
+  it('credentials of people are distinguished from keys, and shown shortened', () => {
     expect([person, 'a.b.c', live, 'gov_hyb_x', 'plain'].map(isPersonal)).toEqual([
       true,
       true,
@@ -198,7 +200,7 @@ describe('stored credentials', () => {
     expect(masked('short')).toBe('(set)');
   });
 
-  it('are forgotten with the last context that refers to them', async () => {
+  it('a stored credential is deleted with the last context that refers to it', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     expect(await govHere(['context', 'delete', 'acme'], { env })).toMatchObject({
       code: 2,
@@ -225,7 +227,7 @@ describe('gov context set', () => {
     return { root, env, set };
   };
 
-  it('keeps what flags say, and only changes what they name', async () => {
+  it('gov context set stores what flags say and changes only the named members', async () => {
     const { root, env, set } = setUp();
     expect((await set('acme', '--base-url', 'https://h')).code).toBe(0);
     const files = ['--cacert', 'ca.pem', '--trust', 'trust', '--api-key-file', 'key'];
@@ -253,7 +255,7 @@ describe('gov context set', () => {
     ]);
   });
 
-  it('takes nothing from variables', async () => {
+  it('gov context set ignores environment variables', async () => {
     const { root, env } = setUp();
     const more = {
       GOV_BASE_URL: 'https://elsewhere',
@@ -275,17 +277,17 @@ describe('gov context set', () => {
     [['acme', '--data', '.'], /expected a data plane/],
     [['acme', '--data', '.', '--project', projectId], /expected no other flag/],
     [['acme', '--unset', 'baseUrl'], /--unset: expected one of project/],
-  ])('refuses %j', async (words, message) => {
+  ])('gov context set refuses %j', async (words, message) => {
     const { env, set } = setUp();
     expect(await set(...words)).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
     expect(readUserConfig(env).contexts).toEqual({});
   });
 
-  it('takes a name of 64 letters', async () => {
+  it('gov context set takes a name of 64 letters', async () => {
     expect((await setUp().set('a'.repeat(64), '--base-url', 'https://h')).code).toBe(0);
   });
 
-  it('lets no file take the place of a stored key', async () => {
+  it('gov context set lets no key file replace a stored key', async () => {
     const env = await signedUp('http://127.0.0.1:1');
     const cwd = emptyDirectory();
     writeFileSync(join(cwd, 'key'), live, { mode: 0o600 });

@@ -50,7 +50,7 @@ describe('gov plane config', () => {
     policy('no-mail', { action: 'escalate', severity: 'high', name: 'Mail \u001b[31m' }),
   ]);
 
-  it('applies, shows and verifies at a plane that does not serve, and the plane has it when it does', async () => {
+  it('gov plane config applies, shows and verifies at a stopped plane, which has it when it serves', async () => {
     const dataDir = await made('still');
     const data = ['--data', dataDir];
     expect(await run(['plane', 'config', 'show', ...data])).toMatchObject({ code: 5 });
@@ -87,7 +87,7 @@ describe('gov plane config', () => {
     }
   });
 
-  it('applies and shows at one that serves, through its interface, also what comes over standard input', async () => {
+  it('gov plane config applies and shows at a serving plane, also from standard input', async () => {
     const dataDir = await made('serving');
     const data = ['--data', dataDir];
     const plane = await serve(dataDir);
@@ -120,7 +120,7 @@ describe('gov plane config', () => {
     }
   });
 
-  it('says why a file is refused, exits with 3, and leaves what is in force', async () => {
+  it('gov plane config apply exits with 3 for a refused file, gives the reason and changes nothing', async () => {
     const dataDir = await made('refusing');
     const data = ['--data', dataDir];
     await run(['plane', 'config', 'apply', fileOf('second.json', textOf(second)), ...data]);
@@ -150,7 +150,7 @@ describe('gov plane config', () => {
     expect(told.stdout).toContain('✗ refused: outdated; the current configuration stays');
   });
 
-  it('is set in plane.json: whom to trust, and what the policies of the service count for', async () => {
+  it('gov plane config set writes trust and policy mode into plane.json', async () => {
     const dataDir = join(folder, 'fresh');
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
     const set = (...flags: string[]) => json(['plane', 'config', 'set', '--data', dataDir, ...flags]);
@@ -175,7 +175,7 @@ describe('gov plane config', () => {
     expect(await json(['plane', 'config', 'apply', file, '--data', dataDir])).toMatchObject({ code: 0 });
   });
 
-  it('verifies without any plane what --key and --project-id say', async () => {
+  it('gov plane config verify works without a plane when given --key and --project-id', async () => {
     const file = fileOf('alone.json', textOf(first));
     const flags = ['--key', signer.verifierKey, '--project-id', serviceProject];
     expect(await json(['plane', 'config', 'verify', file, ...flags])).toMatchObject({
@@ -202,7 +202,7 @@ describe('gov planes bundle', () => {
   });
   afterAll(() => service.end());
 
-  it('writes what a plane in another place takes', async () => {
+  it('gov planes bundle writes a file that a plane in another place takes', async () => {
     await tenant.call('POST', '/governance/policies', {
       body: { policyId: 'no-rm', name: 'No rm', condition: { 'tool.name': 'rm' }, action: 'deny' },
     });

@@ -49,7 +49,7 @@ const part = () => `${file()}.${exportId}.part`;
 const partName = `events.json.${exportId}.part`;
 
 describe('export download', () => {
-  it('writes the file whole, for its user alone, and tells its hash', async () => {
+  it('export download writes the whole file, for its user alone, and reports its hash', async () => {
     const { code, stdout } = await download(['-o', 'json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -64,22 +64,26 @@ describe('export download', () => {
     expect(files()).toEqual(['events.json']);
   });
 
-  it('names the file after the export where nobody does', async () => {
+  it('export download names the file after the export when no name is given', async () => {
     const { code } = await shell(`gov export download ${exportId} -q`, { env: env(), cwd: folder });
     expect(code).toBe(0);
     expect(files()).toEqual([`audit_events-${exportId}.json`]);
   });
 
-  it('goes on where the connection was cut, ten times, to the same bytes', { timeout: 60_000 }, async () => {
-    const port = (server.server.address() as AddressInfo).port;
-    const proxy = await startCuttingProxy(port, { after: Math.floor(artifact.length / 12), times: 10 });
-    const { code } = await download([], proxy.baseUrl);
-    await proxy.close();
-    expect([code, proxy.cuts]).toEqual([0, 10]);
-    expect(readFileSync(file()).equals(artifact)).toBe(true);
-  });
+  it(
+    'export download continues after ten cut connections and gets the same bytes',
+    { timeout: 60_000 },
+    async () => {
+      const port = (server.server.address() as AddressInfo).port;
+      const proxy = await startCuttingProxy(port, { after: Math.floor(artifact.length / 12), times: 10 });
+      const { code } = await download([], proxy.baseUrl);
+      await proxy.close();
+      expect([code, proxy.cuts]).toEqual([0, 10]);
+      expect(readFileSync(file()).equals(artifact)).toBe(true);
+    },
+  );
 
-  it('goes on where an earlier one ended, and begins again where that was something else', async () => {
+  it('export download continues an earlier part, and starts again when the part differs', async () => {
     writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
     expect((await download()).code).toBe(0);
     expect(server.ranges).toEqual(['bytes=100000-']);
@@ -95,7 +99,7 @@ describe('export download', () => {
     ['others can write', () => writeFileSync(part(), '', { mode: 0o600 })],
     ['has another name', () => linkSync(join(folder, 'precious'), part())],
     ['is no file', () => mkdirSync(part())],
-  ])('goes on with no part that %s', async (what, make) => {
+  ])('export download does not continue a part that %s', async (what, make) => {
     writeFileSync(join(folder, 'precious'), 'mine', { mode: 0o600 });
     make();
     if (what === 'others can write') chmodSync(part(), 0o622);
@@ -106,7 +110,7 @@ describe('export download', () => {
     expect(existsSync(file())).toBe(false);
   });
 
-  it('touches no other file that ends in .part', async () => {
+  it('export download touches no other file that ends in .part', async () => {
     writeFileSync(`${file()}.part`, 'of a browser');
     expect((await download()).code).toBe(0);
     expect(readFileSync(`${file()}.part`, 'utf8')).toBe('of a browser');
@@ -115,7 +119,7 @@ describe('export download', () => {
   it.each([
     ['', 'name of a file'],
     ['nowhere/events.json', 'expected the folder'],
-  ])('knows before it asks that %j cannot be written', async (name, told) => {
+  ])('export download checks before its request that %j cannot be written', async (name, told) => {
     const argv = ['export', 'run', '--resource', 'jobs', '-O', name === '' ? '' : join(folder, name)];
     const { code, stderr } = await govHere(argv, { env: env() });
     expect([code, server.seen]).toEqual([2, []]);
@@ -129,7 +133,7 @@ describe('export download', () => {
     { format: 'json/../x' },
     { exportId: '../x' },
     { exportId: 'exp_1' },
-  ])('names no file after an answer with %j', async (metadata) => {
+  ])('export download names no file after a response with %j', async (metadata) => {
     server.metadata = metadata;
     const { code, stderr } = await shell(`gov export download ${exportId}`, { env: env(), cwd: folder });
     expect(code).toBe(10);
@@ -138,7 +142,7 @@ describe('export download', () => {
     expect(server.ranges).toEqual([]);
   });
 
-  it('leaves what came where it fails, and no file under the name', async () => {
+  it('a failed export download keeps the received bytes and makes no file under the final name', async () => {
     server.headers = { 'content-length': String(artifact.length + 1) };
     const { code, stderr } = await download(['--retries', '0']);
     expect(code).toBe(10);
@@ -146,14 +150,14 @@ describe('export download', () => {
     expect(files()).toEqual([partName]);
   });
 
-  it('leaves no file under the name where the bytes are not those of the hash, with 10', async () => {
+  it('an export download with a wrong hash makes no final file and exits with 10', async () => {
     server.metadata = { sha256: `sha256:${'0'.repeat(64)}` };
     const { code, stderr } = await download(['-o', 'json']);
     expect([code, JSON.parse(stderr.trim().split('\n').at(-1)!).error.code]).toEqual([10, 'INTEGRITY']);
     expect(existsSync(file())).toBe(false);
   });
 
-  it('never replaces a file without --force, follows no link, and asks for nothing before it knows', async () => {
+  it('export download replaces no file without --force, follows no link, and checks before its request', async () => {
     writeFileSync(file(), 'mine');
     expect((await download()).code).toBe(2);
     expect(readFileSync(file(), 'utf8')).toBe('mine');
@@ -178,7 +182,7 @@ describe('export download', () => {
     expect(folderNamed.code).toBe(2);
   });
 
-  it('of two at the same file one is refused', async () => {
+  it('one of two downloads to the same file is refused', async () => {
     const both = await Promise.all([download(), download()]);
     const codes = both.map(({ code }) => code).sort();
     expect(codes[0]).toBe(0);
@@ -187,7 +191,7 @@ describe('export download', () => {
     expect(files()).toEqual(['events.json']);
   });
 
-  it('says where the disk is full, and keeps what it has', async () => {
+  it('export download reports a full disk and keeps the received bytes', async () => {
     // as a full disk does, a limit of the size of files ends a write in the middle
     const limited = `ulimit -f 100; gov export download ${exportId} -O '${file()}' -o json`;
     const { code, stderr } = await shell(`trap '' XFSZ; ${limited}`, { env: env() });
@@ -199,7 +203,7 @@ describe('export download', () => {
   });
 
   it.each(['SIGINT', 'SIGKILL'] as const)(
-    '%s leaves what came, which the next one continues',
+    '%s leaves the received bytes, and the next download continues them',
     async (signal) => {
       const whole = server.handle;
       server.handle = (seen, response) => {
@@ -222,7 +226,7 @@ describe('export download', () => {
     },
   );
 
-  it('of an export that is not complete, failed or is unknown ends with 6 and 5', async () => {
+  it('export download exits with 6 for an export that is not ready, and with 5 for an unknown one', async () => {
     for (const status of ['processing', 'failed', 'expired']) {
       server.metadata = { status, errorSummary: status === 'failed' ? 'no room' : null };
       const { code, stderr } = await download();
@@ -240,30 +244,30 @@ describe('export download', () => {
 });
 
 describe('export download to a pipe', () => {
-  it('passes the bytes on, and nothing else', async () => {
+  it('export download to a pipe writes the bytes and nothing else', async () => {
     const { stdout } = await shell(`gov export download ${exportId} -O - | sha256sum`, { env: env() });
     expect(stdout).toContain(sha256.slice(7));
   });
 
-  it('ends quietly where its reader goes away', async () => {
+  it('export download to a pipe ends quietly when its reader leaves', async () => {
     const line = `gov export download ${exportId} -O - | head -c 10; echo " \${PIPESTATUS[0]}"`;
     expect(await shell(line, { env: env() })).toMatchObject({ stdout: '{"schemaVe 0\n', stderr: '' });
   });
 
-  it('passes rows on, one a line', async () => {
+  it('export download --ndjson to a pipe writes one row on each line', async () => {
     const { stdout } = await shell(`gov export download ${exportId} --ndjson -O -`, { env: env() });
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(404);
     expect(lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence)[403]).toBe(405);
   });
 
-  it('says where there is no room for them', async () => {
+  it('export download to a full device reports the full disk', async () => {
     const { code, stderr } = await shell(`gov export download ${exportId} -O - >/dev/full`, { env: env() });
     expect(code).toBe(1);
     expect(stderr).toContain('standard output: the disk is full');
   });
 
-  it('fails where the bytes were not those of the hash', async () => {
+  it('export download to a pipe fails when the bytes do not match the hash', async () => {
     server.metadata = { sha256: `sha256:${'0'.repeat(64)}` };
     const { stdout } = await shell(`gov export download ${exportId} -O - >/dev/null 2>&1; echo $?`, {
       env: env(),
@@ -271,7 +275,7 @@ describe('export download to a pipe', () => {
     expect(stdout).toBe('10\n');
   });
 
-  it('is a pipe or a device by its name, which stays what it is', async () => {
+  it('export download writes to a named pipe or a device without replacing it', async () => {
     execFileSync('mkfifo', [file()]);
     symlinkSync('/dev/null', join(folder, 'null'));
     symlinkSync('/dev/stdout', join(folder, 'stdout'));
@@ -288,7 +292,7 @@ describe('export download to a pipe', () => {
     expect(files()).toEqual(['events.json', 'null', 'stdout']);
   });
 
-  it('is no terminal, and is not verified in passing', async () => {
+  it('export download refuses to write to a terminal, and to verify a stream', async () => {
     const argv = ['export', 'download', exportId, '-O', '-'];
     expect((await govHere(argv, { env: env(), columns: 80 })).code).toBe(2);
     expect((await govHere([...argv, '--verify', '--key', key], { env: env() })).code).toBe(2);
@@ -296,7 +300,7 @@ describe('export download to a pipe', () => {
 });
 
 describe('export download --ndjson', () => {
-  it('writes the rows alone', async () => {
+  it('export download --ndjson writes only the rows', async () => {
     expect((await download(['--ndjson'])).code).toBe(0);
     const rows = readFileSync(file(), 'utf8').trimEnd().split('\n');
     const data = (JSON.parse(artifact.toString()) as { data: unknown[] }).data;
@@ -308,21 +312,21 @@ describe('export download --ndjson', () => {
 });
 
 describe('export download --verify', () => {
-  it('gives the file its name once it is verified', async () => {
+  it('export download --verify gives the file its name after the verification', async () => {
     const { code, stdout } = await download(['--verify', '--key', key, '-o', 'json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ verified: true, manifest: { rowCount: 404 } });
     expect(files()).toEqual(['events.json']);
   });
 
-  it('with 3 gives no file the name', async () => {
+  it('export download --verify with exit code 3 makes no final file', async () => {
     server.artifact = Buffer.from(artifact.toString().replace('"cost":0.1', '"cost":0.2'));
     const { code } = await download(['--verify', '--key', key]);
     expect(code).toBe(3);
     expect(files()).toEqual([partName]);
   });
 
-  it('asks first whom to trust, and for an export with proof', async () => {
+  it('export download --verify first requires a trusted key and an export with proof', async () => {
     const { code, stderr } = await download(['--verify']);
     expect(code).toBe(2);
     expect(stderr).toContain('--key VKEY or --trust FILE');
@@ -334,7 +338,7 @@ describe('export download --verify', () => {
 });
 
 describe('export run', () => {
-  it('asks, waits and downloads', async () => {
+  it('export run creates an export, waits for it and downloads it', async () => {
     const argv = ['--resource', 'audit_events', '--run', 'r', '--since', '2026-01-01', '--proof'];
     const { code } = await govHere(['export', 'run', ...argv, '-O', file()], { env: env() });
     expect(code).toBe(0);
@@ -347,7 +351,7 @@ describe('export run', () => {
     expect(readFileSync(file()).equals(artifact)).toBe(true);
   });
 
-  it('prints the command that continues an interrupted download to the same file', async () => {
+  it('export run prints the command that continues an interrupted download to the same file', async () => {
     const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O'];
     const again = (to: string) => `after an interruption gov export download ${exportId} -O ${to}`;
     const cut = await govHere([...argv, file(), '--force'], { env: env() });
@@ -360,7 +364,7 @@ describe('export run', () => {
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('got an empty text') });
   });
 
-  it('goes on with what it was cut in, and asks anew where that is of no use', async () => {
+  it('export run continues an interrupted download, and creates a new export when that is impossible', async () => {
     const argv = ['export', 'run', '--resource', 'audit_events', '--proof', '-O', file()];
     writeFileSync(part(), artifact.subarray(0, 100_000), { mode: 0o600 });
     const { code, stderr } = await govHere(argv, { env: env() });
@@ -377,7 +381,7 @@ describe('export run', () => {
     }
   });
 
-  it('ends with 1 where it failed, with 8 where it is not complete in time', async () => {
+  it('export run exits with 1 when the export failed, and with 8 when it is not complete in time', async () => {
     server.metadata = { status: 'failed', errorSummary: 'no room' };
     const argv = ['export', 'run', '--resource', 'jobs', '-O', file()];
     const failed = await govHere(argv, { env: env() });

@@ -13,14 +13,14 @@ function shown(tty: boolean, seconds: readonly number[]): string[] {
   return written;
 }
 
-it('tells what is there, how fast it comes and how long the rest takes', () => {
+it('the progress line shows amount, rate and time left', () => {
   const of = { received: 30_000_000, total: 100_000_000, fresh: 20_000_000, elapsedMs: 10_000 };
   expect(progressLine(of)).toBe('30.0 of 100.0 MB, 30 %, 2.0 MB/s, 00:35 left');
   expect(progressLine({ ...of, received: 100_000_000 })).toBe('100.0 of 100.0 MB, 100 %, 2.0 MB/s');
   expect(progressLine({ received: 5, total: 0, fresh: 0, elapsedMs: 0 })).toBe('0.0 of 0.0 MB, 0.0 MB/s');
 });
 
-it('rewrites one line of a terminal, and writes one every ten seconds elsewhere', () => {
+it('the progress rewrites one line on a terminal, and writes one every ten seconds elsewhere', () => {
   const clear = '\r\u001b[2K';
   expect(shown(true, [0, 0.1, 0.4, 0.5, 0.7])).toEqual([
     expect.stringContaining(`${clear}10.4 of 100.0 MB`),
@@ -33,7 +33,7 @@ it('rewrites one line of a terminal, and writes one every ten seconds elsewhere'
   ]);
 });
 
-it('tells how long an export is waited for', () => {
+it('the progress shows how long an export has been waited for', () => {
   let ms = 0;
   const written: string[] = [];
   const progress = new WaitProgress({ tty: true, now: () => ms, write: (text) => written.push(text) });

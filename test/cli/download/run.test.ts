@@ -37,7 +37,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
   };
 
   const logged = exportResources.filter((resource) => resource !== 'jobs');
-  it.each(logged)('%s: asked for, brought and verified in one command', async (resource) => {
+  it.each(logged)('%s: one command creates, downloads and verifies the export', async (resource) => {
     const file = at(`${resource}.json`);
     const argv = ['export', 'run', '--resource', resource, '--proof', '-O', file, '--verify', ...trusted];
     const verdict = await json(argv);
@@ -47,7 +47,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect(data).toHaveLength(manifest.rowCount);
   });
 
-  it('jobs, and every resource as csv, without proof', async () => {
+  it('jobs, and every resource as CSV, are exported without proof', async () => {
     for (const resource of exportResources) {
       const format = resource === 'causal_graphs' ? 'json' : 'csv';
       const told = await json([
@@ -66,7 +66,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     await json(['export', 'run', '--resource', 'jobs', '-O', at('jobs.json')]);
   });
 
-  it('ends before its time where somebody says so', async () => {
+  it('gov export delete ends an export before its time, after a confirmation', async () => {
     const { exportId } = await json(['export', 'create', '--resource', 'jobs', '--wait']);
     const unsure = await tool(['export', 'delete', exportId]);
     expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
@@ -77,12 +77,12 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect((await tool(['export', 'delete', 'exp_01kfn3v5k8hf7wb3c9x2m4n6p8', '--yes'])).code).toBe(5);
   });
 
-  it('events that lost fields are verified by the erasures, which the artifact encloses', async () => {
+  it('an export of events with erased fields is verified by the enclosed erasures', async () => {
     const verdict = await json(['proofs', 'verify', at('audit_events.json'), ...trusted]);
     expect(verdict.digests.erased).toBeGreaterThan(0);
   });
 
-  it('is verified on a machine that knows nothing, from a pipe', async () => {
+  it('an export is verified from a pipe on a machine without configuration', async () => {
     const input = readFileSync(at('audit_events.json'));
     const env2 = { GOV_CONFIG_DIR: emptyDirectory(), HOME: emptyDirectory() };
     const verified = await gov(['proofs', 'verify', '-', ...trusted], { input, env: env2 });
@@ -91,7 +91,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--key VKEY or --trust FILE') });
   });
 
-  it('a row that is changed, and one that is taken out, is seen', async () => {
+  it('the verification of an export finds a changed row and a removed row', async () => {
     const lines = readFileSync(at('audit_events.json'), 'utf8').split('\n');
     writeFileSync(at('changed.json'), lines.join('\n').replace('"billing-agent"', '"building-agent"'));
     writeFileSync(at('shorter.json'), lines.toSpliced(2, 1).join('\n'));
@@ -100,7 +100,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     }
   });
 
-  it('filters leave out what was not asked for', async () => {
+  it('export filters leave out rows that were not requested', async () => {
     const argv = ['export', 'run', '--resource', 'audit_events', '--run', 'acme-sealed', '--proof', '-O'];
     await json([...argv, at('run.json'), '--verify', ...trusted]);
     const { data, filters } = JSON.parse(readFileSync(at('run.json'), 'utf8'));
@@ -108,7 +108,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect(data.map(({ runId }: { runId: string }) => runId)).toEqual(['acme-sealed']);
   });
 
-  it('is created, listed, shown and downloaded one by one', async () => {
+  it('an export is created, listed, shown and downloaded by separate commands', async () => {
     const created = await json(['export', 'create', '--resource', 'replays', '--wait']);
     expect(created).toMatchObject({ status: 'completed', resource: 'replays', sha256: expect.any(String) });
     const { exportId, sha256, sizeBytes } = created;
@@ -125,14 +125,14 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect(at5.code).toBe(5);
   });
 
-  it('what the service refuses ends with 2', async () => {
+  it('an export that the service refuses exits with 2', async () => {
     const csv = await tool(['export', 'create', '--resource', 'audit_events', '--format', 'csv', '--proof']);
     expect(csv.code).toBe(2);
     const graphs = await tool(['export', 'create', '--resource', 'causal_graphs', '--format', 'csv']);
     expect(graphs.code).toBe(2);
   });
 
-  it('goes on where the connection is cut, ten times', { timeout: 60_000 }, async () => {
+  it('an export download continues after ten cut connections', { timeout: 60_000 }, async () => {
     const events = Array.from({ length: 300 }, (_, n) =>
       event({ runId: 'long', metadata: { text: 'x'.repeat(3000), n } }),
     );
@@ -158,7 +158,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     expect([code, proxy.cuts]).toEqual([0, 10]);
   });
 
-  it('passes rows on through a pipe', async () => {
+  it('gov export run writes rows through a pipe', async () => {
     const line =
       'gov export run --resource audit_events --run long --ndjson -O - -q | head -n 2 | wc -l; echo ${PIPESTATUS[0]}';
     expect(await shell(line, { env })).toMatchObject({

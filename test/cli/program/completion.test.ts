@@ -46,7 +46,7 @@ const offers: Readonly<Record<string, (words: readonly string[]) => string[]>> =
 };
 
 describe('completion', () => {
-  it('names every command in every shell, without calls to gov', () => {
+  it('the completion names every command in every shell, without calls to gov', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = completionFor(shell) ?? '';
       for (const { name } of allSpecs()) expect(script).toContain(name.split(' ').at(-1));
@@ -55,7 +55,7 @@ describe('completion', () => {
   });
 
   it.for(Object.entries(offers))(
-    'offers nouns, verbs, flags and choices in %s (skipped where it is not installed)',
+    'the completion offers nouns, verbs, flags and choices in %s (skipped where it is not installed)',
     ([shell, offered], { skip }) => {
       skip(!has(shell), `${shell} is not installed`);
       expect(offered(['gov', 'ev'])).toEqual(['events']);
@@ -73,7 +73,7 @@ describe('completion', () => {
     },
   );
 
-  it('refuses a shell it does not know', async () => {
+  it('gov completion refuses an unknown shell', async () => {
     expect(await govHere(['completion', 'tcsh'])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/expected bash, zsh or fish/),

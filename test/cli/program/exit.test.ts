@@ -17,13 +17,16 @@ const expected = (code: string, status: number): number => {
 };
 
 describe('exit codes', () => {
-  it.each(Object.entries(problems))('of %s follow its status and meaning', (code, { status }) => {
-    expect(exitOf(code, status)).toBe(expected(code, status));
-    expect(failureOf(new GovApiError(status, { code }, {})).exit).toBe(expected(code, status));
-    expect(failureOf(new GovError(code as keyof typeof problems, 'x')).exit).toBe(expected(code, status));
-  });
+  it.each(Object.entries(problems))(
+    'the exit code of %s follows from its status and meaning',
+    (code, { status }) => {
+      expect(exitOf(code, status)).toBe(expected(code, status));
+      expect(failureOf(new GovApiError(status, { code }, {})).exit).toBe(expected(code, status));
+      expect(failureOf(new GovError(code as keyof typeof problems, 'x')).exit).toBe(expected(code, status));
+    },
+  );
 
-  it('each have one meaning, printed by gov help exit-codes', () => {
+  it('each exit code has one meaning, which gov help exit-codes prints', () => {
     expect(
       Object.keys(exitMeanings)
         .map(Number)
@@ -31,7 +34,7 @@ describe('exit codes', () => {
     ).toEqual(Object.values(exit).sort((a, b) => a - b));
   });
 
-  it('say of a full disk what it is, whatever file a command was writing', () => {
+  it('a full disk is reported as such, whatever file a command wrote', () => {
     let thrown: unknown;
     try {
       writeFileSync('/dev/full', 'x');
@@ -46,13 +49,13 @@ describe('exit codes', () => {
     });
   });
 
-  it('say where to look for what was not found', () => {
+  it('a missing resource is reported with the command that lists resources', () => {
     const thrown = new GovApiError(404, { code: 'NOT_FOUND' }, {});
     expect(failureOf(thrown, 'gov runs list').hint).toBe('see what there is: gov runs list');
     expect(failureOf(thrown).hint).toBeUndefined();
   });
 
-  it('tell an unreachable service from every answer', () => {
+  it('an unreachable service is distinguished from every response', () => {
     expect(failureOf(new GovNetworkError('ECONNREFUSED', 'x', { retryable: true }))).toMatchObject({
       exit: 10,
       code: 'ECONNREFUSED',
@@ -60,7 +63,7 @@ describe('exit codes', () => {
     });
   });
 
-  it('are 1 for a bug, with the way to report it', () => {
+  it('a bug exits with 1 and says how to report it', () => {
     expect(failureOf(new TypeError('x is undefined'))).toMatchObject({
       exit: 1,
       hint: expect.stringMatching(/--debug/),
@@ -68,7 +71,7 @@ describe('exit codes', () => {
     expect(failureOf('thrown text')).toMatchObject({ exit: 1, message: 'thrown text' });
   });
 
-  it('keep what a command decided', () => {
+  it('an error of a command keeps its own exit code and hints', () => {
     expect(failureOf(new CliError(8, 'later', { next: ['gov jobs wait x'] }))).toMatchObject({
       exit: 8,
       retryable: true,

@@ -9,7 +9,7 @@ const read = (spec: Partial<FlagSpec> & Pick<FlagSpec, 'type'>, text: string): u
   readFlag({ flag: '--x', spec: { description: '', ...spec }, text, now });
 
 describe('flags', () => {
-  it('are typed in kebab case', () => expect(kebab('schemaVersion')).toBe('schema-version'));
+  it('a flag is written in kebab case', () => expect(kebab('schemaVersion')).toBe('schema-version'));
 
   it.each([
     ['500ms', 500],
@@ -24,7 +24,7 @@ describe('flags', () => {
     ['soon', undefined],
   ])('the duration %j is %s ms', (text, ms) => expect(parseDuration(text)).toBe(ms));
 
-  it('read times as RFC 3339, days, or a time ago', () => {
+  it('a time flag takes RFC 3339, a day, or a time ago', () => {
     expect(read({ type: 'time' }, '2026-01-31T09:00:00.5+02:00')).toBe('2026-01-31T09:00:00.5+02:00');
     expect(read({ type: 'time' }, '2026-01-31')).toBe('2026-01-31T00:00:00Z');
     expect(read({ type: 'time' }, '2h')).toBe('2026-03-01T10:00:00.000Z');
@@ -33,7 +33,7 @@ describe('flags', () => {
     }
   });
 
-  it('hold integers to their bounds, at n and n + 1', () => {
+  it('an integer flag accepts its limits, and refuses one beyond', () => {
     const spec = { type: 'integer', minimum: 1, maximum: 5 } as const;
     expect(read(spec, '1')).toBe(1);
     expect(read(spec, '5')).toBe(5);
@@ -42,7 +42,7 @@ describe('flags', () => {
     }
   });
 
-  it('hold texts to choices, length and pattern', () => {
+  it('a text flag is checked for choices, length and pattern', () => {
     expect(() => read({ type: 'string', choices: ['a', 'b'] }, 'c')).toThrow(
       '--x: expected one of a, b, got "c"',
     );
@@ -51,11 +51,11 @@ describe('flags', () => {
     expect(() => read({ type: 'string', pattern: '^[a-z]+$' }, 'A')).toThrow(/matches/);
   });
 
-  it('shorten what they quote', () => {
+  it('an error about a flag shortens the text that it quotes', () => {
     expect(() => read({ type: 'integer' }, 'y'.repeat(500))).toThrow(new RegExp(`"y{64}…"$`));
   });
 
-  it('read JSON from the word or from a file', () => {
+  it('a JSON flag is read from the word or from a file', () => {
     expect(read({ type: 'json' }, '{"a":1}')).toEqual({ a: 1 });
     expect(() => read({ type: 'json' }, '{a}')).toThrow(/a JSON value/);
     const absent = join(emptyDirectory(), 'absent');

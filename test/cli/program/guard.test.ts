@@ -12,7 +12,7 @@ describe('the sandbox guard', () => {
     return { server, env: await signedUp(server.origin) };
   };
 
-  it('holds a change back where nobody named production and nobody can be asked', async () => {
+  it('the sandbox guard stops a change when nobody named production and nobody can answer', async () => {
     const { server, env } = await guarded();
     for (const argv of [commit, ['events', 'push', '-']]) {
       const { code, stderr } = await govHere(argv, { env, input: '{}\n' });
@@ -32,14 +32,14 @@ describe('the sandbox guard', () => {
     [[], { GOV_ENV: 'production' }],
     [['-C', 'acme-sandbox'], {}],
     [['--env', 'sandbox'], {}],
-  ])('lets it through with %j and %j', async (words, more) => {
+  ])('the sandbox guard allows a change with %j and %j', async (words, more) => {
     const { server, env } = await guarded();
     expect((await govHere([...commit, ...words], { env: { ...env, ...more } })).code).toBe(0);
     expect(server.seen).toHaveLength(1);
     await server.close();
   });
 
-  it('lets reading and trying through', async () => {
+  it('the sandbox guard allows reads and dry runs', async () => {
     const { server, env } = await guarded();
     server.handle = (_seen, response) => json(response, 200, { count: 1, data: [], nextCursor: null });
     const dry = ['events', 'push', '-', '--dry-run'];
@@ -50,7 +50,7 @@ describe('the sandbox guard', () => {
     await server.close();
   });
 
-  it('is not fooled by a project file, and holds nothing back without a sandbox beside it', async () => {
+  it('the sandbox guard ignores a project file, and stops nothing without a paired sandbox', async () => {
     const { server, env } = await guarded();
     const cwd = emptyDirectory();
     writeFileSync(join(cwd, '.gov.json'), '{"env":"production"}');
@@ -61,7 +61,7 @@ describe('the sandbox guard', () => {
     await server.close();
   });
 
-  it('asks whoever sits at the terminal', async () => {
+  it('the sandbox guard asks the person at the terminal', async () => {
     const { server, env } = await guarded();
     const answer = (input: string) => govHere(commit, { env, input, columns: 100, typed: true });
     for (const no of ['n\n', '\n', '', 'yess\n']) expect((await answer(no)).code).toBe(2);

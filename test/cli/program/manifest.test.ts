@@ -15,7 +15,7 @@ const members = (schema: unknown): string[] =>
   Object.keys((schema as { properties?: Record<string, unknown> } | undefined)?.properties ?? {});
 
 describe('generated commands', () => {
-  it('stand for every row that names one, with every member of its input', () => {
+  it('a generated command exists for every contract row with a command, with all its inputs', () => {
     const specs = nouns.flatMap(([, noun]) => generatedSpecs(noun));
     for (const [id, row] of rows) {
       const spec = specs.find(({ operation }) => operation === id);
@@ -29,7 +29,7 @@ describe('generated commands', () => {
     }
   });
 
-  it('take types, choices, bounds and texts from the schema', () => {
+  it('a generated command takes types, choices, limits and texts from the schema', () => {
     const list = generatedSpecs('events').find(({ name }) => name === 'events list');
     expect(list?.flags).toMatchObject({
       run: { type: 'string', required: true, maxLength: 128, pattern: expect.any(String) },
@@ -44,7 +44,7 @@ describe('generated commands', () => {
 describe('every command', () => {
   const specs = allSpecs();
 
-  it('has a noun with a place in the help, a summary, an example that is its own', () => {
+  it('every command has a noun with a place in the help, a summary and its own example', () => {
     for (const { name, summary, examples } of specs) {
       expect(nouns.map(([, noun]) => noun)).toContain(name.split(' ')[0]);
       expect(summary).toMatch(/^[A-Z].*[^.]$/);
@@ -53,7 +53,7 @@ describe('every command', () => {
     }
   });
 
-  it('has no flag that a global flag shadows', () => {
+  it('no command has a flag that a global flag shadows', () => {
     const globals = Object.keys(globalFlags).map(kebab);
     for (const { flags = {} } of specs) {
       for (const flag of Object.keys(flags)) expect(globals).not.toContain(kebab(flag));
@@ -62,13 +62,16 @@ describe('every command', () => {
 });
 
 describe('views', () => {
-  it.each(rows.map(([id]) => id as OperationId))('of %s name members that the answer has', (id) => {
-    const view = viewOf(id);
-    const names = view.wide.map(({ name }) => name);
-    for (const { name } of view.columns) expect(names).toContain(name);
-  });
+  it.each(rows.map(([id]) => id as OperationId))(
+    'the view of %s names members that the response has',
+    (id) => {
+      const view = viewOf(id);
+      const names = view.wide.map(({ name }) => name);
+      for (const { name } of view.columns) expect(names).toContain(name);
+    },
+  );
 
-  it('know what identifies a resource', () => {
+  it('a view knows the identifier of its resource', () => {
     const ids = ['listEvents', 'listRuns', 'listProofs', 'listJobs', 'getEvent', 'getJob'] as const;
     expect(ids.map((id) => viewOf(id).id)).toEqual([
       'eventId',
@@ -82,7 +85,7 @@ describe('views', () => {
 });
 
 describe('the manifest', () => {
-  it('describes every command, its flags, formats and answer', () => {
+  it('the manifest describes every command with its flags, formats and response', () => {
     const { commands, exitCodes, globalFlags: flags } = manifest();
     expect(commands.map(({ name }) => name)).toEqual(allSpecs().map(({ name }) => name));
     expect(commands.find(({ name }) => name === 'events get')).toMatchObject({

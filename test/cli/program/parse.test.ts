@@ -12,7 +12,7 @@ const command = (line: string) => {
 };
 
 describe('the grammar', () => {
-  it('is noun, verb, arguments, flags', () => {
+  it('the command line consists of noun, verb, arguments and flags', () => {
     expect(command('events list --run r-1 --limit 5 --order desc')).toMatchObject({
       spec: { name: 'events list' },
       flags: { run: 'r-1', limit: 5, order: 'desc', all: false, since: undefined },
@@ -21,7 +21,7 @@ describe('the grammar', () => {
     expect(command('jobs wait job_1 job_2').args).toEqual({ jobId: ['job_1', 'job_2'] });
   });
 
-  it('takes global flags before and after the verb, long and short', () => {
+  it('the command line takes global flags before and after the verb, long and short', () => {
     for (const line of [
       '-o json -q events list --run r',
       'events -o json list -q --run r',
@@ -34,32 +34,32 @@ describe('the grammar', () => {
     expect(command('health').globals).toMatchObject({ noInput: false });
   });
 
-  it('takes --debug with and without a value, and never swallows the next word', () => {
+  it('the command line takes --debug with and without a value, and never consumes the next word', () => {
     expect(command('--debug health').globals).toMatchObject({ debug: 'on' });
     expect(command('--debug=http health').globals).toMatchObject({ debug: 'http' });
   });
 
-  it('takes nouns in either number', () => {
+  it('the command line takes nouns in singular and plural', () => {
     for (const noun of ['event', 'events']) expect(command(`${noun} count`).spec.name).toBe('events count');
     for (const noun of ['context', 'contexts'])
       expect(command(`${noun} list`).spec.name).toBe('context list');
     expect(command('proof get prf_1').spec.name).toBe('proofs get');
   });
 
-  it('repeats and splits flags of several values', () => {
+  it('the command line repeats and splits flags with several values', () => {
     expect(command('proofs create --run r --layers a,b --layers c').flags).toMatchObject({
       layers: ['a', 'b', 'c'],
     });
     expect(command('proofs verify x --key k1 --key k2').flags).toMatchObject({ key: ['k1', 'k2'] });
   });
 
-  it('takes verbs of three words, and a verb’s own --version', () => {
+  it('the command line takes commands of three words, and a --version flag of a verb', () => {
     expect(command('risk config get').spec.name).toBe('risk config get');
     expect(command('policy publish p --version 2').flags).toMatchObject({ version: 2 });
     expect(read('policy list --version').kind).toBe('text');
   });
 
-  it('takes words after -- as they are', () => {
+  it('the command line takes words after -- unchanged', () => {
     expect(command('proofs verify -- -odd-name').args).toEqual({ proof: '-odd-name' });
     expect(command('proofs verify -').args).toEqual({ proof: '-' });
   });
@@ -74,7 +74,7 @@ describe('help', () => {
     ['events list --run x -h', 'Usage: gov events list'],
     ['risk config --help', 'risk config get'],
     ['-V', 'gov 0.'],
-  ])('%j prints %j', (line, expected) => {
+  ])('the help for %j prints %j', (line, expected) => {
     const parsed = read(line);
     expect(parsed.kind === 'text' ? String(parsed.write(layout)) : '').toContain(expected);
   });
@@ -96,14 +96,14 @@ describe('a usage error', () => {
     ['events list --run -x', '--run: expected', undefined],
     ['events list --run r --order up', '--order: expected one of asc, desc, got "up"', undefined],
     ['events list --run r --limit 0', '--limit: expected a whole number of at least 1, got "0"', undefined],
-  ])('of %j says %j', (line, message, hint) => {
+  ])('the usage error of %j says %j', (line, message, hint) => {
     expect(() => read(line)).toThrow(
       expect.objectContaining({ exit: 2, message: expect.stringContaining(message) }),
     );
     if (hint !== undefined) expect(() => read(line)).toThrow(expect.objectContaining({ hint }));
   });
 
-  it('is an empty argument', () => {
+  it('an empty argument is a usage error', () => {
     expect(() => parse(['events', 'get', ''], now)).toThrow(/eventId: expected a value/);
   });
 });

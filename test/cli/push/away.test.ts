@@ -17,7 +17,7 @@ const sequence = (): number[] => service.recorded.map(({ metadata }) => (metadat
 const events = (count: number): string => ndjson(numbers(count).map((n) => event(n)));
 
 describe('a service that is away', () => {
-  it('ends a push from memory with 10, which may be repeated', async () => {
+  it('a push from memory exits with 10 when the service is away, and may be repeated', async () => {
     folder.write('in.ndjson', events(35));
     service.before = (request) => {
       if (request === 2) throw unreachable();
@@ -29,7 +29,7 @@ describe('a service that is away', () => {
     expect(sequence()).toEqual(numbers(35));
   });
 
-  it('does not let a pipe’s loss pass unsaid', async () => {
+  it('a push from a pipe reports lost events when the service is away', async () => {
     service.before = () => {
       throw unreachable();
     };
@@ -38,7 +38,7 @@ describe('a service that is away', () => {
     expect(stderr).toMatch(/\d+ events read and not acknowledged; without --spool they are lost from a pipe/);
   });
 
-  it('leaves everything in the spool, and --resume sends it', async () => {
+  it('a push to an unreachable service leaves all events in the spool, and --resume sends them', async () => {
     service.before = () => {
       throw unreachable();
     };
@@ -63,7 +63,7 @@ describe('a service that is away', () => {
     ['QUOTA_EXCEEDED', 429, 7],
     ['INTERNAL', 500, 1],
   ])(
-    'or refuses with %s ends with its exit code, the input safe in the spool',
+    'a push refused with %s exits with its code, and the input stays in the spool',
     async (code, status, exit) => {
       folder.write('in.ndjson', events(35));
       service.before = (request) => {
@@ -78,7 +78,7 @@ describe('a service that is away', () => {
     },
   );
 
-  it('has its earlier events sent before new ones', async () => {
+  it('a push sends earlier spooled events before new ones', async () => {
     const spool = join(folder.path, 'spool');
     service.before = () => {
       throw unreachable();
@@ -93,7 +93,7 @@ describe('a service that is away', () => {
     expect(sequence().slice(5).toSorted()).toEqual([6, 7]);
   });
 
-  it('keeps events of another target where they are', async () => {
+  it('a push leaves spooled events of another target in the spool', async () => {
     const spool = join(folder.path, 'spool');
     service.before = () => {
       throw unreachable();
@@ -105,7 +105,7 @@ describe('a service that is away', () => {
 });
 
 describe('a push that is interrupted', () => {
-  it('says what was acknowledged, and the same command goes on without repeating', async () => {
+  it('an interrupted push reports acknowledged events, and the same command continues without repeats', async () => {
     folder.write('in.ndjson', events(35));
     const stop = new AbortController();
     service.before = (request) => {
@@ -117,7 +117,7 @@ describe('a push that is interrupted', () => {
     expect(sequence()).toEqual(numbers(35));
   });
 
-  it('goes on in the file where the spool stopped reading', async () => {
+  it('an interrupted push continues in the file where the spool stopped reading', async () => {
     const spool = join(folder.path, 'spool');
     folder.write('in.ndjson', events(5000));
     const stop = new AbortController();
@@ -139,7 +139,7 @@ describe('a push that is interrupted', () => {
     expect(new Set(service.keys).size).toBe(service.keys.length);
   });
 
-  it('with a pipe and a spool keeps all that was read', async () => {
+  it('an interrupted push from a pipe with a spool keeps all events that were read', async () => {
     const spool = join(folder.path, 'spool');
     const stop = new AbortController();
     const stdin = new PassThrough();
@@ -151,7 +151,7 @@ describe('a push that is interrupted', () => {
     expect(sequence()).toEqual(numbers(13));
   });
 
-  it('resumes only the files it was reading', async () => {
+  it('an interrupted push resumes only the files that it was reading', async () => {
     const spool = join(folder.path, 'spool');
     const rows = numbers(3).map((n) => `run-0,x,a,b,2026-01-02T03:04:05Z,${n}\n`);
     const csv = (header: string) => folder.write('in.csv', `${header}\n${rows.join('')}`);

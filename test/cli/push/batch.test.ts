@@ -18,7 +18,7 @@ const sizes = (batches: readonly Batch[]): number[] => batches.map(({ events }) 
 const bodyOf = ({ events }: Batch): Buffer => Buffer.from(JSON.stringify({ events }));
 
 describe('batches', () => {
-  it('hold as many events as they may, and one more makes a second', () => {
+  it('a batch contains as many events as allowed, and one more starts a second batch', () => {
     expect(sizes(cut(numbers(500).map((n) => event(n))))).toEqual([500]);
     expect(sizes(cut(numbers(501).map((n) => event(n))))).toEqual([500, 1]);
     expect(
@@ -32,7 +32,7 @@ describe('batches', () => {
     expect(cut([])).toEqual([]);
   });
 
-  it('fit the limit of a body to the byte', () => {
+  it('a batch fits the limit of a body to the byte', () => {
     const half = (limits.batchBodyBytes - '{"events":["",""]}'.length) / 2;
     const [a, b] = ['x'.repeat(Math.floor(half)), 'y'.repeat(Math.ceil(half))];
     const batches = cut([a, b]);
@@ -41,7 +41,7 @@ describe('batches', () => {
     expect(sizes(cut([a, `${b}z`]))).toEqual([1, 1]);
   });
 
-  it('stay within the values that a body may hold', () => {
+  it('a batch stays within the allowed number of values in a body', () => {
     const many = (count: number): Json => Array.from({ length: count - 1 }, () => 1);
     const room = limits.jsonValuesLarge - 2;
     expect(sizes(cut([many(room / 2), many(room / 2)]))).toEqual([2]);
@@ -49,7 +49,7 @@ describe('batches', () => {
     expect(sizes(cut(numbers(500).map(() => many(390))))).toEqual([500]);
   });
 
-  it('have the line of each event and the position of the last', () => {
+  it('a batch has the line of each event and the position of the last', () => {
     const [first, second] = cut(
       numbers(3).map((n) => event(n)),
       { batchSize: 2 },
@@ -64,7 +64,7 @@ describe('idempotency keys', () => {
     cut(events, { batchSize: 2, ...more }, from).map(({ key }) => key);
   const same = [event(1), event(1), event(1), event(1)];
 
-  it('are made again by the same input, and differ by place, content and source', () => {
+  it('idempotency keys are equal for equal input, and differ by place, content and source', () => {
     expect(keys(same)).toEqual(keys(same));
     expect(new Set(keys(same)).size).toBe(2);
     expect(keys([event(2), ...same.slice(1)])[0]).not.toBe(keys(same)[0]);
@@ -72,13 +72,13 @@ describe('idempotency keys', () => {
     expect(keys(same, {}, { index: 0, name: 'moved' })).toEqual(keys(same));
   });
 
-  it('are visible ASCII with their prefix, and short', () => {
+  it('idempotency keys are short visible ASCII with their prefix', () => {
     expect(keys(same, { keyPrefix: 'mine-' })[0]).toMatch(/^mine-[0-9a-f]{40}$/);
   });
 });
 
 describe('lanes', () => {
-  it('keep a run together and in order, whatever comes', () => {
+  it('lanes keep the events of a run together and in order', () => {
     const runs = fc.array(fc.record({ runId: fc.constantFrom('a', 'b', 'c', 'd', 'e'), n: fc.nat() }), {
       maxLength: 60,
     });
@@ -102,7 +102,7 @@ describe('lanes', () => {
     );
   });
 
-  it('take what is no event into the first', () => {
+  it('values that are not events go to the first lane', () => {
     for (const value of [null, 7, 'x', [], {}, { runId: 7 }]) expect(laneOf(value, 4)).toBe(0);
   });
 });

@@ -77,7 +77,7 @@ describe('judging locally', () => {
     ['metadata 17 deep', event(0, { metadata: nested(17) })],
     ['metadata too large', event(0, { metadata: { text: 'x'.repeat(limits.metadataBytes) } })],
     ['33 causes', event(0, { causedBy: Array.from({ length: 33 }, (_, n) => `c${n}`) })],
-  ])('says of %s what the service says', async (_name, value) => {
+  ])('the local check gives the same verdict as the service for %s', async (_name, value) => {
     const check = await loadCheck(() => now);
     const [local, remote] = [check(value), await served(value)];
     const code = (reason: string | null): string | undefined => reason?.split(':')[0];

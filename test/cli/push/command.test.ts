@@ -32,7 +32,7 @@ const countOf = async (runId: string): Promise<number> =>
 const own = (run: string, count: number) => numbers(count).map((n) => event(n, { runId: run }));
 
 describe('gov events push, against a plane', () => {
-  it('records a file in the order of its lines, and the second time nothing', async () => {
+  it('gov events push records a file in the order of its lines, and repeats nothing the second time', async () => {
     write('in.ndjson', ndjson(own('ordered', 1200)));
     const first = await govHere(['events', 'push', 'in.ndjson', '-o', 'json'], { env, cwd });
     expect(first).toMatchObject({ code: 0, stderr: '1,200 events accepted in 1 run\n' });
@@ -44,7 +44,7 @@ describe('gov events push, against a plane', () => {
     expect(body.events.map(({ metadata }: { metadata: { n: number } }) => metadata.n)).toEqual(numbers(1000));
   });
 
-  it('keeps each run in order with several requests at a time, through a spool', async () => {
+  it('gov events push keeps each run in order with concurrent requests, through a spool', async () => {
     const events = numbers(900).map((n) => event(n, { runId: `lane-${n % 5}` }));
     write('in.ndjson', ndjson(events));
     const words = ['events', 'push', 'in.ndjson', '--spool', '--concurrency', '4', '--batch-size', '50'];
@@ -59,7 +59,7 @@ describe('gov events push, against a plane', () => {
     }
   });
 
-  it('tells every verdict with its line, and ends with 9', async () => {
+  it('gov events push reports every verdict with its line, and exits with 9', async () => {
     write(
       'in.ndjson',
       `${ndjson(own('mixed', 2))}\n${ndjson([{ ...event(0), eventId: 'evt_x' }, { runId: 'mixed' }])}`,
@@ -83,7 +83,7 @@ describe('gov events push, against a plane', () => {
     expect(await countOf('mixed')).toBe(2);
   });
 
-  it('judges without a service as the service judges, but sends nothing', async () => {
+  it('gov events push --dry-run checks like the service, but sends nothing', async () => {
     write('in.ndjson', ndjson([...own('dry', 2), { ...event(0), eventId: 'x' }]));
     const words = ['events', 'push', 'in.ndjson', '--dry-run'];
     const { code, stderr } = await govHere(words, { cwd, env: {} });
@@ -91,7 +91,7 @@ describe('gov events push, against a plane', () => {
     expect(await countOf('dry')).toBe(0);
   });
 
-  it('takes an event of the largest size, and refuses one above it alone', async () => {
+  it('gov events push accepts an event of the largest size and refuses only the larger one', async () => {
     const text = 'x'.repeat(256 * 1024 - 60);
     const sized = [
       event(0, { runId: 'large', metadata: { text } }),
@@ -103,7 +103,7 @@ describe('gov events push, against a plane', () => {
     expect(stderr).toMatch(/in\.json:1: rejected: (event_too_large|unsafe_json)/);
   });
 
-  it('keeps the events when the service is away, and sends them when it is back', async () => {
+  it('gov events push keeps events when the service is away, and sends them later', async () => {
     const away = { ...env, GOV_BASE_URL: 'http://127.0.0.1:1/api/v1' };
     const input = ndjson(own('spooled', 30));
     // no context names the plane here, so the spool remembers the address
@@ -125,7 +125,7 @@ describe('gov events push, against a plane', () => {
     });
   });
 
-  it('works in a pipe, and goes on without a reader', async () => {
+  it('gov events push works in a pipe, and continues without a reader', async () => {
     const line = `for n in 1 2 3; do echo '{"runId":"piped","eventType":"x","actor":"a","action":"b","timestamp":"2026-01-01T00:00:0'$n'Z"}'; done | gov events push -o ndjson | head -n 1`;
     const { code, stdout } = await shell(line, { env, cwd });
     expect([code, stdout.trim().split('\n').length]).toEqual([0, 1]);
@@ -140,20 +140,20 @@ describe('gov events push, against a plane', () => {
     [['in.ndjson', '--from', 'telepathy'], /--from: expected one of/],
     [['in.ndjson', '-', '-'], /standard input once/],
     [['in.ndjson', '--idempotency-key', 'k'.repeat(200)], /--idempotency-key/],
-  ])('refuses %j before it reads', async (words, message) => {
+  ])('gov events push refuses %j before it reads', async (words, message) => {
     write('in.ndjson', ndjson(own('refused', 1)));
     const { code, stderr } = await govHere(['events', 'push', ...words], { env, cwd });
     expect([code, message.test(stderr)]).toEqual([2, true]);
     expect(await countOf('refused')).toBe(0);
   });
 
-  it('asks for input on a terminal instead of waiting for it', async () => {
+  it('gov events push --resume without a file sends the spool and waits for no input', async () => {
     const { code, stderr } = await govHere(['events', 'push', '--resume', '--spool'], { env, cwd });
     expect([code, stderr]).toEqual([0, '0 events accepted\n']);
     expect(existsSync(join(cwd, 'state/gov/spool'))).toBe(true);
   });
 
-  it('is interrupted cleanly, with everything that it was given recorded or kept', async () => {
+  it('an interrupted gov events push leaves all its input recorded or spooled', async () => {
     const words = [runner, 'events', 'push', '-', '--spool=queue', '-o', 'ndjson'];
     const child = spawn(process.execPath, words, { env: cleanEnv(env), cwd });
     child.stdin.write(ndjson(own('cut', 1)));
@@ -174,7 +174,7 @@ describe.skipIf(!hasData)(
   'gov events push --from, against a plane (skipped without the recorded runs)',
   () => {
     it(
-      'records all runs of τ-bench, and the second time finds them recorded',
+      'gov events push --from records all runs of τ-bench, and records none of them twice',
       { timeout: 180_000 },
       async () => {
         const words = [
@@ -235,7 +235,7 @@ describe.skipIf(!hasData)(
     };
 
     it(
-      'records OpenHands so that the graph’s causes are exactly the source’s',
+      'gov events push --from records OpenHands runs with exactly the causes of the source',
       { timeout: 60_000 },
       async () => {
         let causes = 0;
@@ -260,7 +260,7 @@ describe.skipIf(!hasData)(
     );
 
     it(
-      'records all other formats so that calls hang together and causes come before effects',
+      'gov events push --from links calls of all other formats, and causes precede effects',
       { timeout: 60_000 },
       async () => {
         const folders = ['swe-agent', 'langfuse-framework-traces'];
@@ -288,7 +288,7 @@ describe.skipIf(!hasData)(
     );
 
     it(
-      'records τ-bench so that each call has its model, its result, and the model that read it',
+      'gov events push --from links each τ-bench call with its model, its result and the reading model',
       { timeout: 120_000 },
       async () => {
         const runIds = await importedRuns('tau-bench/gpt-4o-airline.json');

@@ -9,7 +9,7 @@ const sequence = (service: FakeService): number[] =>
   service.recorded.map(({ metadata }) => (metadata as { n: number }).n);
 
 describe('delivering a batch', () => {
-  it('answers the verdicts in the order of the events', async () => {
+  it('the delivery of a batch returns the verdicts in the order of the events', async () => {
     const service = new FakeService();
     const { results, duplicates } = await deliver(
       { key: 'k', events: [event(0), { no: 'run' }, event(1)] },
@@ -19,7 +19,7 @@ describe('delivering a batch', () => {
     expect(duplicates).toBe(0);
   });
 
-  it('counts as duplicates what an earlier request with the key has recorded', async () => {
+  it('the delivery of a batch counts events of an earlier request with the same key as duplicates', async () => {
     const service = new FakeService();
     const options = { sink: service, signal, retries: 0 };
     const first = await deliver({ key: 'k', events: eight }, options);
@@ -28,7 +28,7 @@ describe('delivering a batch', () => {
     expect(service.recorded.length).toBe(8);
   });
 
-  it('tries a 500 again under the same key, as often as it may', async () => {
+  it('the delivery of a batch retries a 500 under the same key, up to its limit', async () => {
     const service = new FakeService();
     service.before = (request) => {
       if (request <= 2) throw apiError('INTERNAL', 500);
@@ -46,7 +46,7 @@ describe('delivering a batch', () => {
     ['INVALID_JSON', 400, 'unsafe_json'],
     ['HTTP_413', 413, 'event_too_large'],
   ])(
-    'finds the one event that makes a body %s, and records the others in order',
+    'the delivery finds the one event that makes a body %s, and records the others in order',
     async (code, status, reason) => {
       for (const poisoned of numbers(8)) {
         const service = new FakeService();
@@ -69,7 +69,7 @@ describe('delivering a batch', () => {
     ['VALIDATION_ERROR', 400],
     ['INVALID_CREDENTIAL', 401],
     ['QUOTA_EXCEEDED', 429],
-  ])('leaves %s as it is', async (code, status) => {
+  ])('the delivery of a batch passes %s on unchanged', async (code, status) => {
     const service = new FakeService();
     service.before = () => {
       throw apiError(code, status);
@@ -80,7 +80,7 @@ describe('delivering a batch', () => {
     expect(service.keys.length).toBe(1);
   });
 
-  it('does not take an answer whose verdicts do not match the events, nor hides a lost connection', async () => {
+  it('the delivery refuses a response with missing verdicts, and reports a lost connection', async () => {
     const short = { push: async () => ({ results: [], replayed: false }) };
     await expect(
       deliver({ key: 'k', events: eight }, { sink: short, signal, retries: 0 }),

@@ -9,7 +9,7 @@ beforeEach(() => (folder = new Folder()));
 afterEach(() => folder.remove());
 
 describe('the time of an import', () => {
-  it('is that of the first import of the same bytes', () => {
+  it('the time of an import is that of the first import of the same bytes', () => {
     const [a, b] = [Buffer.from('a'), Buffer.from('b')];
     expect(importTime(folder.path, a, 1000)).toBe(1000);
     expect(importTime(folder.path, b, 2000)).toBe(2000);
@@ -17,20 +17,20 @@ describe('the time of an import', () => {
     expect(readdirSync(join(folder.path, 'imports')).length).toBe(2);
   });
 
-  it('throws where the note cannot be understood', () => {
+  it('the time of an import throws when its stored file is damaged', () => {
     importTime(folder.path, Buffer.from('a'), 1000);
     const [name = ''] = readdirSync(join(folder.path, 'imports'));
     writeFileSync(join(folder.path, 'imports', name), 'torn');
     expect(() => importTime(folder.path, Buffer.from('a'), 2000)).toThrow(/EEXIST/);
   });
 
-  it('throws where it cannot be noted', () => {
+  it('the time of an import throws when it cannot be stored', () => {
     const file = folder.write('file', '');
     expect(() => importTime(file, Buffer.from('a'), 1000)).toThrow();
     expect(existsSync(join(folder.path, 'imports'))).toBe(false);
   });
 
-  it('is kept where XDG says', () => {
+  it('the times of imports are stored in the XDG state directory', () => {
     expect(stateDirectory({ XDG_STATE_HOME: '/s' })).toBe('/s/gov');
     expect(stateDirectory({ HOME: '/h' })).toBe('/h/.local/state/gov');
   });

@@ -41,7 +41,7 @@ const texts = (runId?: string) =>
     .flatMap((event) => (event['metadata'] as JsonObject)['content'] ?? []);
 
 describe('importing a recording again', () => {
-  it('says what it saw and why, and records nothing twice', async () => {
+  it('a repeated import says what it recognized and why, and records nothing twice', async () => {
     folder.write('chat.json', chat('a', 'b'));
     const first = await importing('chat.json');
     expect(first.stderr).toContain('chat.json: read as openai-chat (messages with role and content)');
@@ -49,7 +49,7 @@ describe('importing a recording again', () => {
     expect((await importing('chat.json')).value).toMatchObject({ accepted: 0, known: 4, rejected: 0 });
   });
 
-  it('adds exactly what a session has grown by, in order, and no end that the source does not state', async () => {
+  it('a repeated import adds exactly the new events of a session, in order, without an invented end', async () => {
     folder.write('chat.json', chat('hello', 'hi'));
     await importing('chat.json');
     folder.write('chat.json', chat('hello', 'hi', 'delete the table', 'done'));
@@ -59,7 +59,7 @@ describe('importing a recording again', () => {
     expect(service.recorded.some(({ eventType }) => eventType === 'run.ended')).toBe(false);
   });
 
-  it('keeps two recordings of one name apart by their content', async () => {
+  it('an import distinguishes two recordings of one name by their content', async () => {
     folder.write('chat.json', chat('read the file', 'done one'));
     const one = await importing('chat.json');
     folder.write('chat.json', chat('delete the table', 'done two'));
@@ -68,7 +68,7 @@ describe('importing a recording again', () => {
     expect(texts(two.value.imports[0].runId)).toEqual(['delete the table', 'done two']);
   });
 
-  it('refuses a recording as a whole if its run has other content, with the difference and the way out', async () => {
+  it('an import refuses a whole recording if its run has other content, and shows the difference', async () => {
     folder.write('chat.json', chat('a', 'b'));
     await importing('chat.json', { run: 'r' });
     folder.write('chat.json', chat('a', 'x', 'c', 'd'));
@@ -84,7 +84,7 @@ describe('importing a recording again', () => {
     expect(texts()).toContain('e');
   });
 
-  it('compares files of one push, also while the events of the first are under way', async () => {
+  it('an import compares the files of one push, also while events of the first file are in transit', async () => {
     folder.write('one.json', chat('a', 'b'));
     folder.write('two.json', chat('a', 'x'));
     folder.write('three.json', chat('a', 'b', 'c'));
@@ -98,7 +98,7 @@ describe('importing a recording again', () => {
     expect(stderr).toContain('run_exists: the run r exists with other content');
   });
 
-  it('refuses lines alone that are no JSON, and imports the others', async () => {
+  it('an import refuses only the lines that are not JSON, and imports the others', async () => {
     folder.write(
       'chat.jsonl',
       `{"role":"user","content":"a"}\nWarning: x\n{"role":"assistant","content":"b"}\n`,
@@ -108,7 +108,7 @@ describe('importing a recording again', () => {
     expect(stderr).toContain('chat.jsonl:2: rejected: invalid_json: expected');
   });
 
-  it('finds the run of a trace that is spread over the files of one push', async () => {
+  it('an import finds the run of a trace that is spread over several files of one push', async () => {
     const span = (spanId: string, key: string, value: string) => ({
       traceId: 'a'.repeat(32),
       spanId: spanId.repeat(16),
@@ -125,7 +125,7 @@ describe('importing a recording again', () => {
     ]);
   });
 
-  it('refuses a file alone that is no recording, if there are others', async () => {
+  it('an import refuses only the files that are not recordings, and imports the others', async () => {
     folder.write('chat.json', chat('a'));
     folder.write('cut.json', '[{"role":');
     folder.write('other.json', '{"a":1}');
@@ -138,7 +138,7 @@ describe('importing a recording again', () => {
     expect((await importing('cut.json')).code).toBe(2);
   });
 
-  it('marks events with text that was repaired', async () => {
+  it('an import marks events with repaired text', async () => {
     const text = chat('caf\xe9', 'b', 'nul \\u0000').replaceAll('\\\\u', '\\u');
     folder.write('chat.json', Buffer.from(text, 'latin1'));
     expect((await importing('chat.json')).stderr).toContain('not UTF-8 throughout');
@@ -148,7 +148,7 @@ describe('importing a recording again', () => {
 });
 
 describe('a service that cannot be asked about its runs', () => {
-  it('gets the whole recording if the key may not read, and gov says that it cannot know', async () => {
+  it('an import sends the whole recording if its key may not read, and reports the uncertainty', async () => {
     folder.write('chat.json', chat('a', 'b'));
     service.stored = async () => {
       throw apiError('FORBIDDEN', 403);
@@ -158,7 +158,7 @@ describe('a service that cannot be asked about its runs', () => {
     expect(stderr).toContain('gov cannot know what they hold');
   });
 
-  it('ends a push without a spool, and lets one with a spool go on', async () => {
+  it('an unreachable service ends an import without a spool, and one with a spool continues', async () => {
     folder.write('chat.json', chat('a', 'b'));
     service.stored = async () => {
       throw unreachable();

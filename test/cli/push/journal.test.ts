@@ -18,7 +18,7 @@ function written(name: string): string {
 const valuesOf = (path: string): unknown[] => readJournal(path).entries.map(({ value }) => value);
 
 describe('a journal', () => {
-  it('gives back what was appended, as a whole and one by one', () => {
+  it('a journal returns its records, as a whole and one by one', () => {
     const path = written('whole');
     const { entries, end } = readJournal(path);
     expect(entries.map(({ value }) => value)).toEqual(records);
@@ -26,7 +26,7 @@ describe('a journal', () => {
     expect(entries.map((entry) => readEntry(path, entry))).toEqual(records);
   });
 
-  it('cut at any byte gives back the records before the cut, and takes new ones', () => {
+  it('a journal cut at any byte returns the records before the cut, and takes new ones', () => {
     const path = written('cut');
     const bytes = readFileSync(path);
     const { entries } = readJournal(path);
@@ -42,7 +42,7 @@ describe('a journal', () => {
     }
   });
 
-  it('whose last record was torn by zeros or garbage loses that one only', () => {
+  it('a journal whose last record was damaged by zeros or garbage loses only that record', () => {
     const path = written('torn');
     const { entries } = readJournal(path);
     const last = entries[2]!;
@@ -56,7 +56,7 @@ describe('a journal', () => {
     }
   });
 
-  it('with a changed byte before its end is refused by name and place', () => {
+  it('a journal with a changed byte before its end is refused by name and place', () => {
     const path = written('damaged');
     const bytes = readFileSync(path);
     const { entries } = readJournal(path);
@@ -72,7 +72,7 @@ describe('a journal', () => {
     expect(() => readEntry(path, entries[2]!)).toThrow(/expected the record/);
   });
 
-  it('is created once', () => {
+  it('a journal is created only once', () => {
     written('once');
     expect(() => Journal.create(at('once'))).toThrow(/EEXIST/);
   });

@@ -59,7 +59,7 @@ const ledger = (): LedgerLine[] => {
 
 describe('a push that is killed at any moment', () => {
   it.each([[1], [3]])(
-    'records every event once, each run in order (concurrency %i)',
+    'a push killed at any moment records every event once and each run in order (concurrency %i)',
     { timeout: 120_000 },
     async (concurrency) => {
       const count = 420;
@@ -91,17 +91,13 @@ describe('a push that is killed at any moment', () => {
     },
   );
 
-  it(
-    'says so when the disk takes no more, and loses nothing of what it had queued',
-    { timeout: 60_000 },
-    async () => {
-      folder.write('in.ndjson', ndjson(numbers(400).map((n) => event(n))));
-      // the service is away, so that everything would have to stay in the spool: 8 blocks of at most 1 KiB
-      const { code, stderr } = await runChild(['in.ndjson', '1', 'away'], null, 8);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/EFBIG/);
-      expect((await runChild(['in.ndjson', '1'], null)).code).toBe(0);
-      expect(ledger().flatMap(({ n }) => n)).toEqual(numbers(400));
-    },
-  );
+  it('a push on a full disk reports it and loses no queued event', { timeout: 60_000 }, async () => {
+    folder.write('in.ndjson', ndjson(numbers(400).map((n) => event(n))));
+    // the service is away, so that everything would have to stay in the spool: 8 blocks of at most 1 KiB
+    const { code, stderr } = await runChild(['in.ndjson', '1', 'away'], null, 8);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/EFBIG/);
+    expect((await runChild(['in.ndjson', '1'], null)).code).toBe(0);
+    expect(ledger().flatMap(({ n }) => n)).toEqual(numbers(400));
+  });
 });

@@ -9,7 +9,7 @@ function started(tty: boolean, totalBytes: number | null) {
 }
 
 describe('the progress', () => {
-  it('shows nothing in the first 300 ms', () => {
+  it('the progress of a push shows nothing in the first 300 ms', () => {
     const { progress, at, text } = started(true, null);
     at(299);
     progress.show();
@@ -17,7 +17,7 @@ describe('the progress', () => {
     expect(text()).toBe('');
   });
 
-  it('tells count, rate, what waits, share and time left', () => {
+  it('the progress of a push shows count, rate, waiting events, share and time left', () => {
     const { progress } = started(false, 1000);
     progress.bytes(250);
     progress.read(3000);
@@ -29,13 +29,13 @@ describe('the progress', () => {
     expect(progress.unsent).toBe(0);
   });
 
-  it('leaves out what is not known of a pipe', () => {
+  it('the progress of a push from a pipe leaves out unknown values', () => {
     const { progress } = started(false, null);
     progress.bytes(250);
     expect(progress.line(1000)).toBe('0 sent, 0/s');
   });
 
-  it('rewrites one line on a terminal and takes it away, and writes lines elsewhere', () => {
+  it('the progress of a push rewrites and clears one line on a terminal, and writes lines elsewhere', () => {
     const terminal = started(true, null);
     terminal.at(400);
     terminal.progress.show();

@@ -36,7 +36,7 @@ class Durable extends MemoryQueue {
 }
 
 describe('the pump', () => {
-  it('sends each lane in order, lanes side by side', async () => {
+  it('the pump sends each lane in order, and lanes in parallel', async () => {
     const queue = new MemoryQueue(2);
     const service = new FakeService();
     // the first lane's first request waits for the second lane's: side by side, or never
@@ -55,7 +55,7 @@ describe('the pump', () => {
     expect(service.keys.length).toBe(6);
   });
 
-  it('makes the reader wait while a lane in memory is full', async () => {
+  it('the pump makes the reader wait while a lane in memory is full', async () => {
     const queue = new MemoryQueue(1);
     for (const n of numbers(limits.pushQueuedBatches)) await queue.put(batch(n));
     let put = false;
@@ -68,7 +68,7 @@ describe('the pump', () => {
     expect(put).toBe(true);
   });
 
-  it('stops at a failure, and the reader with it', async () => {
+  it('the pump stops at a failure, and the reader stops too', async () => {
     const queue = new MemoryQueue(2);
     const service = new FakeService();
     service.before = () => {
@@ -81,7 +81,7 @@ describe('the pump', () => {
     expect(service.recorded).toEqual([]);
   });
 
-  it('waits with a durable queue for a service that is away, and gives up one attempt after the input', async () => {
+  it('the pump with a durable queue waits for the service, and gives up after one attempt past the input', async () => {
     const queue = new Durable(1);
     const service = new FakeService();
     const ended = new AbortController();
@@ -104,7 +104,7 @@ describe('the pump', () => {
     expect(service.keys).toEqual(['k0', 'k0']);
   });
 
-  it('goes on when the service is back', async () => {
+  it('the pump continues when the service is back', async () => {
     const queue = new Durable(1);
     const service = new FakeService();
     const ended = new AbortController();
@@ -119,7 +119,7 @@ describe('the pump', () => {
     expect(service.recorded.length).toBe(2);
   });
 
-  it('does not wait for what waiting does not mend', async () => {
+  it('the pump does not wait for an error that waiting cannot repair', async () => {
     const queue = new Durable(1);
     const service = new FakeService();
     service.before = () => {
@@ -129,7 +129,7 @@ describe('the pump', () => {
     await expect(pump(options(queue, service))).rejects.toMatchObject({ code: 'INVALID_CREDENTIAL' });
   });
 
-  it('ends at the signal, with its reason', async () => {
+  it('the pump ends at the signal with its reason', async () => {
     const queue = new MemoryQueue(1);
     const stop = new AbortController();
     const service = new FakeService();

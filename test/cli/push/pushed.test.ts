@@ -24,7 +24,7 @@ const again = async (more: Parameters<typeof push>[0] = {}) => {
 };
 
 describe('a file that is pushed again', () => {
-  it('adds nothing if it is the same, and each line once if it has grown', async () => {
+  it('a repeated push adds nothing for the same file, and each new line of a longer file once', async () => {
     const path = folder.write('day.ndjson', lines(0, 3));
     expect((await again()).value).toMatchObject({ accepted: 3, known: 0 });
     expect((await again()).value).toMatchObject({ accepted: 0, known: 3 });
@@ -34,7 +34,7 @@ describe('a file that is pushed again', () => {
     expect(recorded()).toEqual(numbers(5));
   });
 
-  it('takes up a last line that was cut when it is whole', async () => {
+  it('a repeated push sends a truncated last line when it is complete', async () => {
     const [first, second] = [lines(0, 1), lines(1, 2)];
     const path = folder.write('day.ndjson', `${first}${second.slice(0, 20)}`);
     expect(await again()).toMatchObject({ code: 9, value: { accepted: 1, rejected: 1 } });
@@ -43,7 +43,7 @@ describe('a file that is pushed again', () => {
     expect(recorded()).toEqual([0, 1]);
   });
 
-  it('tries rejected lines again, and sends each other line once after a line was mended', async () => {
+  it('a repeated push retries rejected lines, and sends each other line once after a repair', async () => {
     folder.write('day.ndjson', `${lines(0, 2)}{oops\n${lines(3, 5)}`);
     expect(await again()).toMatchObject({ code: 9, value: { accepted: 4, rejected: 1 } });
     expect(await again()).toMatchObject({ code: 9, value: { accepted: 0, rejected: 1, known: 4 } });
@@ -52,19 +52,22 @@ describe('a file that is pushed again', () => {
     expect(recorded()?.toSorted()).toEqual(numbers(5));
   });
 
-  it.each([1, 3])('sends each line once after a failure in between, in %i lanes', async (concurrency) => {
-    const path = folder.write('day.ndjson', lines(0, 45));
-    service.before = (request) => {
-      if (request === 3) throw unreachable();
-    };
-    expect((await again({ concurrency })).code).toBe(10);
-    service.before = () => {};
-    appendFileSync(path, lines(45, 52));
-    expect((await again({ concurrency })).code).toBe(0);
-    expect(recorded()?.toSorted((a, b) => a - b)).toEqual(numbers(52));
-  });
+  it.each([1, 3])(
+    'a repeated push after a failure sends each line once, in %i lanes',
+    async (concurrency) => {
+      const path = folder.write('day.ndjson', lines(0, 45));
+      service.before = (request) => {
+        if (request === 3) throw unreachable();
+      };
+      expect((await again({ concurrency })).code).toBe(10);
+      service.before = () => {};
+      appendFileSync(path, lines(45, 52));
+      expect((await again({ concurrency })).code).toBe(0);
+      expect(recorded()?.toSorted((a, b) => a - b)).toEqual(numbers(52));
+    },
+  );
 
-  it('sends lines of the failed push in the same batches, which the service may have', async () => {
+  it('a repeated push sends lines of the failed push in the same batches', async () => {
     const path = folder.write('day.ndjson', lines(0, 3));
     const push = service.push.bind(service);
     let isLost = true;
@@ -80,7 +83,7 @@ describe('a file that is pushed again', () => {
     expect(recorded()).toEqual(numbers(5));
   });
 
-  it('is known to each service apart, and is sent whole if the service lost its events', async () => {
+  it('a repeated push is tracked for each service, and sends all lines if the service lost its events', async () => {
     folder.write('day.ndjson', lines(0, 3));
     await again();
     const other = new FakeService();
@@ -93,7 +96,7 @@ describe('a file that is pushed again', () => {
     expect(outcome.stderr).toContain('does not have the events of its last push, so gov cannot know');
   });
 
-  it('is remembered when it went through a spool', async () => {
+  it('a repeated push knows lines that went through a spool', async () => {
     const path = folder.write('day.ndjson', lines(0, 3));
     const spool = `${folder.path}/spool`;
     await again({ spool });
@@ -119,7 +122,7 @@ describe('a file that is pushed again', () => {
           .map((n) => `log,x,a,b,2026-01-02T03:04:05Z,${n}`)
           .join('\n')}\n`,
     ],
-  ])('may be %s', async (name, text) => {
+  ])('a repeated push may read %s', async (name, text) => {
     folder.write(name, text(3));
     await again({ files: [name] });
     folder.write(name, text(5));

@@ -33,14 +33,14 @@ const values = (records: readonly InputRecord[]) =>
   records.map((record) => ('reason' in record ? record.reason : 'event' in record ? record.event : record));
 
 describe('lines', () => {
-  it('are numbered, and blank ones are left out', async () => {
+  it('lines are numbered, and blank lines are left out', async () => {
     expect(shown(await all(lines(chunked('\n1\r\n\n  \n2'))))).toEqual([
       [2, '1'],
       [5, '2'],
     ]);
   });
 
-  it('are the same however the bytes come', async () => {
+  it('lines are the same for any division into chunks', async () => {
     const text = fc
       .array(fc.oneof(fc.string(), fc.constant('é€😀')), { maxLength: 20 })
       .map((parts) => parts.join('\n'));
@@ -57,7 +57,7 @@ describe('lines', () => {
     );
   });
 
-  it('that are too long are passed over in bounded memory and refused, and the next is read', async () => {
+  it('a line that is too long is skipped in limited memory and refused, and the next line is read', async () => {
     const big = Buffer.alloc(mostEventBytes + 1, 'x');
     const [first, second] = await read(
       Buffer.concat([Buffer.from('{"a":"'), big, Buffer.from('"}\n{"b":1}\n')]),
@@ -69,7 +69,7 @@ describe('lines', () => {
 
 describe('elements of an array', () => {
   const text = '\n[ {"a":"],[{\\"\\\\"},\n\n [1,[2]] , "x,]",\n 7,null]\n ';
-  it('are cut at the commas between them, with the lines they begin on', async () => {
+  it('array elements are cut at the commas between them, with the lines they begin on', async () => {
     expect(shown(await all(elements(chunked(text))))).toEqual([
       [2, '{"a":"],[{\\"\\\\"}'],
       [4, '[1,[2]]'],
@@ -80,7 +80,7 @@ describe('elements of an array', () => {
     expect(await all(elements(chunked(' [ \n ] ')))).toEqual([]);
   });
 
-  it('are the values of the array however it is laid out and however the bytes come', async () => {
+  it('array elements equal the values of the array for any layout and any chunks', async () => {
     const input = fc.tuple(
       fc.array(fc.jsonValue()),
       fc.constantFrom(undefined, 1, '\t'),
@@ -102,16 +102,19 @@ describe('elements of an array', () => {
     ['[1,\n]', 1, 2, 'expected an event between commas'],
     ['[1]\n[2]', 1, 2, 'expected the end of the input after the array'],
     ['7', 0, 1, 'expected a JSON array'],
-  ])('of %j that are whole are read, and the fault has its line', async (broken, whole, line, message) => {
-    const pieces = await all(elements(chunked(broken)));
-    expect(pieces.filter(({ fault }) => fault === undefined).length).toBe(whole);
-    expect(pieces.find(({ fault }) => fault !== undefined)).toMatchObject({
-      line,
-      fault: expect.stringContaining(message),
-    });
-  });
+  ])(
+    'the whole elements of %j are read, and the error has its line',
+    async (broken, whole, line, message) => {
+      const pieces = await all(elements(chunked(broken)));
+      expect(pieces.filter(({ fault }) => fault === undefined).length).toBe(whole);
+      expect(pieces.find(({ fault }) => fault !== undefined)).toMatchObject({
+        line,
+        fault: expect.stringContaining(message),
+      });
+    },
+  );
 
-  it('that are not JSON are refused alone, with their line', async () => {
+  it('array elements that are not JSON are refused alone, with their line', async () => {
     expect(await read('[\n{"a":1},\n{"a":},\n{"a":2}]')).toMatchObject([
       { line: 2, event: { a: 1 } },
       { line: 3, reason: expect.stringMatching(/^invalid_json: expected/) },
@@ -121,7 +124,7 @@ describe('elements of an array', () => {
 });
 
 describe('records', () => {
-  it('that are not JSON or not UTF-8 are refused alone, with their line', async () => {
+  it('records that are not JSON or not UTF-8 are refused alone, with their line', async () => {
     const text = Buffer.from('{"a":1}\nWarning: x\n{"a":"\xff"}\n{"a":2}\n{"a":', 'latin1');
     expect(await read(text)).toMatchObject([
       { line: 1, event: { a: 1 } },
@@ -132,7 +135,7 @@ describe('records', () => {
     ]);
   });
 
-  it('are read after a first line of other text', async () => {
+  it('records after a first line of other text are read', async () => {
     expect(await read('Warning: x\n{"a":1}\n')).toMatchObject([{ line: 1, reason: /./ }, { line: 2 }]);
   });
 
@@ -142,7 +145,7 @@ describe('records', () => {
     ['of batch bodies, one a line', '{"events":[{"a":1}]}\n{"events":[{"b":2}]}\n', [1, 2]],
     ['after record separators', '\x1e{"a":1}\n\x1e{"b":\n2}\n', [1, 2]],
     ['over several lines', `${pretty}${pretty}`, [1, 6]],
-  ])('%s are read', async (_, text, lines) => {
+  ])('records %s are read', async (_, text, lines) => {
     for (const sizes of [[text.length], [1], [3]]) {
       const records = await all(
         readRecords({ name: 'in', path: null, size: null }, chunked(text, [text.length, ...sizes]), 'auto'),
@@ -154,7 +157,7 @@ describe('records', () => {
     }
   });
 
-  it('over several lines go on after one that does not end', async () => {
+  it('records over several lines are read on after one that does not end', async () => {
     expect(await read(`{oops\n${pretty}stray\n{"x":"\n${pretty}`)).toMatchObject([
       { line: 1, reason: /./ },
       { line: 2, event: { a: 1 } },
@@ -164,15 +167,18 @@ describe('records', () => {
     ]);
   });
 
-  it.each(['utf16le', 'utf-16be'])('in %s are read, with and without a mark', async (encoding) => {
-    for (const mark of ['\ufeff', '']) {
-      const bytes = Buffer.from(`${mark}{"a":"Zoë"}\r\n{"a":2}\r\n`, 'utf16le');
-      if (encoding === 'utf-16be') bytes.swap16();
-      expect(await read(bytes)).toMatchObject([{ event: { a: 'Zoë' } }, { event: { a: 2 } }]);
-    }
-  });
+  it.each(['utf16le', 'utf-16be'])(
+    'records in %s are read, with and without a byte order mark',
+    async (encoding) => {
+      for (const mark of ['\ufeff', '']) {
+        const bytes = Buffer.from(`${mark}{"a":"Zoë"}\r\n{"a":2}\r\n`, 'utf16le');
+        if (encoding === 'utf-16be') bytes.swap16();
+        expect(await read(bytes)).toMatchObject([{ event: { a: 'Zoë' } }, { event: { a: 2 } }]);
+      }
+    },
+  );
 
-  it('that are JSON but would make a body unacceptable are refused alone', async () => {
+  it('JSON records that would make a body invalid are refused alone', async () => {
     const records = await read(
       '{"a":1,"a":2}\n{"a":"\\ud800"}\n{"a":"\\u0000"}\n{"a":12345678901234567890}\n{"a":1}\n',
     );
@@ -185,7 +191,7 @@ describe('records', () => {
     expect(readPiece({ line: 1, bytes: Buffer.from(deep.slice(1, -1)) })[0]).toMatchObject({ line: 1 });
   });
 
-  it('keep names such as __proto__ as data', async () => {
+  it('records keep names such as __proto__ as data', async () => {
     const [record] = await read('{"metadata":{"__proto__":{"x":1}}}\n');
     expect(record).toMatchObject({ text: '{"metadata":{"__proto__":{"x":1}}}' });
   });
@@ -199,11 +205,11 @@ describe('the format', () => {
     ['action,runId\nx,r', 'in.csv', [{ action: 'x', runId: 'r' }]],
     ['', 'in', []],
     ['\n\n', 'in', []],
-  ])('of %j is told', async (text, name, expected) => {
+  ])('the format of %j is detected', async (text, name, expected) => {
     expect(values(await read(text, 'auto', name))).toEqual(expected);
   });
 
-  it('that nothing tells is asked for', async () => {
+  it('an undetectable format is reported with the expected formats', async () => {
     const file = { name: 'in', path: '/in', size: 12 };
     await expect(all(readRecords(file, chunked('hello world\n'), 'auto'))).rejects.toThrow(
       'in:1: expected events as NDJSON, a JSON array or CSV',
@@ -216,7 +222,7 @@ describe('the format', () => {
 describe('CSV', () => {
   const rows = async (text: string) => values(await all(csvRecords(chunked(text), 'in')));
 
-  it('fills fields and dotted members, reads JSON cells, and leaves out empty ones', async () => {
+  it('CSV fills fields and dotted members, reads JSON cells, and leaves out empty ones', async () => {
     const header = 'runId,actor.name,actor.role,resource,metadata.a.b,metadata,causedBy';
     expect(
       await rows(`${header}\r\nr,ann,,"{""type"":""tool""}",5,"{""c"":true}",e1;e2\r\nr2,,,,,,"[""e3""]"`),
@@ -232,7 +238,7 @@ describe('CSV', () => {
     ]);
   });
 
-  it('numbers rows by the line they begin on, through line breaks in cells and blank lines', async () => {
+  it('CSV rows are numbered by the line they begin on, with line breaks in cells and blank lines', async () => {
     const records = await all(csvRecords(chunked('runId,action\n"a\nb",x\n\nr,"y\n"\nr,z\n'), 'in'));
     expect(records.map(({ line }) => line)).toEqual([2, 5, 7]);
   });
@@ -241,11 +247,11 @@ describe('CSV', () => {
     ['runId,nonsense\n', /^in:1: expected columns named .* got "nonsense"/],
     ['runId,runId\n', /^in:1: expected each column once/],
     ['runId,actor.\n', /^in:1: expected columns/],
-  ])('refuses %j', async (text, message) => {
+  ])('CSV refuses %j', async (text, message) => {
     await expect(rows(text)).rejects.toThrow(message);
   });
 
-  it('refuses rows that cannot be read alone, with their line', async () => {
+  it('CSV rows that cannot be read are refused alone, with their line', async () => {
     const text = 'runId,action\nr,1\nr\nr,2\nr,Zo\xeb\nr,3\nr,"x\n';
     const records = await all(csvRecords(chunked(Buffer.from(text, 'latin1')), 'in'));
     expect(records.toSorted((a, b) => a.line - b.line)).toMatchObject([
@@ -263,7 +269,7 @@ describe('CSV', () => {
     ['sep=;\r\nrunId;action;metadata.amount\r\nr;x;1,50\r\n', 3],
     ['sep=|\nrunId|action|metadata.amount\nr|x|1,50\n', 3],
     ['runId\taction\tmetadata.amount\nr\tx\t1,50\n', 2],
-  ])('reads other delimiters, as in %j', async (text, line) => {
+  ])('CSV is read with other delimiters, as in %j', async (text, line) => {
     expect(await read(text)).toMatchObject([
       { line, event: { runId: 'r', action: 'x', metadata: { amount: '1,50' } } },
     ]);
@@ -273,7 +279,7 @@ describe('CSV', () => {
     ['runId,actor,actor.name\nr,Bob,Zoe\n', '/actor expected either the column actor or its members'],
     ['runId,actor.name,actor\nr,Zoe,Bob\n', '/actor expected either the column actor or its members'],
     ['runId,actor,actor.name\nr,"{""name"":""Bob""}",Zoe\n', '/actor/name expected one value, got two'],
-  ])('refuses a row with two values for one member, as in %j', async (text, reason) => {
+  ])('CSV refuses a row with two values for one member, as in %j', async (text, reason) => {
     expect(await read(text)).toEqual([{ line: 2, reason: expect.stringContaining(reason) }]);
   });
 });

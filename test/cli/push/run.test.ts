@@ -19,7 +19,7 @@ const sequence = (): number[] => service.recorded.map(({ metadata }) => (metadat
 const events = (count: number): string => ndjson(numbers(count).map((n) => event(n)));
 
 describe('pushing a file', () => {
-  it('records its events in order, in batches, and says how many', async () => {
+  it('a push records the events of a file in order and in batches, and reports their number', async () => {
     folder.write('in.ndjson', events(25));
     const { code, stdout, stderr } = await push({ files: ['in.ndjson'] }, { folder, service });
     expect(code).toBe(0);
@@ -29,7 +29,7 @@ describe('pushing a file', () => {
     expect(service.keys.length).toBe(3);
   });
 
-  it('records nothing twice when it is repeated, and says so', async () => {
+  it('a repeated push of a file records nothing twice, and reports that', async () => {
     folder.write('in.ndjson', events(25));
     await push({ files: ['in.ndjson'] }, { folder, service });
     const { stderr } = await push({ files: ['in.ndjson'] }, { folder, service });
@@ -37,7 +37,7 @@ describe('pushing a file', () => {
     expect(service.recorded.length).toBe(25);
   });
 
-  it.each([2, 3, 16])('keeps the order of each run with %i lanes', async (concurrency) => {
+  it.each([2, 3, 16])('a push keeps the order of each run with %i lanes', async (concurrency) => {
     folder.write('in.ndjson', events(200));
     await push({ files: ['in.ndjson'], concurrency, batchSize: 7 }, { folder, service });
     for (const [run, own] of service.byRun()) {
@@ -45,7 +45,7 @@ describe('pushing a file', () => {
     }
   });
 
-  it('takes several files of several formats and standard input, one after the other', async () => {
+  it('a push takes several files of several formats and standard input, one after the other', async () => {
     folder.write('a.json', JSON.stringify([event(0), event(1)]));
     folder.write('b.csv', 'runId,metadata.n\nrun-2,2\n');
     await push({ files: ['a.json', '-', 'b.csv'] }, { folder, service, stdin: ndjson([event(7)]) });
@@ -53,7 +53,7 @@ describe('pushing a file', () => {
     expect(service.keys.length).toBe(3);
   });
 
-  it('lists rejected events with file, line and reason, and ends with 9', async () => {
+  it('a push lists rejected events with file, line and reason, and exits with 9', async () => {
     folder.write('in.ndjson', `${events(3)}\n{"no":"run"}\n{"a":1,"a":2}\n${events(1)}`);
     const outcome = await push({ files: ['in.ndjson'] }, { folder, service });
     expect(outcome.code).toBe(9);
@@ -63,14 +63,14 @@ describe('pushing a file', () => {
     expect((await push({ files: ['in.ndjson'], failOn: 'none' }, { folder, service })).code).toBe(0);
   });
 
-  it('lists no more rejections than a person reads, and counts the rest', async () => {
+  it('a push lists a limited number of rejections and counts the rest', async () => {
     folder.write('in.ndjson', ndjson(numbers(25).map(() => ({}))));
     const { stderr } = await push({ files: ['in.ndjson'] }, { folder, service });
     expect(stderr.match(/rejected: /g)?.length).toBe(limits.pushListedRejections);
     expect(stderr).toContain('5 more rejected');
   });
 
-  it('shows what remote text says without letting it drive the terminal', async () => {
+  it('a push shows remote text without control characters for the terminal', async () => {
     folder.write('in.ndjson', ndjson([{ clientEventId: '\u001b[2J\u202e' }]));
     const { stderr } = await push({ files: ['in.ndjson'] }, { folder, service });
     expect(stderr).toContain('\\u001b[2J\\u202e');
@@ -79,7 +79,7 @@ describe('pushing a file', () => {
   it.each([
     ['missing.ndjson', /cannot read missing.ndjson: the file does not exist/],
     ['.', /expected a file, got a directory/],
-  ])('ends with 2 before anything is sent where a file is not there: %s', async (name, message) => {
+  ])('a push exits with 2 before it sends anything when a file cannot be read: %s', async (name, message) => {
     folder.write('in.ndjson', events(3));
     const outcome = await push({ files: ['in.ndjson', name] }, { folder, service });
     expect(outcome).toMatchObject({ code: 2, failure: expect.stringMatching(message) });
@@ -91,7 +91,7 @@ describe('the output', () => {
   const mixed = (): string =>
     folder.write('in.ndjson', ndjson([event(0, { clientEventId: 'c-0' }), {}, event(1)]));
 
-  it('is one JSON value with -o json', async () => {
+  it('the output of a push is one JSON value with -o json', async () => {
     mixed();
     const { stdout } = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
     expect(JSON.parse(stdout)).toEqual({
@@ -133,7 +133,7 @@ describe('the output', () => {
     });
   });
 
-  it('is one verdict per line with -o ndjson and csv, and the eventIds with -o id', async () => {
+  it('the output of a push is one verdict per line with -o ndjson and csv, and event ids with -o id', async () => {
     mixed();
     const lines = (await push({ files: ['in.ndjson'] }, { folder, service, output: 'ndjson' })).stdout
       .trim()
@@ -150,7 +150,7 @@ describe('the output', () => {
     expect(ids).toEqual([expect.stringMatching(/^evt_/), expect.stringMatching(/^evt_/)]);
   });
 
-  it('may lose its reader, and everything is recorded all the same', async () => {
+  it('a push whose output loses its reader still records everything', async () => {
     folder.write('in.ndjson', events(100));
     const closed = new Writable({
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('closed'), { code: 'EPIPE' })),
@@ -165,7 +165,7 @@ describe('the output', () => {
 });
 
 describe('input that cannot be read', () => {
-  it('in a file: all others are recorded, and after mending nothing twice', async () => {
+  it('a push records all lines except an unreadable one, and repeats nothing after its repair', async () => {
     const path = folder.write('in.ndjson', `${events(15)}{"broken\n`);
     const outcome = await push({ files: ['in.ndjson'] }, { folder, service, output: 'json' });
     expect(outcome).toMatchObject({
@@ -178,7 +178,7 @@ describe('input that cannot be read', () => {
     expect(sequence()).toEqual(numbers(16));
   });
 
-  it('in a pipe: all others are recorded, as they cannot come again', async () => {
+  it('a push from a pipe records all lines except an unreadable one', async () => {
     const outcome = await push({ files: ['-'] }, { folder, service, stdin: `${events(15)}{"broken\n` });
     expect(outcome).toMatchObject({
       code: 9,
@@ -189,7 +189,7 @@ describe('input that cannot be read', () => {
 });
 
 describe('a pipe that pauses', () => {
-  it('has its events sent after a second', async () => {
+  it('a push sends the events of a pausing pipe after a second', async () => {
     const stdin = new PassThrough();
     let arrived = (): void => {};
     const first = new Promise<void>((resolve) => (arrived = resolve));
@@ -205,7 +205,7 @@ describe('a pipe that pauses', () => {
 });
 
 describe('a dry run', () => {
-  it('judges locally and sends nothing', async () => {
+  it('a dry run checks locally and sends nothing', async () => {
     folder.write(
       'in.ndjson',
       ndjson([event(0), event(1, { eventId: 'x' }), event(2, { timestamp: 'today' })]),
@@ -223,7 +223,7 @@ describe('a dry run', () => {
 });
 
 describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs)', () => {
-  it('imports a file, says what was made of it, and the second time records nothing new', async () => {
+  it('a push imports a recorded file, reports the result, and records nothing new the second time', async () => {
     const files = [data('openhands/multi_swe_bench__output.jsonl'), data('openhands/resolver__output.jsonl')];
     const { code, stdout, stderr } = await push(
       { files, from: 'auto', batchSize: 500 },
@@ -239,7 +239,7 @@ describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs
     expect(service.recorded.length).toBe(recorded);
   });
 
-  it('judges every event of all recorded runs as acceptable', async () => {
+  it('the local check accepts every event of all recorded runs', async () => {
     const names = ['tau-bench', 'swe-agent', 'langfuse-framework-traces'].flatMap((name) =>
       readdirSync(data(name))
         .filter((file) => /(json|jsonl|traj)$/.test(file))
@@ -258,7 +258,7 @@ describe.skipIf(!hasData)('pushing recordings (skipped without the recorded runs
     expect(outcome.stderr).toContain('tool call ids used twice in a run, numbered');
   });
 
-  it('names runs as it is told', async () => {
+  it('an import names its runs after --run', async () => {
     const files = [data('swe-agent/function_calling_simple.traj')];
     await push({ files, from: 'swe-agent', run: 'my-run' }, { folder, service });
     expect(new Set(service.recorded.map(({ runId }) => runId))).toEqual(new Set(['my-run']));
@@ -279,7 +279,7 @@ describe('a program that writes into the pipe', () => {
     return { stdin, isBroken: () => isBroken };
   };
 
-  it('is read to its end after a line that is no event, and its later lines are recorded', async () => {
+  it('a pipe is read to its end after an invalid line, and its later lines are recorded', async () => {
     const { stdin, isBroken } = pipe();
     const running = push({ files: ['-'] }, { folder, service, stdin });
     stdin.write('Warning: a library speaks\n');
@@ -299,7 +299,7 @@ describe('a program that writes into the pipe', () => {
         throw apiError('FORBIDDEN', 403);
       },
     ],
-  ])('is read to its end after %s', async (_, text, before) => {
+  ])('a pipe is read to its end after %s', async (_, text, before) => {
     const { stdin, isBroken } = pipe();
     service.before = before;
     const running = push({ files: ['-'] }, { folder, service, stdin });

@@ -45,7 +45,7 @@ const files = (): string[] => readdirSync(directory).toSorted();
 const waitingKeys = (spool: Spool): string[] => spool.waiting().map((waiting) => spool.read(waiting).key);
 
 describe('the spool', () => {
-  it('gives back what waits, in order, after it was closed and opened', () => {
+  it('the spool returns waiting batches in order after it was closed and opened', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     for (const n of numbers(5)) spool.append(batch(n));
@@ -56,7 +56,7 @@ describe('the spool', () => {
     again.close();
   });
 
-  it('forgets what was acknowledged, and is empty when all was', () => {
+  it('the spool drops acknowledged batches, and is empty when all are acknowledged', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     const waiting = numbers(3).map((n) => spool.append(batch(n)));
@@ -71,7 +71,7 @@ describe('the spool', () => {
     expect(files()).toEqual([]);
   });
 
-  it('begins a new file at its size, and removes each as soon as all in it is acknowledged', () => {
+  it('the spool starts a new file at its size limit, and removes each acknowledged file', () => {
     const spool = Spool.open(directory, 300);
     spool.begin(session());
     const waiting = numbers(4).map((n) => spool.append(batch(n)));
@@ -85,7 +85,7 @@ describe('the spool', () => {
     again.close();
   });
 
-  it('knows how far each lane of each source is in it, across files and openings', () => {
+  it('the spool knows the position of each lane of each source, across files and restarts', () => {
     const spool = Spool.open(directory, 200);
     spool.begin(session({ position: { source: 0, lanes: [-1, -1] } }));
     spool.append(batch(4, { lane: 1 }));
@@ -109,7 +109,7 @@ describe('the spool', () => {
     last.close();
   });
 
-  it('keeps how far a session has read when all it queued is acknowledged, until another begins', () => {
+  it('the spool keeps the read position of an acknowledged session until another session begins', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     spool.acknowledge(spool.append(batch(9)), batch(9), accepted);
@@ -123,7 +123,7 @@ describe('the spool', () => {
     expect(files()).toEqual([]);
   });
 
-  it('keeps the events that the service refused, with reason and line', () => {
+  it('the spool keeps events that the service refused, with reason and line', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     spool.acknowledge(spool.append(batch(3)), batch(3), rejected);
@@ -135,7 +135,7 @@ describe('the spool', () => {
     spool.close();
   });
 
-  it('sends nothing to another place than it was queued for', () => {
+  it('the spool sends no batch to another target than its own', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     spool.append(batch(0));
@@ -146,7 +146,7 @@ describe('the spool', () => {
     spool.close();
   });
 
-  it('survives what crashes leave: an empty file, acks without a queue, a torn batch', () => {
+  it('the spool survives an empty file, acknowledgements without a queue, and a torn batch', () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     spool.append(batch(0));
@@ -165,7 +165,7 @@ describe('the spool', () => {
     again.close();
   });
 
-  it('has mode 0700, and its files 0600', async () => {
+  it('the spool directory has mode 0700, and its files have mode 0600', async () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     const { statSync } = await import('node:fs');
@@ -176,7 +176,7 @@ describe('the spool', () => {
 });
 
 describe('the spool as a queue', () => {
-  it('gives earlier batches first, through lane 0 alone, then each lane its own', async () => {
+  it('the spool queue gives earlier batches first, through lane 0, then each lane its own', async () => {
     const earlier = Spool.open(directory);
     earlier.begin(session());
     earlier.append(batch(0));
@@ -201,7 +201,7 @@ describe('the spool as a queue', () => {
     spool.close();
   });
 
-  it('gives a batch again that was taken and not settled', async () => {
+  it('the spool queue gives a batch again that was taken and not settled', async () => {
     const spool = Spool.open(directory);
     spool.begin(session());
     const queue = new SpoolQueue(spool, 1);
@@ -215,7 +215,7 @@ describe('the spool as a queue', () => {
 });
 
 describe('the lock', () => {
-  it('lets one process in at a time, and is gone afterwards', () => {
+  it('the lock of the spool admits one process at a time and is removed afterwards', () => {
     const spool = Spool.open(directory);
     expect(() => Spool.open(directory)).toThrow(/the spool is in use .*process \d+ on/);
     spool.close();
@@ -223,7 +223,7 @@ describe('the lock', () => {
     Spool.open(directory).close();
   });
 
-  it('is taken over from a process that is gone, also where its number is used again', () => {
+  it('the lock of the spool is taken over from a dead process, also when its process id is reused', () => {
     mkdirSync(directory, { recursive: true });
     for (const owner of [
       { pid: 2 ** 22 + 1, host: hostname(), started: 'x' },
@@ -239,7 +239,7 @@ describe('the lock', () => {
     expect(files()).toEqual([]);
   });
 
-  it('is left alone where the owner is on another machine, or somebody takes it over', () => {
+  it('the lock of the spool is left alone when its owner is on another machine or it is being taken over', () => {
     mkdirSync(directory, { recursive: true });
     writeFileSync(join(directory, 'lock'), JSON.stringify({ pid: 1, host: 'elsewhere', started: '' }));
     expect(() => lockDirectory(directory)).toThrow(/process 1 on elsewhere/);

@@ -31,18 +31,18 @@ const asked = async (sitting: Sitting) => {
 };
 
 describe('a question', () => {
-  it.each(['y\n', 'Y\n', 'yes\n', ' yes \n', 'y'])('is answered with yes by %j', async (typed) => {
+  it.each(['y\n', 'Y\n', 'yes\n', ' yes \n', 'y'])('a question is answered with yes by %j', async (typed) => {
     expect(await asked({ typed })).toBe('this deletes \\u001b[2Jeverything. Continue? [y/N] ');
   });
 
   it.each(['\n', 'n\n', 'no\n', 'yess\n', '', 'y y\n', '\ny\n'])(
-    'is answered with no by %j',
+    'a question is answered with no by %j',
     async (typed) => {
       await expect(asked({ typed })).rejects.toMatchObject({ exit: 2, code: 'DECLINED' });
     },
   );
 
-  it('is not asked where the answer was given', async () => {
+  it('a question is not asked when a flag answers it', async () => {
     expect(await asked({ flags: { yes: true }, terminal: false })).toBe('');
   });
 
@@ -51,18 +51,18 @@ describe('a question', () => {
     { flags: { noInput: true } },
     { env: { CI: '1' } },
     { env: { GOV_NO_INPUT: '1' } },
-  ])('is not asked with %j, and what to give is named', async (sitting) => {
+  ])('a question is not asked with %j, and the error names the flag to give', async (sitting) => {
     await expect(asked({ typed: 'y\n', ...sitting } as Sitting)).rejects.toMatchObject({
       exit: 2,
       hint: 'nobody can answer here: give --yes',
     });
   });
 
-  it('is asked also with --quiet', async () => {
+  it('a question is asked also with --quiet', async () => {
     expect(await asked({ typed: 'y\n', flags: { quiet: true } })).toContain('Continue?');
   });
 
-  it('ends with the signal, and reads nothing after it', async () => {
+  it('a question ends with the signal and reads nothing afterwards', async () => {
     const { asking, stop } = sit({});
     const waiting = confirm('this waits', '--yes', asking);
     setImmediate(() => stop.abort(new Error('interrupted')));
@@ -75,7 +75,7 @@ describe('a name', () => {
   const named = (sitting: Sitting, given?: string) =>
     confirmName({ fact: 'this deletes it', name: 'acme', given }, sit(sitting).asking);
 
-  it('is typed, or given, as it is', async () => {
+  it('a name to confirm must be typed or given exactly', async () => {
     await named({ typed: 'acme\n' });
     await named({ terminal: false }, 'acme');
     await named({ terminal: false, flags: { yes: true } });

@@ -5,14 +5,14 @@ import { OutputClosed, readAll, Writer } from '../../../src/cli/terminal/io.ts';
 const { signal } = new AbortController();
 
 describe('reading', () => {
-  it('takes at most the bytes allowed, at n and n + 1', async () => {
+  it('a read takes at most the allowed bytes and refuses one more', async () => {
     expect((await readAll(Readable.from([Buffer.alloc(10)]), { maxBytes: 10, signal })).length).toBe(10);
     await expect(readAll(Readable.from([Buffer.alloc(11)]), { maxBytes: 10, signal })).rejects.toThrow(
       RangeError,
     );
   });
 
-  it('is given up when the signal fires, though nothing ever comes', async () => {
+  it('a read ends when the signal fires, even if no byte ever comes', async () => {
     const stop = new AbortController();
     const reading = readAll(new PassThrough(), { maxBytes: 10, signal: stop.signal });
     stop.abort();
@@ -26,7 +26,7 @@ describe('writing', () => {
       write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
     });
 
-  it('tells a reader that went away from a disk that is full', async () => {
+  it('a write distinguishes a closed reader from a full disk', async () => {
     for (const [code, expected] of [
       ['EPIPE', OutputClosed],
       ['ENOSPC', Error],
@@ -41,14 +41,14 @@ describe('writing', () => {
     }
   });
 
-  it('drops what cannot be written where errors are to be ignored', async () => {
+  it('a write drops its bytes when errors are ignored', async () => {
     const writer = new Writer(broken('ENOSPC'), 'ignore errors');
     await writer.write('x');
     await writer.flush();
     await writer.write('more');
   });
 
-  it('waits for a slow reader', async () => {
+  it('a write waits for a slow reader', async () => {
     const slow = new PassThrough({ highWaterMark: 10 });
     const writer = new Writer(slow);
     let done = false;

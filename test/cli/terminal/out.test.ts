@@ -57,7 +57,7 @@ const list = (flags: string, options: InProcessOptions = {}) =>
 const lines = (text: string): string[] => text.split('\n').slice(0, -1);
 
 describe('a list', () => {
-  it('is tab-separated without a header in a pipe, with full values', async () => {
+  it('a list in a pipe is tab-separated, without a header and with full values', async () => {
     const { stdout, stderr, code } = await list('--run r');
     expect(code).toBe(0);
     expect(lines(stdout)).toHaveLength(2);
@@ -73,7 +73,7 @@ describe('a list', () => {
     expect(stderr).toBe('2 shown, there are more: --all, or --cursor 2\n');
   });
 
-  it('is a table that fits the terminal, with relative times', async () => {
+  it('a list on a terminal is a table that fits, with relative times', async () => {
     const { stdout } = await list('--run r --color never', { columns: 100 });
     expect(lines(stdout)[0]).toMatch(/^SEQUENCE {2}TIMESTAMP {2}EVENT TYPE {2}ACTOR {4}RESOURCE {2}ACTION/);
     expect(stdout).toContain('2 min ago');
@@ -81,14 +81,14 @@ describe('a list', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('colours its header on a terminal, and cleans what it shows', async () => {
+  it('a list on a terminal has a coloured header and no control characters', async () => {
     const { stdout } = await list('--run r', { columns: 200 });
     expect(stdout.startsWith('\u001b[1m')).toBe(true);
     expect(stdout.split('\u001b').length - 1).toBe(2);
     expect(stdout).not.toContain('\u202e');
   });
 
-  it('is one JSON value with the names of the interface, also when it is empty', async () => {
+  it('a list as JSON is one value with the names of the interface, also when it is empty', async () => {
     const { stdout, stderr } = await list('--run r -o json');
     expect(JSON.parse(stdout)).toEqual({ events: [event(0), event(1)], nextCursor: '2' });
     expect(stderr).toBe('');
@@ -98,7 +98,7 @@ describe('a list', () => {
     expect(JSON.parse(runs.stdout)).toEqual({ data: [], nextCursor: null });
   });
 
-  it('takes all pages, or as many items as asked for', async () => {
+  it('a list takes all pages, or as many items as requested', async () => {
     const all = JSON.parse((await list('--run r --all -o json')).stdout);
     expect(all).toMatchObject({ nextCursor: null, events: { length: 5 } });
     const three = JSON.parse((await list('--run r --limit 3 -o json')).stdout);
@@ -107,13 +107,13 @@ describe('a list', () => {
     expect(lines((await list('--run r --cursor 4 -o id')).stdout)).toEqual([event(4).eventId]);
   });
 
-  it('is one JSON value per line as ndjson, escaped', async () => {
+  it('a list as NDJSON has one escaped JSON value per line', async () => {
     const { stdout } = await list('--run r --all -o ndjson');
     expect(lines(stdout).map((line) => JSON.parse(line))).toEqual([0, 1, 2, 3, 4].map(event));
     expect(stdout).toMatch(/^[\u0020-\u007e\n]*$/);
   });
 
-  it('has every column as csv and wide', async () => {
+  it('a list has every column as CSV and wide', async () => {
     const csv = lines((await list('--run r -o csv')).stdout);
     expect(csv[0]).toBe([...Object.keys(event(0)), 'erased'].join(','));
     expect(csv).toHaveLength(3);
@@ -122,7 +122,7 @@ describe('a list', () => {
     expect(wide[1]).toContain('ab'.repeat(32));
   });
 
-  it('says on standard error that nothing was found', async () => {
+  it('an empty list says on standard error that nothing was found', async () => {
     expect(await list('--run empty', { columns: 80 })).toMatchObject({
       stdout: '',
       stderr: 'nothing found\n',
@@ -132,7 +132,7 @@ describe('a list', () => {
 });
 
 describe('one resource', () => {
-  it('is names and values, nested values below, on a terminal', async () => {
+  it('one resource on a terminal shows names and values, with nested values below', async () => {
     const { stdout } = await govHere(['events', 'get', 'evt_1', '--color', 'never'], { env, columns: 80 });
     expect(stdout).toContain('eventType        tool.call\n');
     expect(stdout).toContain('actor          \n  name: planner\n  role: agent\n');
@@ -141,13 +141,13 @@ describe('one resource', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('is name, tab, value in a pipe', async () => {
+  it('one resource in a pipe shows name, tab and value', async () => {
     const { stdout } = await govHere(['events', 'get', 'evt_1'], { env });
     expect(lines(stdout)).toContain('runId\trun-1');
     expect(lines(stdout)).toHaveLength(Object.keys(event(0)).length);
   });
 
-  it('is YAML that reads back in double quotes where it must', async () => {
+  it('one resource as YAML reads back, with double quotes where needed', async () => {
     const { stdout } = await govHere(['events', 'get', 'evt_1', '-o', 'yaml'], { env });
     expect(stdout).toContain('eventType: tool.call\n');
     expect(stdout).toContain('action: "look\\u001b[2J up \\u202e flights\\nnow"\n');
@@ -155,7 +155,7 @@ describe('one resource', () => {
     expect(stdout).toContain('causedBy: null\n');
   });
 
-  it('is its identifier with -o id', async () => {
+  it('one resource with -o id prints its identifier', async () => {
     expect((await govHere(['events', 'get', 'evt_1', '-o', 'id'], { env })).stdout).toBe(
       `${event(3).eventId}\n`,
     );
@@ -163,7 +163,7 @@ describe('one resource', () => {
 });
 
 describe('a refusal', () => {
-  it('says each fault once', async () => {
+  it('a refused request shows each error once', async () => {
     const { code, stderr } = await govHere(['proofs', 'create', '--run', 'r'], { env });
     expect(code).toBe(2);
     expect(lines(stderr)).toEqual([

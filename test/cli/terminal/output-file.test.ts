@@ -44,7 +44,7 @@ const call = (signal = new AbortController().signal) =>
   ({ io: { ...processIo(), cwd: folder }, signal }) as unknown as Invocation;
 
 describe('what is no file', () => {
-  it('is written to: a pipe, whose reader is waited for', async () => {
+  it('a command writes its output to a named pipe and waits for the reader', async () => {
     const asked = ask('pipe');
     const read = ended(spawn('sh', ['-c', `sleep 0.1; cat ${at('pipe')}`]));
     expect((await asked).code).toBe(0);
@@ -52,14 +52,14 @@ describe('what is no file', () => {
     expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
   });
 
-  it('takes more than a pipe holds, from a reader that is slow', async () => {
+  it('a command writes more bytes than a pipe can buffer to a slow reader', async () => {
     const bytes = Buffer.alloc(1_000_000, 'x');
     const read = ended(spawn('sh', ['-c', `(sleep 0.2; cat) < ${at('pipe')} | wc -c`]));
     await writeOutput('pipe', bytes, call());
     expect(Number((await read).stdout)).toBe(bytes.length);
   });
 
-  it('is not waited for once the work is to end, and tells a reader that went away', async () => {
+  it('a command stops waiting for a pipe at the end, and reports a reader that left', async () => {
     const ending = new AbortController();
     const waiting = openOutput('pipe', call(ending.signal));
     ending.abort(new Error('over'));
@@ -73,14 +73,14 @@ describe('what is no file', () => {
     output.close();
   });
 
-  it('stays what it is: a device, behind a link too', async () => {
+  it('an output device stays a device, also behind a link', async () => {
     expect(await ask('null')).toMatchObject({ code: 0, stdout: '' });
     expect(lstatSync(at('null')).isSymbolicLink()).toBe(true);
     expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
     expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('is standard output by each of its names, and what stands there stays', async () => {
+  it('each name of standard output appends to it and keeps the bytes before', async () => {
     writeFileSync(at('log'), 'before\n');
     const words = `--data ${dataDir} --token ${token} --force`;
     const line = ['/dev/stdout', '/proc/self/fd/1', 'stdout', '/dev/fd/3']
@@ -95,7 +95,7 @@ describe('what is no file', () => {
     expect((await ask('stdout')).stdout).toContain('"origin"');
   });
 
-  it('and takes no bytes is refused', async () => {
+  it('an output that takes no bytes is refused', async () => {
     const server = createServer().listen(at('socket'));
     mkdirSync(at('folder'));
     expect(await ask('folder')).toMatchObject({
@@ -106,7 +106,7 @@ describe('what is no file', () => {
     server.close();
   });
 
-  it('takes no secret, and is not replaced by one', () => {
+  it('a pipe or a device takes no secret, and no secret replaces it', () => {
     for (const place of ['pipe', 'null', 'stdout'])
       expect(() => reserveSecretFile(at(place), { force: true })).toThrow('expected a file for the secret');
     expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
@@ -114,7 +114,7 @@ describe('what is no file', () => {
 });
 
 describe('a file', () => {
-  it('is replaced whole, a link to one as well, and what fails leaves it', async () => {
+  it('an output file is replaced whole, also through a link, and a failure leaves the old file', async () => {
     writeFileSync(at('old'), 'old');
     symlinkSync('old', at('link'));
     symlinkSync('nowhere', at('dangling'));
@@ -132,7 +132,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('is not written over the token that is read, by whichever of its names', async () => {
+  it('an output never overwrites the token file that is read, under any of its names', async () => {
     writeFileSync(at('token'), token, { mode: 0o600 });
     linkSync(at('token'), at('other'));
     symlinkSync('token', at('third'));
@@ -146,7 +146,7 @@ describe('a file', () => {
 });
 
 describe('what is read', () => {
-  it('is at most so large, whatever its size says', async () => {
+  it('an input is limited in size, whatever its file size says', async () => {
     const most = limits.graphBodyBytes;
     writeFileSync(at('most'), Buffer.alloc(most));
     writeFileSync(at('more'), Buffer.alloc(most + 1));
@@ -157,7 +157,7 @@ describe('what is read', () => {
     expect([answered.code, answered.stderr]).toEqual([2, expect.stringContaining(refused)]);
   });
 
-  it('may be a pipe', async () => {
+  it('an input may be a named pipe', async () => {
     const read = readInput('pipe', call());
     await ended(spawn('sh', ['-c', `printf '{}' > ${at('pipe')}`]));
     expect(Buffer.from((await read).bytes).toString()).toBe('{}');

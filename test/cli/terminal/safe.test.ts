@@ -19,33 +19,33 @@ const corpus: readonly (readonly [what: string, text: string, shown: string])[] 
 ];
 
 describe('remote text', () => {
-  it.each(corpus)('shows %s', (_what, text, shown) => {
+  it.each(corpus)('remote text is shown safely: %s', (_what, text, shown) => {
     expect(String(Safe.cell(text))).toBe(shown);
     expect(String(Safe.clean(text))).toBe(shown);
     expect(String(safe`<${text}>`)).toBe(`<${shown}>`);
   });
 
-  it('keeps lines and tabs in texts, not in cells', () => {
+  it('remote text keeps lines and tabs in texts, but not in cells', () => {
     expect(String(Safe.clean('a\n\tb'))).toBe('a\n\tb');
     expect(String(Safe.cell('a\n\tb'))).toBe('a\\n\\tb');
   });
 
-  it('keeps a line from being a command to a CI runner', () => {
+  it('remote text cannot contain a command for a CI runner', () => {
     const text = 'found\n::add-mask::x\n  ::stop-commands::y\na::b';
     expect(String(Safe.clean(text))).toBe('found\n\\u003a:add-mask::x\n  \\u003a:stop-commands::y\na::b');
     expect(String(Safe.cell(text))).not.toContain('\n');
   });
 
-  it('keeps all that people write', () => {
+  it('remote text keeps all characters that people write', () => {
     const text = 'naïve – „Zitat“ 日本語 العربية 👍🏽 ½ e\u0301';
     expect(String(Safe.cell(text))).toBe(text);
   });
 
-  it('replaces halves of surrogate pairs', () => {
+  it('remote text has replacement characters for halves of surrogate pairs', () => {
     expect(String(Safe.cell('a\ud800b'))).toBe('a\ufffdb');
   });
 
-  it('never lets a control, bidi or invisible character through, whatever the text', () => {
+  it('remote text shows no control, bidi or invisible character, whatever the text is', () => {
     // oxlint-disable-next-line no-control-regex -- the characters under test
     const forbidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
     fc.assert(
@@ -58,7 +58,7 @@ describe('remote text', () => {
 });
 
 describe('JSON', () => {
-  it('escapes the same characters and reads back unchanged', () => {
+  it('JSON output escapes the same characters and reads back unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         expect(JSON.parse(String(Safe.json(value)))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -73,12 +73,12 @@ describe('JSON', () => {
 });
 
 describe('styles', () => {
-  it('wrap cleaned text, and nothing where colour is off', () => {
+  it('styles wrap cleaned text, and add nothing when colour is off', () => {
     expect(String(stylesFor(true).red('a\u001b[2J'))).toBe('\u001b[31ma\\u001b[2J\u001b[39m');
     expect(String(stylesFor(false).red('a\u001b[2J'))).toBe('a\\u001b[2J');
   });
 
-  it('survive being put into a template, once made', () => {
+  it('styled text keeps its styles inside a template', () => {
     const { bold } = stylesFor(true);
     expect(String(safe`${bold('x')} ${'\u001b'}`)).toBe('\u001b[1mx\u001b[22m \\u001b');
   });

@@ -21,11 +21,11 @@ describe('width', () => {
     ['👍', 2],
     ['ｆｕｌｌ', 8],
     ['', 0],
-  ])('of %j is %i', (text, width) => expect(widthOf(Safe.cell(text))).toBe(width));
+  ])('the width of %j is %i', (text, width) => expect(widthOf(Safe.cell(text))).toBe(width));
 
-  it('counts no styles', () => expect(widthOf(stylesFor(true).red('abc'))).toBe(3));
+  it('the width of a text does not count styles', () => expect(widthOf(stylesFor(true).red('abc'))).toBe(3));
 
-  it('is kept when a text is cut or padded', () => {
+  it('the width of a text is respected when it is cut or padded', () => {
     expect(String(cut(Safe.cell('日本語です'), 6))).toBe('日本…');
     expect(widthOf(cut(Safe.cell('日本語です'), 6))).toBeLessThanOrEqual(6);
     expect(String(cut(Safe.cell('short'), 5))).toBe('short');
@@ -43,13 +43,13 @@ describe('relative time', () => {
     ['2025-02-26T12:00:00Z', '2025-02-26'],
     ['2026-03-01T12:10:00Z', 'in 10 min'],
     ['not a time', 'not a time'],
-  ])('%s is %s', (text, expected) => expect(relativeTime(text, now)).toBe(expected));
+  ])('the relative time of %s is %s', (text, expected) => expect(relativeTime(text, now)).toBe(expected));
 });
 
 describe('a table', () => {
   const row = { eventId: 'evt_1', action: 'look up flights', count: 7, at: '2026-03-01T11:57:30Z' };
 
-  it('has a header, aligned columns, numbers to the right', () => {
+  it('a table has a header, aligned columns and numbers on the right', () => {
     const lines = new Table(columns, layout).lines([row, { ...row, count: 123_456, action: 'x' }]);
     expect(lines.map(String)).toEqual([
       'EVENT ID  ACTION            COUNT  AT',
@@ -58,7 +58,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('never grows wider than the terminal, and never cuts an id', () => {
+  it('a table never grows wider than the terminal, and never cuts an id', () => {
     const long = { ...row, eventId: 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r', action: 'y'.repeat(300) };
     for (const width of [30, 40, 60, 100]) {
       const lines = new Table(columns, { ...layout, width }).lines([long]);
@@ -67,7 +67,7 @@ describe('a table', () => {
     }
   });
 
-  it('keeps its widths for further pages and prints the header once', () => {
+  it('a table keeps its column widths for further pages and prints the header once', () => {
     const table = new Table(columns, layout);
     table.lines([row]);
     expect(
@@ -75,14 +75,14 @@ describe('a table', () => {
     ).toHaveLength(String(table.lines([row])[0]).length);
   });
 
-  it('shows parties by name, absent values as a dash, and cleans every cell', () => {
+  it('a table shows parties by name, absent values as a dash, and cleans every cell', () => {
     const party = { ...row, action: { id: 'u-1', name: 'Ann\u202e' }, count: null };
     expect(String(new Table(columns, layout).lines([party])[1])).toBe(
       'evt_1     Ann\\u202e      -  2 min ago',
     );
   });
 
-  it('gives width back from the widest free text first', () => {
+  it('a table takes width from the widest free text first', () => {
     expect(fit([10, 50, 6, 10], columns, 60)).toEqual([10, 28, 6, 10]);
     expect(fit([30, 50, 6, 10], columns, 44)).toEqual([30, 12]);
     const ending = [...columns, { name: 'otherId', kind: 'id' } as const];
@@ -92,18 +92,18 @@ describe('a table', () => {
 });
 
 describe('tab-separated lines', () => {
-  it('have full values, one line each, whatever is in them', () => {
+  it('tab-separated lines contain full values, one line each, whatever the values are', () => {
     const line = tabbed(columns, { eventId: 'e', action: { a: 'x\ty' }, count: 1, at: 'two\nlines' });
     expect(String(line)).toBe('e\t{"a":"x\\ty"}\t1\ttwo\\nlines');
   });
 });
 
 describe('CSV', () => {
-  it('quotes what must be quoted', () => {
+  it('CSV output quotes values that need quotes', () => {
     expect(String(csvLine(['a,b', 'say "hi"', null, 5, { x: 1 }]))).toBe('"a,b","say ""hi""",,5,"{""x"":1}"');
   });
 
-  it('defuses what a spreadsheet would run, but not numbers', () => {
+  it('CSV output disarms what a spreadsheet would execute, but not numbers', () => {
     const risky = ['=1+1', '+1', '-1', '@x', ' =1', '＝1', '\t=1'];
     expect(String(csvLine([...risky, -1]))).toBe("'=1+1,'+1,'-1,'@x,' =1,'＝1,'\\t'=1,-1");
     expect(String(csvLine(['x;=1+1;y', { a: 'x|@SUM(A1)' }]))).toBe(`x;'=1+1;y,"{""a"":""x|'@SUM(A1)""}"`);

@@ -57,7 +57,7 @@ async function proved(runId: string) {
 }
 
 describe('gov log index build', () => {
-  it('indexes a log that has no index leaf, once, and fsck derives the same', async () => {
+  it('gov log index build indexes a log without an index leaf, and fsck derives the same index', async () => {
     const place = { dataDir: plane.dataDir, env: {} };
     const built = await planeBuildIndex(place);
     expect(built.size).toBeGreaterThan(300);
@@ -68,7 +68,7 @@ describe('gov log index build', () => {
     expect(again.size).toBe(built.size + 1);
   });
 
-  it('lets bundles of later runs show that nothing is missing, after the leaves before them were pruned', async () => {
+  it('gov log index build lets later bundles prove completeness after earlier leaves were pruned', async () => {
     aheadMs = 200 * dayMs;
     expect(await proved('young')).toEqual([true, 'passed']);
     const pruned = await planePrune(
@@ -79,7 +79,7 @@ describe('gov log index build', () => {
     expect(await proved('younger')).toEqual([true, 'passed']);
   });
 
-  it('refuses a log whose leaves were pruned before it had an index, and its bundles show nothing', async () => {
+  it('gov log index build refuses a log whose leaves were pruned before it had an index', async () => {
     const { sql } = plane;
     await sql('DELETE FROM index_map');
     await sql('DELETE FROM index_list');

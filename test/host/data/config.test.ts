@@ -24,7 +24,7 @@ const read = (file: unknown, flags: PlaneFlags = {}, env = {}) => {
 };
 
 describe('plane.json', () => {
-  it('is read with its defaults', () => {
+  it('plane.json is read with its defaults', () => {
     expect(read(good)).toMatchObject({
       listen: { host: '127.0.0.1', port: 7460 },
       metricsListen: null,
@@ -33,7 +33,7 @@ describe('plane.json', () => {
     });
   });
 
-  it('is refused with file and place where a member is wrong, missing or unknown', () => {
+  it('plane.json with a wrong, missing or unknown member is refused with the file and the place', () => {
     const { listen: _listen, ...rest } = good;
     expect(() => read(rest)).toThrow(/plane\.json \/listen: expected a member listen/);
     expect(() => read({ ...good, typo: 1 })).toThrow(/plane\.json \/typo/);
@@ -46,7 +46,7 @@ describe('plane.json', () => {
     expect(() => read({ ...good, listen: 'x' })).toThrow(/plane\.json: expected host:port/);
   });
 
-  it('says how long bodies are kept, in production long enough, and whom events are about', () => {
+  it('plane.json sets how long bodies are kept, erasure rules and the pointers to subjects', () => {
     expect(settingsOf(read(good))).toEqual({
       retentionDays: null,
       legalHold: false,
@@ -77,7 +77,7 @@ describe('plane.json', () => {
       expect(() => read({ ...good, subjectPointers })).toThrow(/\/subjectPointers/);
   });
 
-  it('is overruled by the environment, which is overruled by flags; an error names the layer', () => {
+  it('the environment overrides plane.json, flags override both, and an error names the layer', () => {
     expect(read(good, {}, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen?.port).toBe(1);
     expect(
       read(good, { metricsListen: 'off' }, { GOV_METRICS_LISTEN: '127.0.0.1:1' }).metricsListen,
@@ -92,7 +92,7 @@ describe('plane.json', () => {
 describe('an address', () => {
   const parse = (value: string) => parseAddress({ value, from: 'x' });
 
-  it('is host:port, with brackets around IPv6', () => {
+  it('an address is host:port, with brackets around IPv6', () => {
     expect(parse('localhost:80')).toEqual({ host: 'localhost', port: 80 });
     expect(parse('[::1]:0')).toEqual({ host: '::1', port: 0 });
     for (const text of ['', ':80', '80', 'a:b', 'a:65536', '::1:80', 'a b:80', 'http://a:80', 'a:80/']) {

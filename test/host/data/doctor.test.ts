@@ -32,7 +32,7 @@ function configure(dataDir: string, members: object): void {
 const common = { configuration: 'ok', keys: 'ok', issuer: 'ok', billing: 'ok', address: 'ok' } as const;
 
 describe('the doctor', () => {
-  it('finds a service on SQLite well, before it serves and while it does', async () => {
+  it('the doctor finds a service on SQLite in order, before it serves and while it serves', async () => {
     const service = await start({ file: { publicUrl: 'https://gov.example.com' } });
     const well = { ...common, 'file system': 'ok', disk: 'ok', database: 'ok', 'public address': 'ok' };
     const free = await examine(service.dataDir);
@@ -43,7 +43,7 @@ describe('the doctor', () => {
     expect(serving.checks.every(({ advice }) => advice === null)).toBe(true);
   });
 
-  it('names what is missing and what to do', async () => {
+  it('the doctor of a service names what is missing and what to do', async () => {
     const service = await start({ file: { publicUrl: 'http://gov.example.com' } });
     const { dataDir, issuer } = service;
     const none = await examine(join(dataDir, 'none'));
@@ -85,7 +85,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('looks at keys: whether they are there, private, and those of the installation', async () => {
+  it('the doctor checks that keys exist, are private and belong to the installation', async () => {
     const service = await start({});
     const { dataDir } = service;
     const store = join(dataDir, 'keys/store.key');
@@ -120,7 +120,7 @@ describe.skipIf(!engines.includes('postgres'))('the doctor on PostgreSQL', () =>
     await client.end();
   };
 
-  it('finds a service well', async () => {
+  it('the doctor finds a service on PostgreSQL in order', async () => {
     const service = await start({ engine: 'postgres', file: { publicUrl: 'https://gov.example.com' } });
     const report = await examine(service.dataDir);
     expect([report.ok, found(report)]).toEqual([
@@ -140,7 +140,7 @@ describe.skipIf(!engines.includes('postgres'))('the doctor on PostgreSQL', () =>
     ]);
   });
 
-  it('names a database that cannot be reached, without its password', async () => {
+  it('the doctor names a database that cannot be reached, without its password', async () => {
     const service = await start({ engine: 'postgres' });
     const away = await examine(service.dataDir, {
       env: { GOV_DATABASE: 'postgres://gov:hush@127.0.0.1:1/gov' },
@@ -156,7 +156,7 @@ describe.skipIf(!engines.includes('postgres'))('the doctor on PostgreSQL', () =>
     expect(JSON.stringify([away, refused])).not.toContain('hush');
   });
 
-  it('names tables of another release, roles that row-level security does not bind, other keys', async () => {
+  it('the doctor names tables of another release, roles without row-level security, and other keys', async () => {
     const service = await start({ engine: 'postgres' });
     const { dataDir, database } = service;
     if (database === null) throw new Error('expected a database');

@@ -28,7 +28,7 @@ const replacing = (before: string): string[] => [
 ];
 
 describe('a file that is replaced', () => {
-  it('is the old one after a kill, whose draft goes with the next replacement', () => {
+  it('a replaced file has its old text after a kill, and the next replacement removes the draft', () => {
     replacePrivate(join(folder, 'secret'), 'old');
     const { signal, pid } = spawnSync(process.execPath, replacing(`process.kill(process.pid, 'SIGKILL')`));
     expect([signal, text(), names()]).toEqual(['SIGKILL', 'old', ['secret', `secret.${pid}.tmp`]]);
@@ -38,7 +38,7 @@ describe('a file that is replaced', () => {
     expect([text(), names()]).toEqual(['new', ['other', 'secret']]);
   });
 
-  it('loses no draft to another process that replaces it, and is whose rename came last', async () => {
+  it('two processes that replace a file keep their drafts, and the last rename wins', async () => {
     const wait = `fs.writeSync(1, 'written'); fs.readSync(0, Buffer.alloc(1))`;
     const child = spawn(process.execPath, replacing(wait), { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
@@ -50,14 +50,14 @@ describe('a file that is replaced', () => {
     expect([text(), names()]).toEqual(['theirs', ['secret']]);
   });
 
-  it('leaves no draft where it cannot be replaced', () => {
+  it('a replacement that fails leaves no draft', () => {
     mkdirSync(join(folder, 'secret'));
     writeFileSync(join(folder, 'secret/inside'), '');
     expect(() => replacePrivate(join(folder, 'secret'), 'new')).toThrow(/EISDIR|ENOTEMPTY/);
     expect(names()).toEqual(['secret']);
   });
 
-  it('has drafts by their whole name', () => {
+  it('the removal of drafts deletes only files with the whole name of a draft', () => {
     const ended = spawnSync('true').pid;
     const kept = ['secret.12x.tmp', 'secret.tmp', `secret.${process.ppid}.tmp`, `secret.${ended}`];
     for (const name of [...kept, `secret.${ended}.tmp`]) writeFileSync(join(folder, name), '');
@@ -67,7 +67,7 @@ describe('a file that is replaced', () => {
 });
 
 describe('a directory that is made', () => {
-  it('takes the place of nothing but an empty directory', async () => {
+  it('a new directory replaces nothing but an empty directory', async () => {
     const made = join(folder, 'made');
     writeFileSync(made, 'a file');
     await expect(makeDirectory(made, async () => {})).rejects.toMatchObject({

@@ -25,13 +25,13 @@ describe.each(engines)('a check on %s', (engine) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('finds every project whole, with checkpoints that the service signed', async () => {
+  it('fsck finds every project whole, with checkpoints that the service signed', async () => {
     const report = await fsck({ dataDir: service.dataDir, env: {}, deep: true });
     expect(report).toMatchObject({ ok: true, problems: [], projects: 4 });
     expect(report.checkpoints).toBeGreaterThanOrEqual(4);
   });
 
-  it('finds checkpoints that other keys signed', async () => {
+  it('fsck finds checkpoints that other keys signed', async () => {
     await service.close();
     const dataDir = join(folder, 'other');
     cpSync(service.dataDir, dataDir, { recursive: true });

@@ -14,17 +14,17 @@ describe('keys', () => {
   const texts = (of: HostKeys, origin: string): readonly string[] =>
     of.signers(origin).map(({ verifierKey }) => verifierKey);
 
-  it('are read as they were made', () => {
+  it('keys are read back exactly as they were made', () => {
     const read = readKeys(dataDir);
     expect(texts(read, 'a.example/log')).toEqual(texts(keys, 'a.example/log'));
     expect([read.attestationKey, read.storeKey]).toEqual([keys.attestationKey, keys.storeKey]);
   });
 
-  it('are never made twice', () => {
+  it('keys are never created twice in one directory', () => {
     expect(() => createKeys(dataDir, randomBytes)).toThrow(/EEXIST/);
   });
 
-  it('sign each log under its own name, with signers that are kept for the thousand used last', () => {
+  it('keys sign each log under its own name, and the last thousand signers are cached', () => {
     const made = Array.from({ length: 1000 }, (_, n) => keys.signers(`log-${n}`));
     expect(texts(keys, 'log-0')[0]).toMatch(/^log-0\+/); // which makes it the newest
     keys.signers('log-1000');

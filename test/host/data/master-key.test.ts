@@ -36,7 +36,7 @@ const file = (name: string, content: string | Buffer, mode = 0o600): string => {
 const read = (env: Record<string, string>) => readMasterKey(folder, env);
 
 describe('a master key', () => {
-  it('is none where none is given and none is needed', () => {
+  it('a master key is undefined when none is given and none is needed', () => {
     expect(read({})).toBeUndefined();
     expect(read({ CREDENTIALS_DIRECTORY: folder })).toBeUndefined();
     expect(existsSync(join(folder, 'keys/master.check'))).toBe(false);
@@ -48,7 +48,7 @@ describe('a master key', () => {
     ['base64 in the environment', () => ({ GOV_MASTER_KEY: key.toString('base64') })],
     ['hex in the environment', () => ({ GOV_MASTER_KEY: key.toString('hex') })],
     ['a systemd credential', () => (file('master-key', key, 0o400), { CREDENTIALS_DIRECTORY: folder })],
-  ])('is read from %s, and remembered by what tells it from others', (_, env) => {
+  ])('a master key is read from %s, and a check value for it is stored', (_, env) => {
     expect(Buffer.from(read(env())!)).toEqual(key);
     const check = join(folder, 'keys/master.check');
     expect(readFileSync(check, 'utf8')).toMatch(/^[0-9a-f]{32}\n$/);
@@ -64,13 +64,13 @@ describe('a master key', () => {
     ['31 bytes', () => ({ GOV_MASTER_KEY_FILE: file('k', key.subarray(1)) })],
     ['33 bytes', () => ({ GOV_MASTER_KEY_FILE: file('k', Buffer.alloc(33, 7)) })],
     ['words', () => ({ GOV_MASTER_KEY: 'correct horse battery staple' })],
-  ])('is refused as %s', (_, env) => {
+  ])('a master key is refused as %s', (_, env) => {
     expect(() => read(env())).toThrow(/expected/);
     expect(existsSync(join(folder, 'keys/master.check'))).toBe(false);
   });
 
   it.each(['', 'c0ffee\n', '\0'.repeat(33)])(
-    'is not said to be another one where keys/master.check is %j',
+    'a master key is not reported as another one when keys/master.check is %j',
     (torn) => {
       file('keys/master.check', torn);
       expect(() => read({ GOV_MASTER_KEY: key.toString('hex') })).toThrow(
@@ -79,14 +79,14 @@ describe('a master key', () => {
     },
   );
 
-  it('is only looked at by a check', () => {
+  it('a readonly check of a master key stores nothing', () => {
     readMasterKey(folder, { GOV_MASTER_KEY: key.toString('hex') }, { readonly: true });
     expect(existsSync(join(folder, 'keys/master.check'))).toBe(false);
   });
 });
 
 describe('a plane with a master key', () => {
-  it('serves, proves and is checked with it, and starts with no other', async () => {
+  it('a plane with a master key serves, proves and is checked with it, and starts with no other key', async () => {
     const env = { GOV_MASTER_KEY: key.toString('hex') };
     const plane = await startPlane({ env });
     const body = event({ runId: 'sealed', metadata: { secret: 'not on the disk' } });
@@ -110,7 +110,7 @@ describe('a plane with a master key', () => {
     await plane.end();
   });
 
-  it('starts with no other where keys/master.check is not there, and remembers none that did not serve', async () => {
+  it('a plane without keys/master.check starts with no other master key, and stores no unused one', async () => {
     const env = { GOV_MASTER_KEY: key.toString('hex') };
     const plane = await startPlane({ env });
     await plane.call('POST', '/events', { body: event({ metadata: { secret: 'sealed' } }) });
@@ -135,7 +135,7 @@ describe('a plane with a master key', () => {
 });
 
 describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL with a master key', () => {
-  it('serves, proves and is checked with it; no process of it starts with another one', async () => {
+  it('a service with a master key serves and proves with it, and no process starts with another key', async () => {
     const env = { GOV_MASTER_KEY: key.toString('hex') };
     const service = await startService({ engine: 'postgres', env });
     const { call } = await service.signUp('ada');

@@ -53,7 +53,7 @@ describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL da
     writeFileSync(path, JSON.stringify({ ...file, database: url.href }));
   }
 
-  it('is not served, the doctor says so, and --rebuild-heads serves it on purpose', async () => {
+  it('an older database copy is refused, the doctor reports it, and --rebuild-heads serves it on purpose', async () => {
     const service = await startService({ engine: 'postgres' });
     const ada = await service.signUp('ada');
     await record(ada, 2);
@@ -85,7 +85,7 @@ describe.skipIf(!engines.includes('postgres'))('an older copy of a PostgreSQL da
     await service.end();
   });
 
-  it('of which another log was signed last is not ready once it lacks something that is asked for', async () => {
+  it('an older database copy is not ready once a client asks for a record that it lacks', async () => {
     const service = await startService({ engine: 'postgres' });
     const { dataDir } = service;
     const [ada, bob] = [await service.signUp('ada'), await service.signUp('bob')];
@@ -165,34 +165,37 @@ describe('the files of a service on SQLite', () => {
     for (const name of ['gov.db', 'heads.db']) take(dataDir, from, name);
   }
 
-  it.each(refusals)('%s are refused by the start and by the doctor alike', async (_what, change, why) => {
-    const service = await startService();
-    const { dataDir } = service;
-    const ada = await service.signUp('ada');
-    await record(ada, 2);
-    const folder = mkdtempSync(join(tmpdir(), 'gov-copies-'));
-    const [old, copy] = [join(folder, 'old'), join(folder, 'service')];
-    await service.close();
-    cpSync(dataDir, old, { recursive: true });
-    const again = await service.again();
-    await again.call('POST', '/events', { key: ada.keys.production, body: event() });
-    expect(await check(dataDir, 'database')).toMatchObject({ status: 'ok' });
-    await again.close();
-    cpSync(dataDir, copy, { recursive: true });
-    await change(copy, old);
-    const found = await check(copy, 'database');
-    expect(found).toMatchObject({
-      status: 'fail',
-      detail: expect.stringMatching(why),
-      advice: expect.any(String),
-    });
-    const told = `${found?.detail}; ${found?.advice}`;
-    expect(told).not.toContain('gov plane serve --rebuild-heads');
-    await expect(openService({ dataDir: copy, env: {}, log: silentLog })).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: told,
-    });
-    rmSync(folder, { recursive: true });
-    await service.end();
-  });
+  it.each(refusals)(
+    'the start and the doctor both refuse a service on SQLite: %s',
+    async (_what, change, why) => {
+      const service = await startService();
+      const { dataDir } = service;
+      const ada = await service.signUp('ada');
+      await record(ada, 2);
+      const folder = mkdtempSync(join(tmpdir(), 'gov-copies-'));
+      const [old, copy] = [join(folder, 'old'), join(folder, 'service')];
+      await service.close();
+      cpSync(dataDir, old, { recursive: true });
+      const again = await service.again();
+      await again.call('POST', '/events', { key: ada.keys.production, body: event() });
+      expect(await check(dataDir, 'database')).toMatchObject({ status: 'ok' });
+      await again.close();
+      cpSync(dataDir, copy, { recursive: true });
+      await change(copy, old);
+      const found = await check(copy, 'database');
+      expect(found).toMatchObject({
+        status: 'fail',
+        detail: expect.stringMatching(why),
+        advice: expect.any(String),
+      });
+      const told = `${found?.detail}; ${found?.advice}`;
+      expect(told).not.toContain('gov plane serve --rebuild-heads');
+      await expect(openService({ dataDir: copy, env: {}, log: silentLog })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: told,
+      });
+      rmSync(folder, { recursive: true });
+      await service.end();
+    },
+  );
 });

@@ -67,7 +67,7 @@ describe('a plane', () => {
       .split('\n')
       .flatMap((line) => /^log (\S+)/.exec(line)?.slice(1) ?? []);
 
-  it('refuses what is to be kept longer, what is served, and a file that exists', async () => {
+  it('a prune refuses events within their retention, a served plane and an existing archive file', async () => {
     const tooYoung = prune({ beforeMs: Date.now() - limits.retentionDaysProduction * dayMs + 60_000 });
     await expect(tooYoung).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
     writeFileSync(join(folder, 'a.ndjson.gz'), 'mine');
@@ -81,7 +81,7 @@ describe('a plane', () => {
     expect((await fsck({ dataDir, deep: true, env: {} })).ok).toBe(true);
   });
 
-  it('says what would go, and changes nothing', async () => {
+  it('a dry run of a prune reports what would be removed, and changes nothing', async () => {
     const would = await prune({ dryRun: true });
     expect(would).toMatchObject({ from: 0, archive: null });
     expect(would.to).toBeGreaterThan(300);
@@ -89,7 +89,7 @@ describe('a plane', () => {
     expect(await prune({ beforeMs: Date.now() - 300 * dayMs })).toMatchObject({ from: 0, to: 0 });
   });
 
-  it('moves events into an archive that is checked by itself; what was proved stays so', async () => {
+  it('a prune moves events into an archive that verifies by itself, and proofs still verify', async () => {
     const archive = join(folder, 'old.ndjson.gz');
     const pruned = await prune({ archive });
     expect(pruned).toMatchObject({ from: 0, archive });
@@ -130,7 +130,7 @@ describe('a plane', () => {
     expect((await fsck({ dataDir, deep: true, env: {} })).ok).toBe(true);
   });
 
-  it('goes on where it left off, and each archive stands by itself', async () => {
+  it('a second prune continues after the first, and each archive verifies by itself', async () => {
     aheadMs = 420 * dayMs;
     const archive = join(folder, 'second.ndjson.gz');
     const before = await prune({ dryRun: true });
@@ -176,7 +176,7 @@ describe.each(engines)('a project of a service on %s', (engine) => {
   });
   afterAll(() => service.end());
 
-  it('is pruned alone, and proves on', async () => {
+  it('a project of a service is pruned without the others, and still makes proofs', async () => {
     const call = (method: string, path: string, body?: unknown) =>
       acme.call(method, path, { environment: 'sandbox', ...(body === undefined ? {} : { body }) });
     await call('POST', '/events/batch', { events: eventsOf('old', 30) });

@@ -48,7 +48,7 @@ describe.each(engines)('receipts of a service on %s', (engine) => {
   const of = (sequence: number): string =>
     `(SELECT cosignature FROM telemetry_report WHERE sequence = ${sequence})`;
 
-  it('are whole where nobody changed them', async () => {
+  it('fsck finds unchanged receipts whole', async () => {
     expect(kept.map(({ cosignature }) => cosignature === '')).toEqual([false, false, false, true]);
     expect(await found()).toEqual([]);
   });
@@ -59,14 +59,14 @@ describe.each(engines)('receipts of a service on %s', (engine) => {
     ['two', `cosignature = cosignature || ${of(1)}`, 2, /^\/2 receipt_mismatch 2 signature lines$/],
     ['one of another time', 'received_ms = received_ms + 5000', 3, /^\/3 receipt_mismatch one of \d{10} s/],
     ['one where reports are missing', `cosignature = ${of(1)}`, 5, /^\/5 receipt_mismatch one$/],
-  ])('are told where a report has %s', async (_, change, sequence, expected) => {
+  ])('fsck reports a receipt when a report has %s', async (_, change, sequence, expected) => {
     await below.sql(`UPDATE telemetry_report SET ${change} WHERE sequence = ${sequence}`);
     const [first] = await found();
     expect(first).toMatch(expected);
     expect(await found(false)).toEqual([]);
   });
 
-  it('are told where a report before does not follow', async () => {
+  it('fsck reports receipts when an earlier report does not follow', async () => {
     await below.sql("UPDATE telemetry_report SET link = 'consistency_invalid' WHERE sequence = 2");
     expect(await found()).toEqual([
       '/2 report_mismatch link consistency_invalid',
@@ -75,7 +75,7 @@ describe.each(engines)('receipts of a service on %s', (engine) => {
     ]);
   });
 
-  it.each([1, 2, 3])('are told where that of report %i was removed', async (sequence) => {
+  it.each([1, 2, 3])('fsck reports that the receipt of report %i was removed', async (sequence) => {
     await below.sql(`UPDATE telemetry_report SET cosignature = '' WHERE sequence = ${sequence}`);
     expect(await found()).toEqual([`/${sequence} receipt_mismatch none`]);
     expect(await found(false)).toEqual([]);
@@ -109,7 +109,7 @@ describe.each(engines)('receipts of reports that came in any order, of a service
     return problems.map(({ position, kind }) => `${position} ${kind}`);
   };
 
-  it('may be missing where another one was: nothing is told', async () => {
+  it('fsck accepts receipts missing next to others when reports came in any order', async () => {
     const order = fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7], { minLength: 5 });
     const orders = fc.sample(order, { numRuns: 12, seed: 5 });
     for (const [at, each] of orders.entries()) await send(`plane-${at}`, each);
@@ -117,7 +117,7 @@ describe.each(engines)('receipts of reports that came in any order, of a service
     expect(await found()).toEqual([]);
   });
 
-  it('are told where they were removed before a gap, and behind one that was closed', async () => {
+  it('fsck reports receipts that were removed before a gap, and after a gap that was closed', async () => {
     const planeId = await send('closed', [1, 2, 5, 4, 3, 6, 7, 8, 10, 9, 11, 12]);
     const rows = await below.sql(
       `SELECT sequence FROM telemetry_report WHERE plane_id = '${planeId}' AND cosignature <> '' ORDER BY sequence`,

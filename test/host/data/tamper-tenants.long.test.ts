@@ -216,11 +216,11 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
   const told = async (): Promise<string[]> =>
     (await problems()).map(({ position, kind }) => `${position} ${kind}`);
 
-  it('are what the log tells, after every kind of change', async () => {
+  it('the rows of tenants agree with the log after every kind of change', async () => {
     expect(await problems(true)).toEqual([]);
   });
 
-  it('name what differs, and never a secret', async () => {
+  it('fsck names the differing members of a tenant row, and never a secret', async () => {
     const { narrow } = world;
     await below.sql(`UPDATE api_key SET scopes = '["*"]', expires_ms = 1 WHERE key_id = '${narrow}'`);
     expect(await problems()).toEqual([
@@ -233,13 +233,13 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
     ]);
   });
 
-  it('may say when a key was used last, which no event tells', async () => {
+  it('fsck ignores the last use of a key, which no event records', async () => {
     await below.sql('UPDATE api_key SET last_used_ms = 1');
     expect(await problems()).toEqual([]);
   });
 
   it.each(engine === 'sqlite' ? [...gravest, ...others] : gravest)(
-    'show %s',
+    'fsck reports changed tenant rows: %s',
     async (_, statement, expected) => {
       await below.sql(statement(world, digestOn[engine]));
       expect(await told()).toEqual(expected(world));
@@ -260,7 +260,7 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
     const gone = (where: string): string => `DELETE FROM body WHERE ${where}`;
     const emptied = (where: string): string => `UPDATE body SET disclosures = '[]' WHERE ${where}`;
 
-    it('cannot be checked in what it changed, and are in all else', async () => {
+    it('fsck cannot check what an erased event changed, and checks all other members', async () => {
       const at = await erase('api_key.revoked', gone);
       const both = [`${at} body_missing`, `${at} not_checkable`];
       expect(await told()).toEqual(both);
@@ -270,12 +270,12 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
       expect(await told()).toEqual([...both, ...ofKey('narrow')(world)]);
     });
 
-    it('are told where a body is less than was logged, also without --deep', async () => {
+    it('fsck reports a body with less than was logged, also without --deep', async () => {
       const at = await erase('retention.changed', emptied);
       expect(await told()).toEqual([`${at} not_checkable`]);
     });
 
-    it('may be one that it made, and not two', async () => {
+    it('fsck accepts one key that an erased event may have made, and not two', async () => {
       const at = await erase('api_key.rotated', emptied);
       expect(await told()).toEqual([`${at} not_checkable`]);
       await below.sql(ghost(world, digestOn[engine]));
@@ -285,7 +285,7 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
       expect(new Set(await told())).toEqual(new Set([`${at} not_checkable`, ...untold]));
     });
 
-    it('are no fault of an organization', async () => {
+    it('fsck does not blame an organization for an erased event', async () => {
       const at = await erase('billing.customer_changed', emptied);
       await below.sql("UPDATE organization SET customer_id = 'cus_0'");
       expect(await told()).toContain(`${at} not_checkable`);

@@ -50,7 +50,7 @@ async function readAll(
 }
 
 function holds(open: () => Artifacts): void {
-  it('are read whole and in parts', async () => {
+  it('an artifact is read whole and in parts', async () => {
     const writer = await open().create(of);
     for (const bytes of [first, second, third]) await writer.write(bytes);
     const name = await writer.finish();
@@ -68,7 +68,7 @@ function holds(open: () => Artifacts): void {
     expect(await codeOf(readAll(open(), 'another'))).toBe('EXPORT_FAILED');
   });
 
-  it('of attempts that were not finished leave nothing', async () => {
+  it('an artifact of an unfinished attempt is removed', async () => {
     const aborted = await open().create(of);
     await aborted.write(content);
     await aborted.abort();
@@ -82,7 +82,7 @@ function holds(open: () => Artifacts): void {
     expect((await readAll(open(), name, { to: 10, size: 10 })).equals(first)).toBe(true);
   });
 
-  it('go with their export, and no other does', async () => {
+  it('an artifact is removed with its export, and no other artifact is', async () => {
     const kept = await open().create(other);
     await kept.write(first);
     const name = await kept.finish();
@@ -118,7 +118,7 @@ describe('artifacts in files that are sealed', () => {
   const sealedFrame = frame + 16;
 
   it.each([0, 1, frame - 1, frame, frame + 1, 3 * frame, 3 * frame + 5])(
-    'of %s bytes are read whole, and in every part',
+    'a sealed artifact of %s bytes is read whole, and in every part',
     async (size) => {
       const bytes = content.subarray(0, size);
       const { artifact, path } = await made(bytes);
@@ -134,7 +134,7 @@ describe('artifacts in files that are sealed', () => {
     },
   );
 
-  it('show nothing of what they hold, and are read with their key alone', async () => {
+  it('a sealed artifact reveals no content, and only its own key opens it', async () => {
     const { artifact, path } = await made(Buffer.alloc(2 * frame, 'canary'));
     expect(readFileSync(path).includes('canary')).toBe(false);
     const size = 2 * frame;
@@ -143,7 +143,7 @@ describe('artifacts in files that are sealed', () => {
     expect(await codeOf(readAll(files(), artifact, { to: size, size }))).toBe('EXPORT_FAILED');
   });
 
-  it('are refused where a byte was changed, frames were exchanged, taken off or put on', async () => {
+  it('a sealed artifact with a changed byte or with exchanged, removed or added frames is refused', async () => {
     const size = 3 * frame;
     const { artifact, path } = await made(content.subarray(0, size));
     const whole = readFileSync(path);
@@ -170,7 +170,7 @@ describe('artifacts in files that are sealed', () => {
     expect(await read()).toBe('none');
   });
 
-  it('are read as they are where they were made before there was a key', async () => {
+  it('an artifact made before there was a key is read without a key', async () => {
     const { artifact } = await made(content, files());
     expect((await readAll(open(), artifact)).equals(content)).toBe(true);
   });
@@ -180,7 +180,7 @@ describe('artifacts in files', () => {
   const open = () => fileArtifacts(join(folder, 'files'), seededBytes(String(Math.random())));
   holds(open);
 
-  it('are nothing else than files of their size: no links, pipes or folders', async () => {
+  it('an artifact in a file is refused when it is a link, a pipe, a folder or of another size', async () => {
     const writer = await open().create(of);
     await writer.write(content);
     const name = await writer.finish();
@@ -205,7 +205,7 @@ describe('artifacts in files', () => {
     await open().remove(of);
   });
 
-  it('are for their owner alone', async () => {
+  it('an artifact in a file is readable by its owner alone', async () => {
     const writer = await open().create(of);
     await writer.write(first);
     const name = await writer.finish();
@@ -215,7 +215,7 @@ describe('artifacts in files', () => {
     expect(readdirSync(place).filter((each) => each.startsWith('exp_1.'))).toEqual([`exp_1.${name}`]);
   });
 
-  it('of a process that is killed are a part that the next attempt removes', async () => {
+  it('an artifact of a killed process is a part that the next attempt removes', async () => {
     const directory = join(folder, 'killed');
     const script = `
       import { fileArtifacts } from ${JSON.stringify(join(import.meta.dirname, '../../../src/host/exports/files.ts'))};
@@ -240,7 +240,7 @@ describe('artifacts in files', () => {
   });
 
   const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
-  it.runIf(mayMount)('on a full disk are refused, and leave it as it was', async () => {
+  it.runIf(mayMount)('an artifact on a full disk is refused and leaves no file', async () => {
     const directory = join(folder, 'full');
     mkdirSync(directory);
     try {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { exportHoursOf, exportsMostOf } from '../../../src/host/exports/config.ts';
 
-it('artifacts are kept a week, or as the file says, or as the environment says', () => {
+it('artifacts are kept for a week, or as long as the file or the environment says', () => {
   expect(exportHoursOf(undefined, {})).toBe(7 * 24);
   expect(exportHoursOf(5, { GOV_EXPORT_HOURS: '' })).toBe(5);
   expect(exportHoursOf(5, { GOV_EXPORT_HOURS: '1' })).toBe(1);
@@ -15,7 +15,7 @@ it('artifacts are kept a week, or as the file says, or as the environment says',
   }
 });
 
-it('takes how many exports a project may have, and how large, from the environment, then the file', () => {
+it('the number and size of exports of a project come from the environment, then the file', () => {
   const GiB = 2 ** 30;
   expect(exportsMostOf({}, {})).toEqual({ open: 20, kept: 200, keptBytes: 20 * GiB });
   const file = { exportsOpen: 3, exportsKept: 4, exportMebibytes: 1024 };

@@ -56,7 +56,7 @@ const signIn = (userCode: string, email = 'Ada@example.com ') =>
   post('/sign-in', { user_code: userCode, email });
 
 describe('the development issuer', () => {
-  it('signs in whoever says so, with a device and a page', async () => {
+  it('the development issuer signs in any name, with a device and a page', async () => {
     const device = await begin();
     expect(device).toMatchObject({ verification_uri: `${url}/sign-in`, expires_in: 600, interval: 1 });
     expect(device.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
@@ -77,7 +77,7 @@ describe('the development issuer', () => {
     expect((await poll(device.device_code)).body).toEqual({ error: 'invalid_grant' });
   });
 
-  it('is understood by a client of OpenID Connect that is not ours', async () => {
+  it('the development issuer works with an independent OpenID Connect client', async () => {
     const server = new URL(url);
     const client = { client_id: running.issuer.clientId };
     const plain = { [oauth.allowInsecureRequests]: true };
@@ -104,7 +104,7 @@ describe('the development issuer', () => {
     await oauth.validateApplicationLevelSignature(found, answered, plain);
   });
 
-  it('says when a person signed in', async () => {
+  it('the development issuer states when a person signed in', async () => {
     const device = await begin();
     await signIn(device.user_code);
     nowMs += (limits.signInAgeSeconds + 1) * 1000;
@@ -115,7 +115,7 @@ describe('the development issuer', () => {
     await identity.verify(body.id_token, { freshSignIn: false });
   });
 
-  it('knows people again after a restart, and no token of before', async () => {
+  it('the development issuer knows people again after a restart, but accepts no earlier token', async () => {
     const device = await begin();
     await signIn(device.user_code);
     const { body } = await poll(device.device_code);
@@ -129,14 +129,14 @@ describe('the development issuer', () => {
     });
   });
 
-  it('lets a code wait for ten minutes', async () => {
+  it('the development issuer keeps a device code for ten minutes', async () => {
     const device = await begin();
     nowMs += 600_000;
     expect((await signIn(device.user_code)).status).toBe(400);
     expect((await poll(device.device_code)).body).toEqual({ error: 'expired_token' });
   });
 
-  it('keeps a thousand devices waiting, not more', async () => {
+  it('the development issuer keeps at most a thousand waiting devices', async () => {
     const first = await begin();
     for (let at = 0; at < 999; at += 1) await begin();
     expect((await poll(first.device_code)).body.error).toBe('authorization_pending');
@@ -144,7 +144,7 @@ describe('the development issuer', () => {
     expect((await poll(first.device_code)).body.error).toBe('invalid_grant');
   });
 
-  it('takes an address as a name, and nothing else', async () => {
+  it('the development issuer takes only an email address as a name', async () => {
     const { user_code: userCode } = await begin();
     for (const email of ['', 'ada', 'a b@example.com', `${'a'.repeat(limits.subjectChars)}@x`]) {
       const { status, text } = await signIn(userCode, email);
@@ -162,11 +162,11 @@ describe('the development issuer', () => {
     ['an unknown code', '/token', { grant_type: grant, client_id: 'gov', device_code: 'x' }, 'invalid_grant'],
     ['a form that is too large', '/device', { client_id: 'gov', scope: 'a'.repeat(4096) }, 'invalid_request'],
     ['another place', '/', {}, 'not_found'],
-  ])('refuses %s', async (_, path, form, error) => {
+  ])('the development issuer refuses %s', async (_, path, form, error) => {
     expect((await post(path, form as never)).body).toEqual({ error });
   });
 
-  it('answers no page of another site', async () => {
+  it('the development issuer refuses a form from a page of another site', async () => {
     const device = await begin();
     for (const origin of ['https://evil.example', 'null']) {
       const form = { user_code: device.user_code, email: 'eve@example.com' };
@@ -185,7 +185,7 @@ describe('the development issuer', () => {
     expect(await statusOf(new URL(url).host)).toBe(200);
   });
 
-  it('says loudly what it is', async () => {
+  it('the development issuer warns that anybody on the machine can sign in', async () => {
     const lines: string[] = [];
     const { close } = await start({ ...silentLog, warn: (_, message) => void lines.push(message) });
     await close();
@@ -199,11 +199,11 @@ describe('the development issuer', () => {
     ['a service on the network', { serviceListen: { host: '192.0.2.1', port: 7470 } }],
     ['a service on every address of IPv6', { serviceListen: { host: '::', port: 7470 } }],
     ['itself on every address', { listen: { host: '0.0.0.0', port: 0 } }],
-  ])('does not start beside %s', async (_, more) => {
+  ])('the development issuer does not start together with %s', async (_, more) => {
     await expect(start(silentLog, more)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  it('does not start where its port is taken', async () => {
+  it('the development issuer does not start when its port is taken', async () => {
     const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
     await expect(start(silentLog, { listen: taken })).rejects.toMatchObject({ code: 'CONFLICT' });
   });
@@ -217,7 +217,7 @@ describe('a service with the development issuer', () => {
   beforeAll(() => serviceInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off', env: {} }));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('lets somebody sign up, by what it tells of itself alone', async () => {
+  it('a person signs up at a service with only what the service says about its development issuer', async () => {
     const service = await serve();
     const json = async (asked: Promise<Response>) => (await (await asked).json()) as Record<string, string>;
     const form = (members: Record<string, string>) => ({
@@ -249,7 +249,7 @@ describe('a service with the development issuer', () => {
     await expect(fetch(String(issuer))).rejects.toThrow('fetch failed');
   });
 
-  it('is refused where it would serve others, and where people sign in elsewhere', async () => {
+  it('a development issuer is refused on a network address and together with another identity provider', async () => {
     await expect(serve({ listen: '0.0.0.0:0' })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       message: expect.stringContaining('expected the service on loopback'),

@@ -141,7 +141,7 @@ const forged: Readonly<Record<string, () => Promise<string> | string>> = {
 };
 
 describe('an ID token', () => {
-  it('says who somebody is', async () => {
+  it('an ID token gives issuer, subject, email and expiry of a person', async () => {
     const token = await issuer.token({ email: 'ada@example.com', email_verified: true });
     expect(await outcome(token, true)).toEqual({
       issuer: issuer.url,
@@ -151,7 +151,7 @@ describe('an ID token', () => {
     });
   });
 
-  it.each(Object.entries(forged))('is refused: %s', async (_, make) => {
+  it.each(Object.entries(forged))('an ID token is refused: %s', async (_, make) => {
     // a fresh connection reads the keys as they are now
     const by = connect();
     expect(await judge(await make(), false, by)).toBe('INVALID_CREDENTIAL');
@@ -159,7 +159,7 @@ describe('an ID token', () => {
     issuer.keys.splice(1);
   });
 
-  it('is refused with one text, whatever is wrong with it', async () => {
+  it('an ID token is refused with the same text, whatever is wrong with it', async () => {
     const details = new Set<string>();
     for (const make of Object.values(forged)) {
       const result = await outcome(await make());
@@ -171,7 +171,7 @@ describe('an ID token', () => {
     ]);
   });
 
-  it('is told to the log without itself', async () => {
+  it('the log says why an ID token was refused, without the token', async () => {
     const token = await issuer.token({ aud: 'somebody-else' });
     lines.splice(0);
     await judge(token);
@@ -194,11 +194,11 @@ describe('an ID token', () => {
     ['one audience for us', () => ({ azp: clientId })],
     ['characters of any script in a subject', () => ({ sub: 'Αδα 🚀 |/' })],
     ['the type that Keycloak gives ID tokens', () => ({ typ: 'ID' })],
-  ])('is accepted at the edge: %s', async (_, members) => {
+  ])('an ID token is accepted at the edge: %s', async (_, members) => {
     expect(await judge(await issuer.token(members()))).toBe('accepted');
   });
 
-  it('of the largest size is read, one character more is not', async () => {
+  it('an ID token of the largest size is read, and one more character is refused', async () => {
     const length = (await issuer.token({ pad: '' })).length;
     const room = limits.idTokenChars - length;
     // base64url writes three bytes as four characters
@@ -208,20 +208,20 @@ describe('an ID token', () => {
     expect(await judge(largest.padEnd(limits.idTokenChars + 1, 'A'))).toBe('INVALID_CREDENTIAL');
   });
 
-  it('needs no type, and takes it in any case', async () => {
+  it('an ID token needs no type, and the type may be in any case', async () => {
     for (const typ of [undefined, 'jwt', 'JWT', 'application/jwt']) {
       expect(await judge(await issuer.token({}, { header: { typ } as never }))).toBe('accepted');
     }
   });
 
-  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted under %s', async (alg) => {
+  it.each(['RS256', 'ES256', 'EdDSA'])('an ID token is accepted under %s', async (alg) => {
     issuer.keys = [await newKey(alg)];
     expect(await judge(await issuer.token(), true, connect())).toBe('accepted');
     issuer.keys = [await newKey()];
     identity = connect();
   });
 
-  it('is held to the algorithms of the issuer where they are configured', async () => {
+  it('an ID token must use an algorithm that is configured for the issuer', async () => {
     const by = connect({ algorithms: ['EdDSA'] });
     expect(await judge(await issuer.token(), false, by)).toBe('INVALID_CREDENTIAL');
     issuer.keys.push(await newKey('EdDSA', 'ed'));
@@ -230,7 +230,7 @@ describe('an ID token', () => {
     issuer.keys.splice(1);
   });
 
-  it('is held to the audience that is configured instead of the client', async () => {
+  it('an ID token must have the configured audience instead of the client', async () => {
     const by = connect({ audience: 'https://gov.example' });
     expect(await judge(await issuer.token(), false, by)).toBe('INVALID_CREDENTIAL');
     expect(await judge(await issuer.token({ aud: 'https://gov.example' }), false, by)).toBe('accepted');
@@ -241,12 +241,12 @@ describe('an ID token', () => {
     ['not verified', false, null],
     ['verified by a text', 'true', null],
     ['said nothing of', undefined, null],
-  ])('with an email that is %s', async (_, verified, email) => {
+  ])('an ID token gives an email only if it is verified: %s', async (_, verified, email) => {
     const token = await issuer.token({ email: 'ada@example.com', email_verified: verified });
     expect(await outcome(token)).toMatchObject({ email });
   });
 
-  it('with an email of another kind or size has none', async () => {
+  it('an ID token with an email of another type or size gives no email', async () => {
     for (const email of [7, 'a'.repeat(limits.emailChars + 1), 'ada@example.com\u0000']) {
       expect(await outcome(await issuer.token({ email, email_verified: true }))).toMatchObject({
         email: null,
@@ -256,7 +256,7 @@ describe('an ID token', () => {
     expect(await outcome(await issuer.token({ email, email_verified: true }))).toMatchObject({ email });
   });
 
-  it('is accepted no longer than an hour, whatever it says itself', async () => {
+  it('an ID token is accepted for at most an hour, whatever its own expiry says', async () => {
     const token = await issuer.token({ exp: 8e12 });
     expect(await outcome(token)).toMatchObject({ expiresMs: (nowSeconds() + 3600) * 1000 });
   });
@@ -283,12 +283,12 @@ describe('a fresh sign-in', () => {
     ['ahead', () => ({ auth_time: nowSeconds() + limits.idTokenSkewSeconds + 1 }), 'INVALID_CREDENTIAL'],
     ['at a time of another kind', () => ({ auth_time: 'now' }), 'INVALID_CREDENTIAL'],
     ['at no time', () => ({ auth_time: null }), 'INVALID_CREDENTIAL'],
-  ])('%s', async (_, members, expected) => {
+  ])('the age of a sign-in is checked: %s', async (_, members, expected) => {
     const token = await issuer.token(members());
     expect(await judge(token, true)).toBe(expected);
   });
 
-  it('is asked for only where it matters', async () => {
+  it('an ID token needs a fresh sign-in only where the operation asks for one', async () => {
     const token = await issuer.token({ auth_time: nowSeconds() - 40_000 });
     expect(await judge(token, false)).toBe('accepted');
     expect(await outcome(token, true)).toMatchObject({
@@ -308,7 +308,7 @@ describe('the configuration of an issuer', () => {
     ['an empty audience', { audience: '' }],
     ['a symmetric algorithm', { algorithms: ['HS256' as never] }],
     ['no signature', { algorithms: ['none' as never] }],
-  ])('is refused: %s', (_, config) => {
+  ])('the configuration of an issuer is refused: %s', (_, config) => {
     expect(() => connect(config)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
@@ -317,7 +317,7 @@ describe('the configuration of an issuer', () => {
     'https://id.example/realms/a/',
     'http://localhost:1',
     'http://[::1]:1',
-  ])('is accepted: %s', (url) => {
+  ])('the configuration of an issuer is accepted: %s', (url) => {
     expect(connect({ url }).configuration).toEqual({ issuer: url, clientId, scopes: ['openid', 'email'] });
   });
 });

@@ -35,7 +35,7 @@ const judge = async (token: string, by: IdentityProvider): Promise<string> => {
 };
 
 describe('the keys of an issuer', () => {
-  it('are read once, and again after a while', async () => {
+  it('the keys of an issuer are read once, and again after some time', async () => {
     const by = connect();
     issuer.asked.splice(0);
     await Promise.all([1, 2, 3].map(async () => judge(await issuer.token(), by)));
@@ -48,7 +48,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.asked).toHaveLength(4);
   });
 
-  it('may change while the service runs', async () => {
+  it('the keys of an issuer may change while the service runs', async () => {
     const by = connect();
     const [old] = issuer.keys;
     expect(await judge(await issuer.token(), by)).toBe('accepted');
@@ -61,7 +61,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(await issuer.token({}, { key: old! }), by)).toBe('INVALID_CREDENTIAL');
   });
 
-  it('that no token names are asked for once in a while only', async () => {
+  it('the keys of an issuer are not fetched again for every token with an unknown key id', async () => {
     const by = connect();
     await judge(await issuer.token(), by);
     issuer.asked.splice(0);
@@ -72,7 +72,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.asked).toEqual([]);
   });
 
-  it('that are known serve while the issuer is away, for an hour', async () => {
+  it('known keys of an issuer are used for an hour while the issuer is away', async () => {
     const by = connect();
     expect(await judge(await issuer.token(), by)).toBe('accepted');
     await issuer.pause();
@@ -88,7 +88,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(await issuer.token(), by)).toBe('accepted');
   });
 
-  it('are asked for again after a pause when that failed', async () => {
+  it('the keys of an issuer are fetched again after a pause when a fetch failed', async () => {
     await issuer.pause();
     const by = connect();
     expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
@@ -100,7 +100,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(await issuer.token(), by)).toBe('accepted');
   });
 
-  it('are asked for again when the clock was set back', async () => {
+  it('the keys of an issuer are fetched again when the clock was set back', async () => {
     const by = connect();
     await judge(await issuer.token(), by);
     nowMs -= 86_400_000;
@@ -110,7 +110,7 @@ describe('the keys of an issuer', () => {
     nowMs += 86_400_000;
   });
 
-  it('come from the configured place where there is one', async () => {
+  it('the keys of an issuer come from the configured address if there is one', async () => {
     const by = connect({ jwksUri: `${issuer.url}/jwks` });
     issuer.asked.splice(0);
     expect(await judge(await issuer.token(), by)).toBe('accepted');
@@ -144,7 +144,7 @@ describe('the keys of an issuer', () => {
       '/jwks',
       () => json({ keys: [issuer.keys[0]?.jwk], pad: 'a'.repeat(limits.issuerAnswerBytes) }),
     ],
-  ])('are refused, and nobody is let in: %s', async (_, path, answer) => {
+  ])('the keys of an issuer are refused, and nobody is signed in: %s', async (_, path, answer) => {
     issuer.answers.set(path, answer());
     lines.splice(0);
     const result = await outcome(await issuer.token(), connect());
@@ -154,14 +154,14 @@ describe('the keys of an issuer', () => {
     expect(lines[0]).toContain('could not read the keys of the identity provider');
   });
 
-  it('are read up to the largest answer', async () => {
+  it('the keys of an issuer are read up to the largest allowed answer', async () => {
     const body = JSON.stringify({ keys: [issuer.keys[0]?.jwk] }).padEnd(limits.issuerAnswerBytes);
     issuer.answers.set('/jwks', (response) => response.writeHead(200).end(body));
     expect(await judge(await issuer.token(), connect())).toBe('accepted');
     issuer.answers.clear();
   });
 
-  it('are not waited for without end', { timeout: 20_000 }, async () => {
+  it('a service does not wait without limit for the keys of an issuer', { timeout: 20_000 }, async () => {
     issuer.answers.set('/jwks', (response) => response.writeHead(200).write('{"keys":['));
     const started = performance.now();
     expect(await judge(await issuer.token(), connect())).toBe('OVERLOADED');
@@ -169,7 +169,7 @@ describe('the keys of an issuer', () => {
     issuer.answers.clear();
   });
 
-  it('that are private, or secret, let nobody in', async () => {
+  it('private or secret keys of an issuer sign nobody in', async () => {
     const key = await newKey('ES256', 'private');
     const jwk = { ...(await exportJWK(key.privateKey)), kid: 'private', alg: 'ES256' };
     issuer.keys.push({ ...key, jwk });

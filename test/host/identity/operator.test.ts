@@ -53,7 +53,7 @@ const systemEvents = async (tenant: { call: TestService['call'] }, eventType: st
 };
 
 describe.each(engines)('the operator on %s', (engine) => {
-  it('lists the projects of every organization, deleted ones too', async () => {
+  it('the operator lists the projects of every organization, including deleted ones', async () => {
     const service = await start(engine);
     const ada = await service.signUp('ada');
     const bob = await service.signUp('bob');
@@ -79,7 +79,7 @@ describe.each(engines)('the operator on %s', (engine) => {
     expect(hers.map(({ organizationId }) => organizationId)).toEqual([ada.orgId, ada.orgId]);
   });
 
-  it('brings a deleted project back, with its keys, and the log says so', async () => {
+  it('the operator restores a deleted project with its keys, and the log records it', async () => {
     const service = await start(engine);
     const ada = await service.signUp('ada');
     const { body: identity } = await ada.call('GET', '/auth/identity');
@@ -104,7 +104,7 @@ describe.each(engines)('the operator on %s', (engine) => {
     ]);
   });
 
-  it('refuses to bring one back whose name is taken by now', async () => {
+  it('the operator cannot restore a project whose name is now taken', async () => {
     const service = await start(engine);
     const ada = await service.signUp('ada');
     const body = { name: 'p', environment: 'production' };
@@ -116,7 +116,7 @@ describe.each(engines)('the operator on %s', (engine) => {
     });
   });
 
-  it('sets quotas, which hold within five seconds, and takes them back', async () => {
+  it('the operator sets quotas that apply within five seconds, and removes them', async () => {
     const service = await start(engine);
     const ada = await service.signUp('ada');
     const { body: identity } = await ada.call('GET', '/auth/identity');
@@ -145,7 +145,7 @@ describe.each(engines)('the operator on %s', (engine) => {
     );
   });
 
-  it('says who an organization is at the payment provider', async () => {
+  it('the operator sets the customer of an organization at the payment provider', async () => {
     const service = await start(engine);
     const ada = await service.signUp('ada');
     const results: unknown[] = [];
@@ -168,7 +168,7 @@ describe.each(engines)('the operator on %s', (engine) => {
 });
 
 describe('on SQLite', () => {
-  it('the operator waits until the service has stopped', async () => {
+  it('the operator on SQLite waits until the service has stopped', async () => {
     const service = await start('sqlite');
     const options = { dataDir: service.dataDir, env: {}, log: silentLog };
     await expect(operate(options, async () => {})).rejects.toMatchObject({

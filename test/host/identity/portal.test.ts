@@ -35,7 +35,7 @@ const refused = (opening: Promise<string>): Promise<GovError> =>
   );
 
 describe('the portal of the payment provider', () => {
-  it('is opened for a customer with one form-encoded request', async () => {
+  it('the billing portal is opened for a customer with one form-encoded request', async () => {
     const url = await portal().open(customer, returnUrl);
     expect(url).toBe('https://billing.stripe.com/p/session/test_YWNjdF8xTTJKVGtMa2RJd0h1N2l4LF9OY');
     expect(stripe.asked).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('the portal of the payment provider', () => {
     expect(headers['stripe-version']).toMatch(/^20\d\d-\d\d-\d\d/);
   });
 
-  it('is told nothing of the machine', async () => {
+  it('the payment provider receives no facts about the machine', async () => {
     const opener = portal();
     await opener.open(customer, returnUrl);
     await opener.open(customer, returnUrl);
@@ -57,7 +57,7 @@ describe('the portal of the payment provider', () => {
     }
   });
 
-  it('is asked again after a fault, with the same idempotency key', async () => {
+  it('the payment provider is called again after an error, with the same idempotency key', async () => {
     stripe.next.push(
       refusal(500, { type: 'api_error', message: 'An unknown error occurred' }),
       refusal(409, { type: 'idempotency_error', message: 'in progress' }),
@@ -69,7 +69,7 @@ describe('the portal of the payment provider', () => {
     expect(String(keys[0]).length).toBeGreaterThan(20);
   });
 
-  it('is not asked for ever', async () => {
+  it('the payment provider is not called without limit', async () => {
     for (let n = 0; n < 10; n++) stripe.next.push(refusal(503, { type: 'api_error', message: 'down' }));
     const { code, retryAfterSeconds } = await refused(portal().open(customer, returnUrl));
     expect([code, retryAfterSeconds]).toEqual(['OVERLOADED', 5]);
@@ -89,7 +89,7 @@ describe('a payment provider', () => {
       { type: 'invalid_request_error', code: 'resource_missing', param: 'customer' },
       'NOT_FOUND',
     ],
-  ])('that %s is %i, and told to the operator', async (_, status, error, expected) => {
+  ])('a payment provider that %s gives %i, and the operator sees why', async (_, status, error, expected) => {
     const message = `Invalid API Key provided: ${stripeKey}`;
     for (let n = 0; n < 3; n++) stripe.next.push(refusal(status, { ...error, message }));
     const { code, message: told } = await refused(portal().open(customer, returnUrl));
@@ -100,20 +100,20 @@ describe('a payment provider', () => {
     expect(lines.join() + told).not.toMatch(/sk_test/);
   });
 
-  it('that has another key is INTERNAL, and no part of ours is logged', async () => {
+  it('a payment provider with another key gives INTERNAL, and the log contains no part of our key', async () => {
     const { code } = await refused(portal({ stripeKey: 'sk_test_another' }).open(customer, returnUrl));
     expect([code, lines.length]).toEqual(['INTERNAL', 1]);
     expect(lines[0]).not.toMatch(/sk_test/);
   });
 
-  it('that is not there is OVERLOADED', async () => {
+  it('a payment provider that is unreachable gives OVERLOADED', async () => {
     const gone = await startStripe();
     await gone.stop();
     const { code } = await refused(portal({ baseUrl: gone.url }).open(customer, returnUrl));
     expect(code).toBe('OVERLOADED');
   });
 
-  it('that says nothing is left in time, also where it has begun to answer', async () => {
+  it('a payment provider that does not answer in time gives an error, also in mid-answer', async () => {
     const half = '{"url":"https://billing.stripe.com/p/';
     stripe.next.push(
       () => {},
@@ -132,13 +132,13 @@ describe('a payment provider', () => {
     ['a session without a URL', () => JSON.stringify({ object: 'billing_portal.session' })],
     ['a session with a URL of another kind', () => JSON.stringify({ url: 'javascript:alert(1)' })],
     ['a session whose URL is in clear', () => JSON.stringify({ url: 'http://billing.example.com/' })],
-  ])('that answers with %s leads nowhere', async (_, bodyOf) => {
+  ])('an answer of the payment provider with %s gives no portal address', async (_, bodyOf) => {
     for (let n = 0; n < 3; n++) stripe.next.push((response) => response.end(bodyOf('')));
     const { code } = await refused(portal().open(customer, returnUrl));
     expect(code).toMatch(/^(INTERNAL|OVERLOADED)$/);
   });
 
-  it('that answers without end is not read to it', async () => {
+  it('an endless answer of a payment provider is not read to its end', async () => {
     const whole = limits.portalAnswerBytes;
     const at = (bytes: number): string => {
       const session = JSON.stringify({ url: 'https://billing.stripe.com/p/1', filler: '' });
@@ -150,7 +150,7 @@ describe('a payment provider', () => {
     expect((await refused(portal().open(customer, returnUrl))).code).toBe('OVERLOADED');
   });
 
-  it('that sends us elsewhere is not followed: the key would go with it', async () => {
+  it('a redirect of a payment provider is not followed, because the key would go with it', async () => {
     let visits = 0;
     const elsewhere = createServer((_, response) => {
       visits += 1;
@@ -176,12 +176,12 @@ describe('a base URL', () => {
     'https://user@api.stripe.com',
     'ftp://api.stripe.com',
     'api.stripe.com',
-  ])('%s is refused before a key is sent to it', (baseUrl) => {
+  ])('the base URL %s is refused before a key is sent to it', (baseUrl) => {
     expect(() => portal({ baseUrl })).toThrow(/service\.json \/billing\/baseUrl: expected/);
   });
 
   it.each(['https://stripe.example.com', 'https://stripe.example.com:8443/', 'http://[::1]:12111'])(
-    '%s will do',
+    'the base URL %s is accepted',
     (baseUrl) => {
       expect(portal({ baseUrl })).toBeDefined();
     },

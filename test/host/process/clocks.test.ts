@@ -32,7 +32,7 @@ describe.skipIf(!engines.includes('postgres')).each([
     return { key: body.key, keyId: body.record.keyId };
   };
 
-  it('a key that is revoked by one is refused by the other within seconds', async () => {
+  it('a key that one process revokes is refused by the other within seconds', async () => {
     const [here, there] = [await make(), await make()];
     for (const { key } of [here, there]) expect(await statusAt(other.baseUrl, key)).toBe(200);
     expect((await ada.call('DELETE', `/api-keys/${here.keyId}`)).status).toBe(204);
@@ -49,7 +49,7 @@ describe.skipIf(!engines.includes('postgres')).each([
     expect(JSON.stringify(body)).not.toContain(here.keyId);
   }, 30_000);
 
-  it('health and the log of that one say so, and it is ready', async () => {
+  it('a process with a wrong clock reports that in health and its log, and is ready', async () => {
     const { body } = await send('GET', `${other.baseUrl}/health`, { key: ada.keys.production });
     const skew = expect.stringMatching(
       new RegExp(`^clock_skew: the database is (?:89|90)\\d{3} ms ${database}; `),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a new project', () => {
-  it('has logs of its own, under the name of the installation, that begin with the keys', () => {
+  it('a new project has its own logs under the name of the installation, which begin with the keys', () => {
     const { project, genesis } = hosting.makeProject('org_1', 'sandbox');
     expect(project).toMatchObject({ organizationId: 'org_1', environment: 'sandbox' });
     expect(project.auditOrigin).toBe(`gov.example.com/${project.projectId}/audit`);
@@ -40,7 +40,7 @@ describe('a new project', () => {
 describe('a seal', () => {
   const seal = createSeal(Buffer.alloc(32, 1), randomBytes);
 
-  it('opens what it sealed, and gives nothing of it away', () => {
+  it('a seal opens what it sealed and reveals nothing of the content', () => {
     const sealed = seal.seal('gov_live_secret');
     expect(seal.open(sealed)).toBe('gov_live_secret');
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('gov_live');
@@ -48,7 +48,7 @@ describe('a seal', () => {
     expect(seal.open(seal.seal(''))).toBe('');
   });
 
-  it('opens nothing that was altered, cut or sealed by others', () => {
+  it('a seal opens nothing that was changed, truncated or sealed by others', () => {
     const bytes = Buffer.from(seal.seal('secret'), 'base64url');
     for (let at = 0; at < bytes.length; at += 1) {
       const altered = Buffer.from(bytes);
@@ -63,7 +63,7 @@ describe('a seal', () => {
 });
 
 describe('an installation', () => {
-  it('is held to the keys that its first process had', async () => {
+  it('an installation accepts only the keys that its first process had', async () => {
     let kept: string | null = null;
     const store = { claimInstallation: async (text: string) => (kept ??= text) };
     await refuseOtherKeys(store, keys);

@@ -8,7 +8,7 @@ const log = createLog('info', (line) => lines.push(line));
 const last = (): string => lines.at(-1) ?? '';
 
 describe('a log line', () => {
-  it('is one JSON object with level, time and message', () => {
+  it('a log line is one JSON object with level, time and message', () => {
     log.info({ baseUrl: 'http://x' }, 'serving');
     expect(JSON.parse(last())).toEqual({
       level: 'info',
@@ -19,7 +19,7 @@ describe('a log line', () => {
     expect(last().endsWith('\n')).toBe(true);
   });
 
-  it('never holds a key, wherever it stood', () => {
+  it('a log line never contains a key, wherever the key was', () => {
     for (const kind of keyKinds) {
       const token = createToken(kind, randomBytes);
       log.warn(
@@ -35,7 +35,7 @@ describe('a log line', () => {
     expect(scrub(`a ${secret} b`)).toBe('a whsec_[redacted] b');
   });
 
-  it('never holds an ID token or a session', () => {
+  it('a log line never contains an ID token or a session', () => {
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const signature = randomBytes(64).toString('base64url');
     const token = `${part({ alg: 'ES256' })}.${part({ sub: 'ada' })}.${signature}`;
@@ -49,13 +49,13 @@ describe('a log line', () => {
     );
   });
 
-  it('escapes what could drive a terminal', () => {
+  it('a log line escapes characters that could control a terminal', () => {
     log.info({ text: '\u001b[2J\n{"forged":true}' }, 'x');
     expect(last().split('\n').length).toBe(2);
     expect(last()).not.toContain('\u001b');
   });
 
-  it('below the level is not written', () => {
+  it('a log line below the level is not written', () => {
     const quiet: string[] = [];
     const silent = createLog('silent', (line) => quiet.push(line));
     silent.error({}, 'x');

@@ -5,19 +5,19 @@ import { connectionsThatFit } from '../../../src/host/process/open-files.ts';
 const { ownOpenFiles, fewestConnections, connections } = limits;
 
 describe('the connections of a process', () => {
-  it('are as many as the limit of open files leaves beside its own files', () => {
+  it('a process allows as many connections as its limit of open files leaves after its own files', () => {
     expect(connectionsThatFit(connections, { openFiles: 1024 })).toBe(1024 - ownOpenFiles);
     expect(connectionsThatFit(connections, { openFiles: 1024, own: 200 })).toBe(824);
   });
 
-  it('are never more than the bound of the server', () => {
+  it('a process never allows more connections than the limit of the server', () => {
     const enough = connections + ownOpenFiles;
     expect(connectionsThatFit(connections, { openFiles: enough })).toBe(connections);
     expect(connectionsThatFit(connections, { openFiles: enough - 1 })).toBe(connections - 1);
     expect(connectionsThatFit(connections, { openFiles: Infinity })).toBe(connections);
   });
 
-  it('are refused where too few are left, with the limit that is needed', () => {
+  it('a process that could have too few connections is refused with the limit that is needed', () => {
     const fewest = ownOpenFiles + fewestConnections;
     expect(connectionsThatFit(connections, { openFiles: fewest })).toBe(fewestConnections);
     expect(() => connectionsThatFit(connections, { openFiles: fewest - 1 })).toThrow(
@@ -25,7 +25,7 @@ describe('the connections of a process', () => {
     );
   });
 
-  it('follow from the limit of this process', () => {
+  it('the number of connections follows from the limit of this process', () => {
     expect(connectionsThatFit()).toBeGreaterThan(fewestConnections);
   });
 });

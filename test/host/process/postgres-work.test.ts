@@ -9,7 +9,7 @@ import { missing, Processes, server } from '../../store/postgres/support/describ
 const wanted = { projectId: 'prj_a', runId: 'r1' };
 
 describe.skipIf(missing !== null)('work in a thread, on PostgreSQL', () => {
-  it('reads what another process stored, and brings rows home', async () => {
+  it('work in a thread reads what another process stored and returns rows', async () => {
     const processes = await Processes.on(server);
     await stored(processes.first, request([event(), event()]));
     const work = new ThreadWork(
@@ -25,7 +25,7 @@ describe.skipIf(missing !== null)('work in a thread, on PostgreSQL', () => {
     await processes.drop();
   });
 
-  it('that cannot reach its database fails each task, and not the thread', async () => {
+  it('work in a thread without a database fails each task, and the thread stays alive', async () => {
     const died: string[] = [];
     const log = { ...silentLog, error: (_: object, message: string) => void died.push(message) };
     const refusing = createServer((socket) => void socket.destroy());

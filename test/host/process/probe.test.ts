@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gov-probe-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the write probe', () => {
-  it('finds nothing wrong with a directory that can be written, at most once a second', async () => {
+  it('the write probe finds no problem in a writable directory and writes at most once a second', async () => {
     let nowMs = 0;
     const probe = createProbe(folder, () => nowMs);
     expect(await probe()).toEqual([]);
@@ -22,7 +22,7 @@ describe('the write probe', () => {
     expect((statSync(join(folder, 'probe')).mode & 0o777).toString(8)).toBe('600');
   });
 
-  it('says so when nothing can be written', async () => {
+  it('the write probe reports that nothing can be written', async () => {
     const gone = createProbe(join(folder, 'gone'), () => 0);
     expect(await gone()).toEqual(['write_probe_failed', 'disk_space_low']);
     const blocked = join(folder, 'blocked');
@@ -33,7 +33,7 @@ describe('the write probe', () => {
 });
 
 it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
-  'says what exports take of a disk that is low (skipped where not root on Linux: needs a tmpfs)',
+  'the write probe reports how much exports use of a disk that is low (skipped where not root on Linux: needs a tmpfs)',
   async () => {
     const low = join(folder, 'low');
     mkdirSync(low);
@@ -51,7 +51,7 @@ it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
 );
 
 describe('the probe of a database', () => {
-  it('commits at most once a second, and tells a commit that failed', async () => {
+  it('the database probe commits at most once a second, and reports a commit that failed', async () => {
     let nowMs = 0;
     const commits = [async () => {}, async () => Promise.reject(new Error('no')), async () => {}];
     const commit = vi.fn(async () => commits.shift()?.());
@@ -64,7 +64,7 @@ describe('the probe of a database', () => {
     expect(await probe()).toEqual([]);
   });
 
-  it('waits three seconds for one that does not end', async () => {
+  it('the database probe waits three seconds for a commit that does not end', async () => {
     vi.useFakeTimers();
     const probe = createDatabaseProbe(
       () => new Promise(() => {}),

@@ -24,7 +24,7 @@ function machine() {
 }
 
 describe('the time of a process', () => {
-  it('follows the clock of the system', () => {
+  it('the steady clock follows the system clock', () => {
     const { after, pass } = machine();
     expect(after()).toBe(0);
     pass(3 * dayMs);
@@ -32,7 +32,7 @@ describe('the time of a process', () => {
   });
 
   it.each([2 * dayMs, dayMs, -dayMs, boundMs + 1, -boundMs - 1])(
-    'runs on from where it was after a jump of %d ms, and follows once the clock is right again',
+    'the steady clock continues after a jump of %d ms, and follows again once the system clock is right',
     (jump) => {
       const { clock, after, pass, set } = machine();
       pass(10_000);
@@ -47,14 +47,14 @@ describe('the time of a process', () => {
     },
   );
 
-  it.each([boundMs, -boundMs])('follows a correction of %d ms', (jump) => {
+  it.each([boundMs, -boundMs])('the steady clock follows a correction of %d ms', (jump) => {
     const { clock, after, set } = machine();
     set(jump);
     expect(after()).toBe(jump);
     expect(clock.jumpMs).toBe(0);
   });
 
-  it('follows small corrections that add up to days', () => {
+  it('the steady clock follows small corrections that add up to days', () => {
     const { clock, after, pass, set } = machine();
     for (let times = 0; times < 100; times++) {
       pass(boundMs * 2);
@@ -65,7 +65,7 @@ describe('the time of a process', () => {
     expect(after()).toBe(250 * boundMs);
   });
 
-  it('follows the clock of a machine that slept', () => {
+  it('the steady clock follows the system clock of a machine that slept', () => {
     const { clock, after, pass, sleep, set } = machine();
     sleep(9 * dayMs);
     expect(after()).toBe(9 * dayMs);

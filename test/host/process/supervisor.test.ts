@@ -22,7 +22,7 @@ const until = async (holds: () => boolean): Promise<void> => {
 };
 
 describe('a supervisor', () => {
-  it('is told of readiness, life, reading again and the end, in this order', async () => {
+  it('a supervisor gets messages of start, life, reload and stop, in this order', async () => {
     forget();
     const alive = openSupervisor({
       env: { ...env, WATCHDOG_USEC: '150000' },
@@ -44,7 +44,7 @@ describe('a supervisor', () => {
     expect(more.at(-1)).toBe('STOPPING=1');
   });
 
-  it('is not told of life where writing stands still, nor where another process is watched', async () => {
+  it('a supervisor gets no sign of life when writing stops or another process is watched', async () => {
     for (const [more, isAlive] of [
       [{ WATCHDOG_USEC: '60000' }, async () => false],
       [{ WATCHDOG_USEC: '60000' }, () => Promise.reject(new Error('the store is closed'))],
@@ -61,7 +61,7 @@ describe('a supervisor', () => {
     }
   });
 
-  it('that cannot be told is complained of once, and stops nothing', async () => {
+  it('an unreachable supervisor causes one warning and stops nothing', async () => {
     const warned: string[] = [];
     const log = { ...silentLog, warn: (_details: object, text: string) => warned.push(text) };
     const supervisor = openSupervisor({
@@ -79,7 +79,7 @@ describe('a supervisor', () => {
 });
 
 describe('writing', () => {
-  it('makes its way while nothing waits, or something is committed, or the disk is full', async () => {
+  it('writing counts as alive while nothing waits, records are committed or the disk is full', async () => {
     let now = { size: 1, queued: 0, full: false };
     const isAlive = progressOf(async () => now);
     const at = (size: number, queued: number, full = false): Promise<boolean> => {
@@ -117,7 +117,7 @@ const hasTools =
 
 describe('a plane under systemd', () => {
   it.skipIf(!hasTools)(
-    'says READY=1, pings, reads again on SIGHUP without ending, says STOPPING=1',
+    'a plane under systemd reports READY=1, pings, reloads on SIGHUP and reports STOPPING=1',
     async () => {
       const dataDir = join(folder, 'plane');
       await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });

@@ -36,11 +36,11 @@ async function youngOfThread(before: string): Promise<number> {
 }
 
 describe('the young generation of a thread', () => {
-  it('is bounded by what the thread is started with', async () => {
+  it('the young generation of a thread is limited by the options of the thread', async () => {
     expect(await youngOfThread('boundThreadsAlone();')).toBeLessThanOrEqual(youngMiB);
   });
 
-  it('would be that of the command line', async () => {
+  it('the young generation of a thread without own options follows the command line', async () => {
     expect(await youngOfThread('')).toBeGreaterThan(2 * youngMiB);
   });
 });

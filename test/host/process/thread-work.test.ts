@@ -59,7 +59,7 @@ function block(on: ThreadWork, events: number): () => Promise<void> {
 }
 
 describe('work in a thread', () => {
-  it('answers, calls back, and brings refusals home as they were', async () => {
+  it('work in a thread answers, calls back, and returns refusals unchanged', async () => {
     const on = work();
     const staged: number[] = [];
     const { facts } = await derive(on, async () => void staged.push(1));
@@ -75,7 +75,7 @@ describe('work in a thread', () => {
     expect(refusal).toMatchObject({ code: 'VALIDATION_ERROR', errors: [{ pointer: '/edges/0/source' }, {}] });
   });
 
-  it('fails a task whose caller fails it, and goes on', async () => {
+  it('a task in a thread fails when its caller fails it, and the thread continues', async () => {
     const on = work();
     const refused = async (): Promise<void> => {
       throw new GovError('STORAGE_FULL', 'no room');
@@ -84,7 +84,7 @@ describe('work in a thread', () => {
     expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
   });
 
-  it('that dies fails what ran in it, is logged, and is replaced', async () => {
+  it('a thread that dies fails its tasks, is logged, and is replaced', async () => {
     const logged: string[] = [];
     const on = work({ ...silentLog, error: (_fields, message) => logged.push(message) }, 'nothing.db');
     await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'INTERNAL' });
@@ -92,7 +92,7 @@ describe('work in a thread', () => {
     expect(logged).toEqual(['the worker thread died', 'the worker thread died']);
   });
 
-  it('is bounded: what waits beyond the limit is refused at once, heavy apart from light', async () => {
+  it('work in a thread is limited, and tasks beyond the limit are refused at once, heavy and light apart', async () => {
     const on = work();
     const release = block(on, heavyEvents);
     const wait = () => on.run('graphBody', of(), { events: heavyEvents });
@@ -103,7 +103,7 @@ describe('work in a thread', () => {
     await Promise.all(waiting);
   });
 
-  it('that is full of one project refuses its newest task for one of another project', async () => {
+  it('a queue full of one project refuses its newest task in favour of another project', async () => {
     const on = work();
     const release = block(on, heavyEvents);
     const wait = (project: string) =>
@@ -120,7 +120,7 @@ describe('work in a thread', () => {
   it.each([
     ['heavy', heavyEvents, 1],
     ['light', 1, 8],
-  ])('takes %s tasks of projects in turn', async (_kind, events, atOnce) => {
+  ])('a thread takes %s tasks of projects in turn', async (_kind, events, atOnce) => {
     const on = work();
     const [release, ...releaseOthers] = Array.from({ length: atOnce }, () => block(on, events));
     const order: string[] = [];
@@ -137,14 +137,14 @@ describe('work in a thread', () => {
     for (const each of releaseOthers) await each();
   });
 
-  it('runs light tasks beside a heavy one', async () => {
+  it('threads run light tasks beside a heavy one', async () => {
     const on = work();
     const release = block(on, heavyEvents);
     expect(await on.run('graphBody', of(), { events: 1 })).not.toBeNull();
     await release();
   });
 
-  it('that is closed refuses what ran, what waits and what comes', async () => {
+  it('a closed thread pool refuses running, waiting and new tasks', async () => {
     const on = work();
     const running = derive(on, () => new Promise(() => {}));
     const outcome = expect(running).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
@@ -153,7 +153,7 @@ describe('work in a thread', () => {
     await expect(on.run('graphBody', of(), { events: 1 })).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
   });
 
-  it('that is gone is not answered, nor is another started to be', async () => {
+  it('a closed thread pool answers no task and starts no other thread', async () => {
     const on = work();
     let release = (): void => {};
     const answer = new Promise<void>((resolve) => (release = resolve));

@@ -100,7 +100,7 @@ const said = (text: string): Promise<void> =>
   });
 
 describe('a plane over TLS', () => {
-  it('serves its certificate from TLS 1.2 on, and says https to local commands', async () => {
+  it('a plane over TLS accepts TLS 1.2 and newer, and gives local commands an https address', async () => {
     const { baseUrl } = await serve();
     expect(baseUrl).toMatch(/^https:\/\/127\.0\.0\.1:/);
     expect(await ask()).toMatchObject({ status: 200, subject: 'first', body: { status: 'ok' } });
@@ -125,7 +125,7 @@ describe('a plane over TLS', () => {
     });
   });
 
-  it('reads the certificate again on SIGHUP without cutting connections, and keeps it where the new one is bad', async () => {
+  it('a plane reloads its certificate on SIGHUP without cutting connections, unless the new one is bad', async () => {
     const { child } = await serve();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect((await ask('/health', undefined, agent)).subject).toBe('first');
@@ -162,7 +162,7 @@ describe('a plane over TLS', () => {
     agent.destroy();
   });
 
-  it('with a client authority answers only those who have a certificate of it', async () => {
+  it('a plane with a client authority answers only clients that have a certificate of it', async () => {
     await serve('--tls-client-ca', authority.certFile);
     expect((await ask('/health', client)).status).toBe(200);
     await expect(ask()).rejects.toThrow(/certificate required|hang up|ECONNRESET|EPIPE/i);
@@ -174,7 +174,7 @@ describe('a plane over TLS', () => {
     await expect(ask('/health', foreign)).rejects.toThrow(/alert|hang up|ECONNRESET|EPIPE/i);
   });
 
-  it('does not start with a key that others may read, or one that is another’s', async () => {
+  it('a plane does not start with a key that others may read or that fits another certificate', async () => {
     const words = ['plane', 'serve', '--data', dataDir, '--tls-cert', served.certFile];
     const env = { GOV_CONFIG_DIR: join(folder, 'config') };
     expect(await gov(words, { env })).toMatchObject({
@@ -192,7 +192,7 @@ describe('a plane over TLS', () => {
     });
   });
 
-  it('serves an expired certificate at a start, since recording must not stop, and says so', async () => {
+  it('a plane with an expired certificate serves at start, because recording must not stop, and reports it', async () => {
     use(expired);
     await serve();
     const open = new Agent({ rejectUnauthorized: false });
@@ -202,7 +202,7 @@ describe('a plane over TLS', () => {
     expect(body.reasons?.[0]).toMatch(/^tls_certificate_expired: since /);
   });
 
-  it('is degraded for its operator as well, with the reason', async () => {
+  it('a plane with a bad certificate is shown as degraded to its operator, with the reason', async () => {
     const { child } = await serve();
     use(expired);
     const kept = said('could not reload the certificate');
@@ -218,7 +218,7 @@ describe('a plane over TLS', () => {
 });
 
 describe('the certificate of a listener', () => {
-  it('comes from plane.json, relative to the directory, and is overruled by the environment', () => {
+  it('the certificate comes from plane.json, relative to the directory, and the environment overrides it', () => {
     const path = join(dataDir, 'plane.json');
     const file = JSON.parse(readFileSync(path, 'utf8'));
     writeFileSync(path, JSON.stringify({ ...file, tlsCert: '../served.pem', tlsKey: '../served.key' }));
@@ -235,7 +235,7 @@ describe('the certificate of a listener', () => {
     expect(readPlaneConfig(dataDir, { tlsCert: '/flag.pem' }, env).tls?.cert).toBe('/flag.pem');
   });
 
-  it('may have been edited on Windows, as may plane.json', () => {
+  it('the certificate files and plane.json may have been edited on Windows', () => {
     const windows = (path: string): void => {
       const mode = statSync(path).mode;
       writeFileSync(path, `\ufeff${readFileSync(path, 'utf8').replaceAll('\n', '\r\n')}`, { mode });
@@ -249,7 +249,7 @@ describe('the certificate of a listener', () => {
     );
   });
 
-  it('may be readable by its group where systemd guards it', () => {
+  it('the certificate key may be readable by its group when systemd guards it', () => {
     chmodSync(served.keyFile, 0o440);
     const files = { cert: served.certFile, key: served.keyFile, clientCa: null };
     expect(() => readCertificate(files)).toThrow(/readable by its owner only/);
@@ -257,7 +257,7 @@ describe('the certificate of a listener', () => {
     expect(() => readCertificate({ ...files, credentials: join(folder, 'other') })).toThrow(/owner only/);
   });
 
-  it('warns from seven days before its end', () => {
+  it('a certificate causes a warning from seven days before its end', () => {
     const files = { cert: served.certFile, key: served.keyFile, clientCa: null };
     const { validToMs } = readCertificate(files);
     const reasonsAt = (nowMs: number) => openTls(files, { log: silentLog, now: () => nowMs }).reasons();

@@ -31,7 +31,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
     }
   }
 
-  it('finish what they accepted on SIGTERM, and end with 0', async () => {
+  it('two processes on one database finish accepted requests on SIGTERM and exit with 0', async () => {
     const [first, second] = [
       await serveProcess('service', service.dataDir),
       await serveProcess('service', service.dataDir),
@@ -59,7 +59,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
     expect(await second.ended).toBe(0);
   }, 60_000);
 
-  it('lose and repeat nothing where one is killed and clients go to the other', async () => {
+  it('two processes lose and repeat no event when one is killed and clients go to the other', async () => {
     const [first, second] = [
       await serveProcess('service', service.dataDir),
       await serveProcess('service', service.dataDir),
@@ -89,7 +89,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes on one database', 
     expect(await second.ended).toBe(0);
   }, 60_000);
 
-  it('take over the jobs of a process that is gone once its lease ran out', async () => {
+  it('a process takes over the jobs of a dead process once their lease ended', async () => {
     // a service in this process would take the job itself
     await service.close();
     const first = await serveProcess('service', service.dataDir);

@@ -30,7 +30,7 @@ const refusal = (...input: Parameters<typeof read>): string => {
 };
 
 describe('service.json', () => {
-  it('is read with its defaults', () => {
+  it('service.json is read with its defaults', () => {
     expect(read()).toEqual({
       dataDir: folder,
       listen: { host: '127.0.0.1', port: 7470 },
@@ -82,7 +82,7 @@ describe('service.json', () => {
     });
   });
 
-  it('sets single quotas and rates; the others keep their defaults', () => {
+  it('service.json sets single quotas and rates, and the others keep their defaults', () => {
     const { quotas, rates } = read({
       quotas: { production: { audit_event: 5 }, sandbox: { risk_decision: null } },
       rates: { keyBurst: 0 },
@@ -92,7 +92,7 @@ describe('service.json', () => {
     expect(rates).toMatchObject({ keyBurst: 0, keyPerSecond: 100 });
   });
 
-  it('is refused with file and place where a member is wrong, missing or unknown', () => {
+  it('service.json with a wrong, missing or unknown member is refused with the file and the place', () => {
     const cases: readonly (readonly [object | string, RegExp])[] = [
       ['{', /service\.json: expected JSON/],
       ['{}', /service\.json \/listen: expected a member listen/],
@@ -121,17 +121,17 @@ describe('service.json', () => {
     expect(() => readServiceConfig(join(folder, 'none'), {}, {})).toThrow(/gov service init/);
   });
 
-  it('names origins as browsers send them', () => {
+  it('service.json names CORS origins as browsers send them', () => {
     const corsOrigins = ['https://a.example/', 'https://b.example:8443'];
     expect(read({ corsOrigins }).corsOrigins).toEqual(['https://a.example', 'https://b.example:8443']);
   });
 
-  it('that others may read is refused: it may hold secrets', () => {
+  it('service.json that others may read is refused because it may contain secrets', () => {
     write('service.json', JSON.stringify(good), 0o640);
     expect(() => readServiceConfig(folder, {}, {})).toThrow(/service\.json.*got mode 640; run chmod 600/);
   });
 
-  it('is overruled by the environment, which is overruled by flags; an error names the layer', () => {
+  it('the environment overrides service.json, flags override both, and an error names the layer', () => {
     const env = { GOV_LISTEN: '127.0.0.1:1', GOV_CONNECTIONS: '2', GOV_PUBLIC_URL: 'https://b.example/' };
     expect(read({}, {}, env)).toMatchObject({
       listen: { port: 1 },
@@ -158,7 +158,7 @@ describe('a secret', () => {
   const url = 'postgres://gov:hush@127.0.0.1/gov';
   const database = (...input: Parameters<typeof read>) => read(...input).database;
 
-  it('comes from the environment, a file of one’s own, or service.json, in this order', () => {
+  it('a secret comes from the environment, its own file, or service.json, in this order', () => {
     const file = write('database', `${url}3\n`);
     expect(database({ database: `${url}1` })).toBe(`${url}1`);
     expect(database({ database: `${url}1` }, {}, { GOV_DATABASE_FILE: file })).toBe(`${url}3`);
@@ -173,20 +173,20 @@ describe('a secret', () => {
     expect(read({}, {}, { GOV_STRIPE_KEY: 'sk_2' }).billing).toEqual({ stripeKey: 'sk_2', baseUrl: null });
   });
 
-  it('is refused in a flag, which every user of the machine can list', () => {
+  it('a secret in a flag is refused because every user of the machine can list it', () => {
     expect(refusal({}, { database: url })).toMatch(
       /^--database: expected no password, .* put the URL into GOV_DATABASE$/,
     );
   });
 
-  it('is refused in a file that others may read, that is empty, or that is not there', () => {
+  it('a secret in a file that others may read, or that is empty or missing, is refused', () => {
     const env = { GOV_DATABASE_FILE: write('open', url, 0o644) };
     expect(refusal({}, {}, env)).toMatch(/open.*got mode 644/);
     expect(refusal({}, {}, { GOV_DATABASE_FILE: write('empty', '\n') })).toMatch(/empty: expected a secret/);
     expect(refusal({ billing: { stripeKeyFile: join(folder, 'gone') } })).toMatch(/gone.*cannot be read/);
   });
 
-  it('stands in no message', () => {
+  it('a secret appears in no error message', () => {
     const wrong = 'mysql://gov:hush@127.0.0.1/gov';
     const refusals = [
       refusal({}, {}, { GOV_DATABASE: wrong }),

@@ -12,7 +12,7 @@ const fileOf = (dataDir: string): Record<string, unknown> =>
   JSON.parse(readFileSync(join(dataDir, 'service.json'), 'utf8')) as Record<string, unknown>;
 
 describe('service init', () => {
-  it('makes a directory that only its owner can enter, with keys and configuration', async () => {
+  it('service init makes a directory that only its owner can enter, with keys and configuration', async () => {
     const dataDir = place();
     expect(await serviceInit({ dataDir, env: {} })).toEqual({
       created: true,
@@ -35,7 +35,7 @@ describe('service init', () => {
     });
   });
 
-  it('names logs after the public address, unless a name is given', async () => {
+  it('service init names logs after the public address, unless a name is given', async () => {
     const publicUrl = 'https://gov.example.com';
     expect((await serviceInit({ dataDir: place(), publicUrl, env: {} })).name).toBe('gov.example.com');
     expect((await serviceInit({ dataDir: place(), publicUrl, name: 'a.example', env: {} })).name).toBe(
@@ -43,14 +43,14 @@ describe('service init', () => {
     );
   });
 
-  it('keeps the database without its password', async () => {
+  it('service init stores the database URL without its password', async () => {
     const dataDir = place();
     const env = { GOV_DATABASE: 'postgres://gov:hush@db.example:5432/gov?sslmode=require' };
     expect(await serviceInit({ dataDir, env })).toMatchObject({ engine: 'postgres' });
     expect(fileOf(dataDir)['database']).toBe('postgres://gov@db.example:5432/gov?sslmode=require');
   });
 
-  it('finds a service that is there and changes nothing of it', async () => {
+  it('service init finds an existing service and changes nothing in it', async () => {
     const dataDir = place();
     await serviceInit({ dataDir, listen: '127.0.0.1:1', env: {} });
     const before = readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs);
@@ -61,7 +61,7 @@ describe('service init', () => {
     expect(readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs)).toEqual(before);
   });
 
-  it('refuses a directory that holds something else', async () => {
+  it('service init refuses a directory with other files', async () => {
     const dataDir = join(place(), '..');
     await serviceInit({ dataDir: join(dataDir, 'other'), env: {} });
     await expect(serviceInit({ dataDir, env: {} })).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -71,7 +71,7 @@ describe('service init', () => {
     );
   });
 
-  it('that is refused leaves nothing behind', async () => {
+  it('service init that is refused leaves no files behind', async () => {
     const wrong = [
       { listen: 'nonsense' },
       { metricsListen: ':1' },

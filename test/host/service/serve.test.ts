@@ -24,7 +24,7 @@ describe.each(engines)('a service on %s', (engine) => {
   }, 60_000);
   afterAll(() => service.end());
 
-  it('serves both base paths, each to its own keys', async () => {
+  it('a service serves both base paths, each to its own keys', async () => {
     for (const environment of ['production', 'sandbox'] as const) {
       expect((await ada.call('GET', '/health/ready', { environment, key: null })).status).toBe(200);
       const { body } = await ada.call('GET', '/auth/identity', { environment });
@@ -35,7 +35,7 @@ describe.each(engines)('a service on %s', (engine) => {
     }
   });
 
-  it('gives each project a log of its own, under the name of the installation', async () => {
+  it('a service gives each project its own log under the name of the installation', async () => {
     const { body } = await ada.call('GET', '/auth/identity');
     const checkpoint = await ada.call('GET', '/log/checkpoint');
     expect(checkpoint.text.split('\n')[0]).toBe(`gov.local/${body.projectId}/audit`);
@@ -43,14 +43,14 @@ describe.each(engines)('a service on %s', (engine) => {
     expect(keys[0]).toMatch(new RegExp(`^gov\\.local/${body.projectId}/audit\\+`));
   });
 
-  it('shows metrics of the process, and none of a single tenant', async () => {
+  it('a service shows metrics of the process, and none of a single tenant', async () => {
     const text = await (await fetch(service.metricsUrl ?? '')).text();
     expect(text).toContain('gov_writable 1');
     expect(text).toContain('gov_requests_total{operation="signUp",status="201"} 1');
     expect(text).not.toMatch(/gov_log_leaves|gov_metered_units|prj_|org_/);
   });
 
-  it('is found by local commands where it has its directory to itself', () => {
+  it('local commands find a service that owns its directory', () => {
     const runFile = join(service.dataDir, 'run.json');
     if (engine === 'postgres') {
       expect(existsSync(runFile)).toBe(false);
@@ -62,7 +62,7 @@ describe.each(engines)('a service on %s', (engine) => {
     });
   });
 
-  it('refuses to start with keys of another installation', async () => {
+  it('a service refuses to start with keys of another installation', async () => {
     const mixed = join(folder, engine);
     cpSync(service.dataDir, mixed, { recursive: true });
     rmSync(join(mixed, 'keys'), { recursive: true });
@@ -73,7 +73,7 @@ describe.each(engines)('a service on %s', (engine) => {
     });
   });
 
-  it('ends, and starts again with everything', async () => {
+  it('a service stops, and starts again with all data', async () => {
     const { body } = await ada.call('POST', '/events', { body: event() });
     await service.close();
     await service.close();
@@ -84,7 +84,7 @@ describe.each(engines)('a service on %s', (engine) => {
 });
 
 describe('a service on SQLite', () => {
-  it('has its directory to itself', async () => {
+  it('a service on SQLite does not share its directory with another process', async () => {
     const service = await startService();
     await expect(service.again()).rejects.toMatchObject({ code: 'CONFLICT' });
     expect((await service.call('GET', '/health/ready')).status).toBe(200);
@@ -100,7 +100,7 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     await client.end();
   };
 
-  it('is ready while a write would be durable, and says so within seconds of the change', async () => {
+  it('a service is ready while a write would be durable, and reports a change within seconds', async () => {
     const service = await startService({ engine: 'postgres' });
     const ready = async () => (await service.call('GET', '/health/ready')).status;
     const superuser = new URL(service.database?.superuser ?? '');
@@ -120,7 +120,7 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     await service.end();
   }, 40_000);
 
-  it('refuses to start on tables of another release, or as a role that no policy binds', async () => {
+  it('a service refuses to start on tables of another release, or as a role without row-level security', async () => {
     const service = await startService({ engine: 'postgres' });
     const { dataDir, database } = service;
     for (const url of [database?.superuser, database?.owner]) {
@@ -138,7 +138,7 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     await service.end();
   });
 
-  it('serves on while the tables are brought to the next release, and starts no more', async () => {
+  it('a service keeps serving while its tables are migrated, and refuses a later start', async () => {
     const service = await startService({ engine: 'postgres' });
     const ada = await service.signUp('ada');
     await ada.call('POST', '/events', { body: event() });
@@ -152,7 +152,7 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     await service.end();
   });
 
-  it('writes into its directory what it has seen signed, and nothing else', async () => {
+  it('a service on PostgreSQL writes only its signed heads into its directory', async () => {
     const service = await startService({ engine: 'postgres' });
     const ada = await service.signUp('ada');
     await ada.call('POST', '/events', { body: event() });

@@ -114,7 +114,7 @@ const noteAt = async (size: number): Promise<string> =>
   (await store.checkpointFrom('prj_a', 'audit', size)) ?? '';
 
 describe('what is kept', { timeout: 60_000 }, () => {
-  it('is the line of the configured key alone, beside the checkpoint', async () => {
+  it('a cosigned note keeps only the line of the configured key, with the checkpoint', async () => {
     const { url } = await serverOf((request) => ({
       status: 200,
       body:
@@ -142,7 +142,7 @@ describe('what is kept', { timeout: 60_000 }, () => {
     'the size that was sent': (request) => ({ status: 409, body: `${request.oldSize}\n`, ...size }),
     'ever other sizes': (_, count) => ({ status: 409, body: `${1 + (count % 2)}\n`, ...size }),
   };
-  it('is nothing where a witness answers anything else, which health tells after a minute', async () => {
+  it('an invalid answer of a witness is not stored, and health reports it after a minute', async () => {
     const signed = await sign(5);
     const asked = await Promise.all(
       Object.entries(answers).map(async ([name, answer]) => {
@@ -166,7 +166,7 @@ describe('what is kept', { timeout: 60_000 }, () => {
     }
   });
 
-  it('is nothing where it says that it saw another history, which health tells at once', async () => {
+  it('a witness that saw another history gives no cosignature, and health reports it at once', async () => {
     const signed = await sign(5);
     const refusals: Readonly<Record<string, Said>> = {
       'it answered 422': { status: 422, body: 'no' },
@@ -184,7 +184,7 @@ describe('what is kept', { timeout: 60_000 }, () => {
     expect(await noteAt(6)).toBe(signed.note);
   });
 
-  it('is kept, so that a process that begins later can tell a witness that forgot it from one that did not', async () => {
+  it('a stored cosignature shows a later process whether a witness forgot the log', async () => {
     const { url } = await serverOf(cosigned);
     const before = [await sign(), await sign(), await sign()];
     const witnesses = witnessesOf(url);
@@ -212,7 +212,7 @@ describe('what is kept', { timeout: 60_000 }, () => {
     expect(await knows(0)).toEqual([expect.stringContaining('and knows 0 now: an older copy')]);
   });
 
-  it(`comes in an answer of at most ${limits.witnessAnswerBytes} bytes`, async () => {
+  it(`an answer of a witness has at most ${limits.witnessAnswerBytes} bytes`, async () => {
     const signed = await sign();
     const own = lineOf(signed);
     const padded = (bytes: number): string => {
@@ -243,7 +243,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     return { ...server, release: first.resolve };
   }
 
-  it('is the newest of what was signed meanwhile, from the size that the witness knows', async () => {
+  it('a witness gets the newest of several new checkpoints, from the size that it knows', async () => {
     const { url, seen, release } = await held();
     const witnesses = witnessesOf(url);
     const all = [await sign()];
@@ -266,7 +266,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     expect(seen).toHaveLength(2);
   });
 
-  it('is what the log signed, without what other witnesses said', async () => {
+  it('a witness gets the checkpoint of the log without the lines of other witnesses', async () => {
     const { url, seen } = await serverOf(cosigned);
     const signed = await sign();
     const other = ed25519Cosigner('w.example/2', newKey());
@@ -275,7 +275,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     expect(seen[0]?.note).toBe(signed.note);
   });
 
-  it('is also what proofs wait for, the smallest first', async () => {
+  it('a witness also gets the checkpoints that proofs wait for, the smallest first', async () => {
     const { url, seen, release } = await held();
     const witnesses = witnessesOf(url, { waitSeconds: limits.witnessWaitSeconds });
     const all: SignedCheckpoint[] = [];
@@ -291,7 +291,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     await witnesses.cosigned('prj_a', all[3]!); // is cosigned, so nobody waits
   });
 
-  it(`are at most ${limits.witnessWanted} that proofs wait for, and the newest`, async () => {
+  it(`a witness gets at most ${limits.witnessWanted} checkpoints that proofs wait for, and the newest`, async () => {
     const { url, seen, release } = await held();
     const witnesses = witnessesOf(url, { waitSeconds: 1 });
     const first = await sign();
@@ -307,7 +307,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     await Promise.all(waits);
   });
 
-  it('makes no proof wait beyond its time, nor anything without one', async () => {
+  it('a proof does not wait for a witness beyond its time, or at all without one', async () => {
     const { url, release } = await held();
     const signed = await sign();
     await witnessesOf(url, { waitSeconds: 0 }).cosigned('prj_a', signed);
@@ -317,7 +317,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     expect(performance.now() - started).toBeGreaterThan(900);
   });
 
-  it('waits for as many as the quorum asks for', async () => {
+  it('a proof waits for as many cosignatures as the quorum needs', async () => {
     const quick = await serverOf(cosigned);
     const slow = await held();
     const other = ed25519Cosigner('w.example/2', newKey());
@@ -330,7 +330,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     slow.release();
   });
 
-  it('goes nowhere through a proxy that cannot be used, which health tells', async () => {
+  it('a checkpoint is not sent through an unusable proxy, and health reports it', async () => {
     const env = { HTTP_PROXY: 'socks5://127.0.0.1:1', NO_PROXY: '' };
     const witnesses = witnessesOf('http://witness.example', { connection: { env } });
     const signed = await sign();
@@ -344,7 +344,7 @@ describe('what is sent', { timeout: 60_000 }, () => {
     expect(await noteAt(checkpoint.size)).toBe(signed.note);
   });
 
-  it('ends where the plane ends, whatever the witness does', async () => {
+  it('requests to a witness end when the plane stops, whatever the witness does', async () => {
     const { url, seen } = await serverOf(() => new Promise<Said>(() => {}));
     const witnesses = witnessesOf(url);
     witnesses.signed('prj_a', await sign());

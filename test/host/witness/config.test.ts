@@ -18,7 +18,7 @@ const read = (file: WitnessesFile, flags?: readonly string[]) =>
 const witness = () => ({ url, verifierKey: newKey() });
 
 describe('witnesses', () => {
-  it('are none, those of the file, or those of the flags instead', () => {
+  it('witnesses come from flags, otherwise from the file, otherwise there are none', () => {
     expect(read({})).toBeNull();
     const [one, two] = [witness(), witness()];
     const file = { witnesses: [one], witnessQuorum: 1, witnessWaitSeconds: 2 };
@@ -57,11 +57,11 @@ describe('witnesses', () => {
       undefined,
       'at most the 1',
     ],
-  ])('are refused with %s', (_, file, flags, said) => {
+  ])('the configuration of witnesses is refused with %s', (_, file, flags, said) => {
     expect(() => read(file, flags)).toThrow(said);
   });
 
-  it(`are at most ${limits.witnesses}`, () => {
+  it(`a plane has at most ${limits.witnesses} witnesses`, () => {
     const many = (count: number) => Array.from({ length: count }, witness);
     expect(read({ witnesses: many(limits.witnesses) })?.witnesses).toHaveLength(limits.witnesses);
     expect(() => read({ witnesses: many(limits.witnesses + 1) })).toThrow('at most 16 witnesses');
@@ -69,7 +69,7 @@ describe('witnesses', () => {
     expect(() => read({}, flags)).toThrow('--witness: expected at most 16');
   });
 
-  it('stand in plane.json, whose schema bounds them', async () => {
+  it('plane.json names the witnesses, and its schema limits them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-witnessconfig-'));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
     const dataDir = join(folder, 'plane');

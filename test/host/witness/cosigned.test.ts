@@ -43,7 +43,7 @@ describe.each(engines)('a witness of a service on %s', { timeout: 120_000 }, (en
   const isCosigned = async (tenant: Tenant, trust: Trust): Promise<boolean> =>
     openTrustedCheckpoint((await tenant.call('GET', '/log/checkpoint')).text, trust).quorumMet;
 
-  it('cosigns the logs that it knows, whichever process signed, and holds up none for the others', async () => {
+  it('a witness cosigns the logs that it knows, whichever process signed, without delay for other logs', async () => {
     const [ada, eve] = [await service.signUp('ada'), await service.signUp('eve')];
     const trust = await trustOf(ada);
     addLogKeys(

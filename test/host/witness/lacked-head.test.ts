@@ -78,7 +78,7 @@ it.each([
   ['a key in force, within the log', log, 4],
   ['a retired key, where it was in force', first, 5],
   ['another one', second, 8],
-])('a head that the log lacks counts, signed by %s', async (_, by, size) => {
+])('a head that the log lacks counts when it is signed by %s', async (_, by, size) => {
   expect(await shown(note(size, other, [by, witness]))).toEqual({ origin, size, root: other, have });
 });
 
@@ -87,11 +87,11 @@ it.each([
   ['a key that was retired before, within the log', first, 6],
   ['a key that was retired, before it was added', second, 3],
   ['another key', stranger, 12],
-])('a head does not count, signed by %s', async (_, by, size) => {
+])('a head that the log lacks does not count when it is signed by %s', async (_, by, size) => {
   expect(await shown(note(size, other, [by, witness]))).toBe(null);
 });
 
-it('nothing else counts', async () => {
+it('a note counts only if it shows a signed head that the log lacks', async () => {
   const { root } = await store.head('prj_a', 'audit');
   expect(await shown(note(have, root, [log, witness]))).toBe(null);
   const foreign = ed25519Signer('other.example/log', newKey());

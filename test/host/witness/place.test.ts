@@ -85,7 +85,7 @@ beforeEach(async () => {
 });
 
 describe('a copy', () => {
-  it('is not served elsewhere but where it was moved, once somebody says so', async () => {
+  it('a copied witness is not served, and a moved one is served once the operator confirms the move', async () => {
     cpSync(dataDir, copy, { recursive: true, preserveTimestamps: true });
     await cosign(dataDir, 5, 9);
     await expect(serve(copy)).rejects.toMatchObject(aCopy);
@@ -101,7 +101,7 @@ describe('a copy', () => {
     await cosign(elsewhere, 5, 6);
   });
 
-  it('is another file by its birth, also where that is the time of its last change', () => {
+  it('a copied file is recognized by its creation time, also when that equals its change time', () => {
     const path = join(folder, 'born');
     writeFileSync(path, '');
     const { ino, birthtimeNs } = statSync(path, { bigint: true });
@@ -117,7 +117,7 @@ describe('a copy', () => {
     },
   };
   it.each(Object.entries(restores))(
-    'is found where it was put over the newer one: %s',
+    'a witness detects an older copy that replaced the newer one: %s',
     async (_, restore) => {
       cpSync(dataDir, copy, { recursive: true, preserveTimestamps: true });
       await cosign(dataDir, 5, 9);
@@ -132,7 +132,7 @@ describe('a copy', () => {
     },
   );
 
-  it('that was taken while it was served, and killed, is found as well', async () => {
+  it('a witness detects a copy that was taken while it served and was killed', async () => {
     const served = await serve(dataDir);
     cpSync(dataDir, copy, { recursive: true });
     await post(served, submission(5, 9));
@@ -147,7 +147,7 @@ describe('a copy', () => {
   });
 });
 
-it('is served where it was killed before the mark was raised, or has none', async () => {
+it('a witness is served after a kill before the mark was raised, or without a mark', async () => {
   const store = openWitnessStore(join(dataDir, 'witness.db'));
   store.add(parseWitnessRequest(Buffer.from(submission(5, 7))), 1_800_000_000, () => '');
   store.close();
@@ -159,7 +159,7 @@ it('is served where it was killed before the mark was raised, or has none', asyn
   expect(readdirSync(join(dataDir, 'mark'))).toEqual(['9']);
 });
 
-it('goes on where somebody removes the mark while it serves, and says where something else is in its way', async () => {
+it('a witness continues when its mark is removed, and names another file in the place of the mark', async () => {
   const mark = join(dataDir, 'mark');
   const witness = await serve(dataDir);
   rmSync(mark, { recursive: true });
@@ -175,18 +175,21 @@ it('goes on where somebody removes the mark while it serves, and says where some
   await expectRefused(dataDir, inTheWay);
 });
 
-it.each(['gone', 'empty'])('is not served where its store is %s, whatever is said of it', async (how) => {
-  const path = join(dataDir, 'witness.db');
-  rmSync(path);
-  if (how === 'empty') writeFileSync(path, '');
-  await expectRefused(dataDir, lost);
-  expect(() => addLogKeys(dataDir, [signer.verifierKey])).toThrow(expect.objectContaining(lost));
-  expect(existsSync(path) ? statSync(path).size : 0).toBe(0);
-  const { code, stderr } = await gov(['witness', 'serve', '--data', dataDir, '--moved']);
-  expect([code, stderr]).toEqual([6, expect.stringContaining('gov witness init')]);
-});
+it.each(['gone', 'empty'])(
+  'a witness whose store is %s is not served, whatever flags are given',
+  async (how) => {
+    const path = join(dataDir, 'witness.db');
+    rmSync(path);
+    if (how === 'empty') writeFileSync(path, '');
+    await expectRefused(dataDir, lost);
+    expect(() => addLogKeys(dataDir, [signer.verifierKey])).toThrow(expect.objectContaining(lost));
+    expect(existsSync(path) ? statSync(path).size : 0).toBe(0);
+    const { code, stderr } = await gov(['witness', 'serve', '--data', dataDir, '--moved']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('gov witness init')]);
+  },
+);
 
-it('is one process on one store, also by way of hard links', async () => {
+it('a store of a witness has at most one serving process, also through hard links', async () => {
   mkdirSync(join(copy, 'keys'), { recursive: true });
   for (const name of readdirSync(dataDir, { recursive: true, encoding: 'utf8' })) {
     const path = join(dataDir, name);
@@ -200,7 +203,7 @@ it('is one process on one store, also by way of hard links', async () => {
   await cosign(dataDir, 5, 6);
 });
 
-it('has its lock from the beginning, which whoever links the directory shares', async () => {
+it('a witness directory has its lock file from the beginning, so that links share it', async () => {
   const fresh = join(folder, `${made}-fresh`);
   await witnessInit({ dataDir: fresh });
   for (const name of ['witness.db', 'witness.lock']) {
@@ -212,46 +215,52 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   'random bytes': (path) => writeFileSync(path, randomBytes(8192)),
   'cut off': (path) => truncateSync(path, 9000),
 };
-it.each(Object.entries(damages))('says what to do where its store is damaged: %s', async (_, damage) => {
-  damage(join(dataDir, 'witness.db'));
-  const damaged = { code: 'STORAGE_FAULT', message: expect.stringContaining('make a new witness under a') };
-  await expectRefused(dataDir, damaged);
-  expect(() => witnessedLogs(dataDir)).toThrow(expect.objectContaining(damaged));
-});
+it.each(Object.entries(damages))(
+  'a witness says what to do when its store is damaged: %s',
+  async (_, damage) => {
+    damage(join(dataDir, 'witness.db'));
+    const damaged = { code: 'STORAGE_FAULT', message: expect.stringContaining('make a new witness under a') };
+    await expectRefused(dataDir, damaged);
+    expect(() => witnessedLogs(dataDir)).toThrow(expect.objectContaining(damaged));
+  },
+);
 
 const mayMount = process.getuid?.() === 0 && process.platform === 'linux';
-it.skipIf(!mayMount)('answers 503 while its disk is full, and goes on once it is not', async () => {
-  const disk = join(folder, 'disk');
-  mkdirSync(disk);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk], { stdio: 'pipe' });
-  } catch {
-    return; // root without the right to mount, as in most containers
-  }
-  try {
-    cpSync(dataDir, join(disk, 'w'), { recursive: true });
-    const said: unknown[] = [];
-    const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
-    const witness = await witnessServe({
-      dataDir: join(disk, 'w'),
-      listen: '127.0.0.1:0',
-      log,
-      moved: true,
-    });
-    // the write-ahead log grows by a page at least with each checkpoint, and the space it has is soon gone
+it.skipIf(!mayMount)(
+  'a witness answers 503 while its disk is full, and continues once there is space',
+  async () => {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
     try {
-      writeFileSync(join(disk, 'fill'), Buffer.alloc(4 << 20));
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk], { stdio: 'pipe' });
+    } catch {
+      return; // root without the right to mount, as in most containers
     }
-    expect((await post(witness, submission(5, 6))).status).toBe(503);
-    expect((await post(witness, submission(5, 6))).status).toBe(503);
-    rmSync(join(disk, 'fill'));
-    expect((await post(witness, submission(5, 7))).status).toBe(200);
-    await witness.close();
-    // a fault of the store would have ended the process
-    expect(said).toEqual(Array(2).fill('could not answer a request'));
-  } finally {
-    execFileSync('umount', [disk]);
-  }
-});
+    try {
+      cpSync(dataDir, join(disk, 'w'), { recursive: true });
+      const said: unknown[] = [];
+      const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
+      const witness = await witnessServe({
+        dataDir: join(disk, 'w'),
+        listen: '127.0.0.1:0',
+        log,
+        moved: true,
+      });
+      // the write-ahead log grows by a page at least with each checkpoint, and the space it has is soon gone
+      try {
+        writeFileSync(join(disk, 'fill'), Buffer.alloc(4 << 20));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' });
+      }
+      expect((await post(witness, submission(5, 6))).status).toBe(503);
+      expect((await post(witness, submission(5, 6))).status).toBe(503);
+      rmSync(join(disk, 'fill'));
+      expect((await post(witness, submission(5, 7))).status).toBe(200);
+      await witness.close();
+      // a fault of the store would have ended the process
+      expect(said).toEqual(Array(2).fill('could not answer a request'));
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  },
+);

@@ -71,7 +71,7 @@ describe('a witness', () => {
   });
   afterEach(() => witness.close());
 
-  it('answers with lines that an independent implementation verifies, one for each of its keys', async () => {
+  it('a witness answers with one line for each key, and an independent implementation verifies them', async () => {
     const { status, text, headers } = await post(witness, log.body(0, 5));
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(text).toMatch(/^(?:— w\.example\/1 [A-Za-z0-9+/]+=*\n)+$/);
@@ -93,7 +93,7 @@ describe('a witness', () => {
     expect(keys).toHaveLength(hasMlDsa44() ? 2 : 1);
   });
 
-  it('goes with the log, and is asked again for the same size', async () => {
+  it('a witness follows a growing log, and cosigns the same size again', async () => {
     for (const [old, size] of [
       [0, 3],
       [3, 3],
@@ -124,7 +124,7 @@ describe('a witness', () => {
       422,
       'proof',
     ],
-  ])('refuses %s', async (_, body, status, said) => {
+  ])('a witness refuses %s', async (_, body, status, said) => {
     const answer = await post(witness, body);
     expect(answer.status).toBe(status);
     expect(answer.text).toContain(said);
@@ -134,7 +134,7 @@ describe('a witness', () => {
     expect(witnessedLogs(dataDir)).toMatchObject([{ size: null }]);
   });
 
-  it('names the size that it knows, and never goes back', async () => {
+  it('a witness names the size that it knows, and never goes back', async () => {
     await post(witness, log.body(0, 20));
     for (const body of [log.body(0, 30), log.body(0, 20), log.body(10, 20), log.body(10, 12)]) {
       expect(await post(witness, body)).toMatchObject({ status: 409, text: '20\n' });
@@ -143,7 +143,7 @@ describe('a witness', () => {
     expect((await post(witness, log.body(20, 30))).status).toBe(200);
   });
 
-  it('refuses a second history: shorter, as long, or longer', async () => {
+  it('a witness refuses a second history: shorter, of equal length, or longer', async () => {
     await post(witness, log.body(0, 20));
     const root = merkleRoot(leaves.slice(1, 21));
     const same = await post(witness, log.body(20, 20, log.noteAt(20, root)));
@@ -153,7 +153,7 @@ describe('a witness', () => {
     expect((await monitor(witness, log.origin)).text).toContain(`\n20\n${rootAt(20).toString('base64')}\n`);
   });
 
-  it('shows whoever asks the newest cosigned checkpoint of a log', async () => {
+  it('a witness shows any caller the newest cosigned checkpoint of a log', async () => {
     expect((await monitor(witness, log.origin)).status).toBe(404);
     const first = await post(witness, log.body(0, 7));
     expect(await monitor(witness, log.origin)).toMatchObject({
@@ -167,7 +167,7 @@ describe('a witness', () => {
     expect((await send('POST', `${witness.url}/${'0'.repeat(64)}/checkpoint`, {})).status).toBe(405);
   });
 
-  it('takes up logs and lets go of them while it serves, and forgets nothing', async () => {
+  it('a witness adds and removes logs while it serves, and forgets no size', async () => {
     const other = newLog('example.com/other');
     expect((await post(witness, other.body(0, 5))).status).toBe(404);
     expect(addLogKeys(dataDir, [other.vkey, log.vkey])).toEqual([other.vkey]);
@@ -178,7 +178,7 @@ describe('a witness', () => {
     expect(await post(witness, other.body(0, 6))).toMatchObject({ status: 409, text: '5\n' });
   });
 
-  it('trusts old and new keys of a log that rotates them', async () => {
+  it('a witness trusts the old and new keys of a log that rotates them', async () => {
     const fresh = newLog(log.origin);
     await post(witness, log.body(0, 5));
     expect((await post(witness, fresh.body(5, 6))).status).toBe(403);
@@ -188,7 +188,7 @@ describe('a witness', () => {
     expect((await post(witness, log.body(6, 7))).status).toBe(403);
   });
 
-  it('never states a time before that of its last cosignature', async () => {
+  it('a witness never states a time before that of its last cosignature', async () => {
     await post(witness, log.body(0, 5));
     nowMs -= 3_600_000;
     const { text } = await post(witness, log.body(5, 6));
@@ -197,7 +197,7 @@ describe('a witness', () => {
     expect(openNote(log.noteAt(6) + text, [key!]).verified[0]?.timestampSeconds).toBe(nowMs / 1000);
   });
 
-  it('answers two at a time as if one came after the other', async () => {
+  it('a witness answers concurrent requests as if they came one after the other', async () => {
     const answers = await Promise.all(
       [10, 20, 30, 40, 10, 20, 30, 40].map((size) => post(witness, log.body(0, size))),
     );
@@ -205,14 +205,14 @@ describe('a witness', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
   });
 
-  it('is one process for one directory', async () => {
+  it('a witness directory has at most one serving process', async () => {
     await expect(serve()).rejects.toMatchObject({ code: 'CONFLICT' });
     await witness.close();
     witness = await serve();
     expect((await post(witness, log.body(0, 5))).status).toBe(200);
   });
 
-  it('bounds bodies', async () => {
+  it('a witness limits the size of request bodies', async () => {
     const over = limits.witnessBodyBytes + 1;
     const atMost = await post(witness, 'x'.repeat(limits.witnessBodyBytes));
     expect(atMost.status).toBe(400); // read, and no note
@@ -231,7 +231,7 @@ describe('a witness', () => {
     expect(untold).toBe(413);
   });
 
-  it('lets a body that stops coming go, and answers others meanwhile', async () => {
+  it('a witness closes a connection whose body stops coming, and answers others meanwhile', async () => {
     const { port, hostname } = new URL(witness.url);
     const socket = connectSocket(Number(port), hostname);
     socket.write('POST /add-checkpoint HTTP/1.1\r\nhost: w\r\ncontent-length: 100\r\n\r\nold');
@@ -244,7 +244,7 @@ describe('a witness', () => {
 });
 
 describe('what a witness keeps', () => {
-  it('is not changed below it', async () => {
+  it('the store of a witness refuses changes made below it', async () => {
     const dataDir = newFolder();
     await witnessInit({ dataDir });
     const log = newLog('example.com/log');
@@ -265,7 +265,7 @@ describe('what a witness keeps', () => {
     db.close();
   });
 
-  it(`holds ${limits.trustKeys} keys of a log, and ${limits.witnessLogs} logs`, () => {
+  it(`a witness accepts ${limits.trustKeys} keys of a log, and ${limits.witnessLogs} logs`, () => {
     const path = newFolder();
     mkdirSync(path);
     const store = openWitnessStore(join(path, 'witness.db'));
@@ -287,7 +287,7 @@ describe('what a witness keeps', () => {
 });
 
 describe('gov witness', { timeout: 120_000 }, () => {
-  it('init makes a directory for its owner alone, whole or not at all, and finds one that is there', async () => {
+  it('gov witness init makes a whole directory for its owner alone, and finds an existing one', async () => {
     const dataDir = newFolder();
     const first = await witnessInit({ dataDir, name: 'w.example/1' });
     expect(first).toMatchObject({ created: true, name: 'w.example/1', listen: '127.0.0.1:7480' });
@@ -303,14 +303,14 @@ describe('gov witness', { timeout: 120_000 }, () => {
     expect(() => addLogKeys(newFolder(), [newLog('x').vkey])).toThrow('gov witness init');
   });
 
-  it('add-log refuses what is no key of a log', async () => {
+  it('gov witness add-log refuses a text that is not a key of a log', async () => {
     const dataDir = newFolder();
     const { verifierKeys } = await witnessInit({ dataDir });
     expect(() => addLogKeys(dataDir, [verifierKeys[0]!])).toThrow('expected a key of a log');
     expect(() => addLogKeys(dataDir, ['x'])).toThrow('verifier key');
   });
 
-  it('that is killed has kept whatever it cosigned', async () => {
+  it('a killed witness has stored every cosignature that it gave', async () => {
     const dataDir = newFolder();
     await witnessInit({ dataDir, name: 'w.example/1' });
     const log = newLog('example.com/log');
@@ -340,7 +340,7 @@ describe('gov witness', { timeout: 120_000 }, () => {
     }
   });
 
-  it('serves as a command, lists its logs, and stops on a signal', async () => {
+  it('gov witness serve serves, lists its logs, and stops on a signal', async () => {
     const dataDir = newFolder();
     const run = async (...words: string[]) => {
       const result = await gov(['witness', ...words, '--data', dataDir, '-o', 'json']);

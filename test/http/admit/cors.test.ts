@@ -25,7 +25,7 @@ const preflight = (url: string, headers: Record<string, string>): Promise<Answer
   send('OPTIONS', url, { headers });
 
 describe('a page of the list', () => {
-  it('a page on the list may read answers and errors, with credentials', async () => {
+  it('a page on the list may read responses and errors, with credentials', async () => {
     const expected = {
       vary: expect.stringMatching(/^Origin\b/),
       'access-control-allow-origin': friend,
@@ -40,7 +40,7 @@ describe('a page of the list', () => {
     expect([refused.status, corsOf(refused)]).toEqual([401, expected]);
   });
 
-  it('a page on the list may send a preflight where there is an operation', async () => {
+  it('a page on the list may send a preflight for an existing operation', async () => {
     const asks = { origin: friend, 'access-control-request-method': 'PUT' };
     const answer = await preflight(`${open.baseUrl}/projects/x`, asks);
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -58,7 +58,7 @@ describe('a page of the list', () => {
 });
 
 describe('a page that is not of the list', () => {
-  it('a page off the list gets no CORS header, and the answer never repeats its origin', async () => {
+  it('a page that is not on the list gets no CORS header, and no response repeats its origin', async () => {
     for (const origin of [stranger, 'null', `${friend}.evil.example`, friend.toUpperCase(), open.origin]) {
       const answer = await ada.call('GET', '/runs', { headers: { origin } });
       expect([answer.status, corsOf(answer)], origin).toEqual([200, { vary: 'Origin' }]);
@@ -73,7 +73,7 @@ describe('a page that is not of the list', () => {
 });
 
 describe('without a list', () => {
-  it('without a list, no page may read anything from a service or a plane', async () => {
+  it('a service or a plane without a list of origins lets no page read its responses', async () => {
     const plane = await startPlane();
     for (const { baseUrl } of [closed, plane]) {
       const answer = await send('GET', `${baseUrl}/health`, { headers: { origin: friend } });

@@ -29,28 +29,28 @@ const get = (headers: Record<string, string | string[]>) =>
   plane.call('GET', '/runs', { key: null, headers });
 
 describe('credentials', () => {
-  it('takes credentials from Authorization: Bearer and from X-API-Key', async () => {
+  it('the server takes credentials from Authorization: Bearer and from X-API-Key', async () => {
     expect((await get({ authorization: `Bearer ${plane.key}` })).status).toBe(200);
     expect((await get({ authorization: `bearer ${plane.key}` })).status).toBe(200);
     expect((await get({ 'x-api-key': plane.key })).status).toBe(200);
     expect((await get({ 'x-api-key': plane.key, authorization: `Bearer ${plane.key}` })).status).toBe(200);
   });
 
-  it('asks for credentials with a challenge', async () => {
+  it('the server asks for missing credentials with a challenge', async () => {
     const { status, body, headers } = await get({});
     expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect(headers['www-authenticate']).toBe('Bearer realm="gov"');
     expect((await get({ authorization: 'Basic eDp5' })).body.code).toBe('UNAUTHENTICATED');
   });
 
-  it('rejects two different credentials in one request', async () => {
+  it('the server rejects two different credentials in one request', async () => {
     const other = plane.keys['none'] ?? '';
     const { status, body } = await get({ 'x-api-key': other, authorization: `Bearer ${plane.key}` });
     expect([status, body.code]).toEqual([401, 'AMBIGUOUS_CREDENTIAL']);
     expect((await get({ 'x-api-key': [plane.key, plane.key] })).status).toBe(401);
   });
 
-  it('rejects unknown, mistyped, revoked and expired credentials with one text', async () => {
+  it('the server rejects unknown, mistyped, revoked and expired credentials with one text', async () => {
     const unknown = createToken('live', randomBytes);
     const tokens = [unknown, `${plane.key.slice(0, -1)}!`, 'x', plane.keys['revoked'], plane.keys['expired']];
     const details = new Set<string>();
@@ -63,12 +63,12 @@ describe('credentials', () => {
     expect(details.size).toBe(1);
   });
 
-  it('does not read credentials from the URL, a cookie or the body', async () => {
+  it('the server reads no credentials from the URL, a cookie or the body', async () => {
     expect((await plane.call('GET', `/runs?api_key=${plane.key}`, { key: null })).status).toBe(401);
     expect((await get({ cookie: `api_key=${plane.key}` })).status).toBe(401);
   });
 
-  it('answers 401 for credentials below the base path of the other environment', async () => {
+  it('the server answers 401 for credentials below the base path of the other environment', async () => {
     const sandbox = `${plane.origin}/sandbox/api/v1/runs`;
     const { status, body } = await plane.call('GET', sandbox);
     expect([status, body.code]).toEqual([401, 'ENVIRONMENT_MISMATCH']);
@@ -76,7 +76,7 @@ describe('credentials', () => {
     expect((await get({ authorization: `Bearer ${test}` })).body.code).toBe('ENVIRONMENT_MISMATCH');
   });
 
-  it('accepts gov_test_ keys of a sandbox plane below /sandbox', async () => {
+  it('a sandbox plane accepts gov_test_ keys below /sandbox', async () => {
     const sandbox = await startPlane({ environment: 'sandbox' });
     expect(sandbox.key).toMatch(/^gov_test_/);
     expect(sandbox.baseUrl).toMatch(/\/sandbox\/api\/v1$/);
@@ -115,7 +115,7 @@ describe('credentials', () => {
     await sandbox.end();
   });
 
-  it('answers 404 for operations that a plane does not mount', async () => {
+  it('a plane answers 404 for operations that it does not mount', async () => {
     const hosted = Object.entries<Operation>(table).filter(([id]) => !planeOperations.includes(id as never));
     expect(hosted.length).toBeGreaterThan(15);
     for (const [, row] of hosted) {
@@ -125,12 +125,12 @@ describe('credentials', () => {
     }
   });
 
-  it('names the missing scope', async () => {
+  it('an error about a missing scope names the scope', async () => {
     const { body } = await plane.call('GET', '/runs', { key: plane.keys['none'] ?? '' });
     expect(body).toMatchObject({ code: 'INSUFFICIENT_SCOPE', requiredScope: 'events:read' });
   });
 
-  it('shows details of health only to callers with credentials', async () => {
+  it('health shows details only to callers with credentials', async () => {
     const open = await send('GET', `${plane.baseUrl}/health`, {});
     expect(open.body).toEqual({ status: 'ok', time: expect.any(String) });
     const bad = await send('GET', `${plane.baseUrl}/health`, { key: 'gov_live_wrong' });
@@ -194,7 +194,7 @@ describe('key look-ups', () => {
     return { asked, credentials, identify };
   };
 
-  it('looks up none of 100,000 strings that fail the checksum', () => {
+  it('the server looks up none of 100,000 strings that fail the checksum', () => {
     const { asked, credentials } = over(
       () => null,
       () => 0,
@@ -213,7 +213,7 @@ describe('key look-ups', () => {
     expect([refused, asked.count]).toEqual([strings, 0]);
   });
 
-  it('looks up a key once in five seconds, and then rejects it where it is revoked', async () => {
+  it('the server looks up a key once in five seconds, and then rejects it when it is revoked', async () => {
     let nowMs = 1_000_000;
     const token = createToken('live', randomBytes);
     let key = row(token);
@@ -232,7 +232,7 @@ describe('key look-ups', () => {
     expect(asked.count).toBe(2);
   });
 
-  it('ends a cached look-up with its key', async () => {
+  it('a cached look-up ends with its key', async () => {
     let nowMs = 1_000_000;
     const token = createToken('live', randomBytes);
     const key = { ...row(token), expiresMs: nowMs + 1000 };
@@ -245,7 +245,7 @@ describe('key look-ups', () => {
     expect(() => credentials.identify(shown(token), place)).toThrow(/expired/);
   });
 
-  it('forgets cached look-ups by the id of the key or of its project, and no others', async () => {
+  it('the server drops cached look-ups by the id of the key or of its project, and no others', async () => {
     const token = createToken('live', randomBytes);
     let key = row(token);
     const { asked, credentials, identify } = over(
@@ -266,7 +266,7 @@ describe('key look-ups', () => {
     }
   });
 
-  it('does not use a look-up that was running when its key was forgotten', async () => {
+  it('the server does not use a look-up that was running when its key was dropped', async () => {
     const token = createToken('live', randomBytes);
     let key = row(token);
     const { credentials, identify } = over(
@@ -280,7 +280,7 @@ describe('key look-ups', () => {
     await expect(identify(token)).rejects.toThrow(/revoked/);
   });
 
-  it('reports once a minute that a key is used', async () => {
+  it('the server reports once a minute that a key is used', async () => {
     let nowMs = 600_000;
     const token = createToken('live', randomBytes);
     const { credentials, identify } = over(
@@ -296,7 +296,7 @@ describe('key look-ups', () => {
     expect(credentials.uses.take()).toEqual([{ projectId: 'prj_x', keyId: 'key_x', atMs: 660_000 }]);
   });
 
-  it('rejects a named project that is not the project of the key', async () => {
+  it('the server rejects a named project that is not the project of the key', async () => {
     const token = createToken('live', randomBytes);
     const { credentials, identify } = over(
       () => row(token),

@@ -40,7 +40,7 @@ const pages = (): [string, Record<string, string>, boolean][] => [
 ];
 
 describe('a session cookie', () => {
-  it('accepts a session cookie only from pages of the service and of the list, whatever the method', async () => {
+  it('a session cookie is accepted only from pages of the service and of the list, for every method', async () => {
     for (const [page, headers, taken] of pages()) {
       const calls = [
         await service.call('GET', '/projects', { headers: { cookie, ...headers } }),
@@ -59,7 +59,7 @@ describe('a session cookie', () => {
     }
   });
 
-  it('neither signs out nor replaces a session for a page that may not send its cookie', async () => {
+  it('a session is neither closed nor replaced by a page that may not send its cookie', async () => {
     const own = await signIn();
     const headers = { cookie: own, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
     expect((await service.call('DELETE', '/auth/session', { headers })).status).toBe(403);
@@ -69,7 +69,7 @@ describe('a session cookie', () => {
     expect((await service.call('GET', '/projects', { headers: still })).status).toBe(200);
   });
 
-  it('does not accept a session cookie with a form or with text', async () => {
+  it('a session cookie is not accepted with a form or with text', async () => {
     const headers = { cookie, 'sec-fetch-site': 'same-origin' };
     for (const type of [
       'text/plain',
@@ -84,14 +84,14 @@ describe('a session cookie', () => {
     }
   });
 
-  it('rejects two session cookies, because one of them was planted', async () => {
+  it('a request with two session cookies is rejected because one of them was planted', async () => {
     const { status, body } = await service.call('GET', '/projects', {
       headers: { cookie: `${cookie}; ${cookie}x`, 'sec-fetch-site': 'same-origin' },
     });
     expect([status, body.code]).toEqual([401, 'AMBIGUOUS_CREDENTIAL']);
   });
 
-  it('finds the session cookie among others, and not in a longer name', async () => {
+  it('a session cookie is found among other cookies, and not in a longer name', async () => {
     const headers = { 'sec-fetch-site': 'same-origin' };
     const asked = async (value: string): Promise<number> =>
       (await service.call('GET', '/projects', { headers: { ...headers, cookie: value } })).status;
@@ -102,7 +102,7 @@ describe('a session cookie', () => {
     expect(await asked('__Host-gov_session=')).toBe(401);
   });
 
-  it('shows no details of health for a session cookie from a stranger’s page', async () => {
+  it('a session cookie from a page of a stranger shows no details of health', async () => {
     const asked = async (headers: Record<string, string>) =>
       (await service.call('GET', '/health', { headers: { cookie, ...headers } })).body;
     expect(await asked({})).toEqual({ status: 'ok', time: expect.any(String) });
@@ -120,7 +120,7 @@ describe('the list of origins', () => {
     `${friend}/x`,
     'ftp://a.example',
     'https://*.example.com/',
-  ])('rejects the origin %s in the list', (origin) => {
+  ])('the list of origins rejects the origin %s', (origin) => {
     expect(() => new Origins({ own, listed: [origin] })).toThrow(/expected origins such as/);
   });
 });

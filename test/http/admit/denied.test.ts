@@ -35,7 +35,7 @@ const upgradeStatus = (key: string): Promise<number> =>
   });
 
 describe('the log of a project', () => {
-  it('the log of a project records its keys that lacked a scope, for streams too, and those that granted scopes they lack', async () => {
+  it('the log of a project records keys that lacked a scope, and keys that granted scopes they lack', async () => {
     const { key, keyId } = await newKey({ name: 'narrow', scopes: ['keys:write'] });
     expect((await ada.call('GET', '/jobs', { key })).status).toBe(403);
     expect(await upgradeStatus(key)).toBe(403);

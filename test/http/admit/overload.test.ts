@@ -12,7 +12,7 @@ async function stall(ms: number): Promise<void> {
 }
 
 describe('shedding load', () => {
-  it('sheds load while the write queue is over its limit', () => {
+  it('the server sheds load while the write queue is over its limit', () => {
     let queued: number = limits.writeQueue;
     const overload = new Overload(() => queued);
     expect(overload.reason()).toBeNull();
@@ -22,7 +22,7 @@ describe('shedding load', () => {
     overload.stop();
   });
 
-  it('sheds load while the event loop lags, and stops when it does not', async () => {
+  it('the server sheds load while the event loop lags, and stops when it does not', async () => {
     const overload = new Overload(() => 0, { delayMs: 500 });
     await stall(1200);
     expect(overload.reason()).toBe('the event loop lags');
@@ -31,14 +31,14 @@ describe('shedding load', () => {
     overload.stop();
   });
 
-  it('sheds load while memory is over its limit', async () => {
+  it('the server sheds load while memory is over its limit', async () => {
     const overload = new Overload(() => 0, { memoryBytes: 1 });
     await stall(300);
     expect(overload.reason()).toBe('memory is short');
     overload.stop();
   });
 
-  it('sheds load with 503 and Retry-After, but still answers health', async () => {
+  it('the server sheds load with 503 and Retry-After, but still answers health', async () => {
     const plane = await startPlane({ overloadDelayMs: 100 });
     await stall(700);
     const refused = await plane.call('GET', '/runs');

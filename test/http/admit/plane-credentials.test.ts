@@ -91,7 +91,7 @@ describe.each(engines)('a hybrid key of a service on %s', (engine) => {
     expect(await refused(sent)).toEqual([401, 'ENVIRONMENT_MISMATCH']);
   });
 
-  it('a hybrid key ends at once where its plane is revoked, within five seconds in other processes, and the log records it', async () => {
+  it('a hybrid key ends at once when its plane is revoked, within five seconds in other processes', async () => {
     const other = await enrolledPlane(tenant.call, { name: 'revoked', projectId });
     const { dataPlaneId } = other.plane.home;
     const again = engine === 'postgres' ? await service.again() : null;
@@ -182,7 +182,7 @@ describe('look-ups of hybrid keys', () => {
     return { state, keys, identify };
   };
 
-  it('caches look-ups of hybrid keys for five seconds, and repeats them once forgotten', async () => {
+  it('look-ups of hybrid keys are cached for five seconds, and repeated once they are dropped', async () => {
     const { state, keys, identify } = over();
     await identify(token);
     state.ms = 4999;
@@ -196,7 +196,7 @@ describe('look-ups of hybrid keys', () => {
     expect(state.asked).toBe(3);
   });
 
-  it('accepts the previous hybrid key and its secret until their time is over', async () => {
+  it('the previous hybrid key and its secret are accepted until their time is over', async () => {
     const { state, identify } = over();
     state.ms = 59_999;
     const caller = await identify(previous);

@@ -164,7 +164,7 @@ describe('an address', () => {
     expect([known?.status, stranger?.status]).toEqual([200, 429]);
   });
 
-  it("does not look up a stranger's credential once its address had too many refusals", async () => {
+  it('a credential is not looked up once its address had too many refusals', async () => {
     await start({ rates: { ...off, anonymousPerSecond: 2 } });
     const { store } = service.services;
     let asked = 0;

@@ -43,7 +43,7 @@ async function signIn(): Promise<string> {
 }
 
 describe('a key that was revoked', () => {
-  it('rejects a revoked key at once on a socket that accepted it before', async () => {
+  it('a revoked key is rejected at once on a socket that accepted it before', async () => {
     const { body } = await ada.call('POST', '/api-keys', { body: { name: 'to be revoked' } });
     const socket = connected();
     expect(await socket.get('/runs', body.key)).toBe(200);
@@ -57,7 +57,7 @@ describe('a key that was revoked', () => {
     socket.end();
   });
 
-  it('accepts a rotated key for as long as its rotation says', async () => {
+  it('a rotated key is accepted for as long as its rotation says', async () => {
     const { body: first } = await ada.call('POST', '/api-keys', { body: { name: 'to be rotated' } });
     const socket = connected();
     expect(await socket.get('/runs', first.key)).toBe(200);
@@ -73,7 +73,7 @@ describe('a key that was revoked', () => {
     socket.end();
   });
 
-  it('removes a scope of a key at once', async () => {
+  it('a removed scope of a key ends at once', async () => {
     const { body } = await ada.call('POST', '/api-keys', {
       body: { name: 'narrowed', scopes: ['events:read', 'jobs:read'] },
     });
@@ -82,7 +82,7 @@ describe('a key that was revoked', () => {
     expect((await ada.call('GET', '/jobs', { key: body.key })).status).toBe(403);
   });
 
-  it('ends a key with its project, which people then see as 404', async () => {
+  it('a key ends with its project, which people then see as 404', async () => {
     const { body: project } = await ada.call('POST', '/projects', {
       body: { name: 'short-lived', environment: 'production' },
     });

@@ -43,7 +43,7 @@ async function isKept(from = '127.0.0.1'): Promise<boolean> {
 }
 
 describe('the sockets of one address', () => {
-  it('closes one socket above the limit of an address, and none of others', async () => {
+  it('the server closes one socket above the limit of an address, and none of others', async () => {
     await serve();
     for (let at = 0; at < most; at++) expect(await isKept()).toBe(true);
     expect(await isKept()).toBe(false);
@@ -51,7 +51,7 @@ describe('the sockets of one address', () => {
     await expect(send('GET', `http://127.0.0.1:${port}/api/v1/health`, {})).rejects.toThrow();
   });
 
-  it('frees the sockets of an address once they are closed', async () => {
+  it('the server frees the sockets of an address once they are closed', async () => {
     await serve();
     for (let at = 0; at < most; at++) expect(await isKept()).toBe(true);
     expect(await isKept()).toBe(false);
@@ -59,7 +59,7 @@ describe('the sockets of one address', () => {
     await expect.poll(() => isKept(), { timeout: 5000 }).toBe(true);
   });
 
-  it('does not count the sockets of a load balancer', async () => {
+  it('the server does not count the sockets of a load balancer', async () => {
     await serve({ trustedProxies: ['127.0.0.1'] });
     for (let at = 0; at < most * 3; at++) expect(await isKept()).toBe(true);
   });

@@ -44,7 +44,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     return [status, problem.code, problem.detail];
   };
 
-  it('answers 202, 200 and 206 for valid requests to exports', async () => {
+  it('valid requests to exports get 202, 200 and 206', async () => {
     const created = await create();
     expect([created.status, created.body]).toEqual([
       202,
@@ -64,7 +64,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect((await tenant.call('GET', `/exports/${exportId}/download`, { headers })).status).toBe(206);
   });
 
-  it('answers 401 and 403 to callers without access, before anything else', async () => {
+  it('a caller without access to exports gets 401 or 403 before anything else', async () => {
     for (const [method, path, scope] of [
       ['POST', '/exports', 'exports:write'],
       ['GET', '/exports', 'exports:read'],
@@ -84,7 +84,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     }
   });
 
-  it('answers 404 for a missing export, whoever else may have one', async () => {
+  it('a missing export gets 404, whoever else may have one', async () => {
     const { exportId } = await made();
     const stranger = await service.signUp('eve');
     for (const [method, path] of [
@@ -101,7 +101,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect((await tenant.call('GET', `/exports/${exportId}/download`)).body.code).toBe('EXPORT_EXPIRED');
   });
 
-  it('answers 400 for an invalid request, cursor or filter', async () => {
+  it('an invalid request, cursor or filter for exports gets 400', async () => {
     for (const [method, path, sent, pointer] of [
       ['POST', '/exports', {}, '/resource'],
       ['POST', '/exports', { ...body, format: 'pdf' }, '/format'],
@@ -118,7 +118,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     }
   });
 
-  it('answers 409 EXPORT_NOT_READY during the build, with the time to ask again', async () => {
+  it('an export during its build gets 409 EXPORT_NOT_READY with the time to ask again', async () => {
     const { work } = service.services.exports;
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -147,7 +147,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect((await exportEnd(tenant.call, exportId)).status).toBe('completed');
   });
 
-  it('answers 409 EXPORT_FAILED for good, with the reason', async () => {
+  it('a failed export gets 409 EXPORT_FAILED permanently, with the reason', async () => {
     const { work } = service.services.exports;
     const run = () => Promise.reject(new GovError('VALIDATION_ERROR', 'expected less, got more'));
     Object.assign(service.services.exports, { work: { run, close: () => work.close() } });
@@ -179,7 +179,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     ]);
   });
 
-  it('answers 412 and 416 for conditions and ranges that do not hold, 304 for those that do', async () => {
+  it('a download gets 412 or 416 for false conditions and ranges, and 304 for true ones', async () => {
     const { exportId, sizeBytes, sha256 } = await made();
     const path = `/exports/${exportId}/download`;
     const etag = `"${sha256.replace('sha256:', '')}"`;
@@ -196,7 +196,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect((await tenant.call('GET', path, { headers: { 'if-none-match': etag } })).status).toBe(304);
   });
 
-  it('answers 429 beyond the rate, and 409 EXPORT_EXPIRED after the end of an export', async () => {
+  it('exports get 429 beyond the rate, and 409 EXPORT_EXPIRED after their end', async () => {
     const { exportId, expiresAt, completedAt } = await made();
     expect(Date.parse(expiresAt) - Date.parse(completedAt)).toBe(limits.exportHours * 3_600_000);
     const path = `/exports/${exportId}/download`;
@@ -221,7 +221,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
     expect(files.filter((name) => name.includes(exportId))).toEqual([]);
   });
 
-  it('answers exports with no other status, and with each of these at least once', () => {
+  it('exports return every documented status except 500 at least once', () => {
     const others = new Set([500]); // of faults, which nobody can ask for
     for (const [id, { success, statuses }] of Object.entries(exports)) {
       for (const status of [...Object.keys(success).map(Number), ...statuses]) {

@@ -100,7 +100,7 @@ describe.each(engines)('a download on %s', (engine) => {
     },
   );
 
-  it('rejects a range after the end of a download with its size', async () => {
+  it('a download with a range after its end is rejected with its size', async () => {
     for (const range of [
       `bytes=${whole.length}-`,
       'bytes=-0',
@@ -194,7 +194,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await tenant.call('GET', '/exports/exp_1/download')).status).toBe(404);
   });
 
-  it('rejects a download of an incomplete, failed or expired export with the reason, and deletes its parts', async () => {
+  it('a download of an unfinished or expired export is rejected with the reason, and parts are deleted', async () => {
     const { store, now } = service.services;
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     const row = async (id: string, job: 'export' | 'proof', done: Record<string, unknown> | null) => {
@@ -257,7 +257,7 @@ describe.each(engines)('a download on %s', (engine) => {
     expect((await download()).status).toBe(200);
   });
 
-  it('rejects more exports in a minute than the limit', async () => {
+  it('more exports in a minute than the limit are rejected', async () => {
     const strict = await startService({ engine, file: { rates: {} } });
     const hasty = await strict.signUp('hasty');
     const body = { resource: 'jobs', format: 'csv' };
@@ -269,7 +269,7 @@ describe.each(engines)('a download on %s', (engine) => {
     await strict.end();
   });
 
-  it('a download of a missing artifact is a problem that says what to do, and no half of it', async () => {
+  it('a download of a missing artifact is a problem that says what to do, without partial content', async () => {
     const id = await made({ resource: 'jobs', format: 'csv' });
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     await service.services.exports.artifacts.remove({ projectId, exportId: id });

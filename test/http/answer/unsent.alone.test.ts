@@ -66,7 +66,7 @@ describe('answers that wait to be read', () => {
     expect(() => held.check(asked('key_n', 'org_n').request)).not.toThrow();
   });
 
-  it('restores the idle timeout of a socket once its answers are read', () => {
+  it('the server restores the idle timeout of a socket once its responses are read', () => {
     const held = unsent();
     const { request, response, socket } = asked('key_a');
     held.hold(request, response, 'x');
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
   });
   afterAll(() => service.end());
 
-  it('refuses a client that does not read, and no other; then cuts its sockets', async () => {
+  it('the server refuses a client that does not read, and no other, and then closes its sockets', async () => {
     const { body } = await ada.call('POST', '/api-keys', { body: { name: 'deaf' } });
     const before = process.memoryUsage().rss;
     const sockets = Array.from({ length: 3 * most }, () => deaf(service.port, body.key, page));
@@ -133,7 +133,7 @@ describe('a client that does not read', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('does not refuse a client that reads slowly', async () => {
+  it('the server does not refuse a client that reads slowly', async () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.write(`GET ${page} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ada.keys.production}\r\n\r\n`);
     let got = 0;
@@ -149,7 +149,7 @@ describe('a client that does not read', () => {
   });
 });
 
-it('limits unread answers by key on a plane as well', async () => {
+it('a plane also limits unread responses by key', async () => {
   const plane = await startPlane({ extraKeys: { deaf: { scopes: ['events:read'] } } });
   await fill(plane.call);
   const key = plane.keys['deaf'] ?? '';

@@ -25,7 +25,7 @@ const patient = { timeout: 30_000 };
 const copyOf = (dataDir: string): string => join(dataDir, 'config-bundle.json');
 
 describe('a configuration of the service', () => {
-  it('is in force whole: policies with the hashes of the service, risk router, redaction, and the event that tells', async () => {
+  it('a service configuration brings policies, risk router, redaction and its own event into force', async () => {
     plane = await startConfigured();
     const policies = [
       policy('no-shell', { version: 7 }),
@@ -85,7 +85,7 @@ describe('a configuration of the service', () => {
     expect(statSync(copyOf(plane.dataDir)).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces the one before: what is gone is archived, what came back has its number, what stays is left', async () => {
+  it('a new configuration archives removed policies and keeps the version numbers of returning ones', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(bundleOf(1, [policy('a'), policy('b'), policy('c', { version: 3 })])));
     const second = bundleOf(5, [
@@ -114,13 +114,13 @@ describe('a configuration of the service', () => {
     expect(report.problems).toEqual([]);
   });
 
-  it('is asked for no oftener than the limit says', async () => {
+  it('a plane asks for its configuration no more often than the limit allows', async () => {
     plane = await startConfigured({ intervalSeconds: limits.configIntervalLeastSeconds });
     configure(plane.dataDir, { intervalSeconds: limits.configIntervalLeastSeconds - 1 });
     expect(() => readPlaneFile(join(plane.dataDir, 'plane.json'))).toThrow('/config/intervalSeconds');
   });
 
-  it('that is in force already changes nothing and is no event', async () => {
+  it('a configuration that is already in force changes nothing and records no event', async () => {
     plane = await startConfigured();
     const text = textOf(bundleOf(1, [policy('a')]));
     await plane.apply(text);
@@ -128,7 +128,7 @@ describe('a configuration of the service', () => {
     expect(await plane.told('config.change.applied')).toHaveLength(1);
   });
 
-  it('decides evaluations at once, and what was decided before it is replayed and proved by what held then', async () => {
+  it('a configuration applies to evaluations at once, and older ones replay under the older policies', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(bundleOf(1, [policy('shell')])));
     const context = { tool: { name: 'shell' } };
@@ -165,7 +165,7 @@ describe('policies of the plane’s own', () => {
     expect((await plane.call('POST', '/governance/policies/mine/publish', { body: {} })).status).toBe(200);
   };
 
-  it('stay in force beside those of the service, and theirs are not the plane’s to change', async () => {
+  it('own policies stay in force beside those of the service, which the plane cannot change', async () => {
     plane = await startConfigured();
     await createOwn();
     await plane.apply(textOf(bundleOf(1, [policy('a')], { riskConfig })));
@@ -189,7 +189,7 @@ describe('policies of the plane’s own', () => {
     expect(moved.status).toBe(200);
   });
 
-  it('are archived where only those of the service count, and none comes into force any more', async () => {
+  it('own policies are archived when only service policies count, and none comes into force again', async () => {
     plane = await startConfigured({ policies: 'service' });
     await createOwn();
     await plane.apply(textOf(bundleOf(1, [policy('a')])));
@@ -200,7 +200,7 @@ describe('policies of the plane’s own', () => {
     expect([again.status, again.body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('go or stay when plane.json chooses another mode, without a word of the service', async () => {
+  it('own policies leave or return when plane.json chooses another mode, without contact to the service', async () => {
     plane = await startConfigured();
     await createOwn();
     await plane.apply(textOf(bundleOf(1, [policy('a')])));
@@ -222,7 +222,7 @@ describe('policies of the plane’s own', () => {
 describe('a configuration that is refused', () => {
   const good = bundleOf(5, [policy('a'), policy('b', { version: 2 })]);
 
-  it('changes nothing, keeps the last good one over a restart, and is an event once', async () => {
+  it('a refused configuration changes nothing, keeps the last good one over a restart, and is one event', async () => {
     plane = await startConfigured();
     const own = { policyId: 'mine', name: 'Mine', condition: {}, action: 'warn' };
     await plane.call('POST', '/governance/policies', { body: own });
@@ -258,7 +258,7 @@ describe('a configuration that is refused', () => {
     expect((await plane.call('GET', '/health')).body).toMatchObject({ status: 'ok' });
   });
 
-  it('is not one that is older, where a person says that it counts', async () => {
+  it('a plane accepts an older configuration when a person requests it', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(good));
     const older = bundleOf(2, [policy('c')]);
@@ -276,7 +276,7 @@ describe('a configuration that is refused', () => {
     expect(refused.body).toMatchObject({ reason: 'policy_rewritten' });
   });
 
-  it('is every one where no service is trusted', async () => {
+  it('a plane that trusts no service refuses every configuration', async () => {
     plane = await startConfigured();
     await plane.close();
     const path = join(plane.dataDir, 'plane.json');
@@ -289,7 +289,7 @@ describe('a configuration that is refused', () => {
     expect((await plane.call('GET', '/governance/bundle')).status).toBe(404);
   });
 
-  it('is one that holds more policies than fit beside the plane’s own', async () => {
+  it('a plane refuses a configuration with more policies than fit beside its own', async () => {
     plane = await startConfigured();
     const own = { policyId: 'mine', name: 'Mine', condition: { step: 'x' }, action: 'warn' };
     await plane.call('POST', '/governance/policies', { body: own });
@@ -301,7 +301,7 @@ describe('a configuration that is refused', () => {
     expect(body).toMatchObject({ applied: true, added: limits.policiesActive - 1 });
   });
 
-  it('is one that comes in parts that are too many, too long, or too much together', async () => {
+  it('a plane refuses a configuration in parts that are too many, too long or too large together', async () => {
     plane = await startConfigured();
     const post = async (parts: readonly string[]) => {
       const { status, body } = await plane.call('POST', '/governance/bundle', { body: { parts } });

@@ -63,7 +63,7 @@ describe('a plane that is killed while it takes a configuration', () => {
     return { dataDir, signal: child.signal, steps: Number(child.stdout) };
   }
 
-  it('has the old one or the new one at every step, whole, with its file, and takes the new one then', async () => {
+  it('a plane killed at any step of taking a configuration has the whole old one or the whole new one', async () => {
     const { steps } = killAt(0);
     expect(steps).toBeGreaterThan(4);
     const versions: (number | undefined)[] = [];
@@ -106,7 +106,7 @@ describe('a crash', () => {
   const first = bundleOf(1, [policy('a')]);
   const second = bundleOf(2, [policy('b')]);
 
-  it('before the append leaves the old configuration, and the file of the new one goes', async () => {
+  it('a crash before the append leaves the old configuration and removes the file of the new one', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(first));
     await plane.close();
@@ -118,7 +118,7 @@ describe('a crash', () => {
     expect((await plane.apply(textOf(second))).body).toMatchObject({ applied: true });
   });
 
-  it('after the append leaves the new one, and its file gets its name', async () => {
+  it('a crash after the append leaves the new configuration, and its file gets its final name', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(first));
     const old = readFileSync(copyOf(plane.dataDir));
@@ -131,7 +131,7 @@ describe('a crash', () => {
     expect(body).toMatchObject({ bundleVersion: 2, signed: { bundle: second } });
   });
 
-  it('is no worse than a file that cannot be written: before the append nothing changes, after it only the copy is lost', async () => {
+  it('a file that cannot be written changes nothing before the append, and loses only the copy after it', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(first));
     const coming = join(plane.dataDir, 'config-bundle.coming.json');
@@ -153,7 +153,7 @@ describe('a crash', () => {
     expect((await plane.call('GET', '/governance/bundle')).body.signed.bundle).toEqual(second);
   });
 
-  it('of the disk below the copy leaves what is in force; health says it until it is there again', async () => {
+  it('a damaged configuration file leaves policies in force, and health reports it until a new copy exists', async () => {
     plane = await startConfigured();
     await plane.apply(textOf(first));
     await plane.close();

@@ -92,7 +92,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
       await sync.stop();
     });
 
-  it('takes its configuration, each change of it once, and what it holds is what the service gives', async () => {
+  it('a plane takes each change of its configuration once, exactly as the service gives it', async () => {
     await using(async (at) => {
       await at.once();
       const first = await atService();
@@ -118,7 +118,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     });
   });
 
-  it('keeps what it has where the service is away, broken or answers nonsense, and says since when', async () => {
+  it('a plane keeps its configuration when the service is away or broken, and reports since when', async () => {
     await using(async (at) => {
       await at.once();
       const held = at.version();
@@ -148,7 +148,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     });
   });
 
-  it('refuses what another service signed, an older one, and says it until a good one comes', async () => {
+  it('a plane refuses a configuration that is older or signed by another service, and reports it', async () => {
     await using(async (at) => {
       await at.once();
       const good = await atService();
@@ -199,7 +199,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     });
   });
 
-  it('asks nothing where reports do not leave by themselves, and after it was switched off', async () => {
+  it('a plane fetches no configuration in manual mode, nor after fetching is switched off', async () => {
     await using(async (at) => {
       writeTelemetrySettings(dataDir, { mode: 'manual-file' });
       const before = wire.connections;
@@ -221,7 +221,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     });
   });
 
-  it('fetches the whole again where its copy was lost', async () => {
+  it('a plane fetches the whole configuration again when its copy was lost', async () => {
     await using(async (at) => {
       await at.once();
       rmSync(join(dataDir, 'config-bundle.json'));
@@ -234,7 +234,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     });
   });
 
-  it('that serves asks by itself, says what it holds, and another one takes its file', async () => {
+  it('a serving plane fetches its configuration by itself, and another plane takes the file', async () => {
     const plane = await serve(dataDir);
     try {
       const held = async () => (await plane.call('GET', '/governance/bundle')).body;
@@ -248,7 +248,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     }
   });
 
-  it('that serves already takes one within seconds of its enrolment', async () => {
+  it('a serving plane takes a configuration within seconds of its enrolment', async () => {
     const fresh = join(folder, 'fresh');
     await planeInit({ dataDir: fresh, listen: '127.0.0.1:0', metricsListen: 'off' });
     const plane = await serve(fresh);
@@ -263,7 +263,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     }
   });
 
-  it('is answered by what it says it is, and only with its own key', async () => {
+  it('a service answers for the version that a plane states, and only to the key of that plane', async () => {
     const { current } = JSON.parse(readFileSync(enrolmentFiles(dataDir).enrolment, 'utf8'));
     const ask = (query: string, key: string | null = current.key) =>
       service.call('GET', `/telemetry/config${query}`, { key });

@@ -60,41 +60,47 @@ const serves = async (dataDir: string): Promise<void> =>
 it.each([
   ['before', 'rotated'],
   ['rotated', 'retired'],
-] as const)('changed from %s to %s after the first files were copied', async (from, to) => {
-  cpSync(at(from), at('plane'), { recursive: true });
-  const made = planeBackup({ dataDir: at('plane'), out: at('backup'), withKeys: true });
-  // the log was not looked at yet: that waits for a turn of the event loop
-  turn(at('plane'), to);
-  await made;
-  const restored = await planeRestore({ from: at('backup'), dataDir: at('restored'), lastCheckpoints: [] });
-  expect(restored).toMatchObject({ verdict: 'unproven', withKeys: true });
-  expect(readFileSync(join(at('restored'), 'trust'), 'utf8')).toBe(
-    readFileSync(join(at(to), 'trust'), 'utf8'),
-  );
-  await serves(at('restored'));
-});
+] as const)(
+  'a backup is restored when keys changed from %s to %s after the first files were copied',
+  async (from, to) => {
+    cpSync(at(from), at('plane'), { recursive: true });
+    const made = planeBackup({ dataDir: at('plane'), out: at('backup'), withKeys: true });
+    // the log was not looked at yet: that waits for a turn of the event loop
+    turn(at('plane'), to);
+    await made;
+    const restored = await planeRestore({ from: at('backup'), dataDir: at('restored'), lastCheckpoints: [] });
+    expect(restored).toMatchObject({ verdict: 'unproven', withKeys: true });
+    expect(readFileSync(join(at('restored'), 'trust'), 'utf8')).toBe(
+      readFileSync(join(at(to), 'trust'), 'utf8'),
+    );
+    await serves(at('restored'));
+  },
+);
 
 it.each([
   ['before', 'rotated'],
   ['rotated', 'retired'],
   ['before', 'retired'],
-] as const)('changed from %s to %s after the log was copied', async (from, to) => {
-  cpSync(at(from), at('plane'), { recursive: true });
-  // without the log's keys, as they stand when the log was copied
-  const { projectId } = readPlaneFile(join(at('plane'), 'plane.json'));
-  mkdirSync(at('restored'));
-  for (const name of ['plane.json', 'trust']) cpSync(join(at('plane'), name), join(at('restored'), name));
-  await copyStore(at('plane'), at('restored'));
-  mkdirSync(join(at('restored'), 'keys'), { mode: 0o700 });
-  for (const name of ['store.key', 'attestation.p256.pem'])
-    cpSync(join(at('plane'), 'keys', name), join(at('restored'), 'keys', name));
-  turn(at('plane'), to);
-  await copyLogKeys(at('plane'), at('restored'), await historyIn(at('restored'), projectId));
-  expect(logKeyFiles(join(at('restored'), 'keys'))).toHaveLength(from === 'before' ? 1 : 2);
-  await serves(at('restored'));
-});
+] as const)(
+  'a backup is restored when keys changed from %s to %s after the log was copied',
+  async (from, to) => {
+    cpSync(at(from), at('plane'), { recursive: true });
+    // without the log's keys, as they stand when the log was copied
+    const { projectId } = readPlaneFile(join(at('plane'), 'plane.json'));
+    mkdirSync(at('restored'));
+    for (const name of ['plane.json', 'trust']) cpSync(join(at('plane'), name), join(at('restored'), name));
+    await copyStore(at('plane'), at('restored'));
+    mkdirSync(join(at('restored'), 'keys'), { mode: 0o700 });
+    for (const name of ['store.key', 'attestation.p256.pem'])
+      cpSync(join(at('plane'), 'keys', name), join(at('restored'), 'keys', name));
+    turn(at('plane'), to);
+    await copyLogKeys(at('plane'), at('restored'), await historyIn(at('restored'), projectId));
+    expect(logKeyFiles(join(at('restored'), 'keys'))).toHaveLength(from === 'before' ? 1 : 2);
+    await serves(at('restored'));
+  },
+);
 
-it('is refused where a key that the log has in force is nowhere', async () => {
+it('a backup is refused when a key that is in force in the log is missing', async () => {
   cpSync(at('rotated'), at('plane'), { recursive: true });
   for (const name of ['log.2.ed25519.pem', 'log.2.mldsa44.pem'])
     rmSync(join(at('plane'), 'keys', name), { force: true });
@@ -107,7 +113,7 @@ it('is refused where a key that the log has in force is nowhere', async () => {
   expect(existsSync(at('backup'))).toBe(false);
 });
 
-it('that lacks one of its keys, as those of before were made, is restored as one without keys', async () => {
+it('a backup that lacks one of its keys, as older releases made it, is restored as one without keys', async () => {
   await planeBackup({ dataDir: at('rotated'), out: at('backup'), withKeys: true });
   expect(readdirSync(at('backup')).filter((name) => /-(?:wal|shm)$/.test(name))).toEqual([]);
   const path = join(at('backup'), 'manifest.json');

@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 
 describe('a subject of whom some was recorded in clear', () => {
-  it('goes by two erasures, of which the one whose values were sealed with its key says so', async () => {
+  it('a subject recorded partly in clear needs two erasures, and one reports the destroyed key', async () => {
     const erased = await erase(plane, 'cara');
     expect(erased).toMatchObject({
       leaves: 2,
@@ -92,7 +92,7 @@ describe('a subject of whom some was recorded in clear', () => {
 });
 
 describe('a backup without the keys of subjects', () => {
-  it('leaves them out, and says so', async () => {
+  it('a backup without subject keys leaves the keys out and reports that', async () => {
     const made = await tool('plane', 'backup', '--data', dataDir, '-O', at('bare'));
     expect(made).toMatchObject({
       code: 0,
@@ -105,7 +105,7 @@ describe('a backup without the keys of subjects', () => {
     expect(await fsck({ dataDir: at('full'), env, deep: true })).toMatchObject({ ok: true, unopened: 0 });
   });
 
-  it('is restored as far as it goes; it serves once the newest keys are there, without what was erased', async () => {
+  it('a plane restored without subject keys serves once the newest keys exist, without erased values', async () => {
     expect(await erase(plane, 'ann')).toMatchObject({ leaves: 1, keyDestroyed: true });
     expect((await read(plane, ids['ann']!)).body.metadata).toEqual({});
     await plane.stop();
@@ -156,7 +156,7 @@ describe('a backup without the keys of subjects', () => {
 });
 
 describe('a backup with the keys of subjects', () => {
-  it('fits together, whatever is recorded and erased meanwhile', async () => {
+  it('a backup with subject keys is consistent while events are recorded and erased', async () => {
     await plane.stop();
     const busy = await serve(dataDir);
     const stop = new AbortController();
@@ -183,7 +183,7 @@ describe('a backup with the keys of subjects', () => {
 });
 
 describe('a plane that was stopped while somebody read the keys of subjects', () => {
-  it('says what is left, as doctor does until gov log compact took it away', async () => {
+  it('a stopped plane reports remains of subject keys until gov log compact removes them', async () => {
     const served = await serve(dataDir);
     await record(served, 'eve');
     const reader = new Database(join(dataDir, 'subjects.db'), { readonly: true });

@@ -80,7 +80,7 @@ describe('a plane that serves', () => {
     await record(plane, keyOf(dataDir), 5);
   });
 
-  it('is copied while it records, whole and of one moment', async () => {
+  it('a backup of a serving plane is whole and of one moment while the plane records', async () => {
     const stop = new AbortController();
     const recording = (async () => {
       while (!stop.signal.aborted) await record(plane, keyOf(dataDir));
@@ -101,7 +101,7 @@ describe('a plane that serves', () => {
     expect((await fsck({ dataDir: at('moving'), deep: true })).problems).toEqual([]);
   });
 
-  it('is copied without its keys unless they are asked for, which is said', async () => {
+  it('a backup leaves out the keys unless they are requested, and reports that', async () => {
     known = await checkpointOf(plane, keyOf(dataDir));
     const made = await tool('plane', 'backup', '--data', dataDir, '-O', at('bare'), '-o', 'json');
     expect(made).toMatchObject({
@@ -117,11 +117,11 @@ describe('a plane that serves', () => {
     expect(existsSync(join(at('bare'), 'local.key'))).toBe(false);
   });
 
-  it('is not copied over something', async () => {
+  it('a backup does not overwrite an existing file or folder', async () => {
     expect(await tool('plane', 'backup', '--data', dataDir, '-O', at('bare'))).toMatchObject({ code: 6 });
   });
 
-  it('is restored, proven to lack nothing that was signed, and serves once its keys are there', async () => {
+  it('a restore proves that no signed record is missing, and the plane serves once its keys exist', async () => {
     writeFileSync(at('known.txt'), known);
     const words = [
       'plane',
@@ -149,7 +149,7 @@ describe('a plane that serves', () => {
     expect((await fsck({ dataDir: at('whole'), deep: true })).problems).toEqual([]);
   });
 
-  it('asks for a checkpoint, or for the word that there is none', async () => {
+  it('a restore requires a checkpoint or the flag --unproven', async () => {
     const words = ['plane', 'restore', 'bare', '--data', 'none'];
     expect(await tool(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining('--unproven') });
     expect(await tool(...words, '--unproven', '--last-checkpoint', 'known.txt')).toMatchObject({ code: 2 });
@@ -157,7 +157,7 @@ describe('a plane that serves', () => {
     expect([unproven.code, JSON.parse(unproven.stdout).verdict]).toEqual([0, 'unproven']);
   });
 
-  it('does not sign on from an older copy: what is missing is said, and it does not serve', async () => {
+  it('a restore of an older copy reports what is missing, and the plane does not serve or sign', async () => {
     await record(plane, keyOf(dataDir), 3);
     const newest = await checkpointOf(plane, keyOf(dataDir));
     writeFileSync(at('newest.txt'), newest);
@@ -186,7 +186,7 @@ describe('a plane that serves', () => {
     expect(existsSync(at('never'))).toBe(false);
   });
 
-  it('takes the heads.db of a lost machine, and a checkpoint on standard input, for known', async () => {
+  it('a restore takes checkpoints from the heads.db of a lost machine and from standard input', async () => {
     await plane.stop();
     const heads = join(dataDir, 'heads.db');
     const words = ['plane', 'restore', 'moving', '--data'];
@@ -217,7 +217,7 @@ describe('a plane that serves', () => {
     });
   });
 
-  it('reads checkpoints in usage reports and receipts, whatever else stands there', async () => {
+  it('a restore finds checkpoints in usage reports and receipts', async () => {
     const note = readFileSync(at('newest.txt'), 'utf8');
     const report = JSON.stringify({ log: { checkpoint: 'x' }, auditLog: { checkpoint: note } });
     const restored = await gov(
@@ -231,7 +231,7 @@ describe('a plane that serves', () => {
     expect(restored.code).toBe(3);
   });
 
-  it('refuses a checkpoint of another history of the same log', async () => {
+  it('a restore refuses a checkpoint of another history of the same log', async () => {
     // two planes go on from one backup: the second of them is what must never be
     cpSync(at('last'), at('fork'), { recursive: true });
     await planeRestore({ from: at('fork'), dataDir: at('one'), lastCheckpoints: [] });
@@ -253,7 +253,7 @@ describe('a plane that serves', () => {
 });
 
 describe('a backup that is killed', () => {
-  it('leaves a whole copy or none, and the plane as it was', async () => {
+  it('a killed backup leaves a whole copy or none, and the plane unchanged', async () => {
     const dataDir = at('killed');
     await tool('plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off');
     for (const [round, delayMs] of [0, 5, 15, 40].entries()) {
@@ -297,7 +297,7 @@ describe('a damaged backup', () => {
     writeFileSync(path, bytes);
   };
 
-  it('is refused whichever file has one bit changed, and leaves nothing behind', async () => {
+  it('a backup with one changed bit in any file is refused and leaves no files behind', async () => {
     for (const { path, bytes } of manifestOf(at('good')).files) {
       const bad = altered((backup) => flip(join(backup, path), Math.floor(bytes / 2)));
       await expect(restore(bad), path).rejects.toMatchObject({
@@ -306,7 +306,7 @@ describe('a damaged backup', () => {
     }
   });
 
-  it('is refused where a file is gone, or cut', async () => {
+  it('a backup with a missing or truncated file is refused', async () => {
     for (const change of [
       (backup: string) => rmSync(join(backup, 'attestation.pub')),
       (backup: string) => writeFileSync(join(backup, 'gov.db'), ''),
@@ -317,7 +317,7 @@ describe('a damaged backup', () => {
     await expect(restore(at('config'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('is refused where the manifest was changed to fit, since its signature does not', async () => {
+  it('a backup with a changed manifest is refused because the signature does not match', async () => {
     const bad = altered((backup) => {
       const path = join(backup, 'manifest.json');
       writeFileSync(path, readFileSync(path, 'utf8').replace('"createdAt": "20', '"createdAt": "21'));
@@ -325,7 +325,7 @@ describe('a damaged backup', () => {
     await expect(restore(bad)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE' });
   });
 
-  it('is refused where a path of it leads out of the directory', async () => {
+  it('a backup with a path that leads out of its directory is refused', async () => {
     const bad = altered((backup) => {
       const path = join(backup, 'manifest.json');
       writeFileSync(path, readFileSync(path, 'utf8').replace('"attestation.pub"', '"../attestation.pub"'));
@@ -336,7 +336,7 @@ describe('a damaged backup', () => {
     });
   });
 
-  it('is refused under the trust of another plane', async () => {
+  it('a backup is refused under the trust of another plane', async () => {
     await tool('plane', 'init', '--data', at('stranger'), '--listen', '127.0.0.1:0');
     const trust = readFileSync(join(at('stranger'), 'trust'), 'utf8');
     await expect(
@@ -344,7 +344,7 @@ describe('a damaged backup', () => {
     ).rejects.toMatchObject({ code: 'INVALID_SIGNATURE' });
   });
 
-  it('says what is no checkpoint of it', async () => {
+  it('a restore names the given text that is not a checkpoint of the backup', async () => {
     const given = (text: string) =>
       planeRestore({
         from: at('good'),

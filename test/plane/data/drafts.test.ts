@@ -28,7 +28,7 @@ async function filling(name: string) {
   };
 }
 
-it('a draft stays while it is filled, and goes once its process was killed', async () => {
+it('a draft directory stays while a process fills it, and is removed after the process was killed', async () => {
   const kill = await filling('killed');
   const [draft] = drafts();
   expect(await makeHeld(join(folder, 'beside'), fill)).toEqual([]);
@@ -39,7 +39,7 @@ it('a draft stays while it is filled, and goes once its process was killed', asy
   for (const made of ['beside', 'later']) expect(readdirSync(join(folder, made))).toEqual(['key']);
 });
 
-it('a directory that somebody else may have made stays', async () => {
+it('a directory that another program may have made is not removed', async () => {
   const [bare, open] = [join(folder, 'bare.init-abcDE1'), join(folder, 'open.init-abcDE1')];
   mkdirSync(bare, { mode: 0o700 });
   mkdirSync(open, { mode: 0o755 });
@@ -48,7 +48,7 @@ it('a directory that somebody else may have made stays', async () => {
   expect([bare, open].every((path) => existsSync(path))).toBe(true);
 });
 
-it('one that fails leaves nothing', async () => {
+it('a directory whose making fails leaves no files behind', async () => {
   const failing = makeHeld(join(folder, 'failed'), async () => {
     throw new Error('no');
   });

@@ -23,7 +23,7 @@ async function serve(dataDir: string): Promise<Serving> {
   return plane;
 }
 
-it('a plane whose exports are complete is restored with them, also where one was built meanwhile', async () => {
+it('a backup restores a plane with its completed exports, also when one is built during the backup', async () => {
   const dataDir = at('exported');
   await tool('plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off');
   const plane = await serve(dataDir);

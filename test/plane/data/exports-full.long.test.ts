@@ -39,7 +39,7 @@ function leave(bytes: number): void {
 }
 
 it.skipIf(!mayMount)(
-  'a full disk lets recording go on once exports made room',
+  'a plane on a full disk records again once expired exports made room',
   { timeout: 150_000 },
   async ({ skip }) => {
     skip(unmount === null || plane === undefined, 'no right to mount a tmpfs');

@@ -37,7 +37,7 @@ const modes = (directory: string): Record<string, string> =>
   );
 
 describe('plane init', () => {
-  it('makes a directory that only its owner can enter, with keys, trust, log and key', async () => {
+  it('plane init makes a directory that only its owner can enter, with keys, trust, log and key', async () => {
     const dataDir = join(folder(), 'nested', 'my-plane');
     const made = await planeInit({ dataDir });
     expect(made).toMatchObject({
@@ -73,7 +73,7 @@ describe('plane init', () => {
     expect([trust.origin, trust.keys[0]?.algorithm]).toEqual([file.origin, 'ed25519']);
   });
 
-  it('leaves no secret in clear but the two key files', async () => {
+  it('plane init stores no secret in clear except in the two key files', async () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir });
     for (const keyFile of ['local.key', 'approver.key']) {
@@ -85,7 +85,7 @@ describe('plane init', () => {
     }
   });
 
-  it('finds a plane that is there and changes nothing of it', async () => {
+  it('plane init finds an existing plane and changes nothing in it', async () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:7470' });
     const before = readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs);
@@ -94,7 +94,7 @@ describe('plane init', () => {
     expect(readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs)).toEqual(before);
   });
 
-  it('refuses a directory that holds something else, and takes an empty one', async () => {
+  it('plane init refuses a directory with other files and accepts an empty one', async () => {
     const full = folder();
     writeFileSync(join(full, 'notes.txt'), 'mine');
     await expect(planeInit({ dataDir: full })).rejects.toThrow(/absent or empty/);
@@ -104,7 +104,7 @@ describe('plane init', () => {
     expect((await planeInit({ dataDir: empty })).created).toBe(true);
   });
 
-  it('that fails leaves nothing behind', async () => {
+  it('plane init that fails leaves no files behind', async () => {
     const parent = folder();
     await expect(planeInit({ dataDir: join(parent, 'plane'), listen: 'nonsense' })).rejects.toThrow(
       /--listen/,
@@ -115,7 +115,7 @@ describe('plane init', () => {
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  it('logs its keys in the first leaf and the operator’s key as an event', async () => {
+  it('plane init logs its keys in the first leaf and the key of the operator as an event', async () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });
     const plane = await planeServe({ dataDir, log: silentLog, env: {} });
@@ -142,11 +142,11 @@ describe('plane serve', () => {
   const serve = (dataDir: string, options = {}) =>
     planeServe({ dataDir, log: silentLog, env: {}, ...options });
 
-  it('says what is missing where there is no plane', async () => {
+  it('plane serve says what is missing when there is no plane', async () => {
     await expect(serve(join(folder(), 'nothing'))).rejects.toThrow(/gov plane init/);
   });
 
-  it('refuses keys that others may read, and damaged or missing ones', async () => {
+  it('plane serve refuses keys that others may read, and keys that are damaged or missing', async () => {
     const dataDir = await make();
     const store = join(dataDir, 'keys/store.key');
     chmodSync(store, 0o644);
@@ -162,7 +162,7 @@ describe('plane serve', () => {
     await (await serve(dataDir)).close();
   });
 
-  it('refuses keys of another plane, and to go on without one that the log pins', async () => {
+  it('plane serve refuses keys of another plane, and refuses to start without a key that the log pins', async () => {
     const [dataDir, other] = [await make(), await make()];
     const names = ['log.ed25519.pem', 'log.mldsa44.pem'].filter((name) =>
       existsSync(join(dataDir, 'keys', name)),
@@ -189,7 +189,7 @@ describe('plane serve', () => {
     await (await serve(dataDir)).close();
   });
 
-  it('listens where flag, environment or file say, in this order', async () => {
+  it('plane serve takes its address from the flag, then the environment, then the file', async () => {
     const dataDir = await make();
     const path = join(dataDir, 'plane.json');
     const file = JSON.parse(readFileSync(path, 'utf8')) as object;
@@ -205,7 +205,7 @@ describe('plane serve', () => {
     expect(await host({ listen: '0.0.0.0:0' })).toBe('127.0.0.1');
   });
 
-  it('that cannot listen lets go of the data directory', async () => {
+  it('plane serve releases the data directory when it cannot listen', async () => {
     const dataDir = await make();
     const first = await serve(dataDir);
     const second = await make();
@@ -217,7 +217,7 @@ describe('plane serve', () => {
     await first.close();
   });
 
-  it('is there in a quarter of a second', async () => {
+  it('plane serve starts in less than a second', async () => {
     const dataDir = await make();
     const plane = await serve(dataDir);
     expect(plane.startedInMs).toBeLessThan(1000); // 30 to 80 ms on an idle machine; tests share theirs
@@ -226,7 +226,7 @@ describe('plane serve', () => {
     await plane.close();
   });
 
-  it('shows metrics on a port of its own, and nowhere else', async () => {
+  it('plane serve shows metrics on a separate port only', async () => {
     const dataDir = await make();
     const plane = await serve(dataDir, { metricsListen: '127.0.0.1:0' });
     const text = await (await fetch(plane.metricsUrl ?? '')).text();

@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 
 describe('a log that ended', () => {
-  it('is followed by one that says so in a leaf, signed by the same keys under a new name', async () => {
+  it('a recovered log records its predecessor in a leaf and uses the same keys under a new name', async () => {
     const words = ['log', 'recover', at('archive'), '--data', at('next'), '--reason', 'the disk is lost'];
     const made = await govHere([...words, '-o', 'json']);
     expect(made).toMatchObject({ code: 0 });
@@ -86,7 +86,7 @@ describe('a log that ended', () => {
     });
   });
 
-  it('is followed by one that serves and holds together, and stays what it was', async () => {
+  it('a recovered log serves and passes fsck, and the archived log stays unchanged', async () => {
     await record(at('next'), 3);
     expect((await fsck({ dataDir: at('next'), deep: true })).problems).toEqual([]);
     const { problems } = await fsck({ dataDir: at('archive'), deep: true });
@@ -96,7 +96,7 @@ describe('a log that ended', () => {
     });
   });
 
-  it('is followed once, and only where it is behind', async () => {
+  it('a log is recovered once, and only when it is behind', async () => {
     const twice = planeRecover({ from: at('archive'), dataDir: at('second'), reason: 'x' });
     await expect(twice).rejects.toThrow(
       /nothing follows yet, but .*recovered\.json names .*next; serve that one/,
@@ -109,7 +109,7 @@ describe('a log that ended', () => {
     });
   });
 
-  it('reports to a service anew, with totals from 0', async () => {
+  it('a recovered plane enrols with a service again and reports totals from 0', async () => {
     const service = await startService();
     const plane = openTelemetryPlane(at('next'));
     try {

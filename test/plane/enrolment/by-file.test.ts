@@ -42,7 +42,7 @@ const take = (answer: unknown, more: Partial<AnswerOptions> = {}) =>
 const waiting = () => join(plane.dataDir, 'keys/enrolment-request.json');
 
 describe('an enrolment by file', () => {
-  it('is asked for with the same words until it is answered, and its key is gone by then', async () => {
+  it('an enrolment request by file is the same until it is answered, and its key is deleted afterwards', async () => {
     const request = asked();
     expect(asked()).toEqual(request);
     expect(statSync(waiting()).mode & 0o777).toBe(0o600);
@@ -56,7 +56,7 @@ describe('an enrolment by file', () => {
   });
 
   it.each(['keys/telemetry.ed25519.pem', 'keys/enrolment-request.json'])(
-    'that broke off at %s is taken in again',
+    'an enrolment by file that stopped at %s can be taken in again',
     async (name) => {
       const answer = await answered();
       const path = join(plane.dataDir, name);
@@ -81,7 +81,7 @@ describe('an enrolment by file', () => {
     },
   );
 
-  it('takes no answer but the one to its request, whole', async () => {
+  it('an enrolment by file accepts only the whole answer to its own request', async () => {
     await expect(take('{}')).rejects.toThrow(/got one without a request; begin with --request/);
     const answer = await answered();
     const other = await register(ada);
@@ -105,7 +105,7 @@ describe('an enrolment by file', () => {
     expect((await take(answer)).enrolment.dataPlaneId).toBe(dataPlaneId);
   });
 
-  it('that is damaged, or open to others, says what to do and no secret', async () => {
+  it('a damaged or readable enrolment request reports what to do and shows no secret', async () => {
     const answer = await answered();
     const { secret } = JSON.parse(readFileSync(waiting(), 'utf8'));
     writeFileSync(waiting(), `{"secret":"${secret}"}`);
@@ -116,7 +116,7 @@ describe('an enrolment by file', () => {
     await expect(take(answer)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('has no way to the service unless its address is given, and says so', async () => {
+  it('a plane enrolled by file needs the address of the service for mode auto, and says so', async () => {
     const answer = await answered();
     await expect(take(answer, { mode: 'auto' })).rejects.toThrow(/address of the service for mode auto/);
     await take(answer);
@@ -130,7 +130,7 @@ describe('an enrolment by file', () => {
     expect([plane.telemetry.reasons(), plane.reports().length]).toEqual([[], 1]);
   });
 
-  it('with the address reports over the network as any other', async () => {
+  it('a plane enrolled by file with an address reports over the network', async () => {
     const { enrolment } = await take(await answered(), { mode: 'auto', service: service.origin });
     expect(enrolment.service).toBe(`${service.origin}/api/v1`);
     await plane.record(2);
@@ -141,18 +141,18 @@ describe('an enrolment by file', () => {
     expect(body.lastReport).toMatchObject({ sequence: 1 });
   });
 
-  it('is not waited for any more once the plane was enrolled over the network', async () => {
+  it('a plane deletes its enrolment request once it is enrolled over the network', async () => {
     asked();
     await plane.enrol({ service: service.origin, token });
     expect(existsSync(waiting())).toBe(false);
   });
 
-  it('leaves a plane off that is off', async () => {
+  it('an enrolment by file keeps the mode off', async () => {
     writeTelemetrySettings(plane.dataDir, { mode: 'off' });
     expect((await take(await answered())).mode).toBe('off');
   });
 
-  it('is asked for anew where the keys of the log were rotated meanwhile', async () => {
+  it('an enrolment by file is requested again when the log keys were rotated in between', async () => {
     const answer = await answered();
     const keys = join(plane.dataDir, 'keys/log.ed25519.pem');
     const { privateKey } = generateKeyPairSync('ed25519');
@@ -176,7 +176,7 @@ describe('a plane by file that lost what it reported', () => {
     await plane.sign();
   };
 
-  it('is told with its next enrolment what the service holds, and goes on behind it', async () => {
+  it('a plane without its reports learns from its next enrolment what the service has, and continues', async () => {
     await take(await answered());
     for (let round = 0; round < 2; round++) {
       await worked();

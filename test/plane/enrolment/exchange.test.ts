@@ -32,7 +32,7 @@ const reported = async (): Promise<string | undefined> => {
 };
 
 describe('an enrolment', () => {
-  it('is kept for its owner alone, whole, and holds no private key', async () => {
+  it('an enrolment is stored whole, for its owner alone, and contains no private key', async () => {
     const { token, dataPlaneId } = await register(ada);
     const { enrolment, mode, clockAheadSeconds } = await plane.enrol({ service: wire.origin, token });
     expect([mode, clockAheadSeconds]).toEqual(['auto', 0]);
@@ -48,7 +48,7 @@ describe('an enrolment', () => {
     expect(readFileSync(file(), 'utf8')).not.toContain(token);
   });
 
-  it('is not replaced unless that is said', async () => {
+  it('an enrolment is not replaced unless the caller forces it', async () => {
     const { token } = await register(ada);
     const first = await plane.enrol({ service: wire.origin, token });
     const before = readFileSync(file(), 'utf8');
@@ -62,7 +62,7 @@ describe('an enrolment', () => {
     expect(await reported()).toBeUndefined();
   });
 
-  it('whose answer is lost is asked for again with the same token', async () => {
+  it('an enrolment whose answer was lost is requested again with the same token', async () => {
     const { token } = await register(ada);
     wire.weather = 'lose';
     await expect(plane.enrol({ service: wire.origin, token })).rejects.toMatchObject({
@@ -85,13 +85,13 @@ describe('an enrolment', () => {
       },
       'INVALID_CREDENTIAL',
     ],
-  ])('is not given for %s', async (_, tokenOf, code) => {
+  ])('a service refuses an enrolment for %s', async (_, tokenOf, code) => {
     const token = await tokenOf();
     await expect(plane.enrol({ service: wire.origin, token })).rejects.toMatchObject({ code });
     expect([existsSync(file()), existsSync(join(plane.dataDir, 'telemetry.json'))]).toEqual([false, false]);
   });
 
-  it('of a sandbox project is found at the address of the service', async () => {
+  it('a plane of a sandbox project enrols at the address of the service', async () => {
     const { status, body } = await ada.call('POST', '/telemetry/planes', {
       environment: 'sandbox',
       body: { name: 's' },
@@ -111,7 +111,7 @@ describe('an enrolment', () => {
       /status 301 that leads to https:\/\/elsewhere/,
     ],
     ['an answer that is none', answer(201, {}, '{"dataPlaneId":"dpl_x"}'), /got another at \//],
-  ])('is not taken from %s', async (_, weather, text) => {
+  ])('a plane takes no enrolment from %s', async (_, weather, text) => {
     wire.weather = weather;
     await expect(plane.enrol({ service: wire.origin, token: `gov_enr_${'a'.repeat(38)}` })).rejects.toThrow(
       text,
@@ -119,7 +119,7 @@ describe('an enrolment', () => {
     expect(existsSync(file())).toBe(false);
   });
 
-  it('is of an address', () => {
+  it('the base URL of an enrolment follows from the address and the environment', () => {
     expect(baseUrlOf('https://gov.test', 'production')).toBe('https://gov.test/api/v1');
     expect(baseUrlOf('https://gov.test/eu/sandbox/api/v1/', 'production')).toBe('https://gov.test/eu/api/v1');
     expect(baseUrlOf('https://gov.test:8443/eu/', 'sandbox')).toBe('https://gov.test:8443/eu/sandbox/api/v1');
@@ -132,7 +132,7 @@ describe('an enrolment', () => {
       expect(() => baseUrlOf(wrong, 'production')).toThrow(/expected the address of a service/);
   });
 
-  it('that is damaged stops nothing that worked, and its secrets are in no message', async () => {
+  it('a damaged enrolment does not stop a running plane, and messages show none of its secrets', async () => {
     const { token } = await register(ada);
     await plane.enrol({ service: wire.origin, token });
     expect(await reported()).toBeUndefined();
@@ -151,7 +151,7 @@ describe('an enrolment', () => {
     expect(plane.telemetry.reasons()).toEqual([]);
   });
 
-  it('that others may read is refused', async () => {
+  it('an enrolment that others may read is refused', async () => {
     const { token } = await register(ada);
     await plane.enrol({ service: wire.origin, token });
     rmSync(file());
@@ -168,7 +168,7 @@ describe('credentials that rotate', () => {
     await plane.enrol({ service: wire.origin, token });
   });
 
-  it('work at once in a running plane, and the ones before for the overlap', async () => {
+  it('rotated credentials work at once in a running plane, and the old ones work for the overlap', async () => {
     const before = readEnrolment(plane.dataDir)!;
     expect(await reported()).toBeUndefined();
     const after = await rotate(3 * 3600);
@@ -188,7 +188,7 @@ describe('credentials that rotate', () => {
     expect(await reported()).toBeUndefined();
   });
 
-  it('are tried new, then old: new ones that the service lost do not silence the plane', async () => {
+  it('a plane tries new credentials, then old ones, so that lost new ones do not stop its reports', async () => {
     const before = readEnrolment(plane.dataDir)!;
     const unknown = { key: `gov_hyb_${'z'.repeat(38)}`, signingSecret: before.current.signingSecret };
     const validUntil = new Date(Date.now() + 24 * hourMs).toISOString();
@@ -204,7 +204,7 @@ describe('credentials that rotate', () => {
     expect(await reported()).toBeUndefined();
   });
 
-  it('stay as they were where the answer is lost, however often', async () => {
+  it('credentials stay unchanged when the answer to a rotation is lost, however often', async () => {
     for (let round = 0; round < 3; round++) {
       const before = readFileSync(file(), 'utf8');
       wire.weather = 'lose';
@@ -217,7 +217,7 @@ describe('credentials that rotate', () => {
     expect(await reported()).toBeUndefined();
   });
 
-  it('without an overlap end the ones before at once', async () => {
+  it('a rotation without an overlap ends the old credentials at once', async () => {
     const before = readEnrolment(plane.dataDir)!;
     await rotate(0);
     expect(await reported()).toBeUndefined();
@@ -278,7 +278,7 @@ describe('a plane behind a proxy, with an authority of its own and mutual TLS', 
   };
   const target = 'https://gov.test:8443';
 
-  it('enrols and reports through them', async () => {
+  it('a plane enrols and reports through a proxy, with its own authority and mutual TLS', async () => {
     const { token } = await register(ada);
     const { enrolment } = await plane.enrol({ service: target, token, env: env(), ...files });
     expect(enrolment).toMatchObject({ service: `${target}/api/v1`, ...files });
@@ -309,7 +309,7 @@ describe('a plane behind a proxy, with an authority of its own and mutual TLS', 
       {},
       /expected a PEM file at \/nowhere\.pem/,
     ],
-  ])('is refused %s', async (_, changed, more, text) => {
+  ])('an enrolment through a proxy is refused %s', async (_, changed, more, text) => {
     const { token } = await register(ada);
     const enrolling = plane.enrol({
       service: target,

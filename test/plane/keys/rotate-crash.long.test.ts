@@ -63,32 +63,38 @@ describe('a plane that is killed while its keys', { timeout: 120_000 }, () => {
   it.each([
     ['rotate', 'enrolled'],
     ['retire', 'rotated'],
-  ] as const)('%s has them in order at the next start, whatever the step', async (order, from) => {
-    const before = knownAs(at(from));
-    const whole = copied(from, `${order}-whole`);
-    const steps = Number(killed(whole, order, 0).stdout);
-    expect(steps).toBeGreaterThan(3);
-    for (let step = 1; step <= steps; step++) {
-      const dataDir = copied(from, `${order}-${step}`);
-      expect([step, killed(dataDir, order, step).signal]).toEqual([step, 'SIGKILL']);
-      // also for what reads keys before that start
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      await serving(dataDir);
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      expect(readdirSync(join(dataDir, 'keys')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-      // the leaf holds, or the same command is given again
-      if (keyFiles(dataDir).length !== keyFiles(whole).length || keyFiles(dataDir)[0] !== keyFiles(whole)[0])
-        await (order === 'rotate' ? rotateKeys : retireKeys)(dataDir);
-      expect([step, keyFiles(dataDir)]).toEqual([step, keyFiles(whole)]);
-      expect([step, knownAs(dataDir)]).toEqual([step, before]);
-      if (step === steps) expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
-      rmSync(dataDir, { recursive: true });
-    }
-  });
+  ] as const)(
+    'a plane killed at any step while its keys %s has them in order after the next start',
+    async (order, from) => {
+      const before = knownAs(at(from));
+      const whole = copied(from, `${order}-whole`);
+      const steps = Number(killed(whole, order, 0).stdout);
+      expect(steps).toBeGreaterThan(3);
+      for (let step = 1; step <= steps; step++) {
+        const dataDir = copied(from, `${order}-${step}`);
+        expect([step, killed(dataDir, order, step).signal]).toEqual([step, 'SIGKILL']);
+        // also for what reads keys before that start
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        await serving(dataDir);
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        expect(readdirSync(join(dataDir, 'keys')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+        // the leaf holds, or the same command is given again
+        if (
+          keyFiles(dataDir).length !== keyFiles(whole).length ||
+          keyFiles(dataDir)[0] !== keyFiles(whole)[0]
+        )
+          await (order === 'rotate' ? rotateKeys : retireKeys)(dataDir);
+        expect([step, keyFiles(dataDir)]).toEqual([step, keyFiles(whole)]);
+        expect([step, knownAs(dataDir)]).toEqual([step, before]);
+        if (step === steps) expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
+        rmSync(dataDir, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('keys that a former release left between two places', { timeout: 60_000 }, () => {
-  it('do not keep a plane from its start, half a pair neither', async () => {
+  it('half a pair of keys left by a former release does not prevent the start of a plane', async () => {
     const dataDir = copied('rotated', 'half');
     await retireKeys(dataDir);
     renameSync(join(dataDir, 'keys/retired/log.mldsa44.pem'), join(dataDir, 'keys/log.mldsa44.pem'));
@@ -96,7 +102,7 @@ describe('keys that a former release left between two places', { timeout: 60_000
     expect(keyFiles(dataDir)).toEqual(['log.2.ed25519.pem', 'log.2.mldsa44.pem']);
   });
 
-  it('are no fault to those who look at them meanwhile', async () => {
+  it('retired keys left between two places by a former release cause no error in checks and backups', async () => {
     const dataDir = copied('rotated', 'between');
     await retireKeys(dataDir);
     renameSync(join(dataDir, 'keys/retired/log.ed25519.pem'), join(dataDir, 'keys/log.ed25519.pem'));
@@ -111,7 +117,7 @@ describe('keys that a former release left between two places', { timeout: 60_000
     expect(await pinned(coming)).toMatchObject({ status: 'fail' });
   });
 
-  it('are of no concern where the log never had them and a file is torn', async () => {
+  it('a torn key file that the log never named does not prevent the start of a plane', async () => {
     const dataDir = copied('enrolled', 'torn-next');
     mkdirSync(join(dataDir, 'keys/next'), { mode: 0o700 });
     writeFileSync(join(dataDir, 'keys/next/log.2.ed25519.pem'), '', { mode: 0o600 });
@@ -120,7 +126,7 @@ describe('keys that a former release left between two places', { timeout: 60_000
     expect(await rotateKeys(dataDir)).toMatchObject({ change: 'add', warning: null });
   });
 
-  it('are copied again for the service where the copy is no key', async () => {
+  it('a start copies the telemetry key again when the copy is damaged', async () => {
     const dataDir = copied('rotated', 'torn');
     const before = knownAs(dataDir);
     const kept = join(dataDir, 'keys', telemetryKeyFile);
@@ -132,7 +138,7 @@ describe('keys that a former release left between two places', { timeout: 60_000
 });
 
 describe('secrets that a killed process left', () => {
-  it('go with the next start, but for those of a process that lives', async () => {
+  it('a start removes drafts of secrets that a killed process left, and keeps those of a living process', async () => {
     const dataDir = copied('enrolled', 'drafts');
     const ended = spawnSync('true').pid;
     const draft = (name: string, pid: number): string => join(dataDir, `keys/${name}.${pid}.tmp`);
@@ -151,7 +157,7 @@ describe('secrets that a killed process left', () => {
 });
 
 describe('what fails after the leaf', () => {
-  it('is told beside the change, and mended by the next start', async () => {
+  it('a change of keys reports a failure after the leaf as a warning, and the next start repairs it', async () => {
     const dataDir = copied('rotated', 'blocked');
     const retired = join(dataDir, 'keys/retired');
     writeFileSync(retired, 'no folder');
@@ -166,7 +172,7 @@ describe('what fails after the leaf', () => {
     expect((await fsck({ dataDir, deep: true, env: {} })).problems).toEqual([]);
   });
 
-  it('is told of signing, too', async () => {
+  it('a change of keys reports a failure to sign as a warning too', async () => {
     const changed = { leaf: 7, warning: null } as KeysChanged;
     const full = () => Promise.reject(new Error('disk full'));
     const { leaf, warning } = await signed(changed, full);

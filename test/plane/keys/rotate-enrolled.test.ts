@@ -42,7 +42,7 @@ const known = async (dataPlaneId: string) => (await ada.call('GET', `/telemetry/
 const telemetryKey = join(dataDir, 'keys/telemetry.ed25519.pem');
 
 it(
-  'is believed before, in and after the overlap, and after it enrolled again',
+  'a service believes a plane before, during and after a key overlap, and after it enrols again',
   { timeout: 60_000 },
   async () => {
     await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off' });

@@ -94,7 +94,7 @@ function busy(): { stop(): Promise<Buffer[]> } {
 }
 
 describe('keys of a plane that serves', { timeout: 120_000 }, () => {
-  it('are rotated and retired while it records and proves', async () => {
+  it('a serving plane rotates and retires keys while it records and proves', async () => {
     const old = trustOf().keys.map(({ text }) => text);
     const work = busy();
     await prove('before');
@@ -124,7 +124,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     expect(await signedBy()).toEqual(idsOf(rotated.keys));
   });
 
-  it('are those that the log has, or none', async () => {
+  it('a plane signs with the keys of its log, and with none after its keys failed', async () => {
     const { projectId, origin } = readPlaneFile(join(dataDir, 'plane.json'));
     const reader = openReader(storeFiles(dataDir).main);
     try {
@@ -142,7 +142,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     }
   });
 
-  it(`are changed within ${limits.keyOrderSeconds} s, or the order is taken back`, async () => {
+  it(`keys change within ${limits.keyOrderSeconds} s, or the order is withdrawn`, async () => {
     const run = readFileSync(join(dataDir, 'run.json'), 'utf8');
     await plane.close();
     const waited = [0, limits.keyOrderSeconds * 1000 - 1, limits.keyOrderSeconds * 1000];
@@ -159,7 +159,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     expect(await rotateKeys(dataDir)).toMatchObject({ change: 'add' });
   });
 
-  it('change once by two orders at the same time, and each is told what became of it', async () => {
+  it('two key orders at the same time change the keys once, and each caller learns its result', async () => {
     const before = await shown();
     const both = await Promise.allSettled([rotateKeys(dataDir), rotateKeys(dataDir)]);
     const done = both.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -171,7 +171,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     expect(readdirSync(join(dataDir, 'keys')).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('do not change where the log is signed no more, and none but them is told to have changed', async () => {
+  it('a rotation is refused and changes no key when the log is no longer signed', async () => {
     const before = await shown();
     const { origin } = readPlaneFile(join(dataDir, 'plane.json'));
     const size = Number((await call('GET', '/log/checkpoint')).text.split('\n')[1]);
@@ -187,7 +187,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     expect(JSON.stringify(body)).not.toContain('gov.key/1');
   });
 
-  it('are told to have changed where their files could not follow, and nothing is signed until a restart', async () => {
+  it('a change whose files failed is reported, and the plane signs nothing until a restart', async () => {
     const { keys: added } = await rotateKeys(dataDir);
     const retired = join(dataDir, 'keys/retired');
     writeFileSync(retired, 'no folder');
@@ -209,7 +209,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     ['another order', (path: string) => writeFileSync(path, orderOf({ order: 'destroy' }))],
     ['an order without an end', (path: string) => writeFileSync(path, orderOf({ untilMs: undefined }))],
     ['a path for an id', (path: string) => writeFileSync(path, orderOf({ id: '../../x' }))],
-  ])('stay as they are, and the plane serves on, where %s comes for an order', async (_, place) => {
+  ])('a plane keeps its keys and keeps serving when %s is in the place of an order', async (_, place) => {
     const before = await shown();
     const order = join(dataDir, 'keys/order.part');
     // an answer whose asker is gone, to a place that is gone
@@ -224,7 +224,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     expect(existsSync(join(dataDir, `keys/order-${id}.part`))).toBe(false);
   });
 
-  it('do not change by an order that nobody waits for any more', async () => {
+  it('keys do not change by an order whose caller no longer waits', async () => {
     const order = join(dataDir, 'keys', 'order.part');
     const before = await shown();
     writeFileSync(order, JSON.stringify({ id: 'x', order: 'rotate', untilMs: Date.now() - 1 }), {

@@ -88,7 +88,7 @@ describe('keys of a plane', { timeout: 120_000 }, () => {
     dataDir = await newPlane('a');
   });
 
-  it('are rotated and retired: checkpoints and proofs of each time are verified with the keys of it', async () => {
+  it('rotated keys verify with their own checkpoints and proofs, before and after the old keys retire', async () => {
     const first = trustOf(dataDir);
     const before = await proved(dataDir, 'before');
     const old = first.keys.map(({ text }) => text);
@@ -134,7 +134,7 @@ describe('keys of a plane', { timeout: 120_000 }, () => {
     expect(stored.body).toMatchObject({ verified: true });
   });
 
-  it('are rotated again, and the files say which generation they are', async () => {
+  it('a plane can rotate its keys again, and key files name their generation', async () => {
     await expect(retireKeys(dataDir)).rejects.toMatchObject({ code: 'CONFLICT' });
     await rotateKeys(dataDir);
     await expect(rotateKeys(dataDir)).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -149,7 +149,7 @@ describe('keys of a plane', { timeout: 120_000 }, () => {
 });
 
 describe('a crash', { timeout: 120_000 }, () => {
-  it('before the leaf leaves keys that nobody uses, and the next rotation makes others', async () => {
+  it('a crash before the leaf leaves unused keys, and the next rotation makes other keys', async () => {
     const dataDir = await newPlane('early');
     mkdirSync(join(dataDir, 'keys/next'), { mode: 0o700 });
     cpSync(
@@ -164,7 +164,7 @@ describe('a crash', { timeout: 120_000 }, () => {
     await whole(dataDir);
   });
 
-  it('between a leaf and its files is mended by the next start', async () => {
+  it('the next start repairs a crash between a leaf of a key change and its files', async () => {
     const dataDir = await newPlane('late');
     const trust = readFileSync(join(dataDir, 'trust'), 'utf8');
     const { keys } = await rotateKeys(dataDir);
@@ -187,7 +187,7 @@ describe('a crash', { timeout: 120_000 }, () => {
     await whole(dataDir);
   });
 
-  it('that lost the new keys is told, with their names', async () => {
+  it('a start without the new keys is refused with their names', async () => {
     const dataDir = await newPlane('lost');
     await rotateKeys(dataDir);
     rmSync(join(dataDir, 'keys/log.2.ed25519.pem'));
@@ -196,7 +196,7 @@ describe('a crash', { timeout: 120_000 }, () => {
 });
 
 describe('an enrolled plane', { timeout: 120_000 }, () => {
-  it('is known to its service by the old key until it enrols again', async () => {
+  it('a service knows an enrolled plane by its old key until the plane enrols again', async () => {
     const dataDir = await newPlane('enrolled');
     writeFileSync(join(dataDir, 'keys/telemetry.json'), '{}', { mode: 0o600 });
     const [identity] = readKeys(dataDir).telemetrySigners('log');
@@ -216,7 +216,7 @@ describe('an enrolled plane', { timeout: 120_000 }, () => {
 });
 
 describe('fsck', { timeout: 120_000 }, () => {
-  it('finds a checkpoint that retired keys alone signed', async () => {
+  it('fsck finds a checkpoint that only retired keys signed', async () => {
     const dataDir = await newPlane('forged');
     const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
     const olds = readKeys(dataDir);
@@ -240,7 +240,7 @@ describe('fsck', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('finds a key that no key in force brought in, and so does a start', async () => {
+  it('fsck and a start find a key that no key in force introduced', async () => {
     const dataDir = await newPlane('intruded');
     const { projectId, origin } = readPlaneFile(join(dataDir, 'plane.json'));
     const stranger = ed25519Signer(origin, generateKeyPairSync('ed25519').privateKey);

@@ -20,7 +20,7 @@ const dataDir = join(folder, 'plane');
 const day = 24 * 3600 * 1000;
 
 describe('a plane that records', () => {
-  it('knows how it grew in the last week, or since it began', async () => {
+  it('a plane computes its growth over the last week, or since its start', async () => {
     expect(growthOf(join(folder, 'none'), 0)).toBeNull();
     await planeInit({ dataDir });
     const startMs = Date.now();
@@ -56,7 +56,7 @@ describe('a plane that records', () => {
     expect(diskOf(dataDir, nowMs + 30 * day)).toMatchObject({ bytesPerDay: 0, daysLeft: null });
   });
 
-  it('shows it to Prometheus, looking once a minute', async () => {
+  it('a plane reports its growth to Prometheus and computes it once a minute', async () => {
     let [nowMs, looked] = [Date.now() + 11 * day, 0];
     const signed = async () => {
       looked += 1;
@@ -82,7 +82,7 @@ describe('a plane that records', () => {
     expect(looked).toBe(3);
   });
 
-  it('says what of its directory cannot be read', () => {
+  it('a plane reports which part of its directory cannot be read', () => {
     const { disk, telemetry, reasons } = overviewOf(join(folder, 'gone'));
     expect([disk, telemetry?.enrolled, reasons]).toEqual([
       null,

@@ -78,7 +78,7 @@ const well = {
 } as const;
 
 describe('the doctor of a plane', () => {
-  it('finds it well, before it serves and while it does', async () => {
+  it('the doctor finds a good plane in order, before it serves and while it serves', async () => {
     const before = await examine();
     expect([before.ok, found(before)]).toEqual([true, well]);
     const plane = await planeServe({ dataDir, log: silentLog, env: {} });
@@ -89,7 +89,7 @@ describe('the doctor of a plane', () => {
     expect(check(serving, 'address')?.detail).toBe(`gov serves at ${host}`);
   });
 
-  it('exits with 3 where a check failed, and tells programs all of it', async () => {
+  it('the doctor exits with 3 when a check failed, and its JSON lists all checks', async () => {
     const good = await govHere(['plane', 'doctor', '--data', dataDir, '-o', 'json']);
     expect([good.code, JSON.parse(good.stdout).ok]).toEqual([0, true]);
     rmSync(join(dataDir, 'keys/store.key'));
@@ -99,7 +99,7 @@ describe('the doctor of a plane', () => {
     expect(bad.stderr).toMatch(/^1 of \d+ checks failed\n/);
   });
 
-  it('names what others may read', async () => {
+  it('the doctor names files that others may read', async () => {
     chmodSync(join(dataDir, 'approver.key'), 0o640);
     expect(check(await examine(), 'secrets')).toMatchObject({
       status: 'fail',
@@ -113,7 +113,7 @@ describe('the doctor of a plane', () => {
     });
   });
 
-  it('names keys that are not those of the log', async () => {
+  it('the doctor names keys that are not those of the log', async () => {
     const other = join(folder, 'other');
     await planeInit({ dataDir: other });
     rmSync(join(dataDir, 'keys'), { recursive: true });
@@ -126,7 +126,7 @@ describe('the doctor of a plane', () => {
     ]);
   });
 
-  it('names a database that is an older copy, is gone, or is of a newer release', async () => {
+  it('the doctor names a database that is an older copy, missing, or of a newer release', async () => {
     const origin = JSON.parse(readFileSync(join(dataDir, 'plane.json'), 'utf8')).origin as string;
     renameSync(join(dataDir, 'gov.db'), join(folder, 'gov.db'));
     expect(check(await examine(), 'database')).toMatchObject({ status: 'fail' });
@@ -153,7 +153,7 @@ describe('the doctor of a plane', () => {
     });
   });
 
-  it('names ports that others have, a certificate that ended, a unit without a watchdog', async () => {
+  it('the doctor names ports in use, an expired certificate and a unit without a watchdog', async () => {
     const port = await listen(createServer());
     const expired = authority.issue('expired', -1);
     configure({ tlsCert: expired.certFile, tlsKey: expired.keyFile });
@@ -171,7 +171,7 @@ describe('the doctor of a plane', () => {
     });
   });
 
-  it('names a configuration that cannot be read', async () => {
+  it('the doctor names a configuration that cannot be read', async () => {
     configure({ listen: 'nowhere' });
     expect(found(await examine())).toEqual({ node: 'ok', configuration: 'fail' });
   });
@@ -214,7 +214,7 @@ describe('the way to the service', () => {
     };
   const lastOf = ({ checks }: DoctorReport) => checks.at(-1);
 
-  it('is looked at step by step, over TLS with the authority of the enrolment', async () => {
+  it('the doctor checks the connection to the service step by step, over TLS with the enrolled authority', async () => {
     const { cert, key } = authority.issue('service');
     const port = await listen(createHttps({ cert, key }, answers(0)));
     enrol(`https://127.0.0.1:${port}/api/v1`, { caFile: authority.certFile });
@@ -232,7 +232,7 @@ describe('the way to the service', () => {
     });
   });
 
-  it('names the step that fails, and looks no further', async () => {
+  it('the doctor names the connection step that fails, and stops there', async () => {
     enrol('https://no-such-host.invalid/api/v1');
     expect(lastOf(await examine())).toMatchObject({ name: 'service name', status: 'fail' });
     enrol('http://127.0.0.1:1/api/v1');
@@ -262,7 +262,7 @@ describe('the way to the service', () => {
     });
   });
 
-  it('tells how far the clocks are apart, and from when that matters', async () => {
+  it('the doctor reports how far the clocks differ, and from when the difference matters', async () => {
     const clockAt = async (aheadMs: number) => {
       const port = await listen(createHttp(answers(aheadMs)));
       enrol(`http://127.0.0.1:${port}/api/v1`);
@@ -276,7 +276,7 @@ describe('the way to the service', () => {
     });
   });
 
-  it('refuses an enrolment that others may read', async () => {
+  it('the doctor refuses an enrolment that others may read', async () => {
     enrol('http://127.0.0.1:1/api/v1');
     chmodSync(enrolmentFiles(dataDir).enrolment, 0o644);
     expect(check(await examine(), 'secrets')?.status).toBe('fail');

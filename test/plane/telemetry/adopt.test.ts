@@ -62,14 +62,14 @@ describe('a report by a key that the log retired', () => {
     enrolFake(dataDir);
   });
 
-  it('of more leaves than it was in force for is of whoever has the key, and stops nothing', async () => {
+  it('a report by a retired key with too many leaves is blamed on the holder of the key and stops nothing', async () => {
     expect(await told(dataDir, await reportOf(stolen, 50))).toEqual({
       heldReason: expect.stringMatching(/^outbox_behind: .*a key that this log had retired by then/),
       held: 'signs',
     });
   });
 
-  it('from when it was in force shows that this log is another history', async () => {
+  it('a report from the time when its key was in force shows that the log has another history', async () => {
     expect(await told(dataDir, await reportOf(older, 5))).toEqual({
       heldReason: expect.stringMatching(/^rolled_back: /),
       held: 'is held',

@@ -103,7 +103,7 @@ describe('an answer', () => {
     ['of one report', [9]],
     ['of several', [5, 300, 3]],
     ['of a period without units', [4, 0]],
-  ])('%s verifies', async (_, requests) => {
+  ])('an attestation %s verifies', async (_, requests) => {
     const reports = await reportsAfter(...requests);
     const challenge = challengeOf(reports);
     const made = await answered(challenge);
@@ -120,7 +120,7 @@ describe('an answer', () => {
     expect(result.checks.filter(({ passed }) => !passed)).toEqual([]);
   });
 
-  it('of a log whose requests had hundreds of events shows each batch', async () => {
+  it('an attestation of a log whose requests had hundreds of events shows each batch', async () => {
     for (const events of [1, 2, 255, 256, 257, 500]) await plane.record(events);
     await makeReports(maker);
     const reports = [...outbox.reports(planeId, { queued: false })].map(({ body }) => JSON.parse(body));
@@ -139,7 +139,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is made once: the same bytes are given again, whatever the clock says and whoever asks', async () => {
+  it('an attestation is made once, and later requests return the same bytes', async () => {
     const reports = await reportsAfter(5);
     const challenge = challengeOf(reports);
     const first = await answered(challenge);
@@ -152,13 +152,13 @@ describe('an answer', () => {
     expect(await answerChallenge({ ...maker, outbox }, stored)).toEqual(first);
   });
 
-  it('cannot be replaced in the outbox', async () => {
+  it('an attestation cannot be replaced in the outbox', async () => {
     const challenge = challengeOf(await reportsAfter(3));
     const made = await answered(challenge);
     expect(outbox.answer(planeId, challenge.challengeId, '{}')).toBe('answer' in made ? made.answer : '');
   });
 
-  it('is not given for a challenge whose id is used again with another text', async () => {
+  it('a challenge id that is reused with another text returns the first attestation', async () => {
     const reports = await reportsAfter(5);
     const challenge = challengeOf(reports);
     const first = await answered(challenge);
@@ -181,7 +181,7 @@ describe('a challenge is refused', () => {
     ['of too many cross samples', () => ({ crossSampleSize: 9 })],
     ['of consistency with what is to come', ({ treeSize }) => ({ consistencySizes: [treeSize + 1] })],
   ];
-  it.each(cases)('%s', async (_, change) => {
+  it.each(cases)('a plane refuses a challenge: %s', async (_, change) => {
     const reports = await reportsAfter(5, 4);
     const challenge = challengeOf(reports);
     const report = reports.at(-1)!;
@@ -192,7 +192,7 @@ describe('a challenge is refused', () => {
     expect(outbox.challenge(planeId, challenge.challengeId)?.answer).toBeNull();
   });
 
-  it('where it is none', async () => {
+  it('a plane refuses a text that is not a challenge', async () => {
     const [report] = await reportsAfter(2);
     const { reportId } = report!;
     const settled = { state: 'accepted', receipt: null, reason: null, atMs: 0 } as const;
@@ -201,7 +201,7 @@ describe('a challenge is refused', () => {
     expect(await answerChallenge(maker, stored!)).toEqual({ refused: 'it is about no report of this plane' });
   });
 
-  it('where its epoch has ended', async () => {
+  it('a plane refuses a challenge whose epoch has ended', async () => {
     const challenge = challengeOf(await reportsAfter(2));
     const origin = plane.project.meteringOrigin.replace(/0$/, '1');
     const later = { ...maker, project: { ...plane.project, meteringOrigin: origin } };

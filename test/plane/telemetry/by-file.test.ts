@@ -47,7 +47,7 @@ const take = (receipts: readonly unknown[]) =>
   );
 
 describe('a plane whose usage is carried by hand', () => {
-  it('contacts nobody; its messages are accepted days later, its answers verify, its receipts are taken', async () => {
+  it('a plane in manual-file mode contacts nobody, and its messages are accepted days later', async () => {
     const { dataPlaneId, before } = await start('manual-file');
     for (let look = 0; look < 5; look++) {
       await plane.record(2);
@@ -91,7 +91,7 @@ describe('a plane whose usage is carried by hand', () => {
     expect(wire.connections).toBe(before);
   });
 
-  it('gives the same bytes out until a receipt comes, and takes a receipt twice', async () => {
+  it('a plane exports the same bytes until a receipt comes, and accepts a receipt twice', async () => {
     await start('manual-file');
     await plane.record(2);
     const first = await exported();
@@ -103,7 +103,7 @@ describe('a plane whose usage is carried by hand', () => {
     expect(await take(receipts)).toMatchObject({ accepted: 2, challenges: 0 });
   });
 
-  it('takes no receipt for what it did not send, and says which line is none', async () => {
+  it('a plane takes no receipt for a message that it did not send, and names the invalid line', async () => {
     await start('manual-file');
     const foreign = { kind: 'usage', id: 'urp_01jq3v5k8hf7wb3c9x2m4n6p8r', status: 202, answer: {} };
     expect(await take([foreign])).toMatchObject({ accepted: 0, refused: 0, challenges: 0, unsettled: 1 });
@@ -113,7 +113,7 @@ describe('a plane whose usage is carried by hand', () => {
     await expect(takeReceipts(plane.dataDir, ['[]x'])).rejects.toThrow(/^line 1: /);
   });
 
-  it('keeps what a receipt refuses, and shows it', async () => {
+  it('a plane stores and shows a message that a receipt refuses', async () => {
     await start('manual-file');
     await plane.record(1);
     const [message] = await exported();
@@ -135,7 +135,7 @@ describe('a plane by hand that is older than what it reported', () => {
     return take(await imported(await exported()));
   };
 
-  it('signs no more once a receipt says what the service holds', async () => {
+  it('an older copy of a plane stops signing once a receipt shows what the service has', async () => {
     await start('manual-file');
     await reported(1);
     const copy = `${plane.dataDir}-older`;
@@ -154,7 +154,7 @@ describe('a plane by hand that is older than what it reported', () => {
     }
   });
 
-  it('in its outbox alone goes on behind what the receipt says, and every unit is reported once', async () => {
+  it('a plane that lost only its outbox continues after the receipt, and reports every unit once', async () => {
     await start('manual-file');
     for (const events of [1, 2]) await reported(events);
     rmSync(outboxFile(plane.dataDir));
@@ -167,7 +167,7 @@ describe('a plane by hand that is older than what it reported', () => {
 });
 
 describe('a plane whose mode is off', () => {
-  it('makes nothing, contacts nobody, and gives nothing out', async () => {
+  it('a plane whose mode is off makes no report, contacts nobody and exports no message', async () => {
     const { before } = await start('off');
     for (let look = 0; look < 3; look++) {
       await plane.record(1);
@@ -198,7 +198,7 @@ describe('a plane whose mode is off', () => {
     expect(wire.connections).toBe(after);
   });
 
-  it('is not enrolled: nothing is made, nobody is contacted', async () => {
+  it('a plane that is not enrolled makes no report and contacts nobody', async () => {
     const before = wire.connections;
     await plane.record(1);
     await plane.telemetry.look();

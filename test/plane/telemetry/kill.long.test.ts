@@ -55,7 +55,7 @@ async function killed(ms: number, afterMs: number): Promise<number> {
   return at;
 }
 
-it('leaves reports without a gap, each at the service once, and all that was recorded billed', async () => {
+it('a killed plane leaves reports without a gap, each at the service once, and all usage is billed', async () => {
   const { token, dataPlaneId } = await register(ada);
   const { enrolment } = await enrolPlane({ dataDir, service: service.origin, token, env: {}, now: Date.now });
   let ms = startMs;

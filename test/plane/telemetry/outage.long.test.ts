@@ -49,7 +49,7 @@ afterAll(async () => {
   vi.useRealTimers();
 });
 
-it('costs nothing: every unit arrives once, every challenge is answered', async () => {
+it('a plane loses nothing in a long outage: every unit arrives once and every challenge is answered', async () => {
   wire.weather = 'refuse';
   const before = wire.connections;
   const steps = (90 * 24) / stepHours;

@@ -81,7 +81,7 @@ async function reopen(change: () => void): Promise<void> {
 const copy = (name: string): void => cpSync(dataDir, join(folder, name), { recursive: true });
 
 describe('an outbox', () => {
-  it('that is lost goes on behind what the service holds, without a report refused', async () => {
+  it('a plane that lost its outbox continues after what the service has, without a refused report', async () => {
     for (const count of [2, 3, 4]) await report(count);
     await reopen(() => rmSync(outboxFile(dataDir)));
     await report(5);
@@ -95,7 +95,7 @@ describe('an outbox', () => {
     });
   });
 
-  it('that is older takes over what it does not have, after one refusal', async () => {
+  it('an older outbox takes over the missing reports after one refusal', async () => {
     await report(1);
     await reopen(() => copyFileSync(outboxFile(dataDir), join(folder, 'older.db')));
     for (const count of [2, 3]) await report(count);
@@ -106,7 +106,7 @@ describe('an outbox', () => {
     expect(plane.reports().at(-1)).toMatchObject({ sequence: 4, operations: { audit_event: 4 } });
   });
 
-  it('that cannot be opened is named with a way on, and opened once it can be', async () => {
+  it('a plane names an outbox that cannot be opened and how to proceed, and opens it once it can', async () => {
     await report(1);
     await reopen(() => writeFileSync(outboxFile(dataDir), 'garbage'.repeat(1000)));
     await plane.telemetry.look();
@@ -131,7 +131,7 @@ describe('an outbox', () => {
 });
 
 describe('a log', () => {
-  it('that lacks what the service holds is reported of no more; one that follows it is the same data plane', async () => {
+  it('a plane stops reporting a log that lacks reported leaves; its successor is the same data plane', async () => {
     await report(2);
     await reopen(() => copy('older'));
     await report(3);
@@ -168,7 +168,7 @@ describe('a log', () => {
     ['has fewer leaves than', 1],
     ['outgrew', 20],
   ])(
-    'that %s what the service holds is signed no more once that is known, and can be followed',
+    'a log that %s what the service has is no longer signed once that is known, and can be recovered',
     async (_, events) => {
       await report(2);
       await reopen(() => copy('older'));
@@ -201,7 +201,7 @@ describe('a log', () => {
     },
   );
 
-  it('that is older than its telemetry.db, found out while it is served, is signed no more', async () => {
+  it('a serving plane stops signing a log once it is found older than its telemetry.db', async () => {
     const { main, heads } = storeFiles(dataDir);
     await report(2);
     await reopen(() => copy('older'));
@@ -218,7 +218,7 @@ describe('a log', () => {
     await expect(plane.sign()).rejects.toMatchObject({ code: 'STORAGE_FAULT' });
   });
 
-  it('that is older than its telemetry.db is not signed', async () => {
+  it('a plane does not sign a log that is older than its telemetry.db', async () => {
     await report(2);
     const { main, heads } = storeFiles(dataDir);
     await reopen(() => copy('older'));
@@ -236,7 +236,7 @@ describe('a log', () => {
 });
 
 describe('a clock', () => {
-  it('that was ahead once stops nothing when it is right again', async () => {
+  it('a clock that was ahead once stops no report when it is right again', async () => {
     await reopen(() => {
       vi.useRealTimers(); // its answers say what time it truly is
       setClock(Date.now());
@@ -264,7 +264,7 @@ describe('a clock', () => {
 });
 
 describe('a clock that is ahead of the service', () => {
-  it('makes one report an interval, which ends no later than it is there', async () => {
+  it('a plane with a clock ahead of the service makes one report an interval and reports the clock skew', async () => {
     await plane.end();
     const aheadMs = 3 * dayMs;
     plane = openTelemetryPlane(dataDir, { now: () => Date.now() + aheadMs });
@@ -275,7 +275,7 @@ describe('a clock that is ahead of the service', () => {
 });
 
 describe('an answer to a challenge', () => {
-  it('that is not settled keeps no report waiting, and ends with its challenge', async () => {
+  it('an unsettled answer to a challenge delays no report, and ends with its challenge', async () => {
     wire.weather = { loseAfter: 2 };
     await report(1); // the answer to the first challenge is made and lost
     expect(telemetryStatus(dataDir)).toMatchObject({ challengesOpen: 1 });

@@ -72,7 +72,7 @@ async function startLiar(service: string) {
 const status = () => telemetryStatus(plane.dataDir);
 const atService = async () => (await ada.call('GET', `/telemetry/planes/${dataPlaneId}`)).body;
 
-it('goes on at once behind what the service holds after one refusal', async () => {
+it('a plane continues at once after what the service has, after one refusal', async () => {
   liar.lies = 1;
   await plane.telemetry.look();
   expect(liar.reports).toBe(2);
@@ -85,7 +85,7 @@ it('goes on at once behind what the service holds after one refusal', async () =
   expect(status()).toMatchObject({ reportsWaiting: 0, reportsRefused: 0, reasons: [] });
 });
 
-it('backs off and says so where that is refused again and again, and goes on once it is not', async () => {
+it('a plane backs off and reports repeated refusals, and continues once they end', async () => {
   liar.lies = 60;
   const began = new Date().toISOString();
   await plane.telemetry.look();
@@ -110,7 +110,7 @@ it('backs off and says so where that is refused again and again, and goes on onc
   expect(plane.reports().reduce((sum, { operations }) => sum + operations.audit_event, 0)).toBe(2);
 });
 
-it('ends a report at once, whose count of refusals is never negative', async () => {
+it('a finally refused report ends at once, and the count of refusals is never negative', async () => {
   liar.reason = 'totals_sum_mismatch';
   liar.lies = 2;
   await plane.telemetry.look();

@@ -58,7 +58,7 @@ function checkAll(reports: readonly UsageReport[]): void {
 }
 
 describe('reports', () => {
-  it('count what was recorded in their period, and what counts nothing', async () => {
+  it('usage reports count what was recorded in their period, and not what is free', async () => {
     await plane.record(3);
     await plane.record(2, 'none');
     await plane.record(1, 'risk_decision');
@@ -87,7 +87,7 @@ describe('reports', () => {
     expect(reports[1]?.periodEnd).toBe(new Date().toISOString());
   });
 
-  it('are made in each interval, also of nothing, and once in it', async () => {
+  it('a plane makes one usage report in each interval, also without any usage', async () => {
     for (let look = 0; look < 12; look++) {
       await plane.telemetry.look();
       setClock(Date.now() + hourMs / 4);
@@ -99,7 +99,7 @@ describe('reports', () => {
     expect(reports.at(-1)).toMatchObject({ operations: { audit_event: 0 }, lastLeaf: { index: 1 } });
   });
 
-  it('end with the month in UTC, each with the leaves of its month', async () => {
+  it('usage reports end with the month in UTC, and each has the leaves of its month', async () => {
     await plane.telemetry.look();
     const border = Date.UTC(2026, 10, 1);
     for (const ms of [border - 1, border, border + 1]) {
@@ -117,7 +117,7 @@ describe('reports', () => {
     expect(reports.map(reportMonth)).toEqual(['2026-10', '2026-10', '2026-11']);
   });
 
-  it('of a look just at the border leave its leaf to the new month', async () => {
+  it('a usage report made exactly at the month border leaves its leaf to the new month', async () => {
     await plane.telemetry.look();
     setClock(Date.UTC(2026, 10, 1));
     await plane.record(1);
@@ -128,7 +128,7 @@ describe('reports', () => {
     expect(reports.map(reportMonth)).toEqual(['2026-10', '2026-10', '2026-11']);
   });
 
-  it('after a long pause are one for each month', async () => {
+  it('a plane makes one usage report for each month after a long pause', async () => {
     await plane.telemetry.look();
     for (const month of [10, 11, 13]) {
       setClock(Date.UTC(2026, month, 7));
@@ -148,7 +148,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('of a plane that worked for months before it was enrolled are one for each month, too', async () => {
+  it('a plane that worked for months before its enrolment makes one usage report for each month', async () => {
     const later = await startTelemetryPlane({ settings: { mode: 'manual-file' } });
     try {
       setClock(startMs + 40 * dayMs);
@@ -164,7 +164,7 @@ describe('reports', () => {
     }
   });
 
-  it('follow the time of the log where the clock is set back', async () => {
+  it('usage reports follow the time of the log when the clock is set back', async () => {
     setClock(startMs + dayMs);
     await plane.record(1);
     await plane.telemetry.look();
@@ -178,7 +178,7 @@ describe('reports', () => {
     );
   });
 
-  it('go on where a clock that was ahead dated into the next month what was reported in this one', async () => {
+  it('usage reports continue after a clock that was ahead dated one into the next month', async () => {
     const border = Date.UTC(2026, 10, 1);
     setClock(border - 3 * hourMs);
     await plane.telemetry.look();
@@ -201,7 +201,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('are due at a time of its own for each plane', () => {
+  it('each plane has its own time within the interval at which usage reports are due', () => {
     const dueAt = (dataPlaneId: string): number => {
       const newest = { builtMs: startMs } as never;
       const outbox = { newest: () => newest } as never;
@@ -222,7 +222,7 @@ describe('reports', () => {
     for (const planes of quarters) expect(planes).toBeGreaterThan(25);
   });
 
-  it('never come more often than once a minute', async () => {
+  it('a plane makes a usage report at most once a minute', async () => {
     const members = { mode: 'manual-file', intervalSeconds: limits.reportIntervalLeastSeconds - 1 };
     writeFileSync(join(plane.dataDir, 'telemetry.json'), JSON.stringify(members));
     await plane.telemetry.look();
@@ -236,7 +236,7 @@ describe('reports', () => {
     expect(plane.reports().length).toBe(1);
   });
 
-  it('stop, and say so, where the log was put back behind what was reported', async () => {
+  it('usage reports stop with a reason when the log was restored to before what was reported', async () => {
     await plane.record(1);
     await plane.telemetry.look();
     await plane.telemetry.stop();
@@ -255,7 +255,7 @@ describe('reports', () => {
     await plane.record(1); // goes on
   });
 
-  it('count nothing twice and miss nothing, whenever they are made', async () => {
+  it('usage reports count no unit twice and miss none, whenever they are made', async () => {
     const steps = array(
       record({
         hours: integer({ min: 0, max: 900 }),
@@ -305,7 +305,7 @@ describe('reports', () => {
 });
 
 describe('reports that never left for ninety days', () => {
-  it('become one a month, without a unit lost, and those of the last ninety days stay', async () => {
+  it('undelivered reports older than ninety days become one a month without a lost unit', async () => {
     const settings = { mode: 'auto', intervalSeconds: 24 * 3600 } as const;
     writeFileSync(join(plane.dataDir, 'telemetry.json'), JSON.stringify(settings));
     enrolFake(plane.dataDir, { service: 'http://127.0.0.1:9/api/v1' }); // nobody listens there
@@ -334,7 +334,7 @@ describe('a month', () => {
     ['2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
     ['2027-01-01T00:00:00.000Z', '2027-02-01T00:00:00.000Z'],
     ['2028-02-29T12:00:00.000Z', '2028-03-01T00:00:00.000Z'],
-  ])('of %s ends at %s', (at, end) => {
+  ])('the month of %s ends at %s', (at, end) => {
     expect(new Date(nextMonth(Date.parse(at))).toISOString()).toBe(end);
   });
 });

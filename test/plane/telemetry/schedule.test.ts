@@ -37,7 +37,7 @@ async function enrolled(options: PlaneOptions = {}) {
 }
 
 describe('a plane that reports to a service', () => {
-  it('is accepted, cosigned and challenged, and its answer verifies', async () => {
+  it('a report is accepted, cosigned and challenged, and its answer verifies', async () => {
     const { plane, dataPlaneId } = await enrolled();
     await plane.record(3);
     await plane.record(1, 'compliance_proof');

@@ -24,7 +24,7 @@ const send = () => sendUsage({ dataDir: plane.dataDir, env: {} });
 const tool = () => govHere(['plane', 'telemetry', 'send', '--data', plane.dataDir, '-o', 'json']);
 const reports = async () => (await ada.call('GET', `/telemetry/planes/${dataPlaneId}/reports`)).body.data;
 
-it('reports what was recorded until now, and answers what is asked', async () => {
+it('gov plane telemetry send reports all usage until now and answers challenges', async () => {
   expect(await send()).toEqual({
     settled: 2,
     refused: 0,
@@ -40,7 +40,7 @@ it('reports what was recorded until now, and answers what is asked', async () =>
   expect((await reports()).map(({ sequence }: { sequence: number }) => sequence)).toEqual([2, 1]);
 });
 
-it('waits for the signature of what was recorded just now', async () => {
+it('gov plane telemetry send waits for the signature of what was just recorded', async () => {
   await send();
   await plane.record(3);
   const sent = send();
@@ -50,14 +50,14 @@ it('waits for the signature of what was recorded just now', async () => {
   expect(plane.reports().at(-1)?.operations.audit_event).toBe(3);
 });
 
-it('is no second report where the plane sends at that time too', async () => {
+it('gov plane telemetry send makes no second report when the plane sends at the same time', async () => {
   await Promise.all([send(), plane.telemetry.look(), send()]);
   const sequences = (await reports()).map(({ sequence }: { sequence: number }) => sequence);
   expect(sequences).toEqual(sequences.map((_: number, at: number) => sequences.length - at));
   expect(plane.reports()).toHaveLength(sequences.length);
 });
 
-it('leaves what it cannot deliver to the plane, and says why', async () => {
+it('gov plane telemetry send leaves undelivered messages to the plane and gives the reason', async () => {
   wire.weather = 'refuse';
   const { failure, ...counts } = await send();
   expect(counts).toEqual({ settled: 0, refused: 0, reportsWaiting: 1, challengesOpen: 0 });
@@ -68,21 +68,24 @@ it('leaves what it cannot deliver to the plane, and says why', async () => {
   expect(await send()).toMatchObject({ reportsWaiting: 0, failure: null });
 });
 
-it('tells credentials that are refused from a service that is away', async () => {
+it('gov plane telemetry send distinguishes refused credentials from an unreachable service', async () => {
   await ada.call('DELETE', `/telemetry/planes/${dataPlaneId}`);
   const { code, stdout } = await tool();
   expect([code, JSON.parse(stdout).failure]).toEqual([4, expect.stringMatching(/^credential_refused: /)]);
 });
 
-it.each(['manual-file', 'off'] as const)('sends nothing where the mode is %s', async (mode) => {
-  writeTelemetrySettings(plane.dataDir, { mode });
-  const before = wire.connections;
-  await expect(send()).rejects.toMatchObject({ code: 'CONFLICT' });
-  expect((await tool()).code).toBe(6);
-  expect(wire.connections).toBe(before);
-});
+it.each(['manual-file', 'off'] as const)(
+  'gov plane telemetry send sends nothing when the mode is %s',
+  async (mode) => {
+    writeTelemetrySettings(plane.dataDir, { mode });
+    const before = wire.connections;
+    await expect(send()).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect((await tool()).code).toBe(6);
+    expect(wire.connections).toBe(before);
+  },
+);
 
-it('needs an enrolment', async () => {
+it('gov plane telemetry send needs an enrolment', async () => {
   const other = await startTelemetryPlane();
   await expect(sendUsage({ dataDir: other.dataDir, env: {} })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await other.end();

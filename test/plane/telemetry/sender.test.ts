@@ -47,30 +47,33 @@ describe('a service that is away', () => {
       /answered: HTTP status 202/,
     ],
     ['breaks off', { answer: 'HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\n{' }, /unreachable: /],
-  ] as const)('that %s keeps the report, tells why, and gets it later', async (_, weather, reason) => {
-    wire.weather = weather;
-    if (weather === 'hang') await plane.restart(300);
-    await plane.telemetry.look();
-    expect(status()).toMatchObject({
-      reportsWaiting: 1,
-      failingSince: new Date().toISOString(),
-      reasons: [expect.stringMatching(/^control_plane_unreachable: since 2026-/)],
-    });
-    expect(status().reasons[0]).toMatch(reason);
-    expect(plane.telemetry.reasons()).toEqual(status().reasons);
-    expect(plane.telemetry.metrics()).toContain('gov_telemetry_failing 1');
-    await plane.record(1); // goes on
-    wire.weather = 'clear';
-    if (weather === 'hang') await plane.restart();
-    afterWaits();
-    await plane.telemetry.look();
-    expect(status()).toMatchObject({ reportsWaiting: 0, reasons: [], failingSince: null });
-    expect(status().lastContactAt).toBe(new Date().toISOString());
-    const units = plane.reports().reduce((sum, { operations }) => sum + operations.audit_event, 0);
-    expect([units, (await atService()).missing]).toEqual([3, 0]);
-  });
+  ] as const)(
+    'a plane keeps its report when the service %s, shows the reason and delivers the report later',
+    async (_, weather, reason) => {
+      wire.weather = weather;
+      if (weather === 'hang') await plane.restart(300);
+      await plane.telemetry.look();
+      expect(status()).toMatchObject({
+        reportsWaiting: 1,
+        failingSince: new Date().toISOString(),
+        reasons: [expect.stringMatching(/^control_plane_unreachable: since 2026-/)],
+      });
+      expect(status().reasons[0]).toMatch(reason);
+      expect(plane.telemetry.reasons()).toEqual(status().reasons);
+      expect(plane.telemetry.metrics()).toContain('gov_telemetry_failing 1');
+      await plane.record(1); // goes on
+      wire.weather = 'clear';
+      if (weather === 'hang') await plane.restart();
+      afterWaits();
+      await plane.telemetry.look();
+      expect(status()).toMatchObject({ reportsWaiting: 0, reasons: [], failingSince: null });
+      expect(status().lastContactAt).toBe(new Date().toISOString());
+      const units = plane.reports().reduce((sum, { operations }) => sum + operations.audit_event, 0);
+      expect([units, (await atService()).missing]).toEqual([3, 0]);
+    },
+  );
 
-  it('is asked less and less often, and never more than once every five minutes for ever', async () => {
+  it('a plane contacts an unreachable service ever less often, but keeps trying', async () => {
     wire.weather = 'refuse';
     const attempts: number[] = [];
     const began = Date.now();
@@ -88,7 +91,7 @@ describe('a service that is away', () => {
     expect(status().failingSince).toBe(new Date(began).toISOString());
   });
 
-  it('is not asked before the time that it names', async () => {
+  it('a plane does not contact the service before the time that the service names', async () => {
     wire.weather = answer(503, { 'retry-after': '600' });
     await plane.telemetry.look();
     const asked = wire.connections;
@@ -103,7 +106,7 @@ describe('a service that is away', () => {
     expect(status().reportsWaiting).toBe(0);
   });
 
-  it('is asked again though the clock was set back in between', async () => {
+  it('a plane contacts the service again after the clock was set back in between', async () => {
     wire.weather = 'refuse';
     await plane.telemetry.look();
     setClock(Date.now() - 24 * hourMs);
@@ -115,7 +118,7 @@ describe('a service that is away', () => {
 });
 
 describe('a service that answers', () => {
-  it('is not believed in a receipt that its key did not sign', async () => {
+  it('a plane does not believe a receipt that the key of the service did not sign', async () => {
     const path = join(plane.dataDir, 'keys/telemetry.json');
     const enrolment = JSON.parse(readFileSync(path, 'utf8'));
     const { verifierKey } = (await import('../../../plane/enrolment/exchange.ts')).planeIdentity(
@@ -130,7 +133,7 @@ describe('a service that answers', () => {
     expect(kept?.reason).toContain(name?.slice(0, 20));
   });
 
-  it('whose answer is lost gets the same bytes again, and the challenge is not lost', async () => {
+  it('a plane sends the same bytes again when an answer is lost, and the challenge is not lost', async () => {
     wire.weather = { loseAfter: 1 }; // what it holds is asked first
     await plane.telemetry.look();
     const first = plane.reports();
@@ -147,7 +150,7 @@ describe('a service that answers', () => {
     expect(list.find(({ sequence }) => sequence === 1)?.attestation).toBe('verified');
   });
 
-  it('whose answer to an attestation is lost gets the same answer again', async () => {
+  it('a plane sends the same attestation again when the answer to it is lost', async () => {
     wire.weather = { loseAfter: 2 };
     await plane.telemetry.look(); // the receipt of the first report comes, with its challenge
     const first = plane.reports()[0]!;
@@ -162,7 +165,7 @@ describe('a service that answers', () => {
     expect(challengeOf()).toMatchObject({ state: 'answered', reason: null, answer: open?.answer });
   });
 
-  it('that refuses a report for good is shown, and the next report goes on', async () => {
+  it('a finally refused report is shown, and the next report is sent', async () => {
     wire.weather = problem(400, {
       code: 'REPORT_INVALID',
       detail: 'expected more',
@@ -190,7 +193,7 @@ describe('a service that answers', () => {
     [413, 'PAYLOAD_TOO_LARGE'],
     [429, 'RATE_LIMITED'],
     [500, 'INTERNAL'],
-  ])('%i %s loses nothing: the report is sent again', async (code, name) => {
+  ])('%i %s loses nothing: the plane sends the report again', async (code, name) => {
     wire.weather = problem(code, { code: name, detail: 'so it is' });
     await plane.telemetry.look();
     expect(status()).toMatchObject({ reportsWaiting: 1, reportsRefused: 0 });
@@ -201,7 +204,7 @@ describe('a service that answers', () => {
     expect(status()).toMatchObject({ reportsWaiting: 0, reasons: [] });
   });
 
-  it('says how far the clock is off, and gets the report once it is set', async () => {
+  it('a plane reports by how much its clock is off, and delivers the report once the clock is set', async () => {
     const right = Date.now();
     const serverTime = Math.floor(right / 1000);
     setClock(right + 1000_000);
@@ -222,7 +225,7 @@ describe('a service that answers', () => {
     expect(status().reasons).toEqual([]);
   });
 
-  it('that refuses the credential is told apart, and asked again', async () => {
+  it('a plane reports refused credentials separately, and tries again', async () => {
     wire.weather = problem(401, { code: 'INVALID_SIGNATURE', detail: 'expected another' });
     await plane.telemetry.look();
     expect(status().reasons[0]).toMatch(

@@ -39,7 +39,7 @@ async function enrolBehind(dataDir: string, token: string): Promise<void> {
 }
 
 describe('a plane that serves', () => {
-  it('contacts nobody before it is enrolled, and reports once it is, without a restart', async () => {
+  it('a serving plane contacts nobody before its enrolment, and reports after it without a restart', async () => {
     await plane.call('POST', '/events', { body: event() });
     expect(wire.connections).toBe(0);
     const { token, dataPlaneId } = await register(ada);
@@ -57,7 +57,7 @@ describe('a plane that serves', () => {
     expect((await plane.call('GET', '/health')).body).toMatchObject({ status: 'ok', reasons: [] });
   });
 
-  it('is ready, records, and says what is wrong where the service is away', async () => {
+  it('a plane is ready and records while the service is away, and reports the reason', async () => {
     wire.weather = 'refuse';
     const { token } = await register(await service.signUp('bob'));
     const other = await startPlane();
@@ -85,7 +85,7 @@ describe('a plane that serves', () => {
     }
   });
 
-  it('ends at once though the service hangs, and counts that as no failure', async () => {
+  it('a plane stops at once although the service hangs, and counts no failure for that', async () => {
     wire.weather = 'hang';
     const hanging = await startPlane();
     const before = wire.connections;
@@ -104,7 +104,7 @@ describe('a plane that serves', () => {
     }
   });
 
-  it('goes on with rotated credentials, and stops when its mode is off', async () => {
+  it('a serving plane continues with rotated credentials, and stops reporting when its mode is off', async () => {
     await rotateCredentials({ dataDir: plane.dataDir, env: {}, now: Date.now });
     writeTelemetrySettings(plane.dataDir, { mode: 'off' });
     await expect.poll(() => metric('gov_telemetry_reports_waiting'), patient).toBeNaN();

@@ -93,7 +93,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       ['everything', ['*'], ['*']],
       ['others', ['proofs:read', 'risk:read'], ['proofs:read', 'risk:read']],
     ])(
-      'rejects a key that would grant more than its caller has: %s, naming the missing scopes',
+      'a key that would grant more than its caller has is refused: %s, naming the missing scopes',
       async (_, scopes, missing) => {
         const { status, body, headers } = await create({ name: 'x', scopes }, { key: narrow.key });
         expect([status, body.code]).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -102,7 +102,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       },
     );
 
-    it('rejects a change of a key, its own or a stronger one, to scopes that the caller lacks', async () => {
+    it('a caller cannot change a key, its own or a stronger one, to scopes that the caller lacks', async () => {
       const strong = await keyWith('*');
       for (const { keyId } of [narrow, strong]) {
         expect(said(await change(keyId, { scopes: ['events:write'] }, { key: narrow.key }))).toEqual([
@@ -114,19 +114,19 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect((await change(strong.keyId, { scopes: ['events:read'] }, { key: narrow.key })).status).toBe(200);
     });
 
-    it('rejects the rotation of a stronger key, which would show it', async () => {
+    it('a caller cannot rotate a stronger key, because the rotation would show it', async () => {
       const strong = await keyWith('*');
       expect((await rotate(strong.keyId, '', { key: narrow.key })).status).toBe(403);
       expect(await works(strong.key)).toBe(true);
     });
 
-    it('lets a key revoke any key', async () => {
+    it('a caller with a key may revoke any key', async () => {
       const strong = await keyWith('*');
       expect((await revoke(strong.keyId, { key: narrow.key })).status).toBe(204);
       expect(await works(strong.key)).toBe(false);
     });
 
-    it('lets a person grant every scope', async () => {
+    it('a person may grant every scope', async () => {
       const ann = asPerson(service, 'Ann', true);
       const made = await ann('POST', '/api-keys', { ...inProject(acme.projectId), body: { name: 'p' } });
       expect(made.body.record.scopes).toEqual(['*']);
@@ -134,7 +134,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     });
   });
 
-  it('needs keys:write to create API keys, and keys:read to list them', async () => {
+  it('creating API keys needs keys:write, and listing them needs keys:read', async () => {
     const { key } = await keyWith('keys:read');
     expect((await acme.call('GET', '/api-keys', { key })).status).toBe(200);
     expect((await create({ name: 'x', scopes: ['keys:read'] }, { key })).status).toBe(403);
@@ -152,7 +152,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     ['a day beyond ten years', () => new Date(Date.parse(tenYears()) + dayMs).toISOString(), 400],
     ['never', () => null, 201],
     ['tomorrow', () => 'tomorrow', 400],
-  ])('accepts or rejects an API key that ends %s', async (_, endOf, status) => {
+  ])('the service accepts or rejects an API key that ends %s', async (_, endOf, status) => {
     const made = await create({ name: 'ending', expiresAt: endOf() });
     expect(made.status).toBe(status);
     if (status === 400) expect(made.body.errors[0].pointer).toBe('/expiresAt');
@@ -168,12 +168,12 @@ describe.each(engines)('API keys on %s', (engine) => {
     ['with an unknown scope', { name: 'n', scopes: ['root'] }, '/scopes/0'],
     ['with too many scopes', { name: 'n', scopes }, '/scopes'],
     ['with a member of a record', { name: 'n', keyId: unknown }, '/keyId'],
-  ])('rejects API keys %s', async (_, body, pointer) => {
+  ])('the service rejects API keys %s', async (_, body, pointer) => {
     const made = await create(body);
     expect([made.status, made.body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('changes an API key and keeps the members that the change does not name', async () => {
+  it('a change of an API key keeps the members that it does not name', async () => {
     const { keyId } = await keyWith('events:read', 'log:read');
     const end = inDays(30);
     const changed = await change(keyId, { description: 'd', expiresAt: end });
@@ -190,7 +190,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect((await change(keyId, { expiresAt: inDays(-1) })).status).toBe(400);
   });
 
-  it('changes an API key by its own record, and by no record with another read-only value', async () => {
+  it('a change of an API key accepts its own record, and no record with another read-only value', async () => {
     const { body } = await create({
       name: 'Own',
       scopes: ['events:read'],
@@ -220,14 +220,14 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(said(await change(record.keyId, { ...renamed.body, more: 1 }))).toEqual([400, 'UNKNOWN_FIELD']);
   });
 
-  it('removes a scope of an API key at once', async () => {
+  it('a removed scope of an API key ends at once', async () => {
     const { key, keyId } = await keyWith('events:read', 'log:read');
     expect((await acme.call('GET', '/log/key', { key })).status).toBe(200);
     await change(keyId, { scopes: ['events:read'] });
     expect(said(await acme.call('GET', '/log/key', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('keeps both of two concurrent changes of an API key, so that no scope comes back', async () => {
+  it('two concurrent changes of an API key are both kept, so that no scope returns', async () => {
     const { keyId } = await keyWith('*');
     await Promise.all([
       change(keyId, { scopes: ['events:read'] }),
@@ -237,7 +237,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect([body.scopes, body.name]).toEqual([['events:read'], expect.stringMatching(/^n\d$/)]);
   });
 
-  it('rejects a revoked API key at once, also one that revoked itself, and no longer lists it', async () => {
+  it('a revoked API key is rejected at once and no longer listed, also one that revoked itself', async () => {
     const { key, keyId } = await keyWith('keys:write');
     expect(await works(key)).toBe(true);
     const revoked = await revoke(keyId, { key });
@@ -253,13 +253,13 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(inLog.map(({ actor }) => actor.id)).toEqual([keyId]);
   });
 
-  it('revokes an API key once where two revoke it concurrently', async () => {
+  it('an API key that two callers revoke concurrently is revoked once', async () => {
     const { keyId } = await keyWith('log:read');
     const answers = await Promise.all([revoke(keyId), revoke(keyId), revoke(keyId)]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 404, 404]);
   });
 
-  it('answers the same 404 for API keys of another tenant and for malformed ids', async () => {
+  it('API keys of another tenant and malformed ids get the same 404', async () => {
     const other = await service.signUp(`Other-${engine}`);
     const { keyId } = await keyWith('log:read');
     const alike = { headers: { 'x-request-id': 'one-for-both' } };
@@ -278,7 +278,7 @@ describe.each(engines)('API keys on %s', (engine) => {
   });
 
   describe('that are rotated', () => {
-    it('replaces a rotated API key at once by one of the same name, scopes and expiry', async () => {
+    it('a rotated API key is replaced at once by one with the same name, scopes and expiry', async () => {
       const end = inDays(30);
       const { body: old } = await create({ name: 'r', scopes: ['log:read'], expiresAt: end });
       const rotated = await rotate(old.record.keyId);
@@ -297,7 +297,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect(inLog?.metadata).toMatchObject({ rotatedFrom: old.record.keyId, scopes: ['log:read'] });
     });
 
-    it('accepts a rotated API key during its overlap, and no longer', async () => {
+    it('a rotated API key is accepted during its overlap, and no longer', async () => {
       const { key, keyId } = await keyWith('log:read', 'keys:write');
       const { body } = await rotate(keyId, '?overlapSeconds=2', { key });
       expect([await works(key), await works(body.key)]).toEqual([true, true]);
@@ -321,12 +321,12 @@ describe.each(engines)('API keys on %s', (engine) => {
       [String(limits.keyOverlapSeconds + 1), 400],
       ['-1', 400],
       ['1.5', 400],
-    ])('accepts or rejects a rotation with an overlap of %s seconds', async (overlap, status) => {
+    ])('the service accepts or rejects a rotation with an overlap of %s seconds', async (overlap, status) => {
       const { keyId } = await keyWith('log:read');
       expect((await rotate(keyId, `?overlapSeconds=${overlap}`)).status).toBe(status);
     });
 
-    it('rotates an API key once under an Idempotency-Key, whose stored answer is sealed', async () => {
+    it('an API key is rotated once under an Idempotency-Key, whose stored response is sealed', async () => {
       const { keyId } = await keyWith('log:read');
       const options = { headers: { 'idempotency-key': `rotate-${keyId}` } };
       let first!: Answer;
@@ -346,7 +346,7 @@ describe.each(engines)('API keys on %s', (engine) => {
       expect(rows.filter(({ rotatedFromKeyId }) => rotatedFromKeyId === keyId)).toHaveLength(1);
     });
 
-    it('rejects the rotation of an expired API key', async () => {
+    it('the rotation of an expired API key is rejected', async () => {
       const { store, now } = service.services;
       const { projectId } = (await acme.call('GET', '/auth/identity')).body;
       const project = await store.project(projectId);
@@ -361,7 +361,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     });
   });
 
-  it('creates an API key once for 50 parallel repeats of one request, and shows the same key in all answers', async () => {
+  it('an API key is created once for 50 parallel repeats, and each response shows the same key', async () => {
     const before = (await listed('&includeRevoked=true')).length;
     const options = { headers: { 'idempotency-key': 'fifty' } };
     const answers = await Promise.all(
@@ -373,7 +373,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
   });
 
-  it('lists API keys page by page, newest first', async () => {
+  it('API keys are listed page by page, newest first', async () => {
     const all = (await listed('&includeRevoked=true')).map(({ keyId }) => keyId);
     const seen: string[] = [];
     for (let cursor: string | null = null; ;) {
@@ -386,7 +386,7 @@ describe.each(engines)('API keys on %s', (engine) => {
     expect(seen).toEqual(all);
   });
 
-  it('shows when an API key was used, to the minute', async () => {
+  it('an API key shows when it was used, to the minute', async () => {
     const { key, keyId } = await keyWith('log:read');
     await works(key);
     const { credentials, store } = service.services;

@@ -48,7 +48,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
       body: { name: 'Ada Lovelace', organizationName: 'Analytical Engines' },
     });
 
-  it('lets a person sign up, in and out in a browser', async () => {
+  it('a person signs up, in and out in a browser', async () => {
     const { body: told } = await service.call('GET', '/auth/configuration');
     expect(told).toEqual({
       issuer: provider.issuer,
@@ -77,7 +77,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
     expect((await service.call('GET', '/auth/identity', { headers })).status).toBe(401);
   });
 
-  it('lets a person sign up and in with a device', async () => {
+  it('a person signs up and in with a device', async () => {
     const signedUp = await signUp(await deviceIdToken(provider, 'grace'));
     expect(signedUp.status).toBe(201);
     const idToken = await deviceIdToken(provider, 'grace');
@@ -98,7 +98,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
     expect((await service.call('GET', '/auth/identity', { key })).status).toBe(401);
   });
 
-  it('accepts an ID token as a credential for an hour', async () => {
+  it('an ID token is accepted as a credential for an hour', async () => {
     await signUp(await provider.idToken('mary'));
     const key = await provider.idToken('mary');
     const { status, body } = await service.call('GET', '/auth/identity', { key });
@@ -106,13 +106,13 @@ describe.each(['RS256', 'ES256', 'EdDSA'] as const)('a provider that signs with 
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(3_600_000);
   });
 
-  it('rejects an ID token for another application', async () => {
+  it('an ID token for another application is rejected', async () => {
     const answer = await signUp(await provider.idToken('eve', { clientId: otherClientId }));
     expect([answer.status, answer.body.code]).toEqual([401, 'INVALID_CREDENTIAL']);
   });
 });
 
-it('signs up a person without an address where the address is not verified', async () => {
+it('a person whose address is not verified signs up without an address', async () => {
   const provider = await startProvider({ unverified: ['mallory'] });
   const { issuer: url, clientId } = provider;
   const service = await startService({ file: { issuer: { url, clientId } } });

@@ -78,7 +78,7 @@ async function useAll(service: TestService): Promise<{ secrets: string[]; refusa
 }
 
 describe.each(engines)('secrets of people on %s', (engine) => {
-  it('stores no secret of a person in clear text', async () => {
+  it('the service stores no secret of a person in clear text', async () => {
     const lines: string[] = [];
     const log = createLog('debug', (line) => lines.push(line));
     const service = await startService({ engine, log, logLevel: 'debug', metricsListen: '127.0.0.1:0' });

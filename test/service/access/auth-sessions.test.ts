@@ -231,7 +231,7 @@ describe.each(engines)('people who signed in, on %s', (engine) => {
       expect((await identity({ key: token })).body.code).toBe('INVALID_CREDENTIAL');
     });
 
-    it('revokes only tokens of the command line', async () => {
+    it('the revocation of tokens applies only to tokens of the command line', async () => {
       const { keys } = await service.signUp('keyed');
       const session = sessionOf(await openSession('keyed'));
       for (const options of [

@@ -183,7 +183,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     });
   });
 
-  it('shows the owner of an ID token, and its expiry', async () => {
+  it('the identity of an ID token shows its owner and its expiry', async () => {
     await service.signUp('bearer', { name: 'Bearer' });
     const exp = Math.floor(Date.now() / 1000) + 500;
     const { body } = await identity({ key: await service.idToken('bearer', { exp }) });
@@ -194,7 +194,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     });
   });
 
-  it('shows the owner of a key, and its expiry', async () => {
+  it('the identity of a key shows its owner and its expiry', async () => {
     const tenant = await service.signUp('ending');
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { body: made } = await tenant.call('POST', '/api-keys', {
@@ -204,7 +204,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(body).toMatchObject({ type: 'api_key', name: 'CI', scopes: ['events:read'], expiresAt });
   });
 
-  it('shows where people sign in', async () => {
+  it('the service shows where people sign in', async () => {
     const { body } = await service.call('GET', '/auth/configuration');
     expect(body).toEqual({ issuer: service.issuer.url, clientId, scopes: ['openid', 'email'] });
   });
@@ -230,7 +230,7 @@ describe('a service without an identity provider', () => {
 });
 
 describe('an identity provider that is away', () => {
-  it('asks the client to come again while the identity provider is unreachable', async () => {
+  it('the service asks the client to retry while the identity provider is unreachable', async () => {
     const service = await startService();
     const idToken = await service.idToken('ada');
     await service.issuer.pause();

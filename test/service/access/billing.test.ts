@@ -52,14 +52,14 @@ describe.each(engines)('billing on %s', (engine) => {
       await setCustomer(customerOf, customer);
     });
 
-    it('answers 404 for the portal of an organization without a customer', async () => {
+    it('the billing portal of an organization without a customer gets 404', async () => {
       stripe.asked.length = 0;
       expect(said(await open(acme, returnUrl))).toEqual([404, 'NOT_FOUND']);
       expect(stripe.asked).toEqual([]);
       expect(said(await open(acme, 'https://evil.example'))).toEqual([400, 'VALIDATION_ERROR']);
     });
 
-    it('opens the portal with the customer of the organization, and records who did', async () => {
+    it('the billing portal opens with the customer of the organization, and the log records who opened it', async () => {
       stripe.asked.length = 0;
       const { status, body } = await open(customerOf, returnUrl);
       expect([status, body]).toEqual([200, { url }]);
@@ -72,7 +72,7 @@ describe.each(engines)('billing on %s', (engine) => {
       });
     });
 
-    it('opens the portal for a person as well, and needs billing:write of a key', async () => {
+    it('the billing portal also opens for a person, and a key needs billing:write', async () => {
       const paying = asPerson(service, 'Paying');
       expect((await paying('POST', '/billing/portal', { body: { returnUrl } })).status).toBe(200);
       const scopes = { name: 'r', scopes: ['projects:read'] };
@@ -81,7 +81,7 @@ describe.each(engines)('billing on %s', (engine) => {
       expect([refused.status, refused.body.requiredScope]).toEqual([403, 'billing:write']);
     });
 
-    it('opens the portal once under an Idempotency-Key, from any project of the organization', async () => {
+    it('the billing portal opens once under an Idempotency-Key, from any project of the organization', async () => {
       const paying = asPerson(service, 'Paying');
       const made = await paying('POST', '/projects', { body: { name: 'Second', environment: 'production' } });
       const options = { ...inProject(made.body.id), body: { name: 'k' } };
@@ -135,7 +135,7 @@ describe.each(engines)('billing on %s', (engine) => {
       'https://[::1]/',
       'https://',
       '',
-    ])('rejects %j as return URL of the portal', async (text) => {
+    ])('the billing portal rejects %j as return URL', async (text) => {
       stripe.asked.length = 0;
       const { status, body } = await open(customerOf, text);
       expect([status, body.errors[0].pointer]).toEqual([400, '/returnUrl']);
@@ -149,13 +149,13 @@ describe.each(engines)('billing on %s', (engine) => {
       ['https://app.example.net:8443/?to=https://evil.example', undefined],
       ['https://app.example.com/?mail=a@b.example', undefined],
       ['https://app.example.com/a/../b', 'https://app.example.com/b'],
-    ])('accepts %s as return URL of the portal', async (text, sent = text) => {
+    ])('the billing portal accepts %s as return URL', async (text, sent = text) => {
       stripe.asked.length = 0;
       expect((await open(customerOf, text)).status).toBe(200);
       expect(new URLSearchParams(stripe.asked[0]?.body).get('return_url')).toBe(sent);
     });
 
-    it('accepts http://localhost as return URL in the sandbox only', async () => {
+    it('the billing portal accepts http://localhost as return URL in the sandbox only', async () => {
       const sandbox = { environment: 'sandbox' };
       expect((await open(customerOf, 'http://localhost:3000/x', sandbox)).status).toBe(200);
       expect((await open(customerOf, 'http://localhost/x', sandbox)).status).toBe(200);
@@ -164,13 +164,13 @@ describe.each(engines)('billing on %s', (engine) => {
       expect((await open(customerOf, 'http://localhost.evil.example/', sandbox)).status).toBe(400);
     });
 
-    it('accepts return URLs of the greatest length', async () => {
+    it('the billing portal accepts return URLs of the greatest length', async () => {
       const of = (length: number) => `${returnUrl}?${'x'.repeat(length - returnUrl.length - 1)}`;
       expect((await open(customerOf, of(limits.returnUrlChars))).status).toBe(200);
       expect((await open(customerOf, of(limits.returnUrlChars + 1))).status).toBe(400);
     });
 
-    it('answers 503 while the provider is unreachable, 500 where it rejects our key, and shows no secret', async () => {
+    it('the portal gets 503 for an unreachable provider and 500 for a refused key, and shows no secret', async () => {
       const down = refusal(503, { type: 'api_error', message: `down for ${stripeKey}` });
       stripe.next.push(down, down, down);
       const away = await open(customerOf, returnUrl, { headers: { 'idempotency-key': 'again' } });
@@ -184,13 +184,13 @@ describe.each(engines)('billing on %s', (engine) => {
       expect([after.status, after.headers['idempotent-replayed']]).toEqual([200, undefined]);
     });
 
-    it('answers 404 for a customer that the provider does not know', async () => {
+    it('the billing portal of a customer that the provider does not know gets 404', async () => {
       const lost = await service.signUp('Lost');
       await setCustomer(lost, 'cus_unknown');
       expect(said(await open(lost, returnUrl))).toEqual([404, 'NOT_FOUND']);
     });
 
-    it('records in the home project that a key of another project opened the portal', async () => {
+    it('the home project records that a key of another project opened the billing portal', async () => {
       const paying = asPerson(service, 'Paying');
       const made = await paying('POST', '/projects', { body: { name: 'Third', environment: 'production' } });
       const options = { ...inProject(made.body.id), body: { name: 'k' } };
@@ -202,7 +202,7 @@ describe.each(engines)('billing on %s', (engine) => {
     });
   });
 
-  it('sums up the use of each project this month', async () => {
+  it('the billing summary adds up the use of each project this month', async () => {
     const of = await service.signUp('Summed');
     await of.call('POST', '/events/batch', { body: { events: [event(), event(), event()] } });
     await of.call('POST', '/risk/evaluate', { body: { runId: 'run-1' }, environment: 'sandbox' });
@@ -225,7 +225,7 @@ describe.each(engines)('billing on %s', (engine) => {
     expect(after.body.hasCustomer).toBe(true);
   });
 
-  it('sums up the use of deleted projects, and leaves out those without any', async () => {
+  it('the billing summary includes deleted projects, and leaves out projects without use', async () => {
     const of = await service.signUp('Deleting');
     const person = asPerson(service, 'Deleting');
     const production = (await of.call('GET', '/auth/identity')).body.projectId;
@@ -249,7 +249,7 @@ describe.each(engines)('billing on %s', (engine) => {
     const put = (body: unknown, environment = 'production') =>
       acme.call('PUT', '/billing/retention', { body, environment: environment as 'production' });
 
-    it('keeps everything until a retention is set, and records who set it', async () => {
+    it('everything is kept until a retention is set, and the log records who set it', async () => {
       const nothing = { retentionDays: null, legalHold: false };
       expect((await acme.call('GET', '/billing/retention')).body).toEqual(nothing);
       const set = { retentionDays: 400, legalHold: true };
@@ -274,13 +274,16 @@ describe.each(engines)('billing on %s', (engine) => {
       ['sandbox', 0, 400],
       ['sandbox', limits.retentionDays, 200],
       ['sandbox', limits.retentionDays + 1, 400],
-    ])('accepts or rejects a retention in %s of %s days', async (environment, retentionDays, status) => {
-      const answer = await put({ retentionDays, legalHold: false }, environment);
-      expect(answer.status).toBe(status);
-      if (status === 400) expect(answer.body.errors[0].pointer).toBe('/retentionDays');
-    });
+    ])(
+      'the service accepts or rejects a retention in %s of %s days',
+      async (environment, retentionDays, status) => {
+        const answer = await put({ retentionDays, legalHold: false }, environment);
+        expect(answer.status).toBe(status);
+        if (status === 400) expect(answer.body.errors[0].pointer).toBe('/retentionDays');
+      },
+    );
 
-    it('replaces the whole retention', async () => {
+    it('a new retention replaces the whole earlier one', async () => {
       expect((await put({ retentionDays: 400 })).status).toBe(400);
       expect((await put({ legalHold: true })).status).toBe(400);
     });

@@ -108,14 +108,14 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     atMs,
   });
 
-  it('covers each operation that changes credentials, projects or approvals, or erases', () => {
+  it('these tests cover each operation that erases or that changes credentials, projects or approvals', () => {
     expect(Object.keys(asked).toSorted()).toEqual(wanted.toSorted());
   });
 
   describe.each(wanted)('%s', (id) => {
     const ask = (): Sent => asked[id]!(made);
 
-    it('refuses a change once another process revoked the key, and then does not know the key either', async () => {
+    it('a change is refused once another process revoked the key, and the key is unknown afterwards', async () => {
       const { key, keyId } = await believedKey('*');
       await apply(made.projectId, revoked(keyId));
       const before = await state();
@@ -125,7 +125,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
       expect((await acme.call('GET', '/auth/identity', { key })).status).toBe(401);
     });
 
-    it('refuses a change once another process narrowed the key', async () => {
+    it('a change is refused once another process narrowed the key', async () => {
       const { key, keyId } = await believedKey('*');
       const scopes = ['events:read', ...[...guarded].filter((scope) => scope !== table[id].scope)];
       const row = { name: 'narrowed', description: null, scopes, expiresMs: null };
@@ -137,7 +137,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
       expect(await state()).toEqual(before);
     });
 
-    it('refuses a change once another process ended the session', async () => {
+    it('a change is refused once another process ended the session', async () => {
       const auth_time = Math.floor(Date.now() / 1000);
       const idToken = await service.idToken('Ann', { auth_time });
       const { token } = (await service.call('POST', '/auth/tokens', { body: { idToken } })).body;
@@ -150,7 +150,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     });
   });
 
-  it('grants a key no scope that the calling key has lost', async () => {
+  it('a caller cannot grant a scope that its own key has lost', async () => {
     const { key, keyId } = await believedKey('*');
     const row = { name: 'narrowed', description: null, scopes: ['keys:write'], expiresMs: null };
     await apply(made.projectId, { kind: 'changeApiKey', keyId, ...row, atMs: Date.now() });
@@ -160,7 +160,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     expect(own.status).toBe(201);
   });
 
-  it('refuses a change by keys of a project that another process deleted', async () => {
+  it('a change by a key of a project that another process deleted is refused', async () => {
     const inSandbox = (name: string) =>
       acme.call('POST', '/projects', { environment: 'sandbox', body: { name, environment: 'sandbox' } });
     const [{ body }, other] = [await inSandbox('gone'), await inSandbox('other')];
@@ -182,7 +182,7 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     expect((await ask('GET', '/auth/identity')).status).toBe(401);
   });
 
-  it('accepts a change by callers that have not changed', async () => {
+  it('a change by a caller that has not changed is accepted', async () => {
     const { key } = await believedKey('*');
     for (const id of ['updateProject', 'putThresholds', 'putRetention', 'decideApproval'] as const) {
       expect((await send(key, asked[id]!(made))).status).toBe(200);

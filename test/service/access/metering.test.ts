@@ -16,7 +16,7 @@ describe.each(engines)('metering on %s', (engine) => {
   const usage = (query = '', environment: 'production' | 'sandbox' = 'sandbox') =>
     acme.call('GET', `/metering/usage${query}`, { environment });
 
-  it('shows the use of this month, with the quotas of the environment', async () => {
+  it('the usage shows this month with the quotas of the environment', async () => {
     const body = { events: [event(), event(), { bad: true }] };
     await acme.call('POST', '/events/batch', { body, environment: 'sandbox' });
     await acme.call('POST', '/proofs', { body: { runId: 'run-1' }, environment: 'sandbox' });
@@ -49,7 +49,7 @@ describe.each(engines)('metering on %s', (engine) => {
     ['2020-02', '2020-03-01T00:00:00.000Z'],
     ['2000-01', '2000-02-01T00:00:00.000Z'],
     ['9998-12', '9999-01-01T00:00:00.000Z'],
-  ])('shows no use in %s', async (period, resetAt) => {
+  ])('the usage shows no units in %s', async (period, resetAt) => {
     const { body } = await usage(`?period=${period}`);
     expect(body.period).toBe(period);
     expect(body.items.every(({ used }: { used: number }) => used === 0)).toBe(true);
@@ -57,7 +57,7 @@ describe.each(engines)('metering on %s', (engine) => {
   });
 
   it.each(['2026-13', '2026-00', '2026-1', '26-01', '2026-01-01', '1999-12', '9999-01', ''])(
-    'rejects %j for a month',
+    'the usage rejects %j as a month',
     async (period) => {
       const { status, body } = await usage(`?period=${period}`);
       expect([status, body.errors[0].pointer]).toEqual([400, '/period']);
@@ -67,7 +67,7 @@ describe.each(engines)('metering on %s', (engine) => {
   const get = () => acme.call('GET', '/metering/thresholds');
   const put = (percents: unknown) => acme.call('PUT', '/metering/thresholds', { body: { percents } });
 
-  it('announces 50, 80, 90 and 100 % until other thresholds are set', async () => {
+  it('thresholds of 50, 80, 90 and 100 % are announced until other thresholds are set', async () => {
     expect((await get()).body).toEqual({ percents: [50, 80, 90, 100] });
     expect((await put([75, 25])).body).toEqual({ percents: [75, 25] });
     expect((await get()).body).toEqual({ percents: [75, 25] });
@@ -90,11 +90,11 @@ describe.each(engines)('metering on %s', (engine) => {
     ['101 %', [101], 400],
     ['one twice', [50, 50], 400],
     ['a part of one', [50.5], 400],
-  ])('accepts or rejects thresholds: %s', async (_, percents, status) => {
+  ])('the service accepts or rejects thresholds: %s', async (_, percents, status) => {
     expect((await put(percents)).status).toBe(status);
   });
 
-  it('needs projects:read to see thresholds and projects:write to set them', async () => {
+  it('reading thresholds needs projects:read, and setting them needs projects:write', async () => {
     const { body } = await acme.call('POST', '/api-keys', { body: { name: 'r', scopes: ['projects:read'] } });
     const { key } = body;
     expect((await acme.call('GET', '/metering/usage', { key })).status).toBe(200);

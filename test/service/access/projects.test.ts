@@ -103,7 +103,7 @@ describe.each(engines)('projects on %s', (engine) => {
     ['in Arabic, Hindi and emoji that join', 'نمی\u200cدانم हिन्दी 👩\u200d💻', 201],
     ['of the greatest length', 'n'.repeat(limits.projectNameChars), 201],
     ['one longer', 'n'.repeat(limits.projectNameChars + 1), 400],
-  ])('accepts or rejects a project with a name %s', async (_, name, status) => {
+  ])('the service accepts or rejects a project with a name %s', async (_, name, status) => {
     const answer = await create(name);
     expect(answer.status).toBe(status);
     if (name.includes('a\u0007')) {

@@ -55,7 +55,7 @@ describe('a token', () => {
     expect(tokenKind(`${token}\n`)).toBeNull();
   });
 
-  it('rejects tokens that somebody invents', () => {
+  it('the service rejects invented tokens', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 0, maxLength: 60 }), (text) => {
         expect(tokenKind(text)).toBeNull();

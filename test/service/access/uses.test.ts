@@ -13,7 +13,7 @@ const key = (keyId: string, usedMinute = -1): UsedCredential => ({
 afterEach(() => vi.useRealTimers());
 
 describe('uses of credentials', () => {
-  it('collects uses once a minute and credential, with the minute', () => {
+  it('uses of credentials are collected once a minute and credential, with the minute', () => {
     const uses = new Uses();
     const credential = key('key_a', 9);
     uses.add('a', credential, 9 * 60_000 + 59_999);
@@ -26,7 +26,7 @@ describe('uses of credentials', () => {
     expect(uses.take()).toEqual([]);
   });
 
-  it('limits the collected uses: those of further credentials are not reported', () => {
+  it('uses of credentials are limited, and uses of further credentials are not reported', () => {
     const uses = new Uses();
     for (let at = 0; at <= limits.credentialCacheKeys; at++) uses.add(`${at}`, key(`${at}`), 60_000);
     uses.add('0', key('0'), 120_000);
@@ -44,7 +44,7 @@ describe('reporting', () => {
     return { uses: credentials.uses, stop: startReportingUses(parts as never) };
   };
 
-  it('reports uses to the store once a minute, and the rest at the end', async () => {
+  it('uses of credentials are reported to the store once a minute, and the rest at the end', async () => {
     const told: Use[][] = [];
     const { uses, stop } = reporting(async (each) => void told.push([...each]));
     uses.add('a', key('key_a'), 60_000);
@@ -62,7 +62,7 @@ describe('reporting', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('continues after the store failed, and logs it', async () => {
+  it('the report of uses continues after the store failed, and logs the failure', async () => {
     const warned: string[] = [];
     let isDown = true;
     const told: Use[] = [];

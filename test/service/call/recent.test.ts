@@ -36,7 +36,7 @@ describe('what was found lately', () => {
     expect([recent.get('a', 0), recent.get('b', 0)?.id]).toEqual([null, 2]);
   });
 
-  it('does not cache a look-up where something was forgotten while it ran', async () => {
+  it('a look-up is not cached when an entry was dropped while it ran', async () => {
     const recent = new Recent<Found>(10);
     let answer: (value: Found) => void = () => {};
     const asked = recent.find('a', () => new Promise((resolve) => (answer = resolve)));
@@ -46,7 +46,7 @@ describe('what was found lately', () => {
     expect(recent.has('a')).toBe(false);
   });
 
-  it('caches nothing where the look-up failed', async () => {
+  it('a failed look-up is not cached', async () => {
     const recent = new Recent<Found>(10);
     await expect(recent.find('a', () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     expect(recent.has('a')).toBe(false);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.end());
 
-it('stores a batch of 500 events with many fields in order, and answers small requests in between', async () => {
+it('a batch of 500 large events is stored in order, and small requests are answered in between', async () => {
   const fields = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`field${at}`, `value ${at}`]));
   const events = Array.from({ length: 500 }, (_, n) =>
     event({ runId: 'wide', metadata: { ...fields, n }, clientEventId: `wide:${n}` }),

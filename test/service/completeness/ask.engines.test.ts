@@ -34,7 +34,7 @@ async function ask(query: Record<string, string>) {
 }
 
 describe('GET /log/answers', () => {
-  it('counts the events of a run and of a type, and shows which the log does not have', async () => {
+  it('GET /log/answers counts the events of a run and of a type, and shows that none exist', async () => {
     expect(await ask({ runId: 'one' })).toBe(8);
     expect(await ask({ runId: 'nobody' })).toBe(0);
     expect(await ask({ type: 'tool.denied' })).toBe(3);
@@ -42,7 +42,7 @@ describe('GET /log/answers', () => {
     expect(await ask({ type: 'gov.genesis/1' })).toBeLessThanOrEqual(1);
   });
 
-  it('counts what was recorded in a period, up to a moment ago', async () => {
+  it('GET /log/answers counts the events that were recorded in a period', async () => {
     const [first = '', second = '', third = ''] = marks;
     expect(await ask({ runId: 'one', until: first })).toBe(4);
     expect(await ask({ runId: 'one', since: first, until: second })).toBe(0);
@@ -54,7 +54,7 @@ describe('GET /log/answers', () => {
     ).toBe(0);
   });
 
-  it('needs no further index leaf for a period that the newest one covers', async () => {
+  it('GET /log/answers needs no further index leaf for a period that the newest one covers', async () => {
     const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
     const [first = ''] = marks;
     await ask({ runId: 'one', until: first });
@@ -63,7 +63,7 @@ describe('GET /log/answers', () => {
     expect(await leaves()).toBe(before);
   });
 
-  it('needs no further index leaf where nothing was recorded since the newest one', async () => {
+  it('GET /log/answers needs no further index leaf when no event was recorded since the newest one', async () => {
     const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
     await ask({ runId: 'one' });
     const before = await leaves();
@@ -75,14 +75,14 @@ describe('GET /log/answers', () => {
     expect(await leaves()).toBeGreaterThan(before + 1);
   });
 
-  it('refuses a question about nothing or two things, and about times to come', async () => {
+  it('GET /log/answers refuses a query for nothing or for two things, and a future time', async () => {
     const later = new Date(Date.now() + 60_000).toISOString();
     for (const query of ['', '?runId=a&type=b', '?runId=a&since=monday', `?runId=a&until=${later}`]) {
       expect((await plane.call('GET', `/log/answers${query}`)).status).toBe(400);
     }
   });
 
-  it('refuses to answer from rows that differ from the log', async () => {
+  it('GET /log/answers refuses to answer from rows that differ from the log', async () => {
     const own = await startPlane();
     const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
     await own.call('POST', '/events/batch', { body: { events } });

@@ -79,7 +79,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     for (const world of worlds) await world.drop();
   });
 
-  it('are needed: a proof of the untouched run has an index leaf, and the next one uses it too', async () => {
+  it('a proof of an unaltered run adds an index leaf, and the next proof uses the same leaf', async () => {
     const world = await start();
     const { size } = await world.store.head(projectId, 'audit');
     const first = await prove(world);
@@ -94,7 +94,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     expect((await world.store.head(projectId, 'audit')).size).toBe(size + 1);
   });
 
-  it('in the tables of runs do not pass', async () => {
+  it('a proof refuses altered rows in the tables of runs', async () => {
     const world = await start();
     await cutRun(world);
     expect((await shown(world, 'r1'))[0]!.n).toBe(3);
@@ -105,7 +105,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     await expect(prove(world, 'r2')).resolves.not.toBeNull();
   });
 
-  it('in the table of decisions do not pass, where an evaluation of the run is hidden', async () => {
+  it('a proof refuses an altered table of decisions that hides an evaluation of the run', async () => {
     const world = await start();
     const meter = { op: 'none', units: 0 } as const;
     const leaves = [draftLeaf('gov.evaluation/1', { id: 'pev_1' }, { runId: 'r1', id: 'pev_1' })];
@@ -124,21 +124,21 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     );
   });
 
-  it('in the list of the map as well do not pass', async () => {
+  it('a proof refuses an altered list of the map together with the altered run', async () => {
     const world = await start();
     await cutRun(world);
     await cutList(world, engine, { whole: false });
     expect(await refusal(prove(world))).toContain('index_mismatch: a list or part of the saved map');
   });
 
-  it('in list and part of the map do not pass', async () => {
+  it('a proof refuses an altered list and part of the map together with the altered run', async () => {
     const world = await start();
     await cutRun(world);
     await cutList(world, engine, { whole: true });
     expect(await refusal(prove(world))).toContain('index_mismatch: a list or part of the saved map');
   });
 
-  it('in all tables of the map, which agree with each other, do not pass', async () => {
+  it('a proof refuses altered tables of the map that agree with each other', async () => {
     const world = await start();
     await cutRun(world);
     const { size, leafIndex } = (await world.store.savedMap(projectId))!;
@@ -155,7 +155,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     expect(await refusal(prove(world))).not.toContain('got a proof');
   });
 
-  it('that are missing from the tables of the map are derived from the leaves again', async () => {
+  it('a proof derives missing rows of the map from the leaves again', async () => {
     const world = await start();
     const { leafIndex } = (await world.store.savedMap(projectId))!;
     const before = readIndex((await world.store.leaf(projectId, leafIndex))!.record)!;
@@ -170,7 +170,7 @@ describe.each(Object.entries(engines))('on %s, rows that somebody altered', (eng
     expect(await refusal(prove(world))).toContain('index_mismatch');
   });
 
-  it('in a record with its hash in the tile do not get into an index leaf', async () => {
+  it('an altered record with its hash in the tile does not get into an index leaf', async () => {
     const world = await start();
     await world.below.sql('DELETE FROM index_map');
     await world.below.sql('DELETE FROM index_list');

@@ -63,7 +63,7 @@ describe.each(Object.entries(engines))(
   'on %s, a process that ends while it writes the index',
   (engine, open) => {
     it(
-      'leaves all or nothing of each step, and the next one has the same root',
+      'a process that ends while it writes the index leaves whole steps, and the next has the same root',
       { timeout: 120_000 },
       async () => {
         const world = await filled(open);
@@ -90,7 +90,7 @@ describe.each(Object.entries(engines))(
 );
 
 describe.skipIf(missing !== null)('on postgres, a statement that fails while the map is saved', () => {
-  it('leaves the map as it was before, and the next process saves it', async () => {
+  it('a statement that fails while the map is saved leaves the old map, and the next process saves it', async () => {
     const world = await filled(engines['postgres']!);
     const before = await world.store.savedMap(projectId);
     await grow(world);

@@ -26,7 +26,7 @@ describe.each(engines)('copies of erased values, on %s', (engine) => {
   };
   const text = async (path: string): Promise<string> => JSON.stringify((await call('GET', path)).body);
 
-  it('removes copies of erased values from replay results of the run, and of others that were compared with it', async () => {
+  it('an erasure removes copies of values from replay results of the run and of compared runs', async () => {
     const eventId = await record('a', canary);
     await record('b', 'plain');
     const own = await replay({ runId: 'a' });
@@ -55,7 +55,7 @@ describe.each(engines)('copies of erased values, on %s', (engine) => {
     expect(await text(`/replay/${again.replayId}`)).not.toContain(canary);
   });
 
-  it('removes copies of erased values from stored answers for repeats', async () => {
+  it('an erasure removes copies from stored responses to repeats', async () => {
     const evaluate = (key: string) =>
       acme.call('POST', '/risk/evaluate', {
         headers: { 'idempotency-key': key },

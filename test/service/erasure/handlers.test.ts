@@ -108,12 +108,12 @@ describe.each(engines)('erasure, on %s', (engine) => {
     { eventId: nobodys, fields: ['action'] },
     { eventId: nobodys, fields: [`/${'x'.repeat(limits.erasurePointerChars)}`] },
     { eventId: nobodys, reasonCode: 'Because I say so' },
-  ])('rejects an erasure of %j', async (body) => {
+  ])('the service rejects an erasure of %j', async (body) => {
     const answer = await erase(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  it('rejects an erasure of fields that the event does not have, and names the members that contain them', async () => {
+  it('an erasure of fields that the event does not have is rejected with the members that contain them', async () => {
     const eventId = await record({ metadata: { deep: { inside: 1 } } });
     const within = await erase({ eventId, fields: ['/metadata/deep/inside'] });
     expect(within.body.errors[0]).toMatchObject({
@@ -125,7 +125,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ eventId, fields: ['/actor', '/metadata/deep'] })).body.fields).toBe(3);
   });
 
-  it('rejects an erasure without the scope, of unknown ids, and of events of the service itself', async () => {
+  it('an erasure without the scope, of unknown ids or of events of the service itself is rejected', async () => {
     const eventId = await record();
     const { key } = (
       await acme.call('POST', '/api-keys', { body: { name: 'other', scopes: ['events:write'] } })
@@ -143,7 +143,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(own.map(({ eventType }: { eventType: string }) => eventType)).toContain('erasure.executed');
   });
 
-  it('runs an erasure once under an idempotency key', async () => {
+  it('an erasure runs once under an idempotency key', async () => {
     const eventId = await record();
     const headers = { 'idempotency-key': `erase-${engine}` };
     const body = { eventId };
@@ -155,7 +155,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect(both[1]!.body).toEqual(both[0]!.body);
   });
 
-  it('refuses an erasure while a legal hold is set', async () => {
+  it('an erasure is refused while a legal hold is set', async () => {
     const eventId = await record();
     const hold = (legalHold: boolean) =>
       acme.call('PUT', '/billing/retention', { body: { retentionDays: null, legalHold } });

@@ -87,7 +87,7 @@ describe('events of a run that lost fields to many erasures', () => {
     return exportEnd(tenant.call, (await call('POST', '/exports', body)).body.exportId);
   };
 
-  it(`discloses events of a run with ${most} erasures, and not with one more`, async () => {
+  it(`a run with ${most} erasures is disclosed, and one with one more is not`, async () => {
     const whole = await bundle();
     expect(whole.status).toBe(200);
     expect(whole.body.erasures.leaves).toHaveLength(most);

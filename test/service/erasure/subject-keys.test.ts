@@ -69,7 +69,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('destroys the key of a subject also where no value is left, because copies may contain more', async () => {
+  it('an erasure destroys the key of a subject also without values, because copies may contain more', async () => {
     const eventId = await record('p3');
     const before = await secrets();
     expect(await erase({ eventId })).toMatchObject({ status: 201, keyDestroyed: false });
@@ -81,7 +81,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('destroys the key of a subject only with the last of several erasures', async () => {
+  it('the key of a subject is destroyed only with the last of several erasures', async () => {
     await record('p4');
     const { fields } = await erase({ subject: 'p4', dryRun: true });
     await erase({ subject: 'p4' });
@@ -111,7 +111,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('keeps the key while new events about the subject keep arriving, and asks the client to repeat', async () => {
+  it('the key of a subject stays while new events about it arrive, and the client is asked to repeat', async () => {
     await record('p8');
     const { store } = service.services;
     const append = store.append.bind(store);
@@ -132,7 +132,7 @@ describe.each(engines)('erasure of a subject with a key, on %s', (engine) => {
     expect(await whole()).toEqual([]);
   });
 
-  it('erases no event that arrives in the meantime, and leaves nothing half erased', async () => {
+  it('an erasure erases no event that arrives during it, and erases no event partly', async () => {
     const stop = new AbortController();
     const recorded: string[] = [];
     const recording = (async () => {

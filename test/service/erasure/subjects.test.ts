@@ -55,7 +55,7 @@ describe('the subjects of a content', () => {
       [],
     ],
     ['as many as it may', ['/metadata/a', '/metadata/b'], { a: people(most), b: 'p-0' }, people(most)],
-  ])('are %s', (_, pointers, metadata, subjects) => {
+  ])('the subjects of an event are %s', (_, pointers, metadata, subjects) => {
     expect(find(pointers, inMetadata(metadata))).toEqual({ subjects: subjects.map(hash) });
   });
 
@@ -103,7 +103,7 @@ describe('the subjects of a content', () => {
         ),
       },
     ],
-  ])('are not %s, which is a fault', (_, pointers, metadata, fault) => {
+  ])('the subject of an event cannot be %s', (_, pointers, metadata, fault) => {
     expect(find(pointers, inMetadata(metadata))).toEqual({ fault: expect.objectContaining(fault) });
   });
 });
@@ -128,7 +128,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
   const countOf = async (runId: string): Promise<number> =>
     (await acme.call('GET', `/events/count?runId=${runId}`)).body.count;
 
-  it('records a value that no erasure could find as long as no pointer names it, and answers its repeat the same way', async () => {
+  it('a value that no erasure could find is recorded as long as no pointer names it', async () => {
     const headers = { 'idempotency-key': 'before-the-pointers' };
     const first = await post('/events', about(people(most + 1)), headers);
     expect(first.status).toBe(201);
@@ -138,7 +138,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect((await post('/events', about(people(most + 1)))).status).toBe(400);
   });
 
-  it('rejects an event whose subject no erasure could find, with the place, the number, the limit and the remedy', async () => {
+  it('an event whose subject no erasure could find is rejected with the place, the limit and the remedy', async () => {
     expect((await post('/events', about(people(most, 'q'), { runId: 'one' }))).status).toBe(201);
     const { status, body } = await post('/events', about(people(most + 1, 'q'), { runId: 'one' }));
     expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
@@ -153,7 +153,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect(await erase(`q-${most}`)).toMatchObject({ leaves: 0, complete: true });
   });
 
-  it('rejects such an event in a batch, and records the others', async () => {
+  it('a batch rejects an event whose subject no erasure could find, and records the others', async () => {
     const runId = 'batch';
     const events = [people(most, 'r'), people(most + 1, 'r'), { id: 'r-0' }, 'x'.repeat(longest + 1), 'r-0'];
     const body = { events: events.map((customer) => about(customer, { runId })) };
@@ -173,7 +173,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect(await erase('r-0')).toMatchObject({ leaves: 2, complete: true });
   });
 
-  it('rejects such a subject in an evaluation, with its place in the body', async () => {
+  it('an evaluation whose subject no erasure could find is rejected with its place in the body', async () => {
     const actor = { id: { name: 'x' } };
     const evaluated = await post('/governance/policy/evaluate', {
       runId: 'e',
@@ -191,7 +191,7 @@ describe.each(engines)('what cannot be found by its subject, on %s', (engine) =>
     expect([list.body.data, await countOf('e')]).toEqual([[], 0]);
   });
 
-  it('rejects the event of such a tool call together with its evaluation', async () => {
+  it('a tool call whose subject no erasure could find is rejected with event and evaluation', async () => {
     const call = (actor: unknown) =>
       post('/mcp/tools/evaluate', { tool: { name: 't' }, arguments: {}, runId: 'tools', actor });
     for (const actor of ['tool-user', { id: 'tool-user' }]) expect((await call(actor)).status).toBe(200);
@@ -223,7 +223,7 @@ describe('a plane', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('a plane rejects such an event too, and gov events push reports its line', async () => {
+  it('a plane rejects an event whose subject no erasure could find, and gov events push reports its line', async () => {
     const events = [people(most), people(most + 1), ['z']].map((customer) =>
       event({ metadata: { customer } }),
     );

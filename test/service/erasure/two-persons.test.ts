@@ -39,7 +39,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
   const version = (policyId: string, key: string): Promise<Answer> =>
     post(key, `/${policyId}/versions`, { condition: { 'tool.name': 'rm' }, action: 'deny' });
 
-  it('refuses to publish a version for its author, and names who may', async () => {
+  it('the author of a version cannot publish it, and the error names who can', async () => {
     const policyId = await draft();
     const refused = await post(author, `/${policyId}/publish`, {});
     expect(said(refused)).toEqual([403, 'FORBIDDEN']);
@@ -48,7 +48,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(reviewer, `/${policyId}/publish`, {})).status).toBe(200);
   });
 
-  it('refuses to activate or roll back a version for its author', async () => {
+  it('the author of a version can neither activate it nor roll back to it', async () => {
     const policyId = await draft();
     const activate = { targetStatus: 'active' };
     expect((await post(author, `/${policyId}/transition`, activate)).status).toBe(403);
@@ -62,7 +62,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(reviewer, `/${policyId}/rollback`, { targetVersion: 1 })).status).toBe(200);
   });
 
-  it('lets anybody take a policy out of force', async () => {
+  it('any caller may take a policy out of force', async () => {
     const policyId = await draft();
     await post(reviewer, `/${policyId}/publish`, {});
     const stop = { targetStatus: 'disabled' };
@@ -71,14 +71,14 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(author, `/${policyId}/transition`, { targetStatus: 'archived' })).status).toBe(200);
   });
 
-  it('lets the author of other versions publish a version of another author', async () => {
+  it('the author of other versions may publish a version of another author', async () => {
     const policyId = await draft(author);
     await version(policyId, reviewer);
     expect((await post(author, `/${policyId}/publish`, { version: 1 })).status).toBe(403);
     expect((await post(author, `/${policyId}/publish`, { version: 2 })).status).toBe(200);
   });
 
-  it("refuses to publish for a key that was rotated from the author's", async () => {
+  it('a key that was rotated from the key of the author cannot publish the version', async () => {
     const { body: own } = await create('rotating');
     const policyId = await draft(own.key);
     let newest = own;
@@ -90,7 +90,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await post(other.key, `/${policyId}/publish`, {})).status).toBe(200);
   });
 
-  it('lets a person publish a version that a key wrote, and refuses the person who wrote it', async () => {
+  it('a person may publish a version that a key wrote, unless that person wrote it', async () => {
     const ann = asPerson(service, 'Ann');
     const policyId = await draft();
     const publish = (id: string) =>
@@ -101,7 +101,7 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await publish('hers')).status).toBe(403);
   });
 
-  it('refuses to decide an approval for a key that was rotated from the one that asked', async () => {
+  it('a key that was rotated from the asking key cannot decide the approval', async () => {
     const shell = { policyId: 'ask', name: 'p', condition: { 'tool.name': 'pay' }, action: 'escalate' };
     await post(author, '', shell);
     await post(reviewer, '/ask/publish', {});
@@ -115,13 +115,13 @@ describe.each(engines)('policies that two people publish, on %s', (engine) => {
     expect((await decide(acme.keys.production)).status).toBe(200);
   });
 
-  it('records each refusal', async () => {
+  it('the log records each refused publication and decision', async () => {
     const events = await told(acme.call, 'authorization.failed');
     expect(events.length).toBeGreaterThan(0);
     expect(events[0]?.metadata).toMatchObject({ operation: 'publishPolicy', code: 'FORBIDDEN' });
   });
 
-  it('lets the author publish where the project does not require two people', async () => {
+  it('the author may publish when the project does not require two people', async () => {
     await twoPersons(false);
     const policyId = await draft();
     expect((await post(author, `/${policyId}/publish`, {})).status).toBe(200);

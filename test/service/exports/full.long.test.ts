@@ -152,7 +152,7 @@ describe.skipIf(!mayMount).each(places)(
     }
     const finished = async (): Promise<string> => finishedOf(await create());
 
-    it('recording continues once there is room', async () => {
+    it('recording continues after a full disk once there is room', async () => {
       const exportId = await create();
       expect(await refusedOnce(exportId)).toMatchObject({
         status: 'pending',

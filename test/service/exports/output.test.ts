@@ -31,7 +31,7 @@ const texts = [
 
 describe('the bytes of an artifact', () => {
   it.each([true, false])(
-    'writes the bytes of an artifact whole and in order (memory given back: %s)',
+    'the bytes of an artifact are written whole and in order (memory given back: %s)',
     async (gives) => {
       const { chunks, out } = written(gives);
       for (const text of texts) {
@@ -46,13 +46,13 @@ describe('the bytes of an artifact', () => {
     },
   );
 
-  it('writes no bytes where nothing was added', async () => {
+  it('an artifact without added bytes writes nothing', async () => {
     const { chunks, out } = written(true);
     expect((await out.end()).sizeBytes).toBe(0);
     expect(chunks).toEqual([]);
   });
 
-  it('rejects with the error of the writer', async () => {
+  it('writing an artifact fails with the error of the writer', async () => {
     const out = new Output(() => Promise.reject(new Error('the disk is full')));
     out.add('a'.repeat(chunkBytes));
     await expect(out.end()).rejects.toThrow('the disk is full');

@@ -122,7 +122,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect([first.status, second.text]).toEqual([201, first.text]);
   });
 
-  it('rejects a file as over the wire: an ended token, a used one, another log, another project', async () => {
+  it('an enrolment file with an ended or used token, another log or another project is rejected', async () => {
     const { plane, token } = await register();
     const late = Date.now() + limits.enrolmentHours * 3_600_000;
     expect(await at(late + 1000, () => refused(asked(plane, token)))).toEqual([409, 'CONFLICT', undefined]);
@@ -153,7 +153,7 @@ describe.each(engines)('a data plane by file, of a service on %s', (engine) => {
     expect((await shown(plane)).formerKeys).toHaveLength(1);
   });
 
-  it('rejects a file whose key cannot receive a sealed answer', async () => {
+  it('an enrolment file whose key cannot receive a sealed response is rejected', async () => {
     const { plane, token } = await register();
     const small = plane.requestByFile(token, Buffer.alloc(32));
     expect(await refused(ask(plane.home.dataPlaneId, small))).toEqual([400, 'VALIDATION_ERROR', '/sealTo']);

@@ -100,7 +100,7 @@ describe.each(engines)('a challenge that nobody answers, of a service on %s', (e
     });
   });
 
-  it('records all expired challenges, however many are read at a time', async () => {
+  it('all expired challenges are recorded, however many are read at a time', async () => {
     const made = [await challenged(), await challenged(), await challenged()];
     await at(Date.now() + over, () => expireChallenges(service.services, 2));
     for (const { sender } of made) expect((await shown(sender)).challengesExpired).toBe(1);

@@ -43,7 +43,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     return body.receipts;
   };
 
-  it('takes messages from a file in order, with the receipts of the wire, and the same receipts the second time', async () => {
+  it('the service takes messages from a file in order, and returns the same receipts each time', async () => {
     const sender = await newPlane();
     const reports = Array.from({ length: 3 }, () => sender.plane.work(3).report());
     const messages = reports.map((report) => message(sender, report));
@@ -79,7 +79,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     expect((await sender.attest(challenge, proof)).body).toEqual(verified?.answer);
   });
 
-  it('rejects each wrong message of a file by itself', async () => {
+  it('the service rejects each wrong message of a file separately', async () => {
     const sender = await newPlane();
     const other = await newPlane();
     const report = sender.plane.work(3).report();
@@ -112,7 +112,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     });
   });
 
-  it('accepts a file up to its limit of bytes', async () => {
+  it('the service accepts a file up to its limit of bytes', async () => {
     const sender = await newPlane();
     const text = JSON.stringify({ messages: [message(sender, sender.plane.work(1).report())] });
     const padded = async (bytes: number) => {
@@ -123,7 +123,7 @@ describe.each(engines)('a service on %s takes messages by file', (engine) => {
     expect(await padded(limits.importTelemetryBytes)).toBe(200);
   });
 
-  it('accepts a file up to its limit of messages', async () => {
+  it('the service accepts a file up to its limit of messages', async () => {
     const sender = await newPlane();
     const report = message(sender, sender.plane.work(1).report());
     const many = Array.from({ length: limits.importMessages }, () => report);

@@ -138,7 +138,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(body.signed.bundle.projectId).not.toBe((await held()).signed?.bundle.projectId);
   });
 
-  it('serves the configuration to planes of any release, accepts their reports, and says how well it supports them', async () => {
+  it('the service gives the configuration to planes of any release, and says how well it supports them', async () => {
     const { projectId } = await must('GET', '/auth/identity');
     const sender = await enrolledPlane(tenant.call, { name: `releases-${engine}`, projectId });
     const { key } = sender.credentials;
@@ -164,7 +164,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect([status, body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('answers 409 where the policies are too large for a configuration', async () => {
+  it('policies that are too large for a configuration get 409', async () => {
     const { body: made } = await tenant.call('POST', '/api-keys', {
       body: { name: 'k', scopes: ['telemetry:manage'] },
     });
@@ -181,7 +181,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect((await tenant.call('GET', '/governance/bundle')).status).toBe(200);
   });
 
-  it('every process makes the same configuration', async () => {
+  it('every process makes the same plane configuration', async () => {
     if (engine !== 'postgres') return;
     const again = await service.again();
     const project = await again.services.store.project((await held()).signed!.bundle.projectId);

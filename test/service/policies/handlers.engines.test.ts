@@ -210,7 +210,7 @@ describe('the life cycle', () => {
     }
   });
 
-  it('activates the newest version from draft and review, and the last active one from disabled', async () => {
+  it('a policy activates its newest version from draft and review, and its last active one from disabled', async () => {
     await create({ policyId: 'which' });
     await post('which/versions', { condition: {}, action: 'warn' });
     await move('which', 'active');
@@ -226,7 +226,7 @@ describe('the life cycle', () => {
     expect((await get('which')).activeVersion).toBe(3);
   });
 
-  it('publishes any existing version, but not of an archived policy', async () => {
+  it('a policy publishes any existing version, unless the policy is archived', async () => {
     await create({ policyId: 'pub' });
     await post('pub/versions', { condition: {}, action: 'warn' });
     expect((await post('pub/publish', {})).body).toEqual({
@@ -252,20 +252,23 @@ describe('the life cycle', () => {
     });
   });
 
-  it.each(['active', 'disabled', 'archived'] as const)('rolls back from %s to active', async (status) => {
-    const policyId = `back-from-${status}`;
-    await create({ policyId });
-    await post(`${policyId}/publish`, {});
-    await post(`${policyId}/versions`, { condition: {}, action: 'warn' });
-    await post(`${policyId}/publish`, {});
-    if (status !== 'active') await move(policyId, status);
-    const { body } = await post(`${policyId}/rollback`, { targetVersion: 1 });
-    const previousVersion = status === 'archived' ? null : 2;
-    expect(body).toEqual({ id: policyId, activeVersion: 1, previousVersion, status: 'active' });
-    expect(await get(policyId)).toMatchObject({ status: 'active', activeVersion: 1, latestVersion: 2 });
-  });
+  it.each(['active', 'disabled', 'archived'] as const)(
+    'a policy rolls back from %s to active',
+    async (status) => {
+      const policyId = `back-from-${status}`;
+      await create({ policyId });
+      await post(`${policyId}/publish`, {});
+      await post(`${policyId}/versions`, { condition: {}, action: 'warn' });
+      await post(`${policyId}/publish`, {});
+      if (status !== 'active') await move(policyId, status);
+      const { body } = await post(`${policyId}/rollback`, { targetVersion: 1 });
+      const previousVersion = status === 'archived' ? null : 2;
+      expect(body).toEqual({ id: policyId, activeVersion: 1, previousVersion, status: 'active' });
+      expect(await get(policyId)).toMatchObject({ status: 'active', activeVersion: 1, latestVersion: 2 });
+    },
+  );
 
-  it('rolls back only to a version that was in force', async () => {
+  it('a policy rolls back only to a version that was in force', async () => {
     await create({ policyId: 'back' });
     const never = await post('back/rollback', { targetVersion: 1 });
     expect([never.status, never.body.errors[0].pointer]).toEqual([400, '/targetVersion']);

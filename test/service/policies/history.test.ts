@@ -80,7 +80,7 @@ describe('the history of a policy', () => {
     expect([evaluations, complete, impact.tightened, impact.replayed]).toEqual([count, true, 2000, count]);
   });
 
-  it('finds a period long ago without reading later evaluations', async () => {
+  it('the history of a policy finds a period long ago without reading later evaluations', async () => {
     const at = (minute: number): number => startMs + minute * minuteMs;
     const { evaluations, complete, impact, read } = await run({ startMs: at(990), endMs: at(1009) });
     expect([evaluations, complete, impact.tightened]).toEqual([20, true, 10]);

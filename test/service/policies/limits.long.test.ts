@@ -41,7 +41,7 @@ describe('the numbers of policies and versions', () => {
     db.close();
   };
 
-  it('limits the number of versions of one policy', async () => {
+  it('a policy has a limited number of versions', async () => {
     await create({ policyId: 'many' });
     insert(
       `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity, policy_hash,
@@ -60,7 +60,7 @@ describe('the numbers of policies and versions', () => {
     expect([over.status, over.body.errors[0].code]).toEqual([400, 'TOO_MANY']);
   });
 
-  it('limits the number of active policies', { timeout: 60_000 }, async () => {
+  it('a project has a limited number of active policies', { timeout: 60_000 }, async () => {
     const { body } = await plane.call('GET', '/governance/policies/force-a/in-force');
     for (const policyId of ['last', 'over']) await create({ policyId });
     const rows = limits.policiesActive - 1 - body.size;

@@ -35,7 +35,7 @@ describe('lists', () => {
     expect(body.data[0]).toEqual(await get('listed-3'));
   });
 
-  it('lists of versions have pages, newest first, each as it was added', async () => {
+  it('lists of versions have pages, newest first, with each version exactly as it was added', async () => {
     await create({ policyId: 'versions' });
     for (let at = 2; at <= 5; at++) await post('versions/versions', { condition: { at }, action: 'warn' });
     const page = async (query: string) =>

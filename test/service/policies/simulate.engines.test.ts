@@ -107,7 +107,7 @@ describe('a checkpoint', () => {
     [{ context: {}, step: 1.5 }, '/checkpoint/step'],
     [{ context: {}, step: -1 }, '/checkpoint/step'],
     [{ context: {}, 'tool/name': 1 }, '/checkpoint/tool~1name'],
-  ])('rejects the checkpoint %o with its place', async (checkpoint, pointer) => {
+  ])('a simulation rejects the checkpoint %o with its place', async (checkpoint, pointer) => {
     const { status, body } = await post('simulate', { checkpoint });
     expect([status, body.errors[0].pointer]).toEqual([400, pointer]);
     expect(body.errors[0].detail).toMatch(/^expected/);

@@ -27,7 +27,7 @@ async function add(runId: string, count: number): Promise<void> {
 }
 
 describe('the bundle of a large run', () => {
-  it('is made and verified up to the bound, and refused beyond it with what to ask instead', async () => {
+  it('the bundle of a large run is made up to the limit, and refused beyond it with an alternative', async () => {
     const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
     const trust = parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
     const bundleOf = async (runId: string, events: string) => {

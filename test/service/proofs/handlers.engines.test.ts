@@ -232,7 +232,7 @@ describe('completeness in a bundle', () => {
   const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
   const second = { type: 'application/vnd.gov.proof.v2+json', verified: true, result: 'passed', notes: [] };
 
-  it('shows that no event is missing; a second bundle needs no second index leaf', async () => {
+  it('a bundle proves that no event is missing, and a second bundle needs no second index leaf', async () => {
     const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle`;
     const before = await leaves();
     expect(await completeness(path)).toEqual(second);
@@ -240,7 +240,7 @@ describe('completeness in a bundle', () => {
     expect((await leaves()) - before).toBe(1);
   });
 
-  it('of an old proof says how many events the run got since', async () => {
+  it('the bundle of an old proof says how many events the run got since then', async () => {
     const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle`;
     for (let more = 0; more < 2; more++) {
       await plane.call('POST', '/events', { body: event({ runId: 'run-1' }) });
@@ -251,13 +251,13 @@ describe('completeness in a bundle', () => {
     expect(notes.join()).toContain('2 events of the run were recorded later');
   });
 
-  it('is left out on request, for a verifier that knows only version 1', async () => {
+  it('a bundle leaves out completeness on request, for a verifier that knows only version 1', async () => {
     const path = `/proofs/${(await prove({ runId: 'run-1' })).body.proofId}/bundle?completeness=false`;
     const type = 'application/vnd.gov.proof.v1+json';
     expect(await completeness(path)).toEqual({ ...second, type, result: 'not_checked' });
   });
 
-  it('of a run whose last rows were deleted is not proved, and health reports it', async () => {
+  it('a run whose last rows were deleted gets no proof, and health reports the problem', async () => {
     const own = await startPlane();
     const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
     await own.call('POST', '/events/batch', { body: { events } });

@@ -26,7 +26,7 @@ const read = async (eventId: string) => (await call('GET', `/events/${eventId}`)
 const erase = (...words: string[]) => account.gov(['erase', ...words], { columns: 100 });
 
 describe('gov erase', () => {
-  it('asks first, and erases nothing where nobody can be asked', async () => {
+  it('gov erase asks first, and erases nothing when nobody can answer', async () => {
     const eventId = await record('c0');
     const refused = await erase('--event', eventId);
     expect([refused.code, refused.stderr]).toEqual([
@@ -37,7 +37,7 @@ describe('gov erase', () => {
     expect((await read(eventId)).erased).toBeUndefined();
   });
 
-  it('takes fields of an event, and then the rest', async () => {
+  it('gov erase removes single fields of an event, and then the rest', async () => {
     const eventId = await record('c1');
     const words = ['erase', '--event', eventId, '--field', '/metadata/note', '--field', '/actor', '--yes'];
     const some = await account.json([...words, '--reason', 'subject_request']);
@@ -56,7 +56,7 @@ describe('gov erase', () => {
     expect((await erase('--event', eventId, '--yes')).stdout).toContain('nothing to erase');
   });
 
-  it('goes on until nothing about a subject is left, whose name may come from standard input', async () => {
+  it('gov erase erases everything about a subject, whose name may come from standard input', async () => {
     const events = Array.from({ length: limits.batchEvents }, () =>
       event({ metadata: { customer: 'many' } }),
     );
@@ -75,7 +75,7 @@ describe('gov erase', () => {
     expect((await account.json(['erase', '--subject', longest, '--yes'])).leaves).toBe(1);
   });
 
-  it('takes a second person where the project asks for one', async () => {
+  it('gov erase needs a second person when the project requires one', async () => {
     const set = (value: string) =>
       account.gov(['projects', 'update', tenant.projectId, '--set', `requireTwoPersonErasure=${value}`]);
     expect((await set('true')).code).toBe(0);
@@ -101,7 +101,7 @@ describe('gov erase', () => {
     [['--subject', '']],
     [['--subject', 'x'.repeat(limits.subjectValueChars + 1)]],
     [['--subject', 'x', '--reason', 'Because I say so']],
-  ])('refuses %j', async (words) => {
+  ])('gov erase refuses %j', async (words) => {
     expect((await erase(...words, '--yes')).code).toBe(2);
   });
 });

@@ -36,7 +36,7 @@ async function streaming(count: number) {
 }
 
 describe('gov events tail', () => {
-  it('prints one JSON object per line into a pipe, escaped, and passes its filters on', async () => {
+  it('gov events tail prints one escaped JSON object per line into a pipe, and passes its filters on', async () => {
     const { env, urls } = await streaming(3);
     const argv = ['events', 'tail', '--run', 'run-1', '--type', 'tool.call', '--after', '0', '--count', '3'];
     const { stdout, code } = await govHere(argv, { env });
@@ -51,7 +51,7 @@ describe('gov events tail', () => {
     expect(urls).toEqual(['/api/v1/events/stream?runId=run-1&eventType=tool.call&after=0']);
   });
 
-  it('prints one cleaned line each on a terminal', async () => {
+  it('gov events tail prints one cleaned line for each event on a terminal', async () => {
     const { env } = await streaming(2);
     const { stdout } = await govHere(['events', 'tail', '--count', '2', '--color', 'never'], {
       env,
@@ -63,13 +63,13 @@ describe('gov events tail', () => {
     );
   });
 
-  it('refuses a format that needs an end', async () => {
+  it('gov events tail refuses a format that needs an end', async () => {
     for (const format of ['json', 'csv']) {
       expect(await govHere(['events', 'tail', '-o', format], {})).toMatchObject({ code: 2, stdout: '' });
     }
   });
 
-  it('runs until interrupted, having printed each event at once', async () => {
+  it('gov events tail runs until it is interrupted, and prints each event at once', async () => {
     const { env } = await streaming(1);
     const child = spawn(process.execPath, [runner, 'events', 'tail'], { env: cleanEnv(env) });
     child.stdout.once('data', () => child.kill('SIGINT'));

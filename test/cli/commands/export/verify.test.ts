@@ -19,7 +19,7 @@ const trustFile = file('trust', formatTrust(trust));
 const key = logSigner.verifierKey;
 
 describe('an export', () => {
-  it('is verified offline under a trusted key, with 0', async () => {
+  it('an export is verified offline under a trusted key, with exit code 0', async () => {
     for (const flags of [
       ['--key', key],
       ['--trust', trustFile],
@@ -39,7 +39,7 @@ describe('an export', () => {
     }
   });
 
-  it('of CSV proves nothing, and is told so with 2', async () => {
+  it('a CSV export proves nothing and is refused with exit code 2', async () => {
     const csv = file('events.csv', 'eventId,runId,metadata\r\nevt_1,r,{}\r\n');
     const { code, stdout, stderr } = await govHere(['proofs', 'verify', csv, '--key', key]);
     expect([code, stdout]).toEqual([2, '']);
@@ -47,7 +47,7 @@ describe('an export', () => {
     expect(stderr).toContain('gov export get ID');
   });
 
-  it('says in which line bytes are no text', async () => {
+  it('the verification of an export names the line whose bytes are not text', async () => {
     const lines = text.split('\n').map((line) => Buffer.from(line));
     lines[2] = Buffer.from([...lines[2]!.subarray(0, 9), 0xff]);
     const broken = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')])).subarray(0, -1);
@@ -59,13 +59,13 @@ describe('an export', () => {
     expect(stdout).toContain('line 3: expected UTF-8, got other bytes');
   });
 
-  it('is read from standard input, in an empty home, without network', async () => {
+  it('an export is verified from standard input, without home directory or network', async () => {
     const env = { HTTP_PROXY: 'http://127.0.0.1:1', GOV_BASE_URL: 'http://127.0.0.1:1/' };
     const answer = await gov(['proofs', 'verify', '-', '--key', key, '-o', 'id'], { input: text, env });
     expect(answer).toMatchObject({ code: 0, stdout: 'exp_01kfn3v5k8hf7wb3c9x2m4n6p8\n' });
   });
 
-  it('tells people what holds, and what was not proved', async () => {
+  it('the verification of an export shows people what is proved and what is not', async () => {
     const { stdout } = await govHere(['proofs', 'verify', artifact, '--key', key], { columns: 100 });
     expect(stdout).toContain('✓ verified');
     expect(stdout).toContain('4 rows of audit_events, of the log at 6 leaves');
@@ -78,7 +78,7 @@ describe('an export', () => {
     expect(explained.stdout).toContain('to a digest in that record');
   });
 
-  it('that was altered is 3, also where no key is given', async () => {
+  it('a changed export gives exit code 3, also without a key', async () => {
     const altered = file('altered.json', text.replace('"cost":0.1', '"cost":0.2'));
     expect((await govHere(['proofs', 'verify', altered, '--key', key])).code).toBe(3);
     const { code, stdout } = await govHere(['proofs', 'verify', altered, '-o', 'json']);
@@ -86,19 +86,19 @@ describe('an export', () => {
     expect(JSON.parse(stdout)).toMatchObject({ verified: false, code: 'ROW_MISMATCH' });
   });
 
-  it('under another key of the same name is 3', async () => {
+  it('an export under another key of the same name gives exit code 3', async () => {
     const stranger = ed25519Signer(origin, privateKey('stranger')).verifierKey;
     expect((await govHere(['proofs', 'verify', artifact, '--key', stranger])).code).toBe(3);
   });
 
-  it('without any key is 2, with the flags to give', async () => {
+  it('an export without any key gives exit code 2 and the flags to use', async () => {
     const { code, stderr, stdout } = await govHere(['proofs', 'verify', artifact, '-o', 'json']);
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
     expect(stderr).toContain('give --key VKEY or --trust FILE');
   });
 
-  it('without proof, cut off, or of something else is 2', async () => {
+  it('an export without proof, a truncated one and another file give exit code 2', async () => {
     const plain = file('plain.json', artifactOf(events(), { isProved: false }));
     const none = await govHere(['proofs', 'verify', plain, '--key', key, '-o', 'json']);
     expect([none.code, JSON.parse(none.stdout).code]).toEqual([2, 'EXPORT_WITHOUT_PROOF']);
@@ -111,7 +111,7 @@ describe('an export', () => {
     expect((await govHere(['proofs', 'verify', folder, '--key', key])).code).toBe(2);
   });
 
-  it('settles the exit code before it prints: a reader that goes away changes nothing', async () => {
+  it('the exit code of a verification does not depend on a reader that closes the pipe', async () => {
     const altered = file('altered.json', text.replace('"cost":0.1', '"cost":0.2'));
     const { stdout } = await shell(
       `gov proofs verify '${altered}' --key '${key}' | true; echo "\${PIPESTATUS[0]}"`,

@@ -40,7 +40,7 @@ const plain = stylesFor(false);
 const tree = (each: Graph): string[] => [...treeLines(each, { styles: plain, width: 100 })].map(String);
 
 describe('the tree', () => {
-  it('indents by cause, then by production, then by containment', () => {
+  it('the tree of a graph indents by cause, then by production, then by containment', () => {
     expect(tree(graph)).toEqual([
       'run run-1',
       '├─ #3  model.invoked  planner → m-1  plan',
@@ -50,7 +50,7 @@ describe('the tree', () => {
     ]);
   });
 
-  it('shows each node once, however the edges run', () => {
+  it('the tree of a graph shows each node once, whatever the edges are', () => {
     const ids = ['a', 'b', 'c'];
     const nodes = ids.map((id, at) => event(id, 'x', id, at));
     const causes = (source: string, target: string) => ({ source, target, type: 'causes' });
@@ -64,7 +64,7 @@ describe('the tree', () => {
     expect(tree(unknown)).toHaveLength(3);
   });
 
-  it('takes a chain of 20,000 causes, and stops indenting where no terminal could show it', () => {
+  it('the tree of a graph takes a chain of 20,000 causes and limits its indentation', () => {
     const nodes = Array.from({ length: 20_000 }, (_, at) => event(`e${at}`, 'x', 'y', at));
     const edges = nodes.slice(1).map(({ id }, at) => ({ source: `e${at}`, target: id, type: 'causes' }));
     const lines = tree({ runId: 'r', nodes, edges });
@@ -87,21 +87,21 @@ const hostile = {
 };
 
 describe('DOT', () => {
-  it('escapes every id and label', () => {
+  it('the DOT output escapes every id and label', () => {
     const text = [...dotLines(hostile)].join('\n');
     expect(text).toContain('"e2" [label="tool.call\\nlook \\"up\\"\\\\u202e", shape=box];');
     expect(text).toContain('"x\\"]; evil [label=\\"\\\\" [label="</a>`#&\\"|]", shape=box];');
     expect(text).toContain('"e1" -> "e2" [label="causes"];');
   });
 
-  it.skipIf(!hasDot)('is read by Graphviz (skipped where dot is not installed)', () => {
+  it.skipIf(!hasDot)('Graphviz reads the DOT output (skipped where dot is not installed)', () => {
     const svg = execFileSync('dot', ['-Tsvg'], { input: [...dotLines(hostile)].join('\n') }).toString();
     expect(svg.match(/class="node"/g)).toHaveLength(hostile.nodes.length);
   });
 });
 
 describe('Mermaid', () => {
-  it('numbers nodes and escapes labels as entities', () => {
+  it('the Mermaid output numbers nodes and escapes labels as entities', () => {
     const text = [...mermaidLines(hostile)].join('\n');
     expect(text).toContain('n4["tool.call: look #34;up#34;#92;u202e"]');
     expect(text).toContain('n8["#60;/a#62;#96;#35;#38;#34;|]"]');
@@ -127,7 +127,7 @@ describe('gov graphs', () => {
   });
   afterAll(() => server.close());
 
-  it('get shows a tree on a terminal, edges in a pipe, the answer as JSON', async () => {
+  it('gov graphs get shows a tree on a terminal, edges in a pipe and the response as JSON', async () => {
     const shown = await govHere(['graphs', 'get', 'run-1', '--color', 'never'], { env, columns: 100 });
     expect(shown.stdout.split('\n')[1]).toBe('├─ #3  model.invoked  planner → m-1  plan');
     expect(shown.stderr).toBe('8 nodes, 9 edges, not sealed\n');
@@ -141,13 +141,13 @@ describe('gov graphs', () => {
     }
   });
 
-  it('lineage asks for the node', async () => {
+  it('gov graphs lineage passes the node to the service', async () => {
     const { code } = await govHere(['graph', 'lineage', 'run-1', '--node', 'e2', '-o', 'id'], { env });
     expect(code).toBe(0);
     expect(server.seen.at(-1)?.url).toBe('/api/v1/graphs/run-1/lineage?nodeId=e2');
   });
 
-  it('formats of graphs are not those of other commands', async () => {
+  it('commands other than gov graphs refuse the formats of graphs', async () => {
     expect(await govHere(['events', 'get', 'e', '-o', 'dot'], { env })).toMatchObject({ code: 2 });
   });
 });

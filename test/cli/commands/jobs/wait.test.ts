@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('gov jobs wait', () => {
-  it('asks until the job is completed, then prints it', async () => {
+  it('gov jobs wait polls until the job is completed, then prints it', async () => {
     asked = 0;
     const { code, stdout } = await govHere(['jobs', 'wait', 'job_s', '-o', 'json'], { env });
     expect(code).toBe(0);
@@ -38,14 +38,14 @@ describe('gov jobs wait', () => {
     });
   });
 
-  it('exits with 8 at the deadline, with the command to go on', async () => {
+  it('gov jobs wait exits with 8 at the deadline and names the command to continue', async () => {
     const { code, stderr } = await govHere(['jobs', 'wait', 'job_p', '--timeout', '300ms'], { env });
     expect(code).toBe(8);
     expect(stderr).toContain('job job_p is still processing');
     expect(stderr).toContain('try: gov jobs wait job_p');
   });
 
-  it('exits with 1 when a job failed, and says why', async () => {
+  it('gov jobs wait exits with 1 when a job failed, and gives the reason', async () => {
     const { code, stderr, stdout } = await govHere(['jobs', 'wait', 'job_f'], { env });
     expect([code, stdout.includes('failed')]).toEqual([1, true]);
     expect(stderr).toContain('job job_f failed: disk full');
@@ -53,7 +53,7 @@ describe('gov jobs wait', () => {
 });
 
 describe('gov proofs create', () => {
-  it('answers with the job, or waits for it and answers with the proof', async () => {
+  it('gov proofs create returns the job, or waits and returns the proof', async () => {
     const job = await govHere(['proofs', 'create', '--run', 'run-1', '--async', '-o', 'id'], { env });
     expect(job).toMatchObject({ code: 0, stdout: 'job_s\n' });
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toEqual({ runId: 'run-1', async: true });
@@ -75,12 +75,12 @@ describe('gov proofs create', () => {
     expect(JSON.parse(body)).toMatchObject({ composed: { layers: ['event_integrity', 'x-own'] } });
   });
 
-  it('refuses --async with --wait', async () => {
+  it('gov proofs create refuses --async with --wait', async () => {
     const { code } = await govHere(['proofs', 'create', '--run', 'r', '--async', '--wait'], { env });
     expect(code).toBe(2);
   });
 
-  it('asks for no proof where --out names a place that it could not write to', async () => {
+  it('gov proofs create requests no proof when --out names an unusable place', async () => {
     const asked = server.seen.length;
     const create = ['proofs', 'create', '--run', 'r'];
     for (const [flags, reason] of [

@@ -25,7 +25,7 @@ const works = async (key: string): Promise<boolean> =>
   (await service.call('GET', `${service.origin}/sandbox/api/v1/auth/identity`, { key })).status === 200;
 
 describe('gov keys create', () => {
-  it('shows the key this once, with what it may do and until when', async () => {
+  it('gov keys create shows the key once, with its scopes and expiry', async () => {
     const account = await keyHolder();
     const words = ['keys', 'create', 'ci', '--scopes', 'events:write,events:read', '--expires', '90d'];
     const { key, record } = await account.json(words);
@@ -44,7 +44,7 @@ describe('gov keys create', () => {
     ]);
   });
 
-  it('writes it to a file for the user alone, ready for GOV_API_KEY_FILE', async () => {
+  it('gov keys create writes the key to a private file, ready for GOV_API_KEY_FILE', async () => {
     const account = await keyHolder();
     const { stdout } = await account.gov(['keys', 'create', 'ci', '--out', 'ci.key', '-o', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -61,7 +61,7 @@ describe('gov keys create', () => {
     expect([lost.code, lost.stdout]).toEqual([2, '']);
   });
 
-  it('never replaces a file but by --force, and makes no key that has nowhere to go', async () => {
+  it('gov keys create replaces a file only with --force, and makes no key that it cannot store', async () => {
     const account = await keyHolder();
     const before = (await account.json(['keys', 'list', '--all'])).data.length;
     const path = join(account.folder, 'ci.key');
@@ -84,7 +84,7 @@ describe('gov keys create', () => {
     expect(existsSync(`${path}.part`)).toBe(false);
   });
 
-  it('that is refused leaves no file, and the one before as it was', async () => {
+  it('a refused gov keys create leaves no new file and does not change an existing one', async () => {
     const account = await keyHolder();
     const weak = await account.json(['keys', 'create', 'weak', '--scopes', 'events:read']);
     const env = { GOV_API_KEY: weak.key };
@@ -99,7 +99,7 @@ describe('gov keys create', () => {
     expect(account.file('old.key').text).toBe('precious');
   });
 
-  it('refuses scopes and times that are none', async () => {
+  it('gov keys create refuses unknown scopes and invalid times', async () => {
     const account = await keyHolder();
     for (const [words, message] of [
       [['--scopes', 'events:reed'], /--scopes: expected one of events:read/],
@@ -113,7 +113,7 @@ describe('gov keys create', () => {
     expect([far.code, far.stderr]).toEqual([2, expect.stringContaining('/expiresAt')]);
   });
 
-  it('counts once under an idempotency key', async () => {
+  it('gov keys create makes one key for one idempotency key', async () => {
     const account = await keyHolder();
     const create = ['keys', 'create', 'once', '--idempotency-key', 'once-1'];
     const [first, second] = [await account.json(create), await account.json(create)];
@@ -130,15 +130,18 @@ describe('the end of a key', () => {
     ['2027-01-31', '2027-01-31T00:00:00Z'],
     ['2027-01-31T10:00:00+01:00', '2027-01-31T10:00:00+01:00'],
     ['never', null],
-  ])('%s is %s', (text, expected) => expect(expiryOf(text, now)).toBe(expected));
+  ])('the expiry %s of a key is %s', (text, expected) => expect(expiryOf(text, now)).toBe(expected));
 
-  it.each(['90', 'soon', '', '2026-03-01', '2026-03-01T12:00:00Z', '1 year'])('%j is none', (text) => {
-    expect(() => expiryOf(text, now)).toThrow(/--expires: expected/);
-  });
+  it.each(['90', 'soon', '', '2026-03-01', '2026-03-01T12:00:00Z', '1 year'])(
+    'the expiry %j of a key is refused',
+    (text) => {
+      expect(() => expiryOf(text, now)).toThrow(/--expires: expected/);
+    },
+  );
 });
 
 describe('gov keys update', () => {
-  it('changes what is named, and nothing else', async () => {
+  it('gov keys update changes only the named members', async () => {
     const account = await keyHolder();
     const { record } = await account.json([
       'keys',
@@ -168,7 +171,7 @@ describe('gov keys update', () => {
 });
 
 describe('gov keys revoke', () => {
-  it('asks, and then the key works no more', async () => {
+  it('gov keys revoke asks first, and afterwards the key no longer works', async () => {
     const account = await keyHolder();
     const { key, record } = await account.json(['keys', 'create', 'ci']);
     const revoke = ['keys', 'revoke', record.keyId];
@@ -190,7 +193,7 @@ describe('gov keys revoke', () => {
 });
 
 describe('gov keys rotate', () => {
-  it('replaces a key, at once or after an overlap', async () => {
+  it('gov keys rotate replaces a key at once or after an overlap', async () => {
     const account = await keyHolder();
     const old = await account.json(['keys', 'create', 'ci', '--scopes', 'events:read']);
     const second = await account.json(['keys', 'rotate', old.record.keyId, '--overlap', '1h']);
@@ -204,7 +207,7 @@ describe('gov keys rotate', () => {
     expect([await works(second.key), await works(third.key)]).toEqual([false, true]);
   });
 
-  it('takes the longest overlap, and none that is longer', async () => {
+  it('gov keys rotate takes the longest overlap and refuses a longer one', async () => {
     const account = await keyHolder();
     const { record } = await account.json(['keys', 'create', 'ci']);
     const rotate = (seconds: number) =>
@@ -213,7 +216,7 @@ describe('gov keys rotate', () => {
     expect((await rotate(limits.keyOverlapSeconds)).code).toBe(0);
   });
 
-  it('keeps whoever rotates their own key signed in', async () => {
+  it('gov keys rotate keeps a person signed in who rotates their own key', async () => {
     const account = await keyHolder();
     const made = await account.json(['keys', 'create', 'mine']);
     const login = ['auth', 'login', '--api-key-stdin', '--base-url', service.origin, '-C', 'own'];
@@ -229,7 +232,7 @@ describe('gov keys rotate', () => {
     expect((await account.gov(['auth', 'status', '-C', 'own-sandbox'])).code).toBe(0);
   });
 
-  it('warns where the old key stays in a file of the user', async () => {
+  it('gov keys rotate warns when the old key stays in a file of the user', async () => {
     const account = await keyHolder();
     const { key, record } = await account.json(['keys', 'create', 'mine']);
     writeFileSync(join(account.folder, 'my.key'), key);

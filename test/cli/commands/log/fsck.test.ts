@@ -15,7 +15,7 @@ describe('gov log fsck', () => {
     expect(await gov(argv, { env })).toMatchObject({ code: 0 });
   });
 
-  it('finds a new plane whole, by context or by directory, with 0', async () => {
+  it('gov log fsck finds a new plane whole, by context or by directory, with exit code 0', async () => {
     const { code, stdout } = await govHere(['log', 'fsck', '--deep', '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, problems: [], deep: true }]);
     const told = await govHere(['log', 'fsck', '--data', dataDir, '--color', 'never'], { columns: 100 });
@@ -28,7 +28,7 @@ describe('gov log fsck', () => {
     });
   });
 
-  it('finds an altered record, with 3 and its place', async () => {
+  it('gov log fsck finds an altered record and its place, with exit code 3', async () => {
     const altered = join(root, 'altered');
     cpSync(dataDir, altered, { recursive: true });
     const db = new Database(join(altered, 'gov.db'));
@@ -45,7 +45,7 @@ describe('gov log fsck', () => {
     expect(told.stdout).toContain('✗ BROKEN in ');
   });
 
-  it('says 2 where there is nothing to check', async () => {
+  it('gov log fsck exits with 2 when there is nothing to check', async () => {
     const { code, stderr } = await govHere(['log', 'fsck', '--data', root], { env });
     expect(code).toBe(2);
     expect(stderr).toContain(`cannot check ${root}: expected a database at`);

@@ -40,7 +40,7 @@ const atPlane = (baseUrl: string) =>
   account.json(['proofs', 'verify', proofId], { env: { GOV_BASE_URL: baseUrl, GOV_API_KEY: plane.key } });
 
 describe('gov log prune', () => {
-  it('moves old events into an archive; proofs of them verify before and after', async () => {
+  it('gov log prune moves old events into an archive, and their proofs verify before and after', async () => {
     expect((await prune('--yes')).code).toBe(6); // it is served
     const verified = await offline();
     expect(verified).toMatchObject({ verified: true, proofId });

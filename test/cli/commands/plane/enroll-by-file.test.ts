@@ -44,11 +44,11 @@ describe('gov plane enroll by file', () => {
     [['--answer', 'a', '--token', 'x'], /--answer without a token/],
     [['--request', 'r'], /expected an enrolment token/],
     [['--answer', 'none.json'], /none\.json/],
-  ])('with %j is a mistake', async (words, text) => {
+  ])('gov plane enroll by file refuses %j', async (words, text) => {
     expect(await enroll(words)).toMatchObject({ code: 2, stderr: expect.stringMatching(text) });
   });
 
-  it('goes through pipes, and prints no secret', async () => {
+  it('gov plane enroll by file works through pipes and prints no secret', async () => {
     const { token, dataPlaneId } = await register(ada);
     const wrong = `gov_enr_${'a'.repeat(38)}`;
     const foreign = await enroll(['--request', '-', '--token', wrong]);
@@ -70,7 +70,7 @@ describe('gov plane enroll by file', () => {
     expect((await enroll(['--answer', '-', '--force'], answer.stdout)).code).toBe(5);
   });
 
-  it('says at each step what comes next', async () => {
+  it('gov plane enroll by file names the next step at each step', async () => {
     // a log is of one data plane for ever
     const { dataPlaneId } = readEnrolment(dataDir)!;
     const { body } = await ada.call('POST', `/telemetry/planes/${dataPlaneId}/token`);

@@ -52,12 +52,12 @@ describe('a plane on this machine', () => {
   });
   afterAll(() => child?.kill('SIGKILL'));
 
-  it('is not touched by a second init', async () => {
+  it('a second gov plane init changes nothing', async () => {
     const { code, stdout } = await gov([...argv, '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { created: false, context: 'plane' }]);
   });
 
-  it('is not made where the system refuses, which is said in words', async () => {
+  it('gov plane init explains why the system refuses the directory', async () => {
     const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane'], { env });
     expect(outcome).toMatchObject({
       code: 2,
@@ -65,12 +65,12 @@ describe('a plane on this machine', () => {
     });
   });
 
-  it('does not serve yet: status exits with 10', async () => {
+  it('gov plane status exits with 10 for a plane that does not serve yet', async () => {
     const { code, stdout } = await govHere(['plane', 'status', '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([10, { state: 'not serving', pid: null, dataDir }]);
   });
 
-  it('serves, takes events, lists, proves and verifies them, all through the tool', async () => {
+  it('the tool serves a plane, and pushes, lists, proves and verifies events', async () => {
     await serve();
     const status = await govHere(['plane', 'status', '-o', 'json'], { env });
     expect([status.code, JSON.parse(status.stdout)]).toMatchObject([
@@ -108,7 +108,7 @@ describe('a plane on this machine', () => {
     expect(tree.stdout).toContain('tool.call  planner → search  step 0');
   });
 
-  it('is found by its directory where there is no context', async () => {
+  it('the tool finds a plane by its directory when there is no context', async () => {
     const named = await govHere(['plane', 'status', '--data', dataDir, '-o', 'json']);
     expect([named.code, JSON.parse(named.stdout)]).toMatchObject([0, { state: 'ok', dataDir }]);
     expect(await govHere(['plane', 'status', '--data', root])).toMatchObject({
@@ -117,7 +117,7 @@ describe('a plane on this machine', () => {
     });
   });
 
-  it('streams what it records', async () => {
+  it('gov events tail streams what a plane records', async () => {
     const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '4'], {
       env: cleanEnv(env),
     });
@@ -130,11 +130,11 @@ describe('a plane on this machine', () => {
     expect(actions.slice(-2)).toEqual(['step 0', 'step 1']);
   });
 
-  it('refuses a second server on the same directory with 6', async () => {
+  it('gov plane serve refuses a second server on the same directory with 6', async () => {
     expect(await gov(['plane', 'serve'], { env })).toMatchObject({ code: 6, stdout: '' });
   });
 
-  it('stops on SIGTERM with 0, and nothing verified is lost offline', async () => {
+  it('a plane stops on SIGTERM with 0, and proofs still verify offline', async () => {
     child.kill('SIGTERM');
     expect((await stopped).code).toBe(0);
     const file = join(root, 'run-1.govproof.json');

@@ -23,7 +23,7 @@ describe('gov plane keys', () => {
     );
   };
 
-  it('names keys in a pipe, and shows them whole with -o json', async () => {
+  it('gov plane keys names keys in a pipe, and shows them whole with -o json', async () => {
     expect((await gov('plane', 'init', '--listen', '127.0.0.1:0', '--metrics-listen', 'off')).code).toBe(0);
     const named = (text: string): string => text.split('+').slice(0, 2).join('+');
     const rotated = await piped('rotate');

@@ -21,7 +21,7 @@ afterAll(() => plane.end());
 
 const gov = (...words: string[]) => account.gov([...words, '--data', plane.dataDir]);
 
-it('a plane that is stopped and has no port of its own is not running', async () => {
+it('gov plane status reports a stopped plane without a fixed port as not running', async () => {
   const { code, stdout } = await gov('plane', 'status', '-o', 'json');
   expect([code, JSON.parse(stdout)]).toMatchObject([
     10,
@@ -29,7 +29,7 @@ it('a plane that is stopped and has no port of its own is not running', async ()
   ]);
 });
 
-it('a copy does not lie in what it is a copy of, by whichever name', async () => {
+it('a backup inside its own plane directory is refused under any name of the directory', async () => {
   symlinkSync(plane.dataDir, at('link'));
   const before = readdirSync(plane.dataDir).toSorted();
   for (const out of [join(plane.dataDir, 'copy'), join(plane.dataDir, 'a', 'b'), at('link/copy')]) {
@@ -54,7 +54,7 @@ describe.skipIf(unmount === null)('a disk that is full (skipped where root may n
   it.each([
     ['a backup', ['plane', 'backup', '-O', 'small/copy'], 'the copy'],
     ['an archive', ['log', 'prune', '--before', 'now', '--archive', 'small/old.gz', '--yes'], 'the archive'],
-  ])('is named by %s, which leaves nothing there', async (_, words, what) => {
+  ])('a full disk is named by %s, which leaves no files there', async (_, words, what) => {
     const time = new Date(Date.now()).toISOString();
     const { code, stderr } = await gov(...words.map((word) => (word === 'now' ? time : word)));
     expect([code, stderr]).toEqual([
@@ -67,7 +67,7 @@ describe.skipIf(unmount === null)('a disk that is full (skipped where root may n
   });
 });
 
-it('what a killed run of the same archive left goes with the next one', async () => {
+it('gov log prune removes drafts that a killed run of the same archive left', async () => {
   const archive = at('old.gz');
   // no process has this id; the parent lives
   const [dead, living, other] = [

@@ -34,7 +34,7 @@ const gov = (argv: readonly string[], more: Parameters<typeof govHere>[1] = {}) 
   });
 
 describe('gov plane enroll', () => {
-  it('asks for a token that can be one, and for a plane', async () => {
+  it('gov plane enroll needs a plausible token and a plane', async () => {
     const words = ['enroll', '--service', service.origin];
     expect(await gov(words)).toMatchObject({
       code: 2,
@@ -53,7 +53,7 @@ describe('gov plane enroll', () => {
     expect((await govHere(elsewhere, { env })).code).toBe(5);
   });
 
-  it('takes a token from a file, says what came, and no secret', async () => {
+  it('gov plane enroll takes a token from a file, reports the enrolment and shows no secret', async () => {
     const { token, dataPlaneId } = await register(ada);
     writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
     const words = ['enroll', '--service', service.origin, '--token-file', 'token', '--mode', 'manual-file'];
@@ -74,7 +74,7 @@ describe('gov plane enroll', () => {
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining(dataPlaneId)]);
   });
 
-  it('refuses a token file that everybody can read, and shows the way on for each refusal', async () => {
+  it('gov plane enroll refuses a token file that others can read, and gives advice for each refusal', async () => {
     const open = join(folder, 'open.token');
     writeFileSync(open, `gov_enr_${'a'.repeat(38)}\n`);
     chmodSync(open, 0o644);
@@ -96,7 +96,7 @@ describe('gov plane enroll', () => {
     expect(help.slice(help.search(/examples/i))).not.toContain('--token gov_enr_');
   });
 
-  it('warns before credentials come unencrypted', async () => {
+  it('gov plane enroll warns before credentials arrive unencrypted', async () => {
     const words = [
       'enroll',
       '--service',
@@ -113,7 +113,7 @@ describe('gov plane enroll', () => {
 });
 
 describe('usage by hand', () => {
-  it('goes out, in and back, and shows the bytes that the signature covers', async () => {
+  it('gov plane telemetry exports and imports usage, and shows the bytes that the signature covers', async () => {
     const shown = await gov(['telemetry', 'show', '--pending']);
     expect(shown).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('no message waits') });
     const out = join(folder, 'usage.ndjson');
@@ -158,7 +158,7 @@ describe('usage by hand', () => {
     expect((await gov(['telemetry', 'show', '--last', '--pending'])).code).toBe(2);
   });
 
-  it('shows refusals by exit code 3', async () => {
+  it('gov plane telemetry exits with 3 when a receipt refuses a message', async () => {
     const id = JSON.parse((await gov(['telemetry', 'show', '--last'])).stdout.split('\n')[0] ?? '').reportId;
     const receipt = { kind: 'usage', id, status: 400, answer: { code: 'REPORT_CONFLICT', detail: 'no' } };
     expect(await gov(['usage', 'receipts', '-'], { input: JSON.stringify(receipt) })).toMatchObject({
@@ -168,7 +168,7 @@ describe('usage by hand', () => {
 });
 
 describe('gov plane rotate-credentials', () => {
-  it('replaces the credentials, and names neither', async () => {
+  it('gov plane rotate-credentials replaces the credentials and shows neither pair', async () => {
     const before = readEnrolment(dataDir)!.current;
     const { code, stdout } = await gov(['rotate-credentials', '--overlap', '1h', '-o', 'json']);
     const { current, previous } = readEnrolment(dataDir)!;
@@ -181,7 +181,7 @@ describe('gov plane rotate-credentials', () => {
     });
   });
 
-  it('says how to go on where the service takes neither pair', async () => {
+  it('gov plane rotate-credentials gives advice when the service takes neither pair', async () => {
     const enrolment = readEnrolment(dataDir)!;
     const current = { ...enrolment.current, key: `gov_hyb_${'a'.repeat(38)}` };
     writeEnrolment(dataDir, { ...enrolment, current, previous: null });
@@ -193,7 +193,7 @@ describe('gov plane rotate-credentials', () => {
 });
 
 describe('gov plane telemetry schema', () => {
-  it('is closed: no member beside those that it names, no text without a bound or a form', async () => {
+  it('the telemetry schema allows no unnamed member and no text without a limit or a pattern', async () => {
     const { code, stdout } = await govHere(['plane', 'telemetry', 'schema'], { env });
     expect(code).toBe(0);
     const open: string[] = [];

@@ -39,7 +39,7 @@ const created = async (name: string): Promise<Sender> => {
 };
 
 describe('gov planes', () => {
-  it('are made with a token that is shown once, and the command that exchanges it', async () => {
+  it('gov planes create shows the token once, with the command that exchanges it', async () => {
     const { code, stdout, stderr } = await account.gov(['planes', 'create', 'ward-1']);
     const token = /gov_enr_[0-9A-Za-z]{38}/.exec(stdout)?.[0] ?? '';
     expect([code, token.length]).toEqual([0, 46]);
@@ -53,7 +53,7 @@ describe('gov planes', () => {
     expect((await account.gov(['planes', 'create', 'ward-3', '-o', 'id'])).code).toBe(2);
   });
 
-  it('have the cosigner key of their service from it, and not from a plane', async () => {
+  it('gov planes cosigner prints the cosigner key of the service, not one from a plane', async () => {
     const sender = await created('ward-12');
     const { cosignature } = (await sender.work(2)).body;
     const { code, stdout } = await account.gov(['planes', 'cosigner']);
@@ -72,7 +72,7 @@ describe('gov planes', () => {
     expect(parseTrust(`log ${log}\n${lines}`)).toMatchObject({ quorum: 1, witnesses: [{ text: key.text }] });
   });
 
-  it('are listed, shown with what they reported, and revoked', async () => {
+  it('gov planes lists planes, shows their reports and revokes them', async () => {
     const sender = await created('ward-4');
     const { dataPlaneId } = sender.plane.home;
     for (let at = 0; at < 2; at++) await sender.work(3);
@@ -102,7 +102,7 @@ describe('gov planes', () => {
     expect((await account.gov(['planes', 'revoke', dataPlaneId, '--yes'])).code).toBe(5);
   });
 
-  it('get another token, with which they enrol again as what they are', async () => {
+  it('gov planes token gives a new token, with which a plane enrols again under its own id', async () => {
     const sender = await created('ward-7');
     const { dataPlaneId } = sender.plane.home;
     expect((await account.gov(['planes', 'revoke', dataPlaneId, '--yes'])).code).toBe(0);
@@ -132,7 +132,7 @@ describe('gov usage import', () => {
   const write = (name: string, lines: readonly unknown[]): void =>
     writeFileSync(join(account.folder, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 
-  it('brings files, and their receipts back; again without harm', async () => {
+  it('gov usage import takes files and returns receipts, and a repetition changes nothing', async () => {
     const sender = await created('ward-5');
     const messages = Array.from({ length: 3 }, () => message(sender, sender.plane.work(2).report()));
     write('one.ndjson', messages.slice(0, 2));
@@ -153,7 +153,7 @@ describe('gov usage import', () => {
     expect([second.code, second.stdout.match(/duplicate/g)?.length]).toEqual([0, 3]);
   });
 
-  it('ends with 3 where a message is refused, and with 2 where a line is none', async () => {
+  it('gov usage import exits with 3 for a refused message and with 2 for an invalid line', async () => {
     const sender = await created('ward-6');
     const good = message(sender, sender.plane.work(2).report());
     write('mixed.ndjson', [{ ...good, signature: '0'.repeat(64) }, good]);

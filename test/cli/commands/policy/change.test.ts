@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => plane.end());
 
 describe('policy impact', () => {
-  it('stops a looser version, and shows which recorded calls would have passed', async () => {
+  it('policy impact stops a looser version and shows which recorded calls would have passed', async () => {
     const { code, stdout } = await plane.gov(
       'policy impact --proposed looser.policy --since 1d --fail-on loosened',
       { columns: 140 },
@@ -30,7 +30,7 @@ describe('policy impact', () => {
     expect(stdout).toContain('pay  1 loosened, 0 tightened of 4');
   });
 
-  it('lets a tighter one pass, unless told otherwise', async () => {
+  it('policy impact lets a tighter version pass, unless --fail-on says otherwise', async () => {
     const code = async (more: string) =>
       (await plane.gov(`policy impact limit --proposed tighter.policy ${more}`)).code;
     expect(await code('--fail-on loosened')).toBe(0);
@@ -41,7 +41,7 @@ describe('policy impact', () => {
     expect(await code('--until 30d --fail-on changed')).toBe(0);
   });
 
-  it('takes samples instead', async () => {
+  it('policy impact takes samples instead of recorded calls', async () => {
     plane.write(
       'samples.json',
       [150, 20].map((amount) => ({ tool: { name: 'pay' }, arguments: { amount } })),
@@ -64,14 +64,14 @@ describe('policy impact', () => {
     });
   });
 
-  it('says 5 for a policy that is not there', async () => {
+  it('policy impact exits with 5 for a policy that does not exist', async () => {
     plane.write('other.policy', limit('other', 1));
     expect((await plane.gov('policy impact --proposed other.policy')).code).toBe(5);
   });
 });
 
 describe('policy diff', () => {
-  it('compares versions, what is in force, and files', async () => {
+  it('policy diff compares versions, the version in force, and files', async () => {
     await plane.json('policy create looser.policy');
     const { stdout } = await plane.gov('policy diff limit');
     expect(stdout).toContain('limit\t-\t    context.arguments.amount > 100\n');
@@ -82,7 +82,7 @@ describe('policy diff', () => {
     expect((await plane.gov('policy diff limit one')).code).toBe(2);
   });
 
-  it('says what policy create would do', async () => {
+  it('policy diff says what policy create would do', async () => {
     expect(await plane.json('policy diff looser.policy --fail-on changed')).toMatchObject({ changed: false });
     const { code, stdout } = await plane.gov('policy diff tighter.policy --fail-on changed -o json');
     expect([code, JSON.parse(stdout)]).toMatchObject([3, { from: 2, to: 'tighter.policy', changed: true }]);
@@ -92,7 +92,7 @@ describe('policy diff', () => {
 });
 
 describe('policy lint --seen', () => {
-  it('asks the service for the checkpoints of a run', async () => {
+  it('policy lint --seen reads the checkpoints of a run from the service', async () => {
     plane.write('typo.policy', 'deny "typo"\nwhen has(arguments.amout) && arguments.amout > 3');
     const { findings } = await plane.json('policy lint typo.policy --seen run-150');
     expect(findings).toContainEqual(expect.objectContaining({ code: 'unseen_path' }));
@@ -101,7 +101,7 @@ describe('policy lint --seen', () => {
 });
 
 describe('risk', () => {
-  it('is scored from flags and files; --fail-on counts stricter actions too', async () => {
+  it('gov risk evaluate takes flags and files, and --fail-on also counts stricter actions', async () => {
     const run = (more: string) => plane.gov(`risk evaluate --run r1 ${more}`);
     expect((await run('--signal prompt_injection=1 --fail-on escalate')).code).toBe(3);
     expect((await run('--signal pii=0 --fail-on flag')).code).toBe(0);
@@ -114,7 +114,7 @@ describe('risk', () => {
     expect((await plane.gov('risk evaluate')).code).toBe(2);
   });
 
-  it('is configured by a file, whose differences are shown before', async () => {
+  it('gov risk config takes a file and shows its differences first', async () => {
     const { bands: _, ...config } = await plane.json('risk config get');
     plane.write('config.json', { ...config, mode: 'strict' });
     const differs = await plane.gov('risk config diff config.json --fail-on changed');

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => plane.end());
 
 describe('policy create', () => {
-  it('creates what is missing, and says so', async () => {
+  it('policy create creates missing policies and reports them', async () => {
     const { data } = await plane.json('policy create policies');
     expect(data).toMatchObject([
       { policyId: 'no-shell', did: 'created', version: 1, status: 'draft', activeVersion: null },
@@ -31,7 +31,7 @@ describe('policy create', () => {
     ]);
   });
 
-  it('does nothing where nothing differs, and publishes when asked', async () => {
+  it('policy create does nothing without differences, and publishes on request', async () => {
     const done = (await plane.json('policy create policies --publish --reason first')).data;
     expect(done.map(({ did }: { did: string }) => did)).toEqual(['published', 'published']);
     const again = (await plane.json('policy create policies --publish')).data;
@@ -40,13 +40,13 @@ describe('policy create', () => {
     expect(data).toHaveLength(1);
   });
 
-  it('adds a version where a file differs; it is in force only when published', async () => {
+  it('policy create adds a version for a changed file, which is in force only when published', async () => {
     plane.write('changed.policy', 'deny "no-shell" high\nname "No shell"\nwhen tool.name == "shell"');
     const { data } = await plane.json('policy create changed.policy');
     expect(data).toMatchObject([{ did: 'version added', version: 2, status: 'active', activeVersion: 1 }]);
   });
 
-  it('writes nothing where one of the files is wrong', async () => {
+  it('policy create writes nothing when one of the files is wrong', async () => {
     plane.write('mixed/a.policy', 'deny "mixed-a"\nwhen true');
     plane.write('mixed/b.policy', 'deny "mixed-b"\nwhen tru e');
     const { code, stderr } = await plane.gov('policy create mixed');
@@ -54,14 +54,14 @@ describe('policy create', () => {
     expect((await plane.gov('policy get mixed-a')).code).toBe(5);
   });
 
-  it('reads standard input', async () => {
+  it('policy create reads standard input', async () => {
     const { code, stdout } = await plane.gov('policy create -', { input: 'warn "from-stdin"\nwhen true' });
     expect([code, stdout]).toEqual([0, 'from-stdin\tcreated\t1\tdraft\t\t-\n']);
   });
 });
 
 describe('policy get', () => {
-  it('prints the file that makes it', async () => {
+  it('policy get prints the file that makes the policy', async () => {
     const { stdout } = await plane.gov('policy get no-shell -o policy --version 1');
     expect(stdout).toBe(
       'deny "no-shell" high\nname "No shell"\nwhen\n  context.tool.name == "shell"\n  && context.n > 3\n',
@@ -71,14 +71,14 @@ describe('policy get', () => {
     expect(data).toMatchObject([{ did: 'version added', version: 3 }]);
   });
 
-  it('shows people what is in force and what is newest', async () => {
+  it('policy get shows people the active version and the newest version', async () => {
     const { stdout } = await plane.gov('policy get no-shell', { columns: 100 });
     expect(stdout).toMatch(/^no-shell {2}active {2}No shell\n/);
     expect(stdout).toContain('active: version 1, sha256:');
     expect(stdout).toContain('newest: version 3');
   });
 
-  it('refuses a version that is not there', async () => {
+  it('policy get refuses a version that does not exist', async () => {
     expect(await plane.gov('policy get no-shell -o policy --version 9')).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('expected a version from 1 to 3, got 9'),
@@ -88,7 +88,7 @@ describe('policy get', () => {
 });
 
 describe('policy simulate', () => {
-  it('says what would be decided, by which clause, and records nothing', async () => {
+  it('policy simulate shows the decision and its clause, and records nothing', async () => {
     const { code, stdout } = await plane.gov('policy simulate --checkpoint shell.json');
     expect(code).toBe(0);
     expect(stdout.split('\n')).toEqual([
@@ -99,7 +99,7 @@ describe('policy simulate', () => {
     expect((await plane.json('policy evaluations')).data).toEqual([]);
   });
 
-  it('explains: every clause with what it read, and the nearest change', async () => {
+  it('policy simulate --explain shows every clause with its values, and the nearest change', async () => {
     const { stdout } = await plane.gov('policy simulate no-shell --checkpoint shell.json --explain', {
       columns: 120,
     });
@@ -108,7 +108,7 @@ describe('policy simulate', () => {
     expect(stdout).toContain('nearest change: context.');
   });
 
-  it('ends with 3 from the decision on that --fail-on names', async () => {
+  it('policy simulate exits with 3 from the decision that --fail-on names', async () => {
     const code = async (file: string, failOn: string) =>
       (await plane.gov(`policy simulate --checkpoint ${file} --fail-on ${failOn}`)).code;
     expect(await code('refund.json', 'escalate')).toBe(3);
@@ -118,7 +118,7 @@ describe('policy simulate', () => {
     expect(await code('other.json', 'nonsense')).toBe(2);
   });
 
-  it('takes the checkpoint from standard input, and refuses what is none', async () => {
+  it('policy simulate takes the checkpoint from standard input and refuses an invalid one', async () => {
     const input = readFileSync(join(plane.folder, 'shell.json'));
     expect((await plane.gov('policy simulate --checkpoint - --fail-on deny', { input })).code).toBe(3);
     const faulty = await plane.gov('policy simulate --checkpoint -', { input: '{"context":1}' });
@@ -127,7 +127,7 @@ describe('policy simulate', () => {
 });
 
 describe('policy evaluate', () => {
-  it('records the decision and names the approval that it opens', async () => {
+  it('policy evaluate records the decision and names the approval that it opens', async () => {
     const { code, stderr } = await plane.gov(
       'policy evaluate --run r1 --checkpoint refund.json --fail-on escalate',
     );
@@ -136,7 +136,7 @@ describe('policy evaluate', () => {
     expect(data).toMatchObject([{ runId: 'r1', combined: 'escalate', checkpoint: { step: 2 } }]);
   });
 
-  it('asks the policies that are named', async () => {
+  it('policy evaluate uses only the named policies', async () => {
     const { decisions } = await plane.json(
       'policy evaluate --run r1 --checkpoint shell.json --policy refund,no-shell',
     );
@@ -146,7 +146,7 @@ describe('policy evaluate', () => {
 });
 
 describe('the life of a policy', () => {
-  it('is moved by publish, transition and rollback', async () => {
+  it('policy publish, transition and rollback move a policy through its life cycle', async () => {
     expect(await plane.json('policy publish no-shell --version 2 --reason stricter')).toMatchObject({
       activeVersion: 2,
       previousVersion: 1,
@@ -156,7 +156,7 @@ describe('the life of a policy', () => {
     expect(stdout).toBe('no-shell  disabled, was active\n');
   });
 
-  it('refuses other moves with 6, and says what is allowed', async () => {
+  it('policy transition refuses other moves with 6 and says what is allowed', async () => {
     const { code, stderr } = await plane.gov('policy transition no-shell --to review');
     expect([code, stderr]).toEqual([6, expect.stringContaining('expected one of active, archived')]);
   });

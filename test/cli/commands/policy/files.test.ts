@@ -25,7 +25,7 @@ when
 `;
 
 describe('a policy as text', () => {
-  it('has action, id, severity, name, description and condition', () => {
+  it('a policy as text has action, id, severity, name, description and condition', () => {
     const { node, ...policy } = parsePolicyText(text);
     expect(policy).toEqual({
       policyId: 'no-shell',
@@ -45,7 +45,7 @@ describe('a policy as text', () => {
     'some(items, @.price > 3) && !(x in [1, 2])',
     '(a ? b : c) || d',
     '(a && b) && c',
-  ])('is printed so that it reads back the same: %s', (condition) => {
+  ])('a policy as text reads back the same after printing: %s', (condition) => {
     const policy = {
       policyId: 'p',
       name: 'A "name" \u202e',
@@ -76,7 +76,7 @@ describe('a policy as text', () => {
     ['deny "x"\nwhen\n', '3:1: expected a path, a value or a function, got the end of the text'],
     ['deny "x"\nwhen\n  a.b ==\n  = 3', '4:3: expected'],
     ['deny "x"\nname "ö€😀" when a = 3', '2:19: expected'],
-  ])('is refused with line and column: %j', (source, expected) => {
+  ])('a policy as text is refused with line and column: %j', (source, expected) => {
     expect(() => parsePolicyText(source)).toThrow(expected);
   });
 });
@@ -90,7 +90,7 @@ describe('policy files', () => {
     ...members,
   });
 
-  it('are JSON with a condition in any spelling, or text; equal conditions have one canonical form', async () => {
+  it('a policy file is JSON or text, and equal conditions have one canonical form', async () => {
     const folder = emptyDirectory();
     writeInto(folder, 'pol/a.json', json({ policyId: 'a' }));
     writeInto(folder, 'pol/b.json', json({ policyId: 'b', condition: 'tool.name == "shell"' }));
@@ -111,7 +111,7 @@ describe('policy files', () => {
   it.each([
     ['p.policy', text],
     ['p.json', '{"policyId":"no-shell","action":"deny",\n"condition":"tool.name == \\"shell\\""}'],
-  ])('mean the same in %s of an editor on Windows', async (name, written) => {
+  ])('a policy file means the same in %s of an editor on Windows', async (name, written) => {
     const folder = emptyDirectory();
     writeInto(folder, name, written);
     writeInto(folder, `windows-${name}`, `\ufeff${written.replaceAll('\n', '\r\n')}`);
@@ -120,7 +120,7 @@ describe('policy files', () => {
     expect({ ...edited, file: '' }).toEqual({ ...policy, file: '' });
   });
 
-  it('send a condition as an object, whatever it is', async () => {
+  it('a policy file is sent with its condition as an object', async () => {
     const folder = emptyDirectory();
     for (const condition of ['true', 'false', 'context.flag', '1 < 2']) {
       writeInto(folder, 'p.json', json({ condition }));
@@ -143,7 +143,7 @@ describe('policy files', () => {
     ['{"policyId":"p","policyId":"q"}', 'p.json: '],
     ['[]', 'expected a JSON object'],
     ['{', 'p.json: '],
-  ])('are refused with exit 2 and the place: %j', async (content, expected) => {
+  ])('a policy file is refused with exit code 2 and the place: %j', async (content, expected) => {
     const folder = emptyDirectory();
     writeInto(folder, 'p.json', content);
     const said = await refusal(folder, 'p.json');
@@ -151,7 +151,7 @@ describe('policy files', () => {
     expect(said).toContain(expected);
   });
 
-  it('name each policy once, and are there', async () => {
+  it('policy files must exist and name each policy once', async () => {
     const folder = emptyDirectory();
     writeInto(folder, 'a.json', json());
     writeInto(folder, 'b.json', json());

@@ -25,7 +25,7 @@ const cases = (...list: readonly (readonly [name: string, checkpoint: object, ex
 const shell = (n: number) => ({ tool: { name: 'shell' }, n });
 
 describe('policy test', () => {
-  it('needs no service, and passes where every case is decided as expected', async () => {
+  it('policy test needs no service, and passes when every case is decided as expected', async () => {
     cases(
       ['shell', shell(4), 'deny'],
       ['shell, few', { context: shell(3), step: 1 }, { 'no-shell': 'allow', all: 'warn' }],
@@ -43,7 +43,7 @@ describe('policy test', () => {
     });
   });
 
-  it('ends with 3 where a case fails, and says what was decided by whom', async () => {
+  it('policy test exits with 3 when a case fails, and names the decision and its policy', async () => {
     cases(['wrong', shell(4), 'allow'], ['wrong too', shell(1), { 'no-shell': 'deny' }]);
     const { code, stdout } = await gov('policy test p --cases p');
     expect(code).toBe(3);
@@ -51,7 +51,7 @@ describe('policy test', () => {
     expect(stdout).toContain('case\twrong too\tfailed\tno-shell: expected deny, got allow\n');
   });
 
-  it('holds the share of clauses that were seen both ways against --min-coverage', async () => {
+  it('policy test compares the share of clauses seen both ways with --min-coverage', async () => {
     cases(['shell', shell(4), 'deny'], ['search', { tool: { name: 'search' }, n: 1 }, 'warn']);
     const run = (least: string) => gov(`policy test p --cases p --min-coverage ${least}`, 100);
     expect((await run('0.6')).code).toBe(0);
@@ -64,7 +64,7 @@ describe('policy test', () => {
     expect((await run('seventy')).code).toBe(2);
   });
 
-  it('names the mutants that no case notices; cases at the bound kill those of the bound', async () => {
+  it('policy test names surviving mutants, and cases at the limit kill mutants of the limit', async () => {
     const survivors = async () => {
       const { stdout } = await gov('policy test p --cases p --mutants -o json');
       const { mutants } = JSON.parse(stdout) as { mutants: { killed: boolean; description: string }[] };
@@ -88,7 +88,7 @@ describe('policy test', () => {
     [[{ checkpoint: {}, expect: { nope: 'deny' } }], 'expected one of all, no-shell, got "nope"'],
     [[{ checkpoint: {}, expected: 'deny' }], 'got "expected"'],
     ['[', 'some.cases.json: '],
-  ])('refuses cases that are none: %j', async (content, expected) => {
+  ])('policy test refuses invalid cases: %j', async (content, expected) => {
     writeInto(folder, 'p/some.cases.json', content);
     const { code, stderr } = await gov('policy test p --cases p');
     expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);
@@ -96,7 +96,7 @@ describe('policy test', () => {
 });
 
 describe('policy lint', () => {
-  it('finds what can never match, and ends with 3 from the severity on that --fail-on names', async () => {
+  it('policy lint finds unmatchable conditions and exits with 3 from the severity of --fail-on', async () => {
     writeInto(folder, 'never.policy', 'deny "never"\nwhen a == 1 && a == 2');
     const { code, stdout } = await gov('policy lint never.policy -o json');
     expect(code).toBe(3);
@@ -108,7 +108,7 @@ describe('policy lint', () => {
     expect((await gov('policy lint guard.policy --fail-on info')).code).toBe(3);
   });
 
-  it('tells of paths that no recorded checkpoint has', async () => {
+  it('policy lint reports paths that no recorded checkpoint has', async () => {
     writeInto(folder, 'seen.ndjson', '{"tool":{"name":"x"}}\n{"context":{"n":4}}\n');
     writeInto(folder, 'typo.policy', 'deny "typo"\nwhen has(toool) && toool.name == "x"');
     const codes = async (file: string) =>
@@ -119,14 +119,14 @@ describe('policy lint', () => {
     expect(await codes('p/shell.policy')).not.toContain('unseen_path');
   });
 
-  it('shows people the repaired condition', async () => {
+  it('policy lint shows people the repaired condition', async () => {
     writeInto(folder, 'guard.policy', 'deny "guard"\nwhen tool.name == "shell"');
     const { stdout } = await gov('policy lint guard.policy', 100);
     expect(stdout).toContain('(missing_guard at $.==)');
     expect(stdout).toContain('fix: has(context.tool) && context.tool.name == "shell"');
   });
 
-  it('shows no repair that would let leaving a fact out escape the policy', async () => {
+  it('policy lint shows no repair by which a missing fact would escape the policy', async () => {
     writeInto(folder, 'fact.policy', 'deny "fact"\nwhen has(tool) && "rm" in arguments.cmd');
     const { code, stdout } = await gov('policy lint fact.policy', 200);
     expect(stdout).toContain('info: expected context.arguments.cmd in the checkpoint, got no guard for it');
@@ -143,7 +143,7 @@ describe('the lines of a difference', () => {
   const lines = (before: string, after: string) =>
     diffLines(ruling(before), ruling(after)).map(({ sign, text }) => `${sign}${text}`);
 
-  it('are clauses: what went, what came, what stayed', () => {
+  it('a policy difference shows removed, added and unchanged clauses', () => {
     expect(lines('a == 1 && b == 2 && c == 3', 'a == 1 && (b == 2 || d == 4) && c == 3')).toEqual([
       ' action deny',
       ' severity none',
@@ -158,7 +158,7 @@ describe('the lines of a difference', () => {
     ]);
   });
 
-  it('are all equal for equal conditions', () => {
+  it('a policy difference is empty for equal conditions', () => {
     expect(lines('a && !(b || c)', 'a && !(b || c)').every((line) => line.startsWith(' '))).toBe(true);
   });
 });

@@ -20,7 +20,7 @@ async function person() {
 }
 
 describe('gov projects', () => {
-  it('are made, listed, shown and named in the environment of the context', async () => {
+  it('gov projects makes, lists, shows and renames projects in the environment of the context', async () => {
     const { account } = await person();
     const made = await account.json(['projects', 'create', 'checkout']);
     expect(made).toMatchObject({ name: 'checkout', environment: 'sandbox' });
@@ -43,7 +43,7 @@ describe('gov projects', () => {
     });
   });
 
-  it('take settings as words, numbers and JSON, and keep those that are not named', async () => {
+  it('gov projects update takes words, numbers and JSON, and keeps settings that are not named', async () => {
     const { account } = await person();
     const { id } = await account.json(['projects', 'create', 'checkout']);
     const set = (...each: string[]) => ['projects', 'update', id, ...each.flatMap((one) => ['--set', one])];
@@ -78,7 +78,7 @@ describe('gov projects', () => {
     expect((await account.gov(['projects', 'update', id])).code).toBe(2);
   });
 
-  it('are deleted by their name, by a yes, or by whoever types it', async () => {
+  it('gov projects delete takes the project name, --yes, or a typed name', async () => {
     const { account, tenant } = await person();
     const create = async (name: string): Promise<string> =>
       (await account.json(['projects', 'create', name])).id;
@@ -104,7 +104,7 @@ describe('gov projects', () => {
 });
 
 describe('--project', () => {
-  it('says on which project a person acts; without one, the message says how', async () => {
+  it('--project names the project of a call, and without one the message says how to choose', async () => {
     const { account, tenant } = await person();
     const { id } = await account.json(['projects', 'create', 'checkout']);
     const push = ['events', 'push', '-'];
@@ -136,7 +136,7 @@ describe('--project', () => {
     expect((await account.gov(['events', 'count', '--project', id], { env })).code).toBe(2);
   });
 
-  it('follows a tail too', { timeout: 30_000 }, async () => {
+  it('--project also applies to a tail', { timeout: 30_000 }, async () => {
     const { account } = await person();
     const { id } = await account.json(['projects', 'create', 'checkout']);
     const event = {

@@ -26,7 +26,7 @@ const verify = (file: string) =>
   account.gov(['proofs', 'verify', file, '--trust', trust], { env: plain, columns: 200 });
 
 describe('gov proofs ask', () => {
-  it('writes an answer that is verified without the service', async () => {
+  it('gov proofs ask writes an answer that verifies without the service', async () => {
     const asked = await ask('--run', 'r', '--out', answer);
     expect([asked.code, asked.stderr]).toEqual([0, expect.stringContaining('gov proofs verify')]);
     const { code, stdout } = await verify(answer);
@@ -37,13 +37,13 @@ describe('gov proofs ask', () => {
     expect(stdout).toContain('UNWITNESSED');
   });
 
-  it('says that there is none, and in which period', async () => {
+  it('gov proofs ask says that no event exists, and in which period', async () => {
     const { stdout } = await ask('--type', 'tool.denied', '--until', '2026-01-01T00:00:00Z', '--out', answer);
     expect(stdout).toContain('no events of type tool.denied recorded before 2026-01-01T00:00:00.000Z');
     expect((await verify(answer)).stdout).toContain('✓ verified');
   });
 
-  it('answers 3 where the file was changed, and 2 where it is not an answer', async () => {
+  it('a changed answer gives exit code 3, and a file that is not an answer gives 2', async () => {
     await ask('--run', 'r', '--out', answer);
     const text = readFileSync(answer, 'utf8');
     writeFileSync(answer, text.replace('"n":6', '"n":5'));
@@ -53,14 +53,14 @@ describe('gov proofs ask', () => {
     expect((await verify(answer)).code).toBe(2);
   });
 
-  it('needs a run or a type', async () => {
+  it('gov proofs ask needs either a run or a type', async () => {
     expect((await ask()).code).toBe(2);
     expect((await ask('--run', 'r', '--type', 't')).code).toBe(2);
   });
 });
 
 describe('gov proofs verify', () => {
-  it('says of a bundle whether none is missing', async () => {
+  it('gov proofs verify says whether a bundle proves that no event is missing', async () => {
     const { proofId } = (await plane.call('POST', '/proofs', { body: { runId: 'r' } })).body;
     const file = join(account.folder, 'r.govproof.json');
     await account.gov(['proofs', 'get', proofId, '--out', file], { env });

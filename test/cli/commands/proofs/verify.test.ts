@@ -29,7 +29,7 @@ const stranger = ed25519Signer(origin, privateKey('stranger')).verifierKey;
 const proof = JSON.parse(text).proof;
 
 describe('a bundle', () => {
-  it('is verified offline under a trusted key, with 0', async () => {
+  it('a bundle is verified offline under a trusted key, with exit code 0', async () => {
     for (const argv of [
       ['--key', key],
       ['--trust', trustFile],
@@ -47,38 +47,38 @@ describe('a bundle', () => {
     }
   });
 
-  it('is read from standard input', async () => {
+  it('a bundle is verified from standard input', async () => {
     expect(await gov(['proofs', 'verify', '-', '--key', key, '-o', 'id'], { input: text })).toMatchObject({
       code: 0,
       stdout: `${proof.proofId}\n`,
     });
   });
 
-  it('needs no network and no context', async () => {
+  it('the verification of a bundle needs no network and no context', async () => {
     const env = { GOV_BASE_URL: 'http://127.0.0.1:1/', HTTP_PROXY: 'http://127.0.0.1:1' };
     expect((await govHere(['proofs', 'verify', bundle, '--key', key], { env })).code).toBe(0);
   });
 
-  it('under another key of the same name is not verified, with 3', async () => {
+  it('a bundle under another key of the same name is not verified, with exit code 3', async () => {
     const { code, stdout } = await govHere(['proofs', 'verify', bundle, '--key', stranger, '-o', 'json']);
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ verified: false, code: 'SIGNATURE_INVALID' });
   });
 
-  it('without any key is not verified, with 2 and the flags to give', async () => {
+  it('a bundle without any key is not verified, with exit code 2 and the flags to use', async () => {
     const { code, stdout, stderr } = await govHere(['proofs', 'verify', bundle, '-o', 'json']);
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
     expect(stderr).toContain('give --key VKEY or --trust FILE');
   });
 
-  it('that was tampered with is 3 even where no key is given', async () => {
+  it('a changed bundle gives exit code 3 even without a key', async () => {
     const changed = file('changed.json', text.replace('"verified":true', '"verified":false'));
     expect((await govHere(['proofs', 'verify', changed])).code).toBe(3);
     expect((await govHere(['proofs', 'verify', changed, '--key', key])).code).toBe(3);
   });
 
-  it('that is none is 2', async () => {
+  it('a file that is not a bundle gives exit code 2', async () => {
     for (const content of ['', 'not json', '{}', '[]', text.slice(0, -1)]) {
       const { code, stdout } = await govHere([
         'proofs',
@@ -100,14 +100,14 @@ describe('a bundle', () => {
     });
   });
 
-  it('says 3 although the reader of its output went away', async () => {
+  it('the verification of a bundle exits with 3 although its reader closed the pipe', async () => {
     const line = `gov proofs verify '${bundle}' --key '${stranger}' -o json | true; exit \${PIPESTATUS[0]}`;
     expect((await shell(line)).code).toBe(3);
   });
 });
 
 describe('trust', () => {
-  it('comes from the chosen context where no flag is given', async () => {
+  it('the trust file comes from the chosen context when no flag is given', async () => {
     const config = emptyDirectory();
     const contexts = { vendor: { kind: 'service', baseUrl: 'https://gov.example.test/api/v1', trustFile } };
     writeFileSync(join(config, 'config.json'), JSON.stringify({ currentContext: 'vendor', contexts }));
@@ -121,7 +121,7 @@ describe('trust', () => {
     expect(named.code).toBe(3);
   });
 
-  it('that cannot be read is refused with 2', async () => {
+  it('a trust file that cannot be read is refused with 2', async () => {
     const odd = file('odd.trust', 'log nonsense\n');
     expect(await govHere(['proofs', 'verify', bundle, '--trust', odd])).toMatchObject({
       code: 2,
@@ -140,7 +140,7 @@ describe('trust', () => {
 });
 
 describe('what a person sees', () => {
-  it('tells recomputed from attested, and shouts that no policy was active', async () => {
+  it('a person sees which layers are recomputed or attested, and a warning when no policy was active', async () => {
     const full = await govHere(['proofs', 'verify', bundle, '--key', key, '--color', 'never'], {
       columns: 100,
     });
@@ -155,14 +155,14 @@ describe('what a person sees', () => {
     expect(stdout).toContain('attested: the signed word of the log');
   });
 
-  it('is told so on standard error in a pipe as well', async () => {
+  it('a pipe gets the warning that no policy was active on standard error', async () => {
     const { stderr, stdout } = await govHere(['proofs', 'verify', bundle, '--key', key]);
     expect(stderr).toContain('NO POLICY WAS ACTIVE');
     expect(stdout.split('\n')[0]).toBe(`proof\t${proof.proofId}\tverified\t`);
     expect(stdout).toContain('layer\tpolicy_compliance\tpassed\t');
   });
 
-  it('is told why where it is not verified', async () => {
+  it('a person sees why a bundle is not verified', async () => {
     const argv = ['proofs', 'verify', bundle, '--key', stranger, '--color', 'never'];
     const { stdout } = await govHere(argv, { columns: 100 });
     expect(stdout).toContain('✗ NOT VERIFIED');
@@ -175,7 +175,7 @@ describe('what a person sees', () => {
 const hasJq = existsSync('/usr/bin/jq') || existsSync('/usr/local/bin/jq');
 
 describe('--explain', () => {
-  it('shows every preimage and a command for it', async () => {
+  it('--explain shows every preimage and a command for it', async () => {
     const { stdout } = await govHere(['proofs', 'verify', bundle, '--key', key, '--explain', '-o', 'json']);
     const { explanations } = JSON.parse(stdout);
     expect(explanations.length).toBeGreaterThanOrEqual(proof.layers.length + 2);
@@ -189,7 +189,7 @@ describe('--explain', () => {
   });
 
   it.skipIf(!hasJq)(
-    'gives commands that reproduce each hash (skipped where jq is not installed)',
+    'the commands of --explain reproduce each hash (skipped where jq is not installed)',
     async () => {
       const { stdout } = await govHere(['proofs', 'verify', bundle, '--key', key, '--explain', '-o', 'json']);
       for (const { how, hash } of JSON.parse(stdout).explanations) {
@@ -223,7 +223,7 @@ describe('by the service', () => {
   });
   afterAll(() => server.close());
 
-  it('an id is asked for, and answered with the same exit codes', async () => {
+  it('gov proofs verify sends a proof id to the service, with the same exit codes', async () => {
     expect((await govHere(['proofs', 'verify', proof.proofId], { env })).code).toBe(0);
     verified = false;
     const refused = await govHere(['proofs', 'verify', proof.proofId, '-o', 'json'], { env });
@@ -241,14 +241,14 @@ describe('by the service', () => {
     expect((await govHere(['proofs', 'verify', 'prf_00000000000000000000000000'], { env })).code).toBe(5);
   });
 
-  it('a bare proof is sent whole, since it has no preimages to check here', async () => {
+  it('gov proofs verify sends a bare proof to the service because it has no preimages', async () => {
     const bare = file('proof.json', JSON.stringify(proof));
     expect((await govHere(['proofs', 'verify', bare], { env })).code).toBe(0);
     expect(JSON.parse(server.seen.at(-1)?.body ?? '')).toEqual(proof);
     expect((await govHere(['proofs', 'verify', bare, '--offline', '--key', key], { env })).code).toBe(2);
   });
 
-  it('is not asked with --offline', async () => {
+  it('gov proofs verify --offline does not contact the service', async () => {
     const before = server.seen.length;
     expect(await govHere(['proofs', 'verify', proof.proofId, '--offline'], { env })).toMatchObject({
       code: 2,
@@ -256,7 +256,7 @@ describe('by the service', () => {
     expect(server.seen.length).toBe(before);
   });
 
-  it('gives the bundle byte for byte, into a pipe or a file', async () => {
+  it('gov proofs get writes the bundle byte for byte into a pipe or a file', async () => {
     const out = join(folder, 'fetched.json');
     const { code, stderr } = await govHere(
       ['proofs', 'get', proof.proofId, '--out', out, '--events', 'none'],
@@ -269,7 +269,7 @@ describe('by the service', () => {
     expect(existsSync(`${out}.part`)).toBe(false);
   });
 
-  it('replaces no file without --force, and asks nothing of the service then', async () => {
+  it('gov proofs get replaces no file without --force, and then contacts no service', async () => {
     const out = join(folder, 'held.json');
     writeFileSync(out, 'evidence');
     const before = server.seen.length;
@@ -284,14 +284,14 @@ describe('by the service', () => {
     expect(readFileSync(out, 'utf8')).toBe(text);
   });
 
-  it('gives the tlog-proof and the DSSE envelope in it', async () => {
+  it('gov proofs get prints the tlog-proof and the DSSE envelope of a bundle', async () => {
     const tlog = await govHere(['proofs', 'get', proof.proofId, '--format', 'tlog-proof'], { env });
     expect(tlog.stdout).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex [0-9]+\n/);
     const dsse = await govHere(['proofs', 'get', proof.proofId, '--format', 'dsse'], { env });
     expect(JSON.parse(dsse.stdout)).toMatchObject({ payloadType: 'application/vnd.in-toto+json' });
   });
 
-  it('says what it cannot write', async () => {
+  it('gov proofs get reports a place that it cannot write to', async () => {
     mkdirSync(join(folder, 'taken'), { recursive: true });
     const argv = ['proofs', 'get', proof.proofId, '--out', join(folder, 'taken')];
     expect(await govHere(argv, { env })).toMatchObject({

@@ -26,7 +26,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 describe('gov quickstart', () => {
-  it('records the shipped run, proves it, verifies offline, and refuses the tampered copy', async () => {
+  it('gov quickstart records and proves the example run, verifies offline and refuses a changed copy', async () => {
     const { folder, env } = workspace();
     const done = await gov(['quickstart', '--data', folder], { env });
     expect(done.code, done.stderr).toBe(0);
@@ -38,7 +38,7 @@ describe('gov quickstart', () => {
     expect(done.stdout).toMatch(/approval\.granted {2}Dana Okafor → inv-1004/);
   });
 
-  it('leaves no process and no lock behind, and its files verify again', async () => {
+  it('gov quickstart leaves no process and no lock, and its files verify again', async () => {
     const { folder, env } = workspace();
     const done = await gov(['quickstart', '--data', folder], { env });
     expect(done.code, done.stderr).toBe(0);
@@ -53,7 +53,7 @@ describe('gov quickstart', () => {
     expect((await gov(['log', 'fsck', '--data', join(folder, 'plane'), '--deep'], { env })).code).toBe(0);
   });
 
-  it('with --keep leaves the plane running and makes it the current context', async () => {
+  it('gov quickstart --keep leaves the plane running and makes it the current context', async () => {
     const { folder, env } = workspace();
     const done = await gov(['quickstart', '--keep', '--data', folder, '-o', 'json'], { env });
     expect(done.code, done.stderr).toBe(0);
@@ -67,7 +67,7 @@ describe('gov quickstart', () => {
     await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   });
 
-  it('records events of the user’s own, run by run', async () => {
+  it('gov quickstart records events of the user, run by run', async () => {
     const { folder, env } = workspace();
     const event = { eventType: 'tool.call', actor: 'a', action: 'b', timestamp: '2026-01-05T09:00:00Z' };
     const lines = ['mine', 'other', 'mine'].map((runId) => JSON.stringify({ runId, ...event }));
@@ -78,7 +78,7 @@ describe('gov quickstart', () => {
     expect(JSON.parse(done.stdout)).toMatchObject({ runId: 'mine', events: 3, verified: true });
   });
 
-  it('says which file it cannot read', async () => {
+  it('gov quickstart names a file that it cannot read', async () => {
     const { folder, env } = workspace();
     const done = await gov(['quickstart', '--data', folder, '/nonexistent.json'], { env });
     expect(done.code).toBe(2);
@@ -91,7 +91,7 @@ describe('gov quickstart', () => {
     'langfuse-framework-traces/crewai-2025-07-11.trace.json',
     'tau-bench/gpt-4o-airline.json',
   ];
-  it.skipIf(!hasData).each(files)('records %s (needs the recorded runs)', async (file) => {
+  it.skipIf(!hasData).each(files)('gov quickstart records %s (needs the recorded runs)', async (file) => {
     const { folder, env } = workspace();
     const done = await gov(['quickstart', '--data', folder, data(file), '-o', 'json'], { env });
     expect(done.code, done.stderr).toBe(0);

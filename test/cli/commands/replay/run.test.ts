@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => plane.end());
 
 describe('replay run', () => {
-  it('decides again what was recorded, also after the policy changed', async () => {
+  it('replay run repeats recorded decisions, also after the policy changed', async () => {
     plane.write('other.policy', 'deny "limit"\nwhen amount > 1000');
     await plane.json('policy create other.policy --publish');
     const told = await plane.json('replay run --run first --fail-on drift,mismatch');
@@ -29,7 +29,7 @@ describe('replay run', () => {
     expect(data).toMatchObject([{ replayId: told.replayId, status: 'completed', stepsCount: 2 }]);
   });
 
-  it('names field by field what drifted from another run, and ends with 3 from the severity on', async () => {
+  it('replay run names each drifted field and exits with 3 from the given severity', async () => {
     const { code, stdout } = await plane.gov(
       'replay run --run second --against first --fail-on drift=medium',
     );
@@ -43,7 +43,7 @@ describe('replay run', () => {
     expect(human.code).toBe(0);
   });
 
-  it('holds a run against a snapshot', async () => {
+  it('replay run compares a run with a snapshot', async () => {
     const hash = `sha256:${'0'.repeat(64)}`;
     const snapshot = { policyHash: hash, modelRoute: 'm', toolRegistryHash: hash, configStateHash: hash };
     plane.write('snapshot.json', snapshot);
@@ -62,12 +62,12 @@ describe('replay run', () => {
     expect((await plane.gov('replay run --run second --snapshot snapshot.json')).code).toBe(2);
   });
 
-  it('answers with the job at once, unless told to wait', async () => {
+  it('replay run returns the job at once, unless it is told to wait', async () => {
     const { jobId } = await plane.json('replay run --run first');
     expect(await plane.json(`jobs wait ${jobId}`)).toMatchObject({ data: [{ jobId, status: 'completed' }] });
   });
 
-  it('ends with 1 where the job failed, and 2 for what is no severity', async () => {
+  it('replay run exits with 1 when the job failed, and with 2 for an unknown severity', async () => {
     const { code, stderr } = await plane.gov('replay run --run nowhere --wait');
     expect([code, stderr]).toEqual([1, expect.stringContaining('RUN_HAS_NO_EVENTS')]);
     expect((await plane.gov('replay run --run first --fail-on drift=huge')).code).toBe(2);
@@ -76,7 +76,7 @@ describe('replay run', () => {
 });
 
 describe('replay graph', () => {
-  it('compares a graph as graphs get answers it, and finds what was taken away', async () => {
+  it('replay graph compares the output of graphs get with the log, and finds removed parts', async () => {
     const graph = await plane.json('graphs get first');
     plane.write('graph.json', graph);
     expect((await plane.gov('replay graph graph.json --fail-on mismatch')).code).toBe(0);

@@ -12,7 +12,7 @@ import { cleanEnv, emptyDirectory, govHere, runner } from '../../support/tool.ts
 const terminal = { columns: 120 } as const;
 
 describe('gov service init', () => {
-  it('makes the directory, says what is in it and what comes next', async () => {
+  it('gov service init makes the directory and names its files and the next step', async () => {
     const dataDir = join(emptyDirectory(), 'service');
     const { code, stdout, stderr } = await govHere(['service', 'init', '--data', dataDir], terminal);
     expect([code, stdout, stderr]).toEqual([
@@ -26,7 +26,7 @@ describe('gov service init', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ created: false, dataDir, engine: 'sqlite' });
   });
 
-  it('keeps the identity provider that is given, whole', async () => {
+  it('gov service init stores the identity provider, and refuses an incomplete one', async () => {
     const dataDir = join(emptyDirectory(), 'service');
     const init = ['service', 'init', '--data', dataDir];
     const half = await govHere([...init, '--issuer', 'https://id.example']);
@@ -41,7 +41,7 @@ describe('gov service init', () => {
     });
   });
 
-  it('takes no password on the command line', async () => {
+  it('gov service init takes no password on the command line', async () => {
     const dataDir = join(emptyDirectory(), 'service');
     const database = 'postgres://gov:hush@127.0.0.1/gov';
     const { code, stderr } = await govHere(['service', 'init', '--data', dataDir, '--database', database]);
@@ -51,7 +51,7 @@ describe('gov service init', () => {
 });
 
 describe('gov service serve', () => {
-  it('ends with 0 on SIGTERM, and with 2 where the development issuer is half asked for', async () => {
+  it('gov service serve exits with 0 on SIGTERM, and with 2 for incomplete development issuer flags', async () => {
     const dataDir = join(emptyDirectory(), 'service');
     const own = ['--listen', '127.0.0.1:0', '--metrics-listen', 'off'];
     await govHere(['service', 'init', '--data', dataDir, ...own]);
@@ -87,7 +87,7 @@ describe('gov service serve', () => {
 });
 
 describe('gov service doctor', () => {
-  it('lists its checks, and ends with 3 where one failed', async () => {
+  it('gov service doctor lists its checks and exits with 3 when one failed', async () => {
     const dataDir = join(emptyDirectory(), 'service');
     await govHere(['service', 'init', '--data', dataDir, '--listen', '127.0.0.1:0']);
     const doctor = ['service', 'doctor', '--data', dataDir];
@@ -107,7 +107,7 @@ describe('gov service doctor', () => {
 });
 
 describe('gov service migrate', () => {
-  it('ends with 2 where no database is named', async () => {
+  it('gov service migrate exits with 2 when no database is named', async () => {
     const { code, stderr } = await govHere(['service', 'migrate']);
     expect([code, stderr]).toEqual([
       2,
@@ -122,7 +122,7 @@ describe('gov service migrate', () => {
     });
     afterAll(() => database.drop());
 
-    it('says what it found and did, and ends with 4 for a role that may not', async () => {
+    it('gov service migrate reports what it did, and exits with 4 for a role without the right', async () => {
       const env = { GOV_DATABASE: database.owner };
       const migrate = ['service', 'migrate', '--role', 'gov_test_serving'];
       const { code, stdout } = await govHere(migrate, { ...terminal, env });
@@ -154,13 +154,16 @@ describe.each(engines)('the operator’s commands on %s', (engine) => {
 
   const run = (...words: string[]) => govHere(['service', ...words, '--data', service.dataDir, '-o', 'json']);
 
-  it.runIf(engine === 'sqlite')('end with 6 while the service runs', async () => {
-    const { code, stderr } = await run('projects');
-    expect([code, stderr]).toEqual([6, expect.stringMatching(/holds it; stop that process first/)]);
-    await service.close();
-  });
+  it.runIf(engine === 'sqlite')(
+    'the commands of the operator exit with 6 while the service runs',
+    async () => {
+      const { code, stderr } = await run('projects');
+      expect([code, stderr]).toEqual([6, expect.stringMatching(/holds it; stop that process first/)]);
+      await service.close();
+    },
+  );
 
-  it('list projects, bring one back, set quotas and the customer', async () => {
+  it('the commands of the operator list and restore projects, and set quotas and the customer', async () => {
     const projects = async (...words: string[]) =>
       JSON.parse((await run('projects', ...words)).stdout).projects as Record<string, unknown>[];
     expect((await projects()).map(({ name }) => name)).toEqual(
@@ -181,7 +184,7 @@ describe.each(engines)('the operator’s commands on %s', (engine) => {
     expect(JSON.parse(cleared.stdout)).toMatchObject({ changed: true, customerId: null });
   });
 
-  it('say what is wrong with what they were given', async () => {
+  it('the commands of the operator report wrong arguments', async () => {
     const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
       [['restore', 'prj_none'], 5, /no project has the id prj_none/],
       [['quota', 'prj_none', '--set', 'audit_event=1'], 5, /no project has the id/],

@@ -35,7 +35,7 @@ const types = async (runId: string): Promise<string[]> =>
 const asApprover = () => ({ env: { GOV_API_KEY: plane.keys['approver'] ?? '' } });
 
 describe('tools evaluate', () => {
-  it('decides from flags, from a file, and from both', async () => {
+  it('tools evaluate decides from flags, from a file, and from both', async () => {
     expect(await plane.json('tools evaluate --tool shell --run e1')).toMatchObject({
       decision: 'deny',
       allowed: false,
@@ -49,12 +49,12 @@ describe('tools evaluate', () => {
     expect((await plane.gov('tools evaluate --tool search --fail-on warn')).code).toBe(0);
   });
 
-  it('records nothing with --dry-run', async () => {
+  it('tools evaluate --dry-run records nothing', async () => {
     await plane.json('tools evaluate --tool shell --run dry --dry-run');
     expect((await plane.json('policy evaluations --run dry')).data).toEqual([]);
   });
 
-  it('refuses a call without a tool, and what the service refuses', async () => {
+  it('tools evaluate refuses a call without a tool, and reports what the service refuses', async () => {
     expect((await plane.gov('tools evaluate --run r')).code).toBe(2);
     expect(await plane.gov('tools evaluate --tool x --arguments 3')).toMatchObject({
       code: 2,
@@ -64,7 +64,7 @@ describe('tools evaluate', () => {
 });
 
 describe('tools exec', () => {
-  it('runs what is allowed, with our streams, and records call and outcome', async () => {
+  it('tools exec runs an allowed command with its streams, and records call and outcome', async () => {
     const result = await exec(['--tool', 'cat', '--run', 'x1', '--', 'cat'], 'through\n');
     expect(result).toMatchObject({ code: 0, stdout: 'through\n', stderr: '' });
     expect(await types('x1')).toEqual(['tool.evaluated', 'tool.call', 'tool.result']);
@@ -76,7 +76,7 @@ describe('tools exec', () => {
     });
   });
 
-  it('gives no shell anything to read', async () => {
+  it('tools exec gives no shell anything to interpret', async () => {
     const args = ['$HOME', '; echo owned', '*', '`id`', "'"];
     const program = 'console.log(JSON.stringify(process.argv.slice(1)))';
     const { stdout } = await exec([
@@ -94,7 +94,7 @@ describe('tools exec', () => {
     expect(JSON.parse(stdout)).toEqual(args);
   });
 
-  it('passes the exit code on, and records the failure', async () => {
+  it('tools exec passes the exit code on and records the failure', async () => {
     const { code } = await exec(['--tool', 'sh', '--run', 'x3', '--', 'sh', '-c', 'exit 7']);
     expect(code).toBe(7);
     const { events } = await plane.json('events list --run x3');
@@ -105,7 +105,7 @@ describe('tools exec', () => {
     expect((await exec(['--tool', 'sh', '--run', 'x3', '--', 'no-such-command'])).code).toBe(127);
   });
 
-  it('runs nothing that is refused: exit 3', async () => {
+  it('tools exec does not run a refused command and exits with 3', async () => {
     const file = join(plane.folder, 'made');
     const refused = await exec(['--tool', 'shell', '--run', 'x4', '--', 'touch', file]);
     expect(refused).toMatchObject({
@@ -118,7 +118,7 @@ describe('tools exec', () => {
     expect(await types('x4')).toEqual(['tool.evaluated', 'tool.denied', 'tool.evaluated', 'tool.denied']);
   });
 
-  it('runs nothing where nobody can be asked', async () => {
+  it('tools exec runs nothing when the service is unreachable', async () => {
     const child = spawn(
       process.execPath,
       [runner, 'tools', 'exec', '--tool', 't', '--run', 'r', '--retries', '0', '--', 'echo', 'ran'],
@@ -129,7 +129,7 @@ describe('tools exec', () => {
     expect(await ended(child)).toMatchObject({ code: 10, stdout: '' });
   });
 
-  it('waits for the person who approves', async () => {
+  it('tools exec waits for the person who approves', async () => {
     const running = exec([
       '--tool',
       'deploy',
@@ -156,7 +156,7 @@ describe('tools exec', () => {
     expect((await plane.gov(`approvals deny ${approvalId}`, asApprover())).code).toBe(6);
   });
 
-  it('is decided on this machine with the approver’s key, where no other is named', async () => {
+  it('tools exec uses the approver key of the local plane when no other key is named', async () => {
     plane.write('config/config.json', {
       currentContext: 'here',
       contexts: { here: { kind: 'plane', dataDir: plane.dataDir } },
@@ -172,7 +172,7 @@ describe('tools exec', () => {
     expect((await plane.gov('tools evaluate --tool deploy', { env: approver })).code).toBe(4);
   });
 
-  it('sees what --call-context adds', async () => {
+  it('tools exec passes --call-context to the policies', async () => {
     const { stdout } = await exec([
       '--tool',
       'echo',
@@ -189,7 +189,7 @@ describe('tools exec', () => {
     expect(data[0].checkpoint.context).toMatchObject({ ticket: 7 });
   });
 
-  it('runs nothing that the person denies, and says how to wait where nobody waits', async () => {
+  it('tools exec does not run a denied command, and says how to wait for an approval', async () => {
     const atOnce = await exec(['--tool', 'deploy', '--run', 'x6', '--', 'echo', 'deployed']);
     expect(atOnce).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--wait-approval') });
     const approvalId = await nextApproval('x6');
@@ -201,7 +201,7 @@ describe('tools exec', () => {
     });
   });
 
-  it('says when the command ran and its outcome could not be recorded', async () => {
+  it('tools exec reports that the command ran when its outcome could not be recorded', async () => {
     const other = await startPolicyPlane();
     const words = ['tools', 'exec', '--tool', 'cat', '--run', 'r', '--retries', '0', '--', 'cat'];
     const child = spawn(process.execPath, [runner, ...words], {
@@ -218,7 +218,7 @@ describe('tools exec', () => {
     expect(stderr).toContain('the tool ran, but its outcome could not be recorded');
   });
 
-  it('passes signals on to the command', async () => {
+  it('tools exec passes signals on to the command', async () => {
     const program =
       "process.on('SIGTERM', () => { console.log('told'); process.exit(9); }); console.log('up'); setInterval(() => {}, 1000)";
     const child = start(['--tool', 'node', '--run', 'x7', '--', process.execPath, '-e', program]);
@@ -229,7 +229,7 @@ describe('tools exec', () => {
     expect(await types('x7')).toEqual(['tool.evaluated', 'tool.call', 'tool.result']);
   });
 
-  it('ends at a signal while it waits for a person, and runs nothing', async () => {
+  it('tools exec stops at a signal while it waits for a person, and runs nothing', async () => {
     const child = start([
       '--tool',
       'deploy',
@@ -247,7 +247,7 @@ describe('tools exec', () => {
     expect(await end).toMatchObject({ code: 130, stdout: '' });
   });
 
-  it('needs a command', async () => {
+  it('tools exec needs a command', async () => {
     expect((await exec(['--tool', 't', '--run', 'r'])).code).toBe(2);
   });
 });

@@ -41,7 +41,7 @@ describe('gov usage show', () => {
   const failOver = (share: string) => account.gov(['usage', 'show', '--fail-over', share]);
   const code = async (share: string) => (await failOver(share)).code;
 
-  it('ends with 3 from the share of --fail-over on, and not below it', async () => {
+  it('gov usage show exits with 3 from the share of --fail-over, and not below it', async () => {
     // a quota of nothing is always used up
     expect(await code('100%')).toBe(3);
     expect((await failOver('100%')).stderr).toBe('warning: replay_verification: 100 % of 0 used\n');
@@ -59,7 +59,7 @@ describe('gov usage show', () => {
     expect(row('replay_verification')).toBe('replay_verification,0,0,0,0,1');
   });
 
-  it('counts what is used to just the share as over it', async () => {
+  it('gov usage show counts usage of exactly the share as over it', async () => {
     const production = (share: string) =>
       account.gov(['usage', 'show', '--fail-over', share], {
         env: { GOV_API_KEY: tenant.keys.production, GOV_BASE_URL: `${service.origin}/api/v1` },
@@ -81,7 +81,7 @@ describe('gov usage show', () => {
     ]);
   });
 
-  it('shows a bar for each quota, and what is over, to people', async () => {
+  it('gov usage show draws people a bar for each quota and marks what is over', async () => {
     const looks = { columns: 110, env: { NO_COLOR: '1' } };
     const { stdout } = await account.gov(['usage', 'show', '--fail-over', '80%'], looks);
     expect(stdout).toMatch(
@@ -92,7 +92,7 @@ describe('gov usage show', () => {
     expect(stdout).toMatch(/^over audit_event: 80 % of 10 used\n$/m);
   });
 
-  it('answers as the service does in JSON, for the month asked for', async () => {
+  it('gov usage show returns the JSON of the service for the requested month', async () => {
     const now = await account.json(['usage', 'show']);
     expect(now.items).toHaveLength(4);
     const past = await account.json(['usage', 'show', '--period', '2026-01']);
@@ -107,7 +107,7 @@ describe('gov usage show', () => {
     }
   });
 
-  it('is what a spent quota leads to, which ends with 7 and is not tried again', async () => {
+  it('a used-up quota exits with 7, names gov usage show and causes no retry', async () => {
     const startedAt = performance.now();
     const { code: spent, stderr } = await record(3);
     expect([spent, stderr]).toEqual([7, expect.stringContaining('gov usage show')]);
@@ -117,7 +117,7 @@ describe('gov usage show', () => {
 });
 
 describe('gov usage thresholds', () => {
-  it('are shown and set', async () => {
+  it('gov usage thresholds shows and sets the thresholds', async () => {
     expect(await account.json(['usage', 'thresholds'])).toEqual({ percents: [50, 80, 90, 100] });
     expect(await account.json(['usage', 'thresholds', '--set', '40,95%'])).toEqual({ percents: [40, 95] });
     expect(await account.json(['usage', 'thresholds'])).toEqual({ percents: [40, 95] });
@@ -131,7 +131,7 @@ describe('gov usage thresholds', () => {
 });
 
 describe('gov billing', () => {
-  it('sums up what each project used', async () => {
+  it('gov billing summary adds up what each project used', async () => {
     const whole = await account.json(['billing', 'summary']);
     expect(whole).toMatchObject({ organizationId: tenant.orgId, hasCustomer: false });
     const { stdout } = await account.gov(['billing', 'summary', '-o', 'csv']);
@@ -141,7 +141,7 @@ describe('gov billing', () => {
     expect(stdout).toContain(`${tenant.projectId},Sandbox,sandbox,10,0,0,0,\n`);
   });
 
-  it('keeps bodies as long as is said, and holds them where the law does', async () => {
+  it('gov billing retention sets how long bodies are kept, and the legal hold', async () => {
     const retention = (...words: string[]) => account.json(['billing', 'retention', ...words]);
     expect(await retention()).toEqual({ retentionDays: null, legalHold: false });
     expect(await retention('--days', '30')).toEqual({ retentionDays: 30, legalHold: false });
@@ -161,14 +161,14 @@ describe('gov billing', () => {
     const portal = (...words: string[]) =>
       account.gov(['billing', 'portal', '--return-url', 'https://app.example.com/billing', ...words]);
 
-    it('is not there for an organization without a customer', async () => {
+    it('gov billing portal fails for an organization without a customer', async () => {
       expect((await portal()).code).toBe(5);
       const { code, stderr } = await account.gov(['billing', 'portal']);
       expect([code, stderr]).toEqual([2, expect.stringContaining('expected --return-url https://')]);
       expect((await account.gov(['billing', 'portal', '--return-url', 'https://evil.example'])).code).toBe(2);
     });
 
-    it('is an address, alone on its line, and opened where that is asked for', async () => {
+    it('gov billing portal prints the address alone on its line, and opens it on request', async () => {
       const { store } = service.services;
       const organization = await store.organization(tenant.orgId);
       await store.append({
@@ -192,13 +192,13 @@ describe('gov billing', () => {
 
 describe('a page', () => {
   it.each(['file:///etc/passwd', 'javascript:alert(1)', '--version', 'x'])(
-    'is none at %s',
+    'the browser opens no page at %s',
     async (address) => {
       await expect(openPage(address, process.env)).rejects.toThrow(/expected the address of a page/);
     },
   );
 
-  it('that no program opens is told, so that it can be opened by hand', async () => {
+  it('a page that no program opens is reported, so that a person can open it', async () => {
     await expect(
       openPage('https://example.test/x', { PATH: account.folder, HOME: '/' }),
     ).resolves.toBeUndefined();
