@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-// Tests run on two cores beside real daemons: a few forks, generous time-outs, no retries.
+// Tests run on two cores beside real daemons, and often wait for them: three forks, generous time-outs, no retries.
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
 const report = process.env['GOV_TEST_REPORT'];
 
@@ -13,7 +13,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 //   *.engines.test.ts  runs twice: on SQLite, and on PostgreSQL by test/support/on-postgres.ts
 //   *.alone.test.ts    runs in a process of its own: it measures memory, reads prepared statements, or loads a whole suite
 //   *.long.test.ts     takes minutes (every step of a commit fails, disks fill): `npm run test:long` runs these alone
-// All other files share two processes, since loading the project takes longer than most of them run.
+// All other files share three processes, since loading the project takes longer than most of them run.
 const isLong = process.env['GOV_TEST_LONG'] !== undefined;
 const built = (name: string): string => pathToFileURL(join(import.meta.dirname, 'dist', name)).href;
 const setup = 'test/support/setup.ts';
@@ -45,7 +45,7 @@ export default defineConfig({
   plugins: [builtThreads],
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Worker threads that load TypeScript strip its types by WebAssembly, whose calls to JavaScript V8 compiles anew after
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.
