@@ -1,6 +1,7 @@
 /**
  * `gov log index build`: derives the map of a log from its leaves, appends an index leaf and saves the map. A serving process
- * does the same in the background. A crash leaves the part that was saved. Proven by `test/host/data/build-index.test.ts`.
+ * does the same in the background. It makes the saved map again, unless leaves were pruned. A crash
+ * leaves the part that was saved. Proven by `test/host/data/build-index.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Services } from '../../service/dependencies.ts';
@@ -32,6 +33,8 @@ export async function buildIfWhole(
     throw new GovError('NOT_FOUND', `no project has the id ${projectId}`);
   const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
   const input = { projectId, mode: 'build', signed: { size, root }, treeSize: 0, lists: [] } as const;
+  // the saved map is a cache, which may be damaged; all leaves are there to make it again
+  if ((await store.prunedBelow(projectId)) === 0) await store.dropMap(projectId);
   const built = await indexer.index(input);
   if (built === null || built.leafIndex === null) return null;
   await checkpoints.sign(projectId);

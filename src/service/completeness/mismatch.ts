@@ -16,6 +16,6 @@ export const isLeafLost = (error: unknown): boolean =>
 export function indexMismatch(what: string, index: number): GovError {
   const detail =
     `${code}${what} differs from the audit log, as of leaf ${index}; ` +
-    'run gov log fsck --deep, and restore what it names from a backup';
+    'run gov log fsck --deep; gov log index build makes a saved map again, and a backup has the rest';
   return new GovError('STORAGE_FAULT', detail, { extensions: { tree: 'audit', index } });
 }

@@ -68,6 +68,25 @@ describe('gov log index build', () => {
     expect(again.size).toBe(built.size + 1);
   });
 
+  it.each([
+    'UPDATE index_list SET n = n - 1 WHERE n > 1',
+    'UPDATE index_list SET last_ms = last_ms + 1',
+    'DELETE FROM index_list',
+    'DELETE FROM index_list WHERE key_hash = (SELECT max(key_hash) FROM index_list)',
+    "UPDATE index_map SET parts = x'00'",
+    'UPDATE index_map SET ms = ms + 1',
+    'UPDATE index_map SET size = size - 1',
+  ])('gov log index build makes the saved map again that fsck reports after: %s', async (damage) => {
+    await plane.sql(damage);
+    const place = { dataDir: plane.dataDir, env: {} };
+    const damaged = await fsck({ ...place, deep: true });
+    expect(
+      damaged.problems.map(({ position, kind }) => `${position.replace(/^prj_\w+/, '')} ${kind}`),
+    ).toEqual(['/index_map index_mismatch']);
+    await planeBuildIndex(place);
+    expect((await fsck({ ...place, deep: true })).problems).toEqual([]);
+  });
+
   it('gov log index build lets later bundles prove completeness after earlier leaves were pruned', async () => {
     aheadMs = 200 * dayMs;
     expect(await proved('young')).toEqual([true, 'passed']);

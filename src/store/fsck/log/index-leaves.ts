@@ -1,5 +1,5 @@
 /**
- * `fsck`: derives the map of the log again, and compares every `gov.index/1` leaf with it. Memory: about 600 bytes for each
+ * `fsck`: derives the map of the log again, and compares every `gov.index/1` leaf and the saved map with it. Memory: about 600 bytes for each
  * run, of the log that is checked. A log with a missing record has no map from there on: other checks report the record.
  * Proven by `test/store/fsck/index-leaves.test.ts`.
  */
@@ -12,14 +12,17 @@ import type { Value } from '../../file/connection.ts';
 import { positionSql } from '../../file/position.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import type { Check, CheckedProject } from '../check.ts';
+import { savedMapCheck } from './saved-map.ts';
 
 const indexEnding = '"type":"gov.index/1"}';
 
-/** Null for a log without index leaves. `decided` names them, and `decidedCheck` compares it with the leaves. */
+/** Null for a log without index leaves and saved map. `decided` names them, and `decidedCheck` compares it with the leaves. */
 export function indexCheck(
-  { db, problem }: Check,
-  { no, projectId }: CheckedProject,
+  check: Check,
+  project: CheckedProject,
 ): { visit(row: { readonly idx: number; readonly record: string }): void } | null {
+  const { db, problem } = check;
+  const { no, projectId } = project;
   const records = db
     .prepare<Value[], string>(
       `SELECT leaf.record FROM decided d JOIN leaf ON leaf.position = ${positionSql('d')}
@@ -28,12 +31,14 @@ export function indexCheck(
     .pluck()
     .all(no);
   const sizes = new Set(records.map((record) => readIndex(record)?.size));
-  if (sizes.size === 0) return null;
+  const saved = savedMapCheck(check, project);
+  if (sizes.size === 0 && saved === null) return null;
   const map = new LogMap();
   const found = new Map<number, Pick<IndexRecord, 'keys' | 'throughMs' | 'root'>>();
   /** The time of the newest index leaf. */
   let newestMs = 0;
   const note = (): void => {
+    if (saved?.size === map.size) saved.compare(map);
     if (!sizes.has(map.size)) return;
     found.set(map.size, { root: map.root(), keys: map.keys, throughMs: map.ms });
   };

@@ -21,13 +21,11 @@ import { sql, step, type Sql } from '../../read/queries.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * Tables that no check reads: people, sessions, stored responses, subjects, the saved map. `copyOrganization` copies the
+ * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
  * organization. `key_file`, which names the file of keys, and `run_span` exist only in SQLite.
  */
 const skippedTables: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency subject key_file run_span index_map index_list'.split(
-    ' ',
-  ),
+  'organization person session installation idempotency subject key_file run_span'.split(' '),
 );
 
 interface Table {
