@@ -1,5 +1,5 @@
 /** What store tests share: a clock that is moved by hand, seeded randomness, projects, drafts, folders. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
@@ -90,9 +90,7 @@ export async function appended(store: Store, made: AppendRequest): Promise<Appen
   });
 }
 
-/** In memory where there is such a file system: a sync costs nothing there, and these tests make thousands. */
-const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-export const newFolder = (): string => mkdtempSync(join(root, 'gov-store-'));
+export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'gov-store-'));
 export const dropFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
 /** The code of the GovError that a promise rejects with. */
