@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
-import { limits } from '../src/contract/limits.ts';
+import { limitGroups } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import { receivers } from '../src/contract/otlp.ts';
 import type { Operation } from '../src/contract/operation.ts';
@@ -149,35 +149,15 @@ function credentialOf(scope: Operation['scope'], access: Operation['access']): s
   return kind === null ? code(scope) : `${kind}, ${code(scope)}`;
 }
 
-/** Headings of the limits page, each before the limit that it names. */
-const limitHeadings: Readonly<Record<string, string>> = {
-  bodyBytes: 'Requests',
-  identifierChars: 'Events',
-  pageDefault: 'Lists and idempotency',
-  layers: 'Proofs and graphs',
-  exportHours: 'Exports and jobs',
-  conditionBytes: 'Conditions of policies',
-  policyIds: 'Policies, risk, tools, approvals, replay',
-  accountNameChars: 'Accounts, keys, projects, billing',
-  committedFields: 'Log, erasure, proof bundles',
-  headersTimeoutSeconds: 'Serving and streams',
-  usageReportBytes: 'Data planes and their reports',
-  configBundleBytes: 'Configuration of data planes',
-  telemetryBackoffMs: 'Sending reports',
-  witnessProofLines: 'Witnesses',
-};
-
 function limitsPage(): string {
-  const entries = Object.entries<number>(limits);
-  const starts = entries.flatMap(([name], at) => (name in limitHeadings ? [at] : []));
   return page([
     '# Limits',
-    `Every limit, by its name in the source (\`src/contract/limits.ts\`). ${generated} A name ends in its unit. Some limits bound requests: a request beyond one gets a [problem](problems.md). Others bound the sizes and times that a process itself works with.`,
-    ...starts.flatMap((from, at) => [
-      `## ${limitHeadings[entries[from]?.[0] ?? ''] ?? ''}`,
+    `Every limit, by its name in the source (\`src/contract/limits/\`). ${generated} A name ends in its unit. Some limits bound requests: a request beyond one gets a [problem](problems.md). Others bound the sizes and times that a process itself works with.`,
+    ...limitGroups.flatMap(([heading, group]) => [
+      `## ${heading}`,
       tableOf(
         ['Limit', 'Value'],
-        entries.slice(from, starts[at + 1]).map(([name, value]) => [code(name), quantity(name, value)]),
+        Object.entries<number>(group).map(([name, value]) => [code(name), quantity(name, value)]),
       ),
     ]),
   ]);

@@ -2,385 +2,58 @@
  * Every limit of the interface, once, with its unit in the name (contract A7, D2, D6, E1-E10, F1-F16, H1-H5).
  * `test/contract/limits.test.ts` tests the limits of requests at n and at n + 1.
  */
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { requests } from './limits/requests.ts';
+import { events } from './limits/events.ts';
+import { lists } from './limits/lists.ts';
+import { proofs } from './limits/proofs.ts';
+import { exporting } from './limits/exporting.ts';
+import { conditions } from './limits/conditions.ts';
+import { decisions } from './limits/decisions.ts';
+import { accounts } from './limits/accounts.ts';
+import { log } from './limits/log.ts';
+import { serving } from './limits/serving.ts';
+import { planes } from './limits/planes.ts';
+import { planeConfig } from './limits/plane-config.ts';
+import { sending } from './limits/sending.ts';
+import { witnesses } from './limits/witnesses.ts';
+import { client } from './limits/client.ts';
+import { push } from './limits/push.ts';
 
 export const limits = {
-  bodyBytes: 1 * MiB,
-  batchBodyBytes: 16 * MiB,
-  graphBodyBytes: 8 * MiB,
-  jsonDepth: 32,
-  jsonValues: 20_000,
-  jsonValuesLarge: 200_000,
-  memberNameChars: 256,
-  stringBytes: 256 * KiB,
-  urlBytes: 8 * KiB,
-  headerBytes: 16 * KiB,
-  headerCount: 100,
-
-  identifierChars: 128,
-  eventTypeChars: 128,
-  actionChars: 256,
-  partyChars: 256,
-  partyMembers: 32,
-  partyIdChars: 128,
-  partyNameChars: 256,
-  partyRoleChars: 128,
-  partyTypeChars: 64,
-  partyBytes: 4 * KiB,
-  metadataKeys: 100,
-  metadataKeyChars: 128,
-  metadataDepth: 16,
-  metadataBytes: 256 * KiB,
-  eventBytes: 320 * KiB,
-  causedBy: 32,
-  batchEvents: 500,
-  futureSkewSeconds: 24 * 3600,
-  recordedSkewSeconds: 300,
-  clockJumpSeconds: 60,
-  batchReasonChars: 500,
-
-  otlpBodyBytes: 16 * MiB,
-  otlpRecords: 20_000,
-  otlpWaiting: 64,
-
-  pageDefault: 50,
-  pageMax: 200,
-  eventPageDefault: 100,
-  eventPageMax: 1000,
-  cursorChars: 512,
-  pageBytes: 8 * MiB,
-  idempotencyKeyChars: 255,
-  idempotencyHours: 24,
-  fieldErrors: 50,
-  echoChars: 64,
-
-  layers: 16,
-  syncProofEvents: 10_000,
-  graphNodesAnswered: 50_000,
-  graphEdgesAnswered: 200_000,
-  graphNodesDeclared: 50_000,
-  graphTypeChars: 64,
-  graphReferences: 256,
-  graphPendingReferences: 100_000,
-  graphPartItems: 10_000,
-  graphNodesHeld: 1_500_000,
-  graphEdgesHeld: 6_000_000,
-
-  exportHours: 168,
-  exportHoursMax: 2160,
-  exportsOpen: 20,
-  exportsOpenMax: 1000,
-  exportsKept: 200,
-  exportsKeptMax: 10_000,
-  exportMebibytes: 20_480,
-  exportMebibytesMax: 1_048_576,
-  exportHeaderBytes: 1 * KiB,
-  exportSpareBytes: 256 * MiB,
-  exportNeededBytes: 128 * MiB,
-  exportMattersBytes: 1 * MiB,
-  downloadRecheckSeconds: 2,
-  jobAttempts: 3,
-  jobLeaseSeconds: 60,
-  jobLeaseRenewSeconds: 15,
-  jobErrorChars: 1000,
-  jobRequestDays: 30,
-  jobRequestBytes: 1 * MiB,
-
-  // conditions of policies, gov.cond/1
-  conditionBytes: 64 * KiB,
-  conditionNodes: 512,
-  conditionDepth: 32,
-  conditionPath: 16,
-  conditionList: 1024,
-  conditionUnits: 10_000,
-  conditionStringBytes: 4 * KiB,
-  traceClauses: 64,
-  nearestEvaluations: 256,
-  nearestUnits: 100_000,
-  reasoningUnits: 40_000,
-  timeSliceUnits: 50_000,
-
-  // governance, risk, replay, tools, approvals (contract F9, G4, G6, M9, O5, O9)
-  policyIds: 1000,
-  policyNameChars: 200,
-  policyDescriptionChars: 2000,
-  policyVersions: 10_000,
-  policiesActive: 10_000,
-  policiesListed: 200,
-  decisionsListed: 1000,
-  decisionsReasoned: 200,
-  decisionsExplained: 50,
-  reasonChars: 1000,
-  reasoningChars: 512,
-  sampleCheckpoints: 50,
-  historyEvaluations: 10_000,
-  impactExamples: 3,
-  impactGroups: 100,
-  checkpointBytes: 256 * KiB,
-  snapshotChars: 256,
-  riskItems: 200,
-  riskDecisionChars: 64,
-  signalChars: 128,
-  toolNameChars: 128,
-  toolArgumentsBytes: 32 * KiB,
-  toolPolicyIds: 100,
-  toolDecisionSeconds: 60,
-  toolDecisionSlackSeconds: 30,
-  approvalHours: 24,
-  replaySteps: 200_000,
-  statedPolicySets: 100,
-
-  // accounts, keys, projects, billing (contract B14-B17, D8, I1-I11, M1-M7)
-  accountNameChars: 200,
-  idTokenChars: 16 * KiB,
-  idTokenAgeSeconds: 3600,
-  idTokenSkewSeconds: 60,
-  signInAgeSeconds: 300,
-  subjectChars: 255,
-  emailChars: 320,
-  issuerAnswerBytes: 256 * KiB,
-  issuerTimeoutSeconds: 5,
-  issuerKeysSeconds: 600,
-  issuerKeysStaleSeconds: 3600,
-  issuerCooldownSeconds: 30,
-  issuerRetrySeconds: 5,
-  portalAnswerBytes: 256 * KiB,
-  portalTimeoutSeconds: 8,
-  portalRetries: 2,
-  sessionIdleMinutes: 60,
-  sessionHours: 12,
-  sessionHoursMax: 336,
-  projectNameChars: 100,
-  projectsPerOrganization: 1000,
-  settingsBytes: 32 * KiB,
-  retentionDays: 36_500,
-  retentionDaysProduction: 183,
-  webhookDefaults: 20,
-  redactionKeys: 100,
-  redactionKeyChars: 256,
-  keyNameChars: 100,
-  keyDescriptionChars: 500,
-  keyScopes: 40,
-  keyYears: 10,
-  keyOverlapSeconds: 604_800,
-  keysPerProject: 1000,
-  thresholds: 10,
-  returnUrlChars: 2048,
-  rateKeyPerSecond: 100,
-  rateKeyBurst: 200,
-  rateEventsPerSecond: 1000,
-  rateAnonymousPerSecond: 10,
-  rateAuthPerMinute: 10,
-  rateExportsPerMinute: 10,
-  rateBuckets: 100_000,
-  failedAuthorizationsPerMinute: 10,
-
-  committedFields: 256,
-  /** Leaves in one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
-  erasureTargets: 400,
-  erasureDigests: 1000,
-  erasurePointerChars: 512,
-  erasureRequestChars: 256,
-  erasureRequestHours: 24,
-  subjectPointers: 10,
-  subjectPointerChars: 256,
-  subjectValueChars: 1024,
-  /** Subjects of one event or decision; an event about more is refused. */
-  subjectsPerLeaf: 16,
-  recordBytes: 65_535,
-  tileCacheTiles: 256,
-  noteBytes: 1_000_000,
-  noteSignatures: 100,
-  trustBytes: 256 * KiB,
-  trustKeys: 32,
-  bundleBytes: 128 * MiB,
-  bundleValues: 4_000_000,
-  bundleStringBytes: 1 * MiB,
-  bundleEvents: 100_000,
-  answerBytes: 1 * MiB,
-  bundleErasures: 1000,
-  /** Bytes of one row, or of the last line, of an export artifact that is verified. */
-  exportLineBytes: 64 * MiB,
-  proofPathHashes: 64,
-  commitRequests: 500,
-  /** Waiting requests that go to the write thread at once, while it has at most `commitAheadMost` unanswered. */
-  commitAheadRequests: 24,
-  commitAheadMost: 72,
-  commitBytes: 8 * MiB,
-  commitSharedBytes: 256 * KiB,
-  commitSharedRecent: 256,
-  writeQueue: 10_000,
-  diskReserveBytes: 64 * MiB,
-  /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
-  indexLeaves: 4096,
-  /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
-  indexSaveLeaves: 16_384,
-  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
-  indexBehind: 262_144,
-  /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
-  rewriteBytes: 512 * MiB,
-
-  // serving (contract A7, A12, B3, D10)
-  headersTimeoutSeconds: 10,
-  requestTimeoutSeconds: 30,
-  socketIdleSeconds: 60,
-  keepAliveSeconds: 72,
-  handlerTimeoutSeconds: 60,
-  heavyTimeoutSeconds: 600,
-  drainSeconds: 30,
-  requestsPerSocket: 1000,
-  connections: 10_000,
-  ownOpenFiles: 128,
-  fewestConnections: 32,
-  metricsConnections: 16,
-  connectionsPerAddress: 1000,
-  keyPrefixChars: 13,
-  credentialCacheSeconds: 5,
-  credentialCacheKeys: 10_000,
-  tokensHeld: 256,
-  overloadDelayMs: 1000,
-  overloadRetrySeconds: 5,
-  memoryBytes: 2048 * MiB,
-  /** Answers from this size on are compressed for clients that accept gzip. */
-  gzipBytes: 16 * KiB,
-  unsentCountedBytes: 16 * KiB,
-  unsentBytesPerCaller: 64 * MiB,
-  unsentBytesPerOrganization: 256 * MiB,
-  unsentBytes: 512 * MiB,
-  unsentStallSeconds: 20,
-  unsentBytesPerSecond: 16 * KiB,
-  graphCacheBytes: 64 * MiB,
-  tasksWaiting: 100,
-  /** Reads of a SQLite database that go through many rows in steps. */
-  scansWaiting: 100,
-  taskThreadMiB: 512,
-  streams: 1000,
-  /** For a hosted service. */
-  streamsPerOrganization: 250,
-  streamsPerKey: 100,
-  /** Minimum time between two wake-ups of the readers of one project. */
-  streamWakeMs: 50,
-  /** Newest events of a project that stay in memory for its readers. */
-  streamHeldBytes: 128 * KiB,
-  streamPageEvents: 200,
-  streamPageBytes: 1 * MiB,
-  streamBufferedBytes: 1 * MiB,
-  streamStallSeconds: 10,
-  streamCloseSeconds: 5,
-  streamPingSeconds: 30,
-
-  // data planes of a service, and their usage reports
-  usageReportBytes: 64 * KiB,
-  attestationBytes: 1 * MiB,
-  importMessages: 200,
-  importTelemetryBytes: 8 * MiB,
-  planesPerProject: 20_000,
-  planeNameChars: 100,
-  /** Pairs of earlier keys of one data plane, and so the number of its enrolments with new keys. */
-  planeFormerKeys: 100,
-  /** Length of an origin, a verifier key, a signed note in a report, a record of the metering log. */
-  originChars: 255,
-  verifierKeyChars: 512,
-  checkpointNoteChars: 16 * KiB,
-  meterRecordChars: 1024,
-  /** Audit leaves that one metering leaf covers: the leaves of one request. */
-  meterLeafCount: 1_000_000,
-  versionChars: 64,
-  tokenChars: 128,
-  signatureHeaderChars: 256,
-  signatureValues: 3,
-  telemetrySkewSeconds: 300,
-  enrolmentHours: 24,
-  /** Base64 text of the sealed hybrid key and signing secret; 184 today. */
-  sealedCredentialsChars: 512,
-  planeOverlapSeconds: 24 * 3600,
-  /** The service draws a challenge for the first report of an epoch, and for one in this many reports after it. */
-  attestationOneIn: 20,
-  attestationHours: 24,
-  /** Time to answer a challenge that reaches a data plane by file. */
-  attestationFileHours: 30 * 24,
-  /** Expired challenges that one pass over all projects records. */
-  expiredAtOnce: 100,
-  attestationSamples: 64,
-  attestationCrossSamples: 8,
-  attestationConsistencySizes: 8,
-  /** Invalid reports and answers that the log of a project records per minute. */
-  telemetryFaultsPerMinute: 10,
-  /** Age at which the service reads the usage of data planes again when it answers a report. */
-  planeUsageSeconds: 10,
-  /** Reports linked to a predecessor that arrived later, for each new report. */
-  reportsLinked: 8,
-  /** Newest unlinked reports of an epoch among which the service searches for linkable ones. */
-  reportsUnlinkedSeen: 1000,
-  /** Months of the reports of one epoch: a hundred years from 1970, where a clock that was never set begins. */
-  epochMonths: 1200,
-  /**
-   * Units of one type that an epoch of a data plane reports for a month: 100,000 a second all month. The sums of
-   * millions of epochs fit, so that one epoch cannot exclude another.
-   */
-  epochMonthUnits: 2 ** 38,
-  /** Time between the end of a month and its bill; the service records a report that arrives later. */
-  lateReportHours: 24,
-  reportIntervalSeconds: 3600,
-  reportIntervalLeastSeconds: 60,
-  // the signed configuration that a plane takes from its service
-  planeConfigBytes: 8 * MiB,
-  planeConfigValues: 2_000_000,
-  planeConfigDepth: 96,
-  planeConfigPartChars: 64 * KiB,
-  planeConfigParts: 256,
-  planeConfigBodyBytes: 17 * MiB,
-  planeConfigCacheBytes: 64 * MiB,
-  configIntervalSeconds: 300,
-  configIntervalLeastSeconds: 10,
-  /** Of a plane that sends: waits between attempts, the longest obeyed Retry-After, time of one exchange. */
-  telemetryBackoffMs: 1000,
-  telemetryBackoffMaxMs: 300_000,
-  telemetryRetryAfterSeconds: 3600,
-  telemetryTimeoutSeconds: 30,
-  telemetryAnswerBytes: 1 * MiB,
-  /** Unsent reports older than this are merged into one report a month. */
-  telemetryMergeDays: 90,
-  /** Time that `gov plane keys` waits for the serving process to change the keys. */
-  keyOrderSeconds: 30,
-
-  // witnesses of checkpoints (C2SP tlog-witness; docs/how-to/use-witnesses.md)
-  witnessProofLines: 63,
-  witnessBodyBytes: 64 * KiB,
-  witnessAnswerBytes: 64 * KiB,
-  witnessLogs: 10_000,
-  witnessConnections: 1000,
-  witnesses: 16,
-  witnessWaitSeconds: 10,
-  witnessTimeoutSeconds: 10,
-  witnessRetrySeconds: 60,
-  /** Time without a cosignature after which health reports the witness. */
-  witnessSilentSeconds: 60,
-  /** Checkpoints of one log that proofs wait for, in addition to the newest. */
-  witnessWanted: 16,
-  /** Logs whose witnessed size stays in memory. */
-  witnessLanes: 10_000,
-
-  responseBytes: 256 * MiB,
-  clientTimeoutSeconds: 30,
-  clientRetries: 3,
-  clientRetryAfterSeconds: 60,
-  clientBackoffMs: 250,
-  clientBackoffMaxMs: 8000,
-  invocationsHeld: 100_000,
-  invocationIdChars: 128,
-
-  // events push
-  importBytes: 256 * MiB,
-  pushConcurrency: 16,
-  pushQueuedBatches: 2,
-  pushLingerMs: 1000,
-  pushSegmentBytes: 64 * MiB,
-  pushRetrySeconds: 30,
-  pushListedRejections: 20,
-  pushListedResults: 1000,
-  /** Records of a file whose hashes a push keeps, to recognise them after the file was edited. */
-  pushRememberedRecords: 100_000,
-  pushCountedRuns: 100_000,
+  ...requests,
+  ...events,
+  ...lists,
+  ...proofs,
+  ...exporting,
+  ...conditions,
+  ...decisions,
+  ...accounts,
+  ...log,
+  ...serving,
+  ...planes,
+  ...planeConfig,
+  ...sending,
+  ...witnesses,
+  ...client,
+  ...push,
 } as const;
+
+/** The same by subject, each with its heading in the reference. */
+export const limitGroups = [
+  ['Requests', requests],
+  ['Events', events],
+  ['Lists and idempotency', lists],
+  ['Proofs and graphs', proofs],
+  ['Exports and jobs', exporting],
+  ['Conditions of policies', conditions],
+  ['Policies, risk, tools, approvals, replay', decisions],
+  ['Accounts, keys, projects, billing', accounts],
+  ['Log, erasure, proof bundles', log],
+  ['Serving and streams', serving],
+  ['Data planes and their reports', planes],
+  ['Configuration of data planes', planeConfig],
+  ['Sending reports', sending],
+  ['Witnesses', witnesses],
+  ['Client', client],
+  ['Import and push', push],
+] as const;

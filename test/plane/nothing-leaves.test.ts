@@ -1,7 +1,7 @@
 /**
  * What a plane contacts: nobody where it is not enrolled, its service alone where it is. Whole planes as their operators run
  * them, made, served, written to, proved, backed up: in a network namespace without routes, and with every connect(2) of
- * every process watched by strace. What crosses to the service is looked at by `test/docs/hybrid-story.test.ts`.
+ * every process watched by strace. What crosses to the service is looked at by `test/docs/hybrid-story.long.test.ts`.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';

@@ -3,7 +3,7 @@
  * leaf whose totals first reach it and the previous leaf, which show its label and its units. It also proves that earlier
  * reports are of the same log, and that audit leaves are counted, by hashes only. A note by the key of the plane covers
  * the answer, so the HMAC signing secret alone cannot make one.
- * Proven by `test/core/plane/attestation.test.ts` and `test/core/plane/cheating.test.ts`.
+ * Proven by `test/core/plane/attestation.test.ts` and `test/core/plane/cheating.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { AttestationProof, Challenge, UsageReport } from '../../contract/telemetry.ts';

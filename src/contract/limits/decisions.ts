@@ -1,0 +1,33 @@
+/** Limits: policies, risk, tools, approvals, replay. */
+import { KiB } from './units.ts';
+
+export const decisions = {
+  policyIds: 1000,
+  policyNameChars: 200,
+  policyDescriptionChars: 2000,
+  policyVersions: 10_000,
+  policiesActive: 10_000,
+  policiesListed: 200,
+  decisionsListed: 1000,
+  decisionsReasoned: 200,
+  decisionsExplained: 50,
+  reasonChars: 1000,
+  reasoningChars: 512,
+  sampleCheckpoints: 50,
+  historyEvaluations: 10_000,
+  impactExamples: 3,
+  impactGroups: 100,
+  checkpointBytes: 256 * KiB,
+  snapshotChars: 256,
+  riskItems: 200,
+  riskDecisionChars: 64,
+  signalChars: 128,
+  toolNameChars: 128,
+  toolArgumentsBytes: 32 * KiB,
+  toolPolicyIds: 100,
+  toolDecisionSeconds: 60,
+  toolDecisionSlackSeconds: 30,
+  approvalHours: 24,
+  replaySteps: 200_000,
+  statedPolicySets: 100,
+} as const;

@@ -1,0 +1,30 @@
+/** Limits: events. */
+import { KiB, MiB } from './units.ts';
+
+export const events = {
+  identifierChars: 128,
+  eventTypeChars: 128,
+  actionChars: 256,
+  partyChars: 256,
+  partyMembers: 32,
+  partyIdChars: 128,
+  partyNameChars: 256,
+  partyRoleChars: 128,
+  partyTypeChars: 64,
+  partyBytes: 4 * KiB,
+  metadataKeys: 100,
+  metadataKeyChars: 128,
+  metadataDepth: 16,
+  metadataBytes: 256 * KiB,
+  eventBytes: 320 * KiB,
+  causedBy: 32,
+  batchEvents: 500,
+  futureSkewSeconds: 24 * 3600,
+  recordedSkewSeconds: 300,
+  clockJumpSeconds: 60,
+  batchReasonChars: 500,
+
+  otlpBodyBytes: 16 * MiB,
+  otlpRecords: 20_000,
+  otlpWaiting: 64,
+} as const;

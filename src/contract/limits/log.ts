@@ -1,0 +1,49 @@
+/** Limits: log, erasure, proof bundles. */
+import { KiB, MiB } from './units.ts';
+
+export const log = {
+  committedFields: 256,
+  /** Leaves in one gov.erasure/1 leaf, so that its record stays below `recordBytes`. */
+  erasureTargets: 400,
+  erasureDigests: 1000,
+  erasurePointerChars: 512,
+  erasureRequestChars: 256,
+  erasureRequestHours: 24,
+  subjectPointers: 10,
+  subjectPointerChars: 256,
+  subjectValueChars: 1024,
+  /** Subjects of one event or decision; an event about more is refused. */
+  subjectsPerLeaf: 16,
+  recordBytes: 65_535,
+  tileCacheTiles: 256,
+  noteBytes: 1_000_000,
+  noteSignatures: 100,
+  trustBytes: 256 * KiB,
+  trustKeys: 32,
+  bundleBytes: 128 * MiB,
+  bundleValues: 4_000_000,
+  bundleStringBytes: 1 * MiB,
+  bundleEvents: 100_000,
+  answerBytes: 1 * MiB,
+  bundleErasures: 1000,
+  /** Bytes of one row, or of the last line, of an export artifact that is verified. */
+  exportLineBytes: 64 * MiB,
+  proofPathHashes: 64,
+  commitRequests: 500,
+  /** Waiting requests that go to the write thread at once, while it has at most `commitAheadMost` unanswered. */
+  commitAheadRequests: 24,
+  commitAheadMost: 72,
+  commitBytes: 8 * MiB,
+  commitSharedBytes: 256 * KiB,
+  commitSharedRecent: 256,
+  writeQueue: 10_000,
+  diskReserveBytes: 64 * MiB,
+  /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
+  indexLeaves: 4096,
+  /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
+  indexSaveLeaves: 16_384,
+  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
+  indexBehind: 262_144,
+  /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
+  rewriteBytes: 512 * MiB,
+} as const;

@@ -1,0 +1,16 @@
+/** Limits: import and push. */
+import { MiB } from './units.ts';
+
+export const push = {
+  importBytes: 256 * MiB,
+  pushConcurrency: 16,
+  pushQueuedBatches: 2,
+  pushLingerMs: 1000,
+  pushSegmentBytes: 64 * MiB,
+  pushRetrySeconds: 30,
+  pushListedRejections: 20,
+  pushListedResults: 1000,
+  /** Records of a file whose hashes a push keeps, to recognise them after the file was edited. */
+  pushRememberedRecords: 100_000,
+  pushCountedRuns: 100_000,
+} as const;
