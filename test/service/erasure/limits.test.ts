@@ -87,33 +87,37 @@ describe('events of a run that lost fields to many erasures', () => {
     return exportEnd(tenant.call, (await call('POST', '/exports', body)).body.exportId);
   };
 
-  it(`a run with ${most} erasures is disclosed, and one with one more is not`, async () => {
-    const whole = await bundle();
-    expect(whole.status).toBe(200);
-    expect(whole.body.erasures.leaves).toHaveLength(most);
-    const keys = (await call('GET', '/log/key')).text.trim().split('\n');
-    const trust = parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
-    const offline = (text: string) => verifyBundle(Buffer.from(text), trust);
-    expect(offline(whole.text)).toMatchObject({ verified: true, digests: { erased: most, missing: 0 } });
-    const { erasures } = whole.body;
-    const leaves = [...erasures.leaves, erasures.leaves.at(-1)];
-    const more = JSON.stringify({ ...whole.body, erasures: { ...erasures, leaves } });
-    expect(offline(more).checks[0]).toMatchObject({
-      code: 'MALFORMED_BUNDLE',
-      detail: `bundle /erasures/leaves: expected at most ${most} items, got ${most + 1}`,
-    });
-    expect(await exported()).toMatchObject({ status: 'completed', rowCount: most + 1 });
+  it(
+    `a run with ${most} erasures is disclosed, and one with one more is not`,
+    { timeout: 180_000 },
+    async () => {
+      const whole = await bundle();
+      expect(whole.status).toBe(200);
+      expect(whole.body.erasures.leaves).toHaveLength(most);
+      const keys = (await call('GET', '/log/key')).text.trim().split('\n');
+      const trust = parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
+      const offline = (text: string) => verifyBundle(Buffer.from(text), trust);
+      expect(offline(whole.text)).toMatchObject({ verified: true, digests: { erased: most, missing: 0 } });
+      const { erasures } = whole.body;
+      const leaves = [...erasures.leaves, erasures.leaves.at(-1)];
+      const more = JSON.stringify({ ...whole.body, erasures: { ...erasures, leaves } });
+      expect(offline(more).checks[0]).toMatchObject({
+        code: 'MALFORMED_BUNDLE',
+        detail: `bundle /erasures/leaves: expected at most ${most} items, got ${most + 1}`,
+      });
+      expect(await exported()).toMatchObject({ status: 'completed', rowCount: most + 1 });
 
-    await eraseOne(most);
-    const refused = await bundle();
-    expect([refused.status, refused.body.detail]).toEqual([
-      400,
-      expect.stringContaining(`at most ${most} erasures to disclose, got ${most + 1}`),
-    ]);
-    expect((await call('GET', `/proofs/${proofId}/bundle?events=records`)).status).toBe(200);
-    expect(await exported()).toMatchObject({
-      status: 'failed',
-      errorSummary: expect.stringContaining(`at most ${most} erasures`),
-    });
-  });
+      await eraseOne(most);
+      const refused = await bundle();
+      expect([refused.status, refused.body.detail]).toEqual([
+        400,
+        expect.stringContaining(`at most ${most} erasures to disclose, got ${most + 1}`),
+      ]);
+      expect((await call('GET', `/proofs/${proofId}/bundle?events=records`)).status).toBe(200);
+      expect(await exported()).toMatchObject({
+        status: 'failed',
+        errorSummary: expect.stringContaining(`at most ${most} erasures`),
+      });
+    },
+  );
 });

@@ -1,4 +1,5 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../../support/rows.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -26,6 +27,8 @@ export async function exportEnd(call: Call, exportId: string): Promise<Answer['b
   for (;;) {
     const { body } = await call('GET', `/exports/${exportId}`);
     if (body.status !== 'pending' && body.status !== 'processing') return body;
+    // the export needs turns of the same event loop
+    await pause(10);
   }
 }
 
