@@ -62,7 +62,7 @@ describe('a push that is killed at any moment', () => {
     'a push killed at any moment records every event once and each run in order (concurrency %i)',
     { timeout: 120_000 },
     async (concurrency) => {
-      const count = 420;
+      const count = 1260;
       folder.write('in.ndjson', ndjson(numbers(count).map((n) => event(n))));
       let kills = 0;
       for (let attempt = 0; ; attempt++) {
