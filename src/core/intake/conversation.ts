@@ -186,7 +186,7 @@ export class Conversation {
     });
   }
 
-  /** A step of the agent or its harness that is none of the above. */
+  /** A step of the agent or its harness of no kind that is listed before. */
   step(action: string, metadata: Source, { at, key, actor }: Said): void {
     this.run.add({ eventType: 'agent.step', actor: actor ?? this.agent, action, metadata, key, at });
   }

@@ -54,7 +54,7 @@ function outerRange(
   return isAll ? { from: 0, to: n } : null;
 }
 
-/** The first position at a time or later; the count of the list where there is none. Times never decrease. */
+/** Returns the first position at a time or later, or the count of the list if every time is earlier. Times never decrease. */
 function firstFrom({ times }: ListItems, ms: number): number {
   const found = times.findIndex((time) => time >= ms);
   return found === -1 ? times.length : found;

@@ -39,7 +39,7 @@ export function redactionOf(caller: Caller, services: Pick<Services, 'fingerprin
   return (event) => redact(event, places, stampOf);
 }
 
-/** What stands in the place of a redacted value. */
+/** Returns the function that makes the replacement of a redacted value. */
 function stamping({ project }: Caller, { fingerprint }: Pick<Services, 'fingerprint'>): Walk['stampOf'] {
   const label = `gov.redaction/1\n${project.projectId}\n`;
   return (value) => ({

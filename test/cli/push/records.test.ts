@@ -214,7 +214,7 @@ describe('the format', () => {
     await expect(all(readRecords(file, chunked('hello world\n'), 'auto'))).rejects.toThrow(
       'in:1: expected events as NDJSON, a JSON array or CSV',
     );
-    // whoever writes a pipe must not die of the refusal
+    // the writer of a pipe must not get SIGPIPE after a refusal
     expect(await read('hello world\n')).toMatchObject([{ line: 1, reason: /./ }]);
   });
 });

@@ -66,7 +66,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const request = isResponse(source) ? undefined : requestOf(source);
   const response = [source, source['response']].find(isResponse);
   const read: ReadonlySet<unknown> = new Set([request, response]);
-  // an error in the place of a response says why there is none
+  // a request that failed has an error instead of a response
   const facts = Object.fromEntries(
     Object.entries(source).filter(
       ([member, value]) => !['request', 'response', 'body'].includes(member) || !read.has(value),

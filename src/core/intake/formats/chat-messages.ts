@@ -85,7 +85,7 @@ export function writeMessage(
   for (const part of unknown) conversation.unknown(`a part in a message of the role ${role}`, part, { at });
 }
 
-/** Returns what stands for calls where no calls can be, or is none. A message of an unknown role is kept whole. */
+/** Returns calls of messages that cannot have calls, and values that are no calls. Keeps a message of an unknown role whole. */
 function strayCalls(message: Source, role: string): unknown[] {
   if (!knownRoles.has(role)) return [];
   const { tool_calls: calls, function_call: old } = message;

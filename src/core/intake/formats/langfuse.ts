@@ -65,7 +65,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   }
 }
 
-/** Members of a trace that an export computes anew from the observations so far. */
+/** Members of a trace that each export computes again from the observations so far. */
 const derived = new Set(['latency', 'totalCost', 'updatedAt', 'createdAt', 'htmlPath']);
 
 function importTrace(entry: Source, context: ImportContext): ImportedRun {

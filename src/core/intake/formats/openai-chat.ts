@@ -91,7 +91,7 @@ function read(entry: unknown, context: ImportContext): Recording {
   const source = entry as Source; // detect has checked it
   const completion = completionOf(source);
   const { messages: _messages, request, ...others } = source;
-  // an error in the place of a completion says why there is none
+  // a request that failed has an error instead of a completion
   const rest = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== completion));
   const messages = messagesOf(source) ?? [];
   const facts =

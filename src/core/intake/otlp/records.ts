@@ -165,7 +165,7 @@ function readable(
   });
 }
 
-/** An id of zeros is none. Hex in any case; also base64, which JSON writers of protobuf use for bytes. */
+/** Reads an id; zeros mean that there is no id. Hex in any case; also base64, which JSON writers of protobuf use for bytes. */
 const idOf = (value: unknown): string | undefined => {
   const text = textOf(value);
   const isBase64 = text?.endsWith('=') === true && /^(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{11}=)$/.test(text);

@@ -62,7 +62,7 @@ describe('replay run', () => {
     expect((await plane.gov('replay run --run second --snapshot snapshot.json')).code).toBe(2);
   });
 
-  it('replay run returns the job at once, unless it is told to wait', async () => {
+  it('replay run returns the job at once, without --wait', async () => {
     const { jobId } = await plane.json('replay run --run first');
     expect(await plane.json(`jobs wait ${jobId}`)).toMatchObject({ data: [{ jobId, status: 'completed' }] });
   });
