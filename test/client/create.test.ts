@@ -71,7 +71,7 @@ describe('the client', () => {
     expect(answer).toMatchObject({ status: 204, body: null });
   });
 
-  it('the client sends the given ETag as If-Match where the operation compares it', async () => {
+  it('the client sends the given ETag as If-Match when the operation compares it', async () => {
     server.handle = (_seen, response) => json(response, 200, {});
     const params = { policyId: 'p' };
     await client().publishPolicy({ params, body: {}, ifMatch: '"3"' });

@@ -112,7 +112,7 @@ describe('an Idempotency-Key', () => {
     expect((await post('/events', 'invalid', event({ runId: 'idem-6' }))).status).toBe(201);
   });
 
-  it('an Idempotency-Key works where nothing is appended: verify, commit, retry', async () => {
+  it('an Idempotency-Key works when nothing is appended: verify, commit, retry', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'idem-7' }) });
     const proof = await post('/proofs', 'proof', { runId: 'idem-7' });
     const proofAgain = await post('/proofs', 'proof', { runId: 'idem-7' });

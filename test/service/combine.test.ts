@@ -23,7 +23,7 @@ describe('combine', () => {
     ).toThrow('expected one handler of createEvent, got two: in events and in proofs');
   });
 
-  it('combine does not compile where an operation has no handler', () => {
+  it('combine does not compile when an operation has no handler', () => {
     interface Wanted {
       readonly getJob: () => void;
       readonly listJobs: () => void;

@@ -202,7 +202,7 @@ describe.each(worlds)('every operation on %s', (world) => {
     },
   );
 
-  it('every operation answers 503 and names the leaf where one was altered', async () => {
+  it('every operation answers 503 and names the leaf when one was altered', async () => {
     const { sequence } = (await at.call('GET', `/events/${made.eventId}`)).body;
     const altered = "record = replace(record, 'tool.call', 'tool.cart')";
     await at.sql(`UPDATE leaf SET ${altered} WHERE ${at.leafAt(sequence)}`);
@@ -213,7 +213,7 @@ describe.each(worlds)('every operation on %s', (world) => {
     }
   });
 
-  it('health answers 503 and reasons where a write would not be durable', async () => {
+  it('health answers 503 and reasons when a write would not be durable', async () => {
     await breakStorage(at);
     // the probe of a second ago is still good; the one after it is not
     for (let status = 200; status === 200;) {

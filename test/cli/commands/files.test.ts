@@ -17,7 +17,9 @@ describe('the folder of commands', () => {
   it('the commands folder contains a file for each handwritten command and no other file except specs', () => {
     const files = globSync('*/*.ts', { cwd: `${projectRoot}/src/cli/commands` });
     const verbs = files.filter((path) => !/(?:\/|-)spec\.ts$/.test(path));
-    expect(verbs.sort()).toEqual(handMade.map(({ name }) => fileOf(name)).sort());
+    const message =
+      'each handwritten command needs `<noun>/<verb>.ts`, and each such file a spec in `<noun>/spec.ts` (see CONTRIBUTING.md)';
+    expect(verbs.sort(), message).toEqual(handMade.map(({ name }) => fileOf(name)).sort());
   });
 
   it.each(handMade.map(({ name }) => name))(

@@ -147,7 +147,7 @@ describe('one resource', () => {
     expect(lines(stdout)).toHaveLength(Object.keys(event(0)).length);
   });
 
-  it('one resource as YAML reads back, with double quotes where needed', async () => {
+  it('one resource as YAML reads back, with double quotes when needed', async () => {
     const { stdout } = await govHere(['events', 'get', 'evt_1', '-o', 'yaml'], { env });
     expect(stdout).toContain('eventType: tool.call\n');
     expect(stdout).toContain('action: "look\\u001b[2J up \\u202e flights\\nnow"\n');

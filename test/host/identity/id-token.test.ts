@@ -288,7 +288,7 @@ describe('a fresh sign-in', () => {
     expect(await judge(token, true)).toBe(expected);
   });
 
-  it('an ID token needs a fresh sign-in only where the operation asks for one', async () => {
+  it('an ID token needs a fresh sign-in only when the operation asks for one', async () => {
     const token = await issuer.token({ auth_time: nowSeconds() - 40_000 });
     expect(await judge(token, false)).toBe('accepted');
     expect(await outcome(token, true)).toMatchObject({

@@ -229,7 +229,7 @@ describe('rates', () => {
   const now = () => 1_700_000_000_500;
   const rules = { quotas: unlimited, settings: defaultSettings };
 
-  it('rates are those of the contract where nothing is configured', () => {
+  it('rates are those of the contract when nothing is configured', () => {
     const clock = { ms: 0 };
     const rates = new Rates({}, { now, monotonic: () => clock.ms });
     const many = (name: Parameters<Rates['spend']>[0]) => {

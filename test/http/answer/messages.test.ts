@@ -25,7 +25,7 @@ describe('what a problem says', () => {
     expect(status).toBe(200);
   });
 
-  it('a problem about a body that is too large says the limit, and the size where it was declared', async () => {
+  it('a problem about a body that is too large says the limit, and the size when it was declared', async () => {
     const raw = Buffer.alloc(limits.bodyBytes + 1, 0x20);
     const { body } = await plane.call('POST', '/events', { raw });
     expect([body.code, body.limit]).toEqual(['PAYLOAD_TOO_LARGE', limits.bodyBytes]);

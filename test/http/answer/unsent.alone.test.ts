@@ -35,7 +35,7 @@ describe('answers that wait to be read', () => {
     expect(() => held.check(request)).not.toThrow();
   });
 
-  it('unread answers count by organization too where there are several', () => {
+  it('unread answers count by organization too when there are several', () => {
     for (const isHosted of [true, false]) {
       const held = unsent(isHosted);
       const asking = (id: string, bytes: number) => {

@@ -30,7 +30,7 @@ describe('an answer', () => {
     expect(own.headers['cache-control']).toBe('no-cache');
   });
 
-  it('an answer has neither length nor type where its status has no body', async () => {
+  it('an answer has neither length nor type when its status has no body', async () => {
     const { status, text, headers } = await received({ status: 204, body: '', headers: {} });
     expect([status, text]).toEqual([204, '']);
     expect(headers).not.toHaveProperty('content-length');

@@ -48,7 +48,7 @@ describe.each(engines)('organizations that delete their home on %s', (engine) =>
     expect(events.at(-1)).toMatch(/^session.opened /);
   });
 
-  it('an organization has a home in the other environment where this one has no project', async () => {
+  it('an organization has a home in the other environment when this one has no project', async () => {
     const mia = await service.signUp('Mia');
     const asMia = asPerson(service, 'Mia');
     const { production: gone, sandbox } = await homes(mia);

@@ -66,7 +66,7 @@ describe.each(engines)('units that data planes report, of a service on %s', (eng
     expect(await reached(of, 4)).toHaveLength(4);
   });
 
-  it('units of data planes count where a unit of the project passes the threshold', async () => {
+  it('units of data planes count when a unit of the project passes the threshold', async () => {
     const { of, sender } = await start();
     await report(sender, 49);
     expect(await told(of.call, 'quota.threshold_reached')).toEqual([]);

@@ -91,7 +91,7 @@ describe('a project whose keys are refused in a loop', () => {
     expect(unrecorded).toEqual([...Array(most).fill(0), 30, ...Array(most - 1).fill(0), 0]);
   });
 
-  it('a refusal is answered also where it cannot be recorded', async () => {
+  it('a refusal is answered also when it cannot be recorded', async () => {
     const lines: string[] = [];
     const log = { ...service.services.log, warn: (_: object, text: string) => void lines.push(text) };
     const append = () => Promise.reject(new Error('disk'));

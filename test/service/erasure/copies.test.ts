@@ -77,7 +77,7 @@ describe('a plane', () => {
   });
   afterAll(() => plane.end());
 
-  it('a plane without the removed results is intact, but not where a result went without an erasure', async () => {
+  it('a plane without the removed results is intact, but not when a result went without an erasure', async () => {
     const { eventId } = (await plane.call('POST', '/events', { body: event({ runId: 'a', action: canary }) }))
       .body;
     const { jobId } = (await plane.call('POST', '/replay', { body: { runId: 'a' } })).body;

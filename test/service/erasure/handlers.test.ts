@@ -166,7 +166,7 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ eventId })).status).toBe(201);
   });
 
-  it('an erasure needs two people where the project requires them', async () => {
+  it('an erasure needs two people when the project requires them', async () => {
     const eventId = await record();
     const other = await record();
     expect((await settings({ requireTwoPersonErasure: true })).status).toBe(200);

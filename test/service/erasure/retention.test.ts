@@ -77,7 +77,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     for (const each of system) expect(each.erased).toBeUndefined();
   });
 
-  it('retention erases nothing under a legal hold, nor where everything is kept', async () => {
+  it('retention erases nothing under a legal hold, nor when everything is kept', async () => {
     await keep(1, true);
     const old = await record();
     aheadMs += 2 * dayMs;
@@ -108,7 +108,7 @@ describe.each(engines)('retention, on %s', (engine) => {
     expect(await left(old, 'production')).toBe(0);
   });
 
-  it('retention continues in batches, also where others erase at the same time', async () => {
+  it('retention continues in batches, also when others erase at the same time', async () => {
     await keep(1);
     const old = await record(400);
     aheadMs += 2 * dayMs;

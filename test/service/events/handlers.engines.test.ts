@@ -223,7 +223,7 @@ describe('POST /events/batch', () => {
     expect([other.status, other.body.code]).toEqual([400, 'IDEMPOTENCY_KEY_REUSE']);
   });
 
-  it('POST /events/batch answers 400 where the body is no JSON or the envelope is unsafe, and stores nothing', async () => {
+  it('POST /events/batch answers 400 when the body is no JSON or the envelope is unsafe, and stores nothing', async () => {
     const good = text('"metadata":{"broken":1}').replace('alone', 'whole');
     const bodies: readonly (string | Buffer)[] = [
       `{"events":[${good},{"a":9007199254740993}]`,
@@ -252,7 +252,7 @@ describe('POST /events/batch', () => {
     expect((await get('/events/count?runId=whole')).count).toBe(0);
   });
 
-  it('POST /events/batch answers 201 where every event is rejected, and 400 for the envelope', async () => {
+  it('POST /events/batch answers 201 when every event is rejected, and 400 for the envelope', async () => {
     const rejected = await batch([{}, null]);
     expect([rejected.status, rejected.body.results.map(({ status }: { status: string }) => status)]).toEqual([
       201,
@@ -279,7 +279,7 @@ describe('POST /events/batch', () => {
 });
 
 describe('a repeated clientEventId', () => {
-  it('a repeated clientEventId is the same event where metadata is absent and where it is empty', async () => {
+  it('a repeated clientEventId is the same event when metadata is absent and when it is empty', async () => {
     const { metadata: _metadata, ...bare } = event({ runId: 'again', clientEventId: 'again:1' });
     const first = await plane.call('POST', '/events', { body: bare });
     const empty = await plane.call('POST', '/events', { body: { ...bare, metadata: {} } });

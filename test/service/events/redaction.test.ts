@@ -270,7 +270,7 @@ describe('any event', () => {
         whole,
       );
 
-  it('redaction costs nothing where nothing is redacted', () => {
+  it('redaction costs nothing when nothing is redacted', () => {
     expect(redactionOf(callerWith([]), { fingerprint })).toBeNull();
   });
 });

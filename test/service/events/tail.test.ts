@@ -51,7 +51,7 @@ describe('the tail of a store that others write to', () => {
     expect(wakes).toEqual(['a', 'b', 'b']);
   });
 
-  it('the tail reads the sizes of all watched logs at once, one read at a time, and none where no reader waits', async () => {
+  it('the tail reads the sizes of all watched logs at once, one read at a time, and none when no reader waits', async () => {
     const tail = new Tail(store);
     const ends = ['prj_a', 'prj_b', 'prj_b'].map((projectId) => tail.watch(projectId, () => {}));
     await vi.advanceTimersByTimeAsync(1000);

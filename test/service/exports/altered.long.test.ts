@@ -47,7 +47,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     return leaf.index;
   }
 
-  it('an export fails where a field is missing without an erasure, or a proof or graph was replaced', async () => {
+  it('an export fails when a field is missing without an erasure, or a proof or graph was replaced', async () => {
     const leaves: readonly [ExportResource, number][] = [
       ['audit_events', await alter('gov.event/1', lost)],
       ['risk_decisions', await alter('gov.decision/1', lost)],
@@ -74,7 +74,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
       });
   }, 120_000);
 
-  it('an export fails where two fields of an event were swapped', async () => {
+  it('an export fails when two fields of an event were swapped', async () => {
     const index = await alter('gov.event/1', inPlaceOfAnother);
     expect(await exported('audit_events')).toMatchObject({
       status: 'failed',

@@ -36,7 +36,7 @@ async function exported(engine: EngineName) {
 }
 
 describe.each(engines)('exports on %s', (engine) => {
-  it('exports are sealed where there is a master key, and downloads return the original bytes', async () => {
+  it('exports are sealed when there is a master key, and downloads return the original bytes', async () => {
     const service = await startService({ engine, env: { GOV_MASTER_KEY: masterKey } });
     const { call } = await service.signUp('ada');
     const events = Array.from({ length: 400 }, (_, n) => event({ metadata: { text: canary.repeat(50), n } }));
@@ -93,7 +93,7 @@ describe.each(engines)('exports on %s', (engine) => {
     await service.end();
   });
 
-  it('an export leaves nothing where its thread ends while a chunk is written', async () => {
+  it('an export leaves nothing when its thread ends while a chunk is written', async () => {
     const { service, projectId, exportId } = await exported(engine);
     const { services } = service;
     await services.exports.artifacts.remove({ projectId, exportId });

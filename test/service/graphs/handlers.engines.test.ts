@@ -92,7 +92,7 @@ describe('GET /graphs/{runId}/lineage', () => {
 });
 
 describe('PUT /graphs/{runId}', () => {
-  it('PUT /graphs/{runId} adds declared nodes and edges, once where they are derived too', async () => {
+  it('PUT /graphs/{runId} adds declared nodes and edges, once when they are derived too', async () => {
     const first = await record('declared');
     const body = {
       nodes: [

@@ -69,7 +69,7 @@ describe('checkpoints', () => {
     expect(openOwn((await store.newestCheckpoint('prj_a', 'audit')) ?? '').size).toBe(Math.max(...signed));
   });
 
-  it('checkpoints cover both trees of a log that grew, and none where nothing grew', async () => {
+  it('checkpoints cover both trees of a log that grew, and none when nothing grew', async () => {
     const checkpoints = make();
     await checkpoints.signGrown();
     expect(await store.newestCheckpoint('prj_a', 'metering')).toBeNull();

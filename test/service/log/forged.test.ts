@@ -10,7 +10,7 @@ import { send, startPlane, type CallOptions } from '../../support/serving.ts';
 import { governing } from '../support/governed.ts';
 
 describe('an evaluation that the operator forges below the service', () => {
-  it('a forged evaluation against a replaced policy set cannot be recorded, and fails the layer where it is', async () => {
+  it('a forged evaluation against a replaced policy set cannot be recorded, and fails the layer when it is', async () => {
     const own = await startPlane();
     const before = governing(own);
     await before.policy('no-shell', { 'tool.name': 'shell' }, 'deny');

@@ -17,7 +17,7 @@ describe.each(engines)('the newest report of a data plane on %s', (engine) => {
   const started = (name: string): Promise<Sender> => enrolledPlane(tenant.call, { name, projectId });
   const none = { nextSequence: 1, report: null, cosignature: '' };
 
-  it('the newest report is null where none is stored', async () => {
+  it('the newest report is null when none is stored', async () => {
     const sender = await started('silent');
     expect((await sender.newest()).body).toEqual({ epoch: 0, ...none });
     expect((await sender.newest('?epoch=3')).body).toEqual({ epoch: 3, ...none });
@@ -40,7 +40,7 @@ describe.each(engines)('the newest report of a data plane on %s', (engine) => {
     expect((await sender.newest('?epoch=1')).body).toEqual({ epoch: 1, ...none });
   });
 
-  it('the newest report is that of the newest epoch where none is named, and of no other plane', async () => {
+  it('the newest report is that of the newest epoch when none is named, and of no other plane', async () => {
     const sender = await started('recovered');
     await sender.work(2);
     const later = await enrolledPlane(tenant.call, { name: 'late', projectId, epoch: 2 });

@@ -107,7 +107,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await toldOf('telemetry.reported_late', timely)).toEqual([]);
   });
 
-  it('a report gets a receipt where all reports before it are stored, and none otherwise', async () => {
+  it('a report gets a receipt when all reports before it are stored, and none otherwise', async () => {
     const sender = await newPlane();
     const [first, second, third, fourth, fifth] = Array.from({ length: 5 }, () =>
       sender.plane.work(3).report(),
@@ -118,7 +118,7 @@ describe.each(engines)('reports kept by a service on %s', (engine) => {
     expect(await receipts(sender, sent)).toEqual([true, false, false, true, true]);
   });
 
-  it('a report of a second history is refused and recorded where it follows stored ones', async () => {
+  it('a report of a second history is refused and recorded when it follows stored ones', async () => {
     const sender = await newPlane();
     for (let at = 0; at < 3; at++) await sender.send(sender.plane.work(3).report());
     const name = sender.plane.identity.origin.split('/')[1] ?? '';

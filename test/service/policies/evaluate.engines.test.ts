@@ -83,7 +83,7 @@ describe('an evaluation', () => {
     expect(answer.body.decisions[1].reasoning).toBe('deny v1: context.tool.name = "shell"');
   });
 
-  it('an evaluation fails closed where a condition cannot be decided', async () => {
+  it('an evaluation fails closed when a condition cannot be decided', async () => {
     const answer = await evaluate({});
     expect(said(answer)).toEqual([
       ['a-money', 'escalate', 'indeterminate'],

@@ -76,7 +76,7 @@ describe('a new policy', () => {
     expect(body.latest.policyHash).toBe(policyHash({ ...hashed, condition: noShell.condition }));
   });
 
-  it('a new policy gets an id where none is given, and is rejected with a used one', async () => {
+  it('a new policy gets an id when none is given, and is rejected with a used one', async () => {
     const { body } = await create();
     expect(body.id).toMatch(/^pol_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
     const taken = await create({ policyId: body.id });

@@ -75,7 +75,7 @@ async function run(input: Partial<HistoryInput>): Promise<PolicyHistory & { read
 }
 
 describe('the history of a policy', () => {
-  it('the history of a policy is complete where no period is given', async () => {
+  it('the history of a policy is complete when no period is given', async () => {
     const { evaluations, complete, impact } = await run({});
     expect([evaluations, complete, impact.tightened, impact.replayed]).toEqual([count, true, 2000, count]);
   });

@@ -72,7 +72,7 @@ describe('a change of this process', () => {
     expect(before.set.get('a')?.policy.version).toBe(1);
   });
 
-  it('a change is judged again on the loaded set where another process changed a policy in the meantime', async () => {
+  it('a change is judged again on the loaded set when another process changed a policy in the meantime', async () => {
     const store = counting([row(version('a', 1))], 7);
     const sets = new PolicySets(store);
     await sets.current('p');

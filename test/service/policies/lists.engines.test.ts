@@ -48,7 +48,7 @@ describe('lists', () => {
     expect(second.nextCursor).toBeNull();
   });
 
-  it('lists end a page early where it would be too large', async () => {
+  it('lists end a page early when it would be too large', async () => {
     const list = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(50, 'x'));
     await create({ policyId: 'large', condition: { 'tool.name': { in: list } } });
     for (let at = 1; at < 70; at++) {

@@ -34,7 +34,7 @@ describe('risk evaluation', () => {
     expect(Math.round(sum)).toBe(972875);
   });
 
-  it('a risk evaluation returns 0 and allow where no input is known', async () => {
+  it('a risk evaluation returns 0 and allow when no input is known', async () => {
     const { body } = await evaluate({});
     expect(body).toMatchObject({ action: 'allow', score: 0, factors: [] });
   });

@@ -203,7 +203,7 @@ describe('impact on samples', () => {
     expect(body.comparisons[0].reasoning).toMatch(/^escalate v3: context\.tool\.name/);
   });
 
-  it('impact on samples compares with nothing where no version is active', async () => {
+  it('impact on samples compares with nothing when no version is active', async () => {
     const { body } = await post('fresh/impact', {
       proposedVersion: { condition: {}, action: 'deny' },
       sampleCheckpoints: [{}],
@@ -295,7 +295,7 @@ describe('impact on history', () => {
     expect((await history({ limit: limits.historyEvaluations })).status).toBe(200);
   });
 
-  it('impact on history uses the values that were read where a checkpoint was erased, and names missing ones', async () => {
+  it('impact on history uses the values that were read when a checkpoint was erased, and names missing ones', async () => {
     await erase('h-2');
     const { body } = await history();
     expect(body).toMatchObject({ replayed: 4, notReplayable: { count: 0 }, tightened: 1 });

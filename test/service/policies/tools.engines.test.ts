@@ -74,7 +74,7 @@ describe('tool evaluation', () => {
     expect(body.obligations).toEqual([{ type: 'show_warning', params: { policyIds: ['watch-writes'] } }]);
   });
 
-  it('a tool evaluation opens an approval where a policy escalates', async () => {
+  it('a tool evaluation opens an approval when a policy escalates', async () => {
     const { body } = await evaluate({ tool: { name: 'refund' }, arguments: { amount: 101 }, runId: 'run-1' });
     expect(body).toMatchObject({ decision: 'escalate', allowed: false });
     const approval = await plane.call('GET', `/approvals/${body.approvalId}`);

@@ -76,7 +76,7 @@ describe('policy compliance', () => {
     });
   });
 
-  it('policy compliance fails where the caller picked the policies', async () => {
+  it('policy compliance fails when the caller picked the policies', async () => {
     const { evaluationId } = await gov.tool('picked', 'search', { policyIds: [] });
     await gov.ran('picked', { evaluationId });
     expect((await compliance('picked')).verified).toBe(true);
@@ -87,7 +87,7 @@ describe('policy compliance', () => {
     expect((await compliance('picked-one')).failed).toEqual(['every_governed_event_decided']);
   });
 
-  it('policy compliance fails where another tool or other arguments ran than were evaluated', async () => {
+  it('policy compliance fails when another tool or other arguments ran than were evaluated', async () => {
     const call = { arguments: { amount: 5 } };
     const hashOf = async (runId: string) => {
       const { evaluationId, argumentsHash } = await gov.tool(runId, 'search', call);
@@ -187,7 +187,7 @@ describe('replay determinism', () => {
     expect((await layer()).failed).toEqual([]);
   });
 
-  it('replay determinism says clearly where the run had nothing to replay', async () => {
+  it('replay determinism says clearly when the run had nothing to replay', async () => {
     await gov.ran('plain', {}, 'output.delivered');
     await gov.replay({ runId: 'plain' });
     const { proofId, claims } = await gov.layer('plain', 'replay_determinism');

@@ -65,7 +65,7 @@ describe('POST /proofs', () => {
     expect((await prove({})).status).toBe(400);
   });
 
-  it('POST /proofs logs the graph again only where it changed', async () => {
+  it('POST /proofs logs the graph again only when it changed', async () => {
     const leaves = async () => Number((await plane.call('GET', '/log/checkpoint')).text.split('\n')[1]);
     await prove({ runId: 'run-1' });
     const before = await leaves();

@@ -1,7 +1,7 @@
 /**
- * The requests of `test/service/scenarios.test.ts`: one for every operation and every status that its row documents. What a row
- * answers to nobody's credential and about nobody's ids is made of the table; the rest stands here, and for the groups
- * of the hosted service in `hosted-scenarios.ts`.
+ * The requests of `test/service/scenarios.test.ts`: one for every operation and every status that its row documents.
+ * The test derives 401, 404 and 500 from the table. All other requests are listed here; those of the hosted service's
+ * groups are in `hosted-scenarios.ts`.
  */
 import type { Operation } from '../../../src/contract/operation.ts';
 import { table, type OperationId } from '../../../src/contract/table.ts';
@@ -17,9 +17,9 @@ import {
 import type { CallOptions } from '../../support/serving.ts';
 import type { Filled } from './filled.ts';
 
-/** What the test made before. */
+/** The objects that the test created before it sends the requests. */
 export interface Made extends Filled {
-  /** Key of one who decides approvals, and may do nothing else. */
+  /** An API key that may decide approvals and nothing else. */
   readonly approver: string;
 }
 
@@ -27,7 +27,7 @@ export interface Request extends CallOptions {
   readonly path: string;
 }
 
-/** Asks as the row of the table says about what was made, but for what `change` says instead. */
+/** Sends the request that the table's row describes, for the objects of `Made`, with the members of `change` replaced. */
 export type Scenario<Of extends Made = Made> = readonly [
   operation: OperationId,
   status: number,

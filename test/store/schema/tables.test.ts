@@ -10,7 +10,7 @@ const shared = peopleTables + otherTables + indexTables + intakeTable;
 const namesIn = (pattern: RegExp): string[] => [...shared.matchAll(pattern)].map(([, name = '']) => name);
 
 describe('a table for both engines', () => {
-  it('a shared table is strict in SQLite, uses its types alone, and is clustered where declared', () => {
+  it('a shared table is strict in SQLite, uses its types alone, and is clustered when declared', () => {
     const db = new Database(':memory:');
     db.exec(inSqlite(shared));
     const made = db

@@ -8,7 +8,7 @@ import type { replayRun as spec } from './spec.ts';
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, io, session, settings, signal } = invocation;
   const { against, snapshot } = flags;
-  // the service checks its members against its schema
+  // the service checks the members against its schema, so only "is an object" is checked here
   const replaySnapshot =
     snapshot === undefined
       ? undefined

@@ -1,6 +1,6 @@
 /**
  * The nearest change: one or two facts that, if they were different, would change the outcome.
- * Each result was tried by evaluating the condition on the changed policy input, so it does change the outcome. The search
+ * The search evaluates the condition on each changed policy input, so a returned change really changes the outcome. It
  * stops after `limits.nearestEvaluations` and `limits.nearestUnits`.
  * Proven by `test/core/policy/explain/nearest.test.ts`.
  */
@@ -19,8 +19,8 @@ import { isObject } from '../../json/object.ts';
 export type { Change } from './move.ts';
 
 /**
- * Returns the changes, sorted by path; empty if none were found. They make a true condition false and vice versa; they
- * decide an indeterminate one, as false if both ways are equally near.
+ * Returns the changes, sorted by path; an empty array if the search found none. A true condition becomes false, a false
+ * one true. An indeterminate condition becomes true or false: the nearer one, and false if both need as many changes.
  */
 export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): readonly Change[] {
   const search = new Search(root, input);

@@ -24,7 +24,7 @@ const metadata = {
 };
 
 describe('content of telemetry', () => {
-  it('is kept whole where the project says so', () => {
+  it('is kept whole when the project says so', () => {
     expect(capture(metadata, 'full')).toBe(metadata);
   });
 
@@ -49,7 +49,7 @@ describe('content of telemetry', () => {
     });
   });
 
-  it('is left out where the project keeps none', () => {
+  it('is left out when the project keeps none', () => {
     const kept = JSON.parse(JSON.stringify(capture(metadata, 'none'))) as Record<string, object>;
     expect(Object.keys(kept)).toEqual(['signal', 'toolCallId', 'usage', 'otel']);
     expect(Object.keys(kept['otel'] ?? {})).toEqual([
@@ -60,7 +60,7 @@ describe('content of telemetry', () => {
     ]);
   });
 
-  it('is hashed as the text that would be recorded where JSON cannot carry it', () => {
+  it('is hashed as the text that would be recorded when JSON cannot carry it', () => {
     const odd = capture({ arguments: { n: NaN, t: '\ud800', u: undefined } }, 'hashes');
     expect(odd['arguments']).toEqual({ hash: sha256('{"n":"NaN","t":"\ufffd"}'), bytes: 21 });
   });

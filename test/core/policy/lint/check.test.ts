@@ -258,7 +258,7 @@ describe('ambiguous tests with in', () => {
     ]);
   });
 
-  it('an ambiguous in is a warning where the agent writes the value, else a mention', () => {
+  it('an ambiguous in is a warning when the agent writes the value, else a mention', () => {
     expect(ambiguous('a == 1 || !("x" in said.topics)')).toMatchObject([
       { severity: 'info', path: '$.or[1].![0].in' },
     ]);
