@@ -20,8 +20,8 @@ export interface DataFile {
 /** A process locks this file while it fills a directory (`drafts.ts`). */
 export const draftLock = 'draft.lock';
 
-/** Files of a running process, which a start makes again, and unfinished artifacts. */
-const passing = /^(?:lock|draft\.lock|reserve|run\.json|probe)$|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
+/** Files of a running process, which a start makes again, unfinished artifacts, and hidden files. */
+const passing = /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|probe)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
 const deepest = 4;
 
 /** Lists every file that a backup contains, by path. */

@@ -89,6 +89,8 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
   const draft = mkdtempSync(`${path}.init-`); // mode 0700
   try {
     await fill(draft);
+    // a directory inside a repository must not be committed: it holds keys and records
+    writePrivate(join(draft, '.gitignore'), '*\n');
     syncDirectory(draft);
     renameSync(draft, path);
   } catch (error) {

@@ -78,6 +78,6 @@ describe('a directory that is made', () => {
     rmSync(made);
     mkdirSync(made);
     await makeDirectory(made, async (draft) => writeFileSync(join(draft, 'one'), ''));
-    expect(readdirSync(made)).toEqual(['one']);
+    expect(readdirSync(made).sort()).toEqual(['.gitignore', 'one']);
   });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -37,6 +38,14 @@ const modes = (directory: string): Record<string, string> =>
   );
 
 describe('plane init', () => {
+  it('git sees no file of a data directory, so that nobody commits its keys', async () => {
+    const repository = folder();
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, encoding: 'utf8' });
+    git('init', '--quiet');
+    await planeInit({ dataDir: join(repository, 'my-plane') });
+    expect(git('status', '--porcelain', '--untracked-files=all')).toBe('');
+  });
+
   it('plane init makes a directory that only its owner can enter, with keys, trust, log and key', async () => {
     const dataDir = join(folder(), 'nested', 'my-plane');
     const made = await planeInit({ dataDir });
