@@ -36,7 +36,8 @@ it('a draft directory stays while a process fills it, and is removed after the p
   await kill();
   expect(await makeHeld(join(folder, 'later'), fill)).toEqual([join(folder, String(draft))]);
   expect(drafts()).toEqual([]);
-  for (const made of ['beside', 'later']) expect(readdirSync(join(folder, made))).toEqual(['.gitignore', 'key']);
+  for (const made of ['beside', 'later'])
+    expect(readdirSync(join(folder, made))).toEqual(['.gitignore', 'key']);
 });
 
 it('a directory that another program may have made is not removed', async () => {

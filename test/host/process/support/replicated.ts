@@ -1,0 +1,191 @@
+/**
+ * A PostgreSQL primary with one synchronous standby, and a relay in front of both, as a load balancer or a moving
+ * address is. Needs the server programs of a PostgreSQL (`initdb`, `pg_basebackup`) in PATH, in GOV_TEST_PG_BIN, or where
+ * Debian puts them.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { migrate } from '../../../../src/store/postgres/schema/migrate.ts';
+import { dropFolder, newFolder } from '../../../store/support/fixture.ts';
+
+const nobody = 65_534;
+
+/** The folder of the server programs, or null. */
+export function serverPrograms(): string | null {
+  const folders = [
+    process.env['GOV_TEST_PG_BIN'] ?? '',
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed(),
+  ];
+  const has = (folder: string) =>
+    ['initdb', 'postgres', 'pg_basebackup'].every((name) => existsSync(join(folder, name)));
+  return folders.find((folder) => folder !== '' && has(folder)) ?? null;
+}
+
+export interface Replicated {
+  /** Through the relay, as the role that serves. */
+  readonly serving: string;
+  /** Ends every connection to the server that the relay leads to, as an administrator may. */
+  endConnections(): Promise<number>;
+  /** Kills the primary as a power cut does, promotes the standby, and leads the relay to it. */
+  failOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts both servers; acknowledged commits are on both from then on. */
+export async function startReplicated(programs: string): Promise<Replicated> {
+  const folder = newFolder();
+  chmodSync(folder, 0o755);
+  const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+  const password = join(folder, 'password');
+  writeFileSync(password, 'test');
+  const directory = (name: string): string => {
+    const path = join(folder, name);
+    mkdirSync(path, { mode: 0o700 });
+    if (user.uid !== undefined) chownSync(path, nobody, nobody);
+    return path;
+  };
+  const run = (name: string, ...args: string[]) =>
+    execFileSync(join(programs, name), args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+
+  const [primaryData, standbyData] = [directory('primary'), directory('standby')];
+  run(
+    'initdb',
+    '-D',
+    primaryData,
+    '-U',
+    'postgres',
+    '-A',
+    'scram-sha-256',
+    `--pwfile=${password}`,
+    '-E',
+    'UTF8',
+    '--locale=C',
+  );
+  const postgres = (data: string, port: number) => {
+    const settings = {
+      port,
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: 60,
+    };
+    const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    // a group of its own, so that one signal ends the server with all its processes
+    return spawn(join(programs, 'postgres'), ['-D', data, ...set], {
+      ...user,
+      cwd: '/',
+      stdio: 'ignore',
+      detached: true,
+    });
+  };
+  const kill = (child: { readonly pid?: number | undefined }, signal: NodeJS.Signals): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ended before
+    }
+  };
+  const [primaryPort, standbyPort] = [await freePort(), await freePort()];
+  const url = (port: number, database = 'postgres', role = 'postgres') =>
+    `postgres://${role}:test@127.0.0.1:${port}/${database}`;
+
+  const primary = postgres(primaryData, primaryPort);
+  await answers(url(primaryPort));
+  run(
+    'pg_basebackup',
+    '-R',
+    '-X',
+    'stream',
+    '-c',
+    'fast',
+    '-D',
+    standbyData,
+    '-d',
+    `${url(primaryPort)}?application_name=standby`,
+  );
+  const standby = postgres(standbyData, standbyPort);
+  await answers(url(standbyPort));
+
+  await ask(url(primaryPort), `ALTER SYSTEM SET synchronous_standby_names = '*'`);
+  await ask(url(primaryPort), 'SELECT pg_reload_conf()');
+  while ((await ask(url(primaryPort), `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)) === 0)
+    await wait(50);
+  for (const role of ['gov_owner', 'gov_serving'])
+    await ask(url(primaryPort), `CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+  await ask(url(primaryPort), 'CREATE DATABASE gov OWNER gov_owner');
+  await migrate({ url: url(primaryPort, 'gov', 'gov_owner'), role: 'gov_serving' });
+
+  let leadsTo = primaryPort;
+  const relay = createServer((socket) => {
+    const onward = connect(leadsTo, '127.0.0.1');
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  return {
+    serving: url((relay.address() as AddressInfo).port, 'gov', 'gov_serving'),
+    endConnections: () =>
+      ask(
+        url(leadsTo),
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gov_serving'`,
+      ),
+    failOver: async () => {
+      kill(primary, 'SIGKILL');
+      await ask(url(standbyPort), 'SELECT pg_promote()');
+      leadsTo = standbyPort;
+    },
+    stop: async () => {
+      relay.close();
+      const ended = Promise.all(
+        [primary, standby].map(
+          (child) =>
+            child.exitCode ?? child.signalCode ?? new Promise((resolve) => child.once('exit', resolve)),
+        ),
+      );
+      for (const child of [primary, standby]) kill(child, 'SIGKILL');
+      await ended;
+      dropFolder(folder);
+    },
+  };
+}
+
+/** The number of rows that the statement returns. */
+async function ask(url: string, statement: string): Promise<number> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rowCount ?? 0;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Waits until a server answers. */
+async function answers(url: string): Promise<void> {
+  for (const end = Date.now() + 30_000; ; await wait(50)) {
+    try {
+      await ask(url, 'SELECT 1');
+      return;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
