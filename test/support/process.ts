@@ -19,13 +19,15 @@ export interface ProcessOptions {
   readonly aheadMs?: number;
   /** The most files that it may open. */
   readonly openFiles?: number | undefined;
+  /** Variables beside those of every test. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Serves a data directory; rejects with the log where that fails. It ends with the test at the latest. */
 export async function serveProcess(
   kind: 'plane' | 'service',
   dataDir: string,
-  { aheadMs = 0, openFiles }: ProcessOptions = {},
+  { aheadMs = 0, openFiles, env = {} }: ProcessOptions = {},
 ): Promise<ServingProcess> {
   const clock = `const { now } = Date; Date.now = () => now() + ${aheadMs};`;
   const preload = aheadMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(clock)}`];
@@ -33,7 +35,7 @@ export async function serveProcess(
   const words = [process.execPath, ...preload, runner, kind, 'serve', '--data', dataDir];
   const child = spawn('sh', ['-c', `${bound} exec "$0" "$@"`, ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: cleanEnv(),
+    env: cleanEnv(env),
   });
   const orphan = (): boolean => child.kill('SIGKILL');
   process.once('exit', orphan);
