@@ -18,12 +18,13 @@ export function serverNameOf(command: readonly string[]): string {
   const isRunner = runners.has(basename(first));
   const named = isRunner ? rest.find((word) => !word.startsWith('-') && !verbs.has(word)) : first;
   const file = basename(named ?? first).replace(/\.(?:[cm]?[jt]s|py|exe)$/, '');
-  return spelled(file.replace(/(?<=.)@.*$/, ''));
+  return spelledName(file.replace(/(?<=.)@.*$/, ''));
 }
 
-export const serverNameAt = (url: URL): string => spelled(`${url.host}${url.pathname}`);
+export const serverNameAt = (url: URL): string => spelledName(`${url.host}${url.pathname}`);
 
-const spelled = (text: string): string =>
+/** A name that policies and pins accept. */
+export const spelledName = (text: string): string =>
   text
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+|-+$/g, '')

@@ -98,3 +98,27 @@ export const mcpPin = command({
   ],
   examples: ['gov mcp pin files', 'gov mcp pin files read_file --yes'],
 });
+
+export const mcpWrap = command({
+  name: 'mcp wrap',
+  summary: 'Rewrite the configuration of a client so that its MCP servers run through gov mcp proxy',
+  details: [
+    'Changes the command and the arguments of each server that the client starts, and no other byte. What it replaces is kept in CONFIG.gov-mcp-wrap.json, and --undo puts it back. Servers at a URL are reported and stay: run gov mcp proxy --url for them, and put its address into the configuration.',
+    'Without CONFIG: .mcp.json or ~/.claude.json (claude), config.toml in CODEX_HOME or ~/.codex (codex), .cursor/mcp.json here or in the home (cursor), .gemini/settings.json here or in the home (gemini).',
+  ],
+  args: [
+    { name: 'client', description: 'claude, codex, cursor or gemini' },
+    { name: 'config', description: 'File to change', optional: true },
+  ],
+  flags: {
+    undo: { type: 'boolean', description: 'Put back what was replaced' },
+    dryRun: { type: 'boolean', description: 'Show the change, and change nothing' },
+    program: {
+      type: 'string',
+      value: 'PATH',
+      description: 'Path of gov in the configuration; default: this one',
+    },
+  },
+  examples: ['gov mcp wrap claude --dry-run', 'gov mcp wrap codex', 'gov mcp wrap cursor --undo'],
+  exitCodes: { 9: 'some servers were not wrapped, or could not be restored' },
+});
