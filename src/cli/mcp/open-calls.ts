@@ -108,12 +108,12 @@ export class OpenRequests {
     }
   }
 
-  /** Ends all calls that run. Returns the ids of the requests. */
+  /** Ends all calls that run. Returns the ids of the requests that still wait for an answer. */
   endAll(detail: string): string[] {
-    const ids = [...this.#open.keys()];
-    for (const { call } of this.#open.values()) call?.end({ how: 'lost', detail });
+    const open = [...this.#open];
+    for (const [, { call }] of open) call?.end({ how: 'lost', detail });
     this.#open.clear();
     this.#byToken.clear();
-    return ids;
+    return open.filter(([, { call }]) => call?.signal.aborted !== true).map(([id]) => id);
   }
 }

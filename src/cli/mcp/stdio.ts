@@ -146,6 +146,8 @@ class Relay {
         call?.cancel();
         // the server has not seen the request, so it must not see the cancellation
         if (call?.isForwarded === false) return undefined;
+        // a cancelled request gets no answer
+        if (call === undefined && message.requestId !== undefined) this.#open.remove(message.requestId);
         break;
       }
       case 'request': {
