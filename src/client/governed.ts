@@ -161,7 +161,7 @@ class Invocation<Value> {
             evaluationId: decision.evaluationId,
             argumentsHash: decision.argumentsHash,
             decision: decision.decision,
-            ...approvalOf(decision, approval),
+            ...(decision.approvalId === null ? {} : { approvalId: decision.approvalId }),
           };
     try {
       await this.#record('tool.call', 'call', metadata);
@@ -231,12 +231,6 @@ class Invocation<Value> {
     };
     await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
   }
-}
-
-/** The approval that the call runs by: one that a person gave while this process waited, or before it asked. */
-function approvalOf(decision: ToolDecision, approval: Approval | null): { readonly approvalId?: string } {
-  const approvalId = approval?.approvalId ?? decision.approvalId;
-  return approvalId === null ? {} : { approvalId };
 }
 
 /** Returns a recordable text for any thrown value. */
