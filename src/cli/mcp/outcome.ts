@@ -1,6 +1,6 @@
 /**
  * What is recorded about the end of a call. Content (arguments and results) follows the capture policy; its hash and size
- * are recorded always unless the policy is `none`. Tested by `test/cli/commands/mcp/stdio.test.ts`.
+ * are recorded always unless the policy is `none`. Tested by `test/cli/mcp/outcome.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';

@@ -1,7 +1,7 @@
 /**
  * Sessions of Streamable HTTP (`Mcp-Session-Id`, revisions of 2025). A request of a session may be answered on another
  * stream of it, so its open requests are shared. Without a session each exchange is on its own.
- * Tested by `test/cli/commands/mcp/http.test.ts`.
+ * Tested by `test/cli/mcp/sessions.test.ts` and `test/cli/commands/mcp/http.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { limits } from '../../contract/limits.ts';

@@ -10,7 +10,7 @@ type Message = { id?: string | number; method?: string; params?: Record<string, 
 const send = (message: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] });
-const names = ['pay', 'never', 'slow', 'die', 'large', 'garbage', 'forge'];
+const names = ['pay', 'never', 'slow', 'die', 'large', 'garbage', 'forge', 'flood'];
 const tools = () =>
   names.map((name) => ({
     name,
@@ -35,10 +35,20 @@ function call({ id, params = {} }: Message): void {
       return result(text('done'));
     case 'die':
       return process.exit(7);
+    case 'flood': {
+      const line = `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x'.repeat(1000) } })}\n`;
+      const more = (): void => {
+        while (process.stdout.write(line));
+        process.stdout.once('drain', more);
+      };
+      return more();
+    }
     case 'large':
       return result(text('x'.repeat(params['arguments'].bytes)));
     case 'garbage':
-      process.stdout.write('listening on port 3000\n{"level":"info"}\n');
+      process.stdout.write(
+        'listening on port 3000\n{"level":"info"}\n'.repeat(params['arguments']?.times ?? 1),
+      );
       return result(text('after garbage'));
     case 'forge':
       // an answer to a call that it may not have seen

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
@@ -200,6 +201,20 @@ describe('mcp proxy without a decision', () => {
   });
 });
 
+describe('mcp proxy whose plane ends in between', () => {
+  it('mcp proxy runs no further call, and still delivers the answer to the one that runs', async () => {
+    const other = await startPolicyPlane();
+    const env = { GOV_BASE_URL: other.baseUrl, GOV_API_KEY: other.key };
+    const proxied = await opened(['--retries', '0'], { env });
+    expect(textIn(await proxied.call(1, 'pay'))).toBe('paid');
+    await other.end();
+    const refused = await proxied.call(2, 'pay');
+    expect(textIn(refused)).toMatch(/^gov: not run: no decision/);
+    expect(proxied.reached().filter((name) => name === 'pay')).toHaveLength(1);
+    expect((await proxied.ask(3, 'ping')).error.code).toBe(-32601);
+  });
+});
+
 describe('mcp proxy with a bad server', () => {
   it('mcp proxy forwards no line of the server that is not a message', async () => {
     const proxied = await opened();
@@ -208,6 +223,40 @@ describe('mcp proxy with a bad server', () => {
     expect((await proxied.end()).stderr).toMatch(
       /dropped a line of the server[^]*dropped a line of the server/,
     );
+  });
+
+  it('mcp proxy warns of a server that writes garbage only as often as the limit allows', async () => {
+    const proxied = await opened();
+    await proxied.call(1, 'garbage', { times: limits.mcpWarnings });
+    const { stderr } = await proxied.end();
+    expect(stderr.match(/dropped a line/g)).toHaveLength(limits.mcpWarnings - 1);
+    expect(stderr).toContain('further warnings are not printed');
+  });
+
+  it('mcp proxy holds no more than a few messages of a server that floods a client that does not read', async () => {
+    const proxied = await opened();
+    proxied.child.stdout?.pause();
+    proxied.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'flood' } });
+    const statusOf = (file: string, name: string): number =>
+      Number(
+        new RegExp(`${name}:\\s+(\\d+)`).exec(
+          readFileSync(`/proc/${proxied.child.pid}/${file}`, 'utf8'),
+        )?.[1],
+      );
+    await expect.poll(() => proxied.reached().includes('flood')).toBe(true);
+    // the proxy stops reading when nobody takes what it has
+    let last = -1;
+    const hasStopped = (): boolean => {
+      const before = last;
+      last = statusOf('io', 'rchar');
+      return before === last;
+    };
+    await expect.poll(hasStopped, { interval: 200, timeout: 20_000 }).toBe(true);
+    expect(last).toBeLessThan(64 * 1024 * 1024);
+    expect(statusOf('status', 'VmRSS')).toBeLessThan(256 * 1024);
+    proxied.child.kill('SIGTERM');
+    proxied.child.stdout?.resume();
+    await proxied.ended;
   });
 
   it('mcp proxy answers open calls if the server ends in between, records them as lost, and passes the exit code on', async () => {
