@@ -105,7 +105,10 @@ export class Gate {
         ? null
         : notRun(call, `not run: the pins of ${server} could not be read: ${reason(cause)}`);
     }
-    if (standing.is === 'changed') return notRun(call, changedText(server, call.name, standing));
+    if (standing.is === 'changed') {
+      await this.#recordChanged(call, context, standing);
+      return notRun(call, changedText(server, call.name, standing));
+    }
     try {
       await governedInvoke<Run>(client, this.#governed(call, context, standing), forward, {
         invocationId: crypto.randomUUID(),
@@ -128,6 +131,35 @@ export class Gate {
         ? null
         : notRun(call, `not run: no decision, or no record of its start: ${reason(failure)}`);
     }
+  }
+
+  /** The call does not run, recorded or not. */
+  async #recordChanged(
+    call: CallMessage,
+    context: CallContext,
+    standing: Standing & { is: 'changed' },
+  ): Promise<void> {
+    const { client, warn } = this.#options;
+    const { tool, runId, actor } = this.#governed(call, context, standing);
+    const event = {
+      runId,
+      eventType: 'tool.denied',
+      actor,
+      resource: { name: tool.name, type: 'mcp_tool' },
+      action: 'refuse',
+      timestamp: new Date().toISOString(),
+      metadata: {
+        ...this.#metadata(call, context, standing),
+        toolCallId: this.#toolCallId(call),
+        pinnedHash: standing.pinned,
+        status: 'definition changed',
+      },
+    };
+    await client
+      .createEvent({ body: event })
+      .catch((cause: unknown) =>
+        warn(`a refused call of ${tool.name} could not be recorded: ${reason(cause)}`),
+      );
   }
 
   #governed(call: CallMessage, { peers, headers }: CallContext, standing: Standing): GovernedCall {
