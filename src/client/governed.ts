@@ -15,7 +15,7 @@ import { isTransient, pause } from './retry.ts';
 /** A call that belongs to a run; `actor` is the caller. */
 export type GovernedCall = Omit<ToolCall, 'dryRun'> & Required<Pick<ToolCall, 'runId' | 'actor'>>;
 
-export interface GovernedOptions {
+export interface GovernedOptions<Value = unknown> {
   /**
    * Names this invocation; default: random. One id is evaluated once, over all retries, and this process runs it at
    * most once.
@@ -27,6 +27,20 @@ export interface GovernedOptions {
   readonly approvalTimeoutMs?: number;
   /** Ends evaluation and waiting before the tool starts. A started call is recorded to its end. */
   readonly signal?: AbortSignal;
+  /** More about the call for its events. */
+  readonly record?: CallRecord<Value>;
+}
+
+/** What a gateway that forwards calls knows about one, beyond the call itself. */
+interface CallRecord<Value> {
+  /** The id by which the model and other sources name the call; default: the invocation id. */
+  readonly toolCallId?: string;
+  /** Default: `tool`. */
+  readonly resourceType?: string;
+  /** Further members of `tool.call` and `tool.denied`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Describes the tool's result, in which a tool can report its own failure. */
+  readonly result?: (value: Value) => Readonly<Record<string, unknown>> & { readonly ok: boolean };
 }
 
 /** The tool did not run. Carries the decision and the approval that it would have needed. */
@@ -75,9 +89,9 @@ export async function governedInvoke<Value>(
   client: Client,
   call: GovernedCall,
   tool: (decision: ToolDecision | null) => Promise<Value> | Value,
-  options: GovernedOptions = {},
+  options: GovernedOptions<Value> = {},
 ): Promise<Value> {
-  const invocation = new Invocation(client, call, options);
+  const invocation = new Invocation<Value>(client, call, options);
   const granted = await invocation.grant();
   await invocation.begin(granted);
   let value: Value;
@@ -97,13 +111,13 @@ interface Granted {
   readonly approval: Approval | null;
 }
 
-class Invocation {
+class Invocation<Value> {
   readonly #client: Client;
   readonly #call: GovernedCall;
-  readonly #options: GovernedOptions;
+  readonly #options: GovernedOptions<Value>;
   readonly #id: string;
 
-  constructor(client: Client, call: GovernedCall, options: GovernedOptions) {
+  constructor(client: Client, call: GovernedCall, options: GovernedOptions<Value>) {
     this.#client = client;
     this.#call = call;
     this.#options = options;
@@ -146,7 +160,8 @@ class Invocation {
         : {
             evaluationId: decision.evaluationId,
             argumentsHash: decision.argumentsHash,
-            ...(approval === null ? {} : { approvalId: approval.approvalId }),
+            decision: decision.decision,
+            ...(decision.approvalId === null ? {} : { approvalId: decision.approvalId }),
           };
     try {
       await this.#record('tool.call', 'call', metadata);
@@ -157,11 +172,13 @@ class Invocation {
     }
   }
 
-  async end(outcome: { readonly value: unknown } | { readonly error: unknown }): Promise<void> {
-    const failed = 'error' in outcome;
-    const told = failed ? { ok: false, error: messageOf(outcome.error) } : { ok: true };
+  async end(outcome: { readonly value: Value } | { readonly error: unknown }): Promise<void> {
+    const result =
+      'error' in outcome
+        ? { ok: false, error: messageOf(outcome.error) }
+        : (this.#options.record?.result?.(outcome.value) ?? { ok: true });
     try {
-      await this.#record('tool.result', failed ? 'fail' : 'complete', told);
+      await this.#record('tool.result', result.ok ? 'complete' : 'fail', result);
     } catch (cause) {
       throw new GovOutcomeUnrecorded(outcome, cause);
     }
@@ -202,14 +219,15 @@ class Invocation {
 
   async #record(eventType: string, action: string, metadata: Record<string, unknown>): Promise<void> {
     const { runId, actor, tool } = this.#call;
+    const { toolCallId = this.#id, resourceType = 'tool', metadata: more } = this.#options.record ?? {};
     const event: EventInput = {
       runId,
       eventType,
       actor,
-      resource: { name: tool.name, type: 'tool' },
+      resource: { name: tool.name, type: resourceType },
       action,
       timestamp: new Date().toISOString(),
-      metadata: { ...metadata, toolCallId: this.#id },
+      metadata: { ...(eventType === 'tool.result' ? {} : more), ...metadata, toolCallId },
     };
     await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
   }

@@ -18,6 +18,7 @@ import { sending } from './limits/sending.ts';
 import { witnesses } from './limits/witnesses.ts';
 import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
+import { mcp } from './limits/mcp.ts';
 
 export const limits = {
   ...requests,
@@ -36,6 +37,7 @@ export const limits = {
   ...witnesses,
   ...client,
   ...push,
+  ...mcp,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -56,4 +58,5 @@ export const limitGroups = [
   ['Witnesses', witnesses],
   ['Client', client],
   ['Import and push', push],
+  ['MCP proxy', mcp],
 ] as const;

@@ -225,6 +225,7 @@ describe.each([
   'how-to/write-policies',
   'how-to/gate-ci-on-a-policy',
   'how-to/find-out-why-a-call-was-denied',
+  'how-to/put-mcp-servers-under-policy',
   'tutorials/govern-an-agent',
   'how-to/score-risk',
   'how-to/replay-a-run',

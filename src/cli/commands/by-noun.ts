@@ -19,6 +19,7 @@ import * as help from './help/spec.ts';
 import * as jobs from './jobs/spec.ts';
 import * as keys from './keys/spec.ts';
 import * as log from './log/spec.ts';
+import * as mcp from './mcp/spec.ts';
 import * as plane from './plane/spec.ts';
 import * as planeTelemetry from './plane/telemetry-spec.ts';
 import * as planes from './planes/spec.ts';
@@ -50,6 +51,7 @@ const handMade: readonly CommandSpec[] = [
   jobs,
   keys,
   log,
+  mcp,
   plane,
   planeTelemetry,
   planes,

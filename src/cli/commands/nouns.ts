@@ -9,6 +9,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Decide', 'policy', 'Policies: what agents may do'],
   ['Decide', 'risk', 'Risk of what agents do'],
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],
+  ['Decide', 'mcp', 'MCP servers under policy: proxy, pins, clients'],
   ['Decide', 'approvals', 'Decisions of a person'],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],

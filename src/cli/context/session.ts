@@ -37,6 +37,12 @@ export interface SessionOptions {
   readonly warn: (text: string) => void;
 }
 
+/** How often and how long a client tries. */
+interface Patience {
+  readonly retries?: number;
+  readonly timeoutMs?: number;
+}
+
 export class Session {
   readonly #options: SessionOptions;
   readonly #opened: Client[] = [];
@@ -184,35 +190,31 @@ export class Session {
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
-  /** Returns the client, created once. `retries`: the default if the user named no number. */
-  client({ retries }: { readonly retries?: number } = {}): Promise<Client> {
-    this.#client ??= this.#open(retries);
+  /** Returns the client, created once. `defaults` apply where the user named no number. */
+  client(defaults: Patience = {}): Promise<Client> {
+    this.#client ??= this.#open(defaults);
     return this.#client;
   }
 
-  #open(retries: number | undefined): Promise<Client> {
+  #open(defaults: Patience): Promise<Client> {
     return this.clientAt(this.baseUrl().value, {
       token: this.apiKey()?.value,
       project: this.project()?.value,
-      retries,
+      ...defaults,
     });
   }
 
   /** Returns a client for an address and credential without a context, such as those of a sign-in. */
   async clientAt(
     baseUrl: string,
-    {
-      token,
-      project,
-      retries,
-    }: { token?: string | undefined; project?: string | undefined; retries?: number | undefined },
+    { token, project, ...defaults }: { token?: string | undefined; project?: string | undefined } & Patience,
   ): Promise<Client> {
     const { settings, signal, observe, warn } = this.#options;
     const { createClient } = await import('../../client/create.ts');
     if (token !== undefined && !isPrivate(new URL(baseUrl)))
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
-    const { env, ca, timeoutMs } = this.webOptions();
-    const attempts = settings.retries ?? retries;
+    const { env, ca, timeoutMs = defaults.timeoutMs } = this.webOptions();
+    const attempts = settings.retries ?? defaults.retries;
     const client = createClient({
       baseUrl,
       signal,

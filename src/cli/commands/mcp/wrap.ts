@@ -1,0 +1,163 @@
+/** `gov mcp wrap CLIENT [CONFIG]`. Tested by `test/cli/commands/mcp/wrap.test.ts`. */
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { GovError } from '../../../contract/problems.ts';
+import {
+  applied,
+  diffLines,
+  kept,
+  reversed,
+  type Edit,
+  type Found,
+  type Server,
+} from '../../mcp/wrap/edits.ts';
+import { serversInJson } from '../../mcp/wrap/json-config.ts';
+import { serversInToml } from '../../mcp/wrap/toml-config.ts';
+import { spelledName } from '../../mcp/server-name.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
+import { unreadable } from '../../program/flags.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { mcpWrap as spec } from './spec.ts';
+
+type Wrapping = Invocation<typeof spec>;
+type ClientName = 'claude' | 'codex' | 'cursor' | 'gemini';
+
+export const run: Run<typeof spec> = async (invocation) => {
+  const { flags } = invocation;
+  const path = configOf(invocation);
+  const text = readLatin1(path);
+  const notes = `${path}.gov-mcp-wrap.json`;
+  return flags.undo ? undo(invocation, { path, text, notes }) : wrap(invocation, { path, text, notes });
+};
+
+interface Files {
+  readonly path: string;
+  readonly text: string;
+  /** The file that keeps what was replaced. */
+  readonly notes: string;
+}
+
+async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
+  const { out } = invocation;
+  const { servers, others } = serversIn(path, text);
+  const program = launcherOf(invocation);
+  const fresh = servers
+    .filter((server) => !isWrapped(server))
+    .map((server) => editOf(server, text, { invocation, program }));
+  // edits of an earlier call stay known, where they are now
+  const earlier = existsSync(notes) ? reversed(text, readFileSync(notes, 'latin1')).edits.map(flipped) : [];
+  await show(invocation, { path, text, edits: fresh });
+  for (const { name, why } of others) await out.warn(safe`${name} is not wrapped: ${why}`);
+  if (!invocation.flags.dryRun && fresh.length > 0) {
+    // first what can be put back: a crash in between leaves the configuration as it was
+    replace(notes, kept([...earlier, ...fresh].toSorted((a, b) => a.from - b.from)));
+    replace(path, applied(text, fresh));
+  }
+  return others.length > 0 ? exit.partial : exit.ok;
+}
+
+async function undo(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
+  const { out, flags } = invocation;
+  if (!existsSync(notes))
+    throw usage(`expected ${notes}, which gov mcp wrap leaves, found none: nothing is wrapped`);
+  const { edits, lost } = reversed(text, readFileSync(notes, 'latin1'));
+  await show(invocation, { path, text, edits });
+  for (const name of lost) await out.warn(safe`${name} was edited after it was wrapped; restore it by hand`);
+  if (!flags.dryRun) {
+    replace(path, applied(text, edits));
+    if (lost.length === 0) rmSync(notes);
+  }
+  return lost.length > 0 ? exit.partial : exit.ok;
+}
+
+const flipped = ({ name, from, before, after }: Edit): Edit => ({ name, from, before: after, after: before });
+
+function serversIn(path: string, text: string): Found {
+  try {
+    return path.endsWith('.toml') ? serversInToml(text) : serversInJson(Buffer.from(text, 'latin1'));
+  } catch (cause) {
+    if (!(cause instanceof GovError || cause instanceof SyntaxError)) throw cause;
+    throw new CliError(exit.usage, `${path} cannot be edited safely: ${cause.message}`, {
+      code: 'UNREADABLE',
+      cause,
+    });
+  }
+}
+
+const isWrapped = ({ args: [noun, verb] }: Server): boolean => noun === 'mcp' && verb === 'proxy';
+
+function editOf(
+  server: Server,
+  text: string,
+  { invocation: { globals }, program }: { invocation: Wrapping; program: string },
+): Edit {
+  const { name, command, args, from, to } = server;
+  const context = typeof globals['context'] === 'string' ? ['-C', globals['context']] : [];
+  const words = ['mcp', 'proxy', ...context, '--name', spelledName(name), '--', command, ...args];
+  return { name, from, before: text.slice(from, to), after: server.rewrite(program, words) };
+}
+
+async function show(
+  { out, flags }: Wrapping,
+  { path, text, edits }: { path: string; text: string; edits: readonly Edit[] },
+): Promise<void> {
+  const names = edits.map(({ name }) => name);
+  if (out.isJson) return out.json({ config: path, dryRun: flags.dryRun, undo: flags.undo, servers: names });
+  if (flags.dryRun) {
+    const shown = (line: string): string => Buffer.from(line, 'latin1').toString();
+    const lines = edits.flatMap((edit) => diffLines(text, edit));
+    return out.lines([safe`--- ${path}`, safe`+++ ${path}`, ...lines.map((line) => safe`${shown(line)}`)]);
+  }
+  const done = flags.undo ? 'restored' : 'wrapped';
+  return out.line(safe`${path}: ${done} ${names.length === 0 ? 'no server' : names.join(', ')}`);
+}
+
+const places: Readonly<Record<ClientName, readonly string[]>> = {
+  claude: ['.mcp.json', '~/.claude.json'],
+  codex: ['$CODEX_HOME/config.toml', '~/.codex/config.toml'],
+  cursor: ['.cursor/mcp.json', '~/.cursor/mcp.json'],
+  gemini: ['.gemini/settings.json', '~/.gemini/settings.json'],
+};
+
+/** The given file, or the first place of the client that exists. */
+function configOf({ args, io }: Wrapping): string {
+  if (!Object.hasOwn(places, args.client))
+    throw usage(`expected one of ${Object.keys(places).join(', ')}, got ${JSON.stringify(args.client)}`);
+  const candidates = args.config === undefined ? places[args.client as ClientName] : [args.config];
+  const home = io.env['HOME'] ?? homedir();
+  const paths = candidates
+    .map((place) =>
+      place.replace(/^~/, home).replace('$CODEX_HOME', io.env['CODEX_HOME'] ?? join(home, '.codex')),
+    )
+    .map((place) => resolve(io.cwd, place));
+  const found = paths.find((path) => existsSync(path));
+  if (found !== undefined) return realpathSync(found);
+  throw new CliError(exit.notFound, `found no configuration of ${args.client} at ${paths.join(' or ')}`, {
+    code: 'NOT_FOUND',
+  });
+}
+
+/** An absolute path: the client's PATH may have another program of this name. */
+function launcherOf({ flags }: Wrapping): string {
+  if (flags.program !== undefined) return flags.program;
+  const launcher = resolve(dirname(process.argv[1] ?? ''), '../bin/gov');
+  return existsSync(launcher) ? launcher : 'gov';
+}
+
+function readLatin1(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+/** A crash leaves the old file or the new one. */
+function replace(path: string, text: string): void {
+  const draft = join(dirname(path), `.${basename(path)}.gov-draft`);
+  const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o600;
+  writeFileSync(draft, text, { encoding: 'latin1', mode, flush: true });
+  renameSync(draft, path);
+}

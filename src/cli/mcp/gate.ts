@@ -1,0 +1,235 @@
+/**
+ * The gate of an MCP proxy: each tool call is decided by the plane and its start is durable before the call is forwarded
+ * (`governedInvoke`); its outcome is recorded after. It fails closed: a call whose decision, definition or record cannot be
+ * had is answered here, and the server never sees it. Tested by `test/cli/commands/mcp/stdio.test.ts`.
+ */
+import type { Client } from '../../client/create.ts';
+import { GovApiError } from '../../client/errors.ts';
+import {
+  GovOutcomeUnrecorded,
+  governedInvoke,
+  GovToolRefused,
+  type GovernedCall,
+} from '../../client/governed.ts';
+import { limits } from '../../contract/limits.ts';
+import type { ContentCapture } from '../../contract/projects.ts';
+import type { JsonObject } from '../../core/json/canonical.ts';
+import { isObject } from '../../core/json/object.ts';
+import { needsApproval, notRun } from '../../core/mcp/answer.ts';
+import { hintsOf } from '../../core/mcp/definition.ts';
+import type { CallMessage } from '../../core/mcp/message.ts';
+import { captured, describeRun, type Run } from './outcome.ts';
+import type { Pins, Standing } from './pins.ts';
+import { runOf, traceOf, type Headers } from './trace.ts';
+
+export interface GateOptions {
+  readonly client: Client;
+  readonly pins: Pins;
+  /** The name of the server in policies: the operator's word, not the server's. */
+  readonly server: string;
+  /** The run of all calls; default: the one that the client's trace context names. */
+  readonly runId?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly policyIds?: readonly string[];
+  readonly content: ContentCapture;
+  readonly warn: (text: string) => void;
+}
+
+/** What the two sides say of themselves; none of it is checked. */
+export interface Peers {
+  readonly client?: { readonly name: string; readonly version?: string | undefined } | undefined;
+  readonly server?: { readonly name: string; readonly version?: string | undefined } | undefined;
+  readonly protocolVersion?: string | undefined;
+}
+
+export interface CallContext {
+  readonly peers: Peers;
+  readonly headers?: Headers;
+  /** The client has cancelled the call. */
+  readonly signal: AbortSignal;
+}
+
+const clientInfo = 'io.modelcontextprotocol/clientInfo';
+/** Claude Code names the model's own call here, so that all sources of one call join. */
+const toolUseId = 'claudecode/toolUseId';
+
+export class Gate {
+  readonly #options: GateOptions;
+  /** Tells calls of this process from those of another one, where the client gives them no id. */
+  readonly #instance = crypto.randomUUID().slice(0, 8);
+  readonly #recording = new Set<Promise<unknown>>();
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that run, and outcomes that are not recorded yet. */
+  get open(): number {
+    return this.#recording.size;
+  }
+
+  /**
+   * Runs `forward` if the call may run. Returns the proxy's own answer to a call that did not run; null if it was forwarded,
+   * or cancelled before that. Never rejects. Resolves when the outcome is recorded.
+   */
+  call(call: CallMessage, context: CallContext, forward: () => Promise<Run>): Promise<string | null> {
+    const deciding = this.#decide(call, context, forward).finally(() => this.#recording.delete(deciding));
+    this.#recording.add(deciding);
+    return deciding;
+  }
+
+  /** Resolves when all outcomes are recorded, or at the limit. Returns how many are not. */
+  async flush(): Promise<number> {
+    const late = new Promise<void>((resolve) => {
+      setTimeout(resolve, limits.mcpFlushSeconds * 1000).unref();
+    });
+    await Promise.race([Promise.all(this.#recording), late]);
+    return this.#recording.size;
+  }
+
+  async #decide(
+    call: CallMessage,
+    context: CallContext,
+    forward: () => Promise<Run>,
+  ): Promise<string | null> {
+    if (call.answered === 'refused') {
+      return notRun(call, 'not run: the question about its approval was not answered with accept.');
+    }
+    const { server, client, warn } = this.#options;
+    const { signal } = context;
+    let standing: Standing;
+    try {
+      standing = await this.#options.pins.standing(call.name);
+    } catch (cause) {
+      return signal.aborted
+        ? null
+        : notRun(call, `not run: the pins of ${server} could not be read: ${reason(cause)}`);
+    }
+    if (standing.is === 'changed') {
+      await this.#recordChanged(call, context, standing);
+      return notRun(call, changedText(server, call.name, standing));
+    }
+    try {
+      await governedInvoke<Run>(client, this.#governed(call, context, standing), forward, {
+        invocationId: crypto.randomUUID(),
+        signal,
+        record: {
+          toolCallId: this.#toolCallId(call),
+          resourceType: 'mcp_tool',
+          metadata: this.#metadata(call, context, standing),
+          result: (run) => describeRun(run, this.#options.content),
+        },
+      });
+      return null;
+    } catch (failure) {
+      if (failure instanceof GovOutcomeUnrecorded) {
+        warn(`${call.name} ran, but its outcome could not be recorded: ${reason(failure.cause)}`);
+        return null;
+      }
+      if (failure instanceof GovToolRefused) return refusal(call, failure);
+      return signal.aborted
+        ? null
+        : notRun(call, `not run: no decision, or no record of its start: ${reason(failure)}`);
+    }
+  }
+
+  /** The call does not run, recorded or not. */
+  async #recordChanged(
+    call: CallMessage,
+    context: CallContext,
+    standing: Standing & { is: 'changed' },
+  ): Promise<void> {
+    const { client, warn } = this.#options;
+    const { tool, runId, actor } = this.#governed(call, context, standing);
+    const event = {
+      runId,
+      eventType: 'tool.denied',
+      actor,
+      resource: { name: tool.name, type: 'mcp_tool' },
+      action: 'refuse',
+      timestamp: new Date().toISOString(),
+      metadata: {
+        ...this.#metadata(call, context, standing),
+        toolCallId: this.#toolCallId(call),
+        pinnedHash: standing.pinned,
+        status: 'definition changed',
+      },
+    };
+    await client
+      .createEvent({ body: event })
+      .catch((cause: unknown) =>
+        warn(`a refused call of ${tool.name} could not be recorded: ${reason(cause)}`),
+      );
+  }
+
+  #governed(call: CallMessage, { peers, headers }: CallContext, standing: Standing): GovernedCall {
+    const { server, runId, policyIds = [], actor } = this.#options;
+    const definition = 'definition' in standing ? standing.definition : undefined;
+    const version = peers.server?.version?.slice(0, limits.toolNameChars);
+    const hints = definition === undefined ? {} : hintsOf(definition.definition);
+    return {
+      tool: {
+        name: call.name,
+        server,
+        ...(version === undefined || version === '' ? {} : { version }),
+        ...(definition === undefined ? {} : { schemaHash: definition.hash }),
+        ...(Object.keys(hints).length === 0 ? {} : { annotations: hints }),
+      },
+      arguments: call.arguments,
+      runId: runId ?? runOf(call.meta, headers) ?? `mcp:${server}:${this.#instance}`,
+      actor: actor ?? actorOf(call.meta, peers),
+      ...(policyIds.length === 0 ? {} : { policyIds: [...policyIds] }),
+    };
+  }
+
+  #toolCallId({ meta, id }: CallMessage): string {
+    const given = meta[toolUseId];
+    if (typeof given === 'string' && given !== '') return given.slice(0, limits.actionChars);
+    return `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
+  }
+
+  #metadata(call: CallMessage, { peers, headers }: CallContext, standing: Standing): Record<string, unknown> {
+    const { server, content } = this.#options;
+    const revision = call.meta['io.modelcontextprotocol/protocolVersion'] ?? peers.protocolVersion;
+    const traceId = traceOf(call.meta, headers);
+    return {
+      via: 'gov mcp proxy',
+      server: { name: server, ...(peers.server === undefined ? {} : { claimed: peers.server }) },
+      requestId: call.id.slice(0, limits.actionChars),
+      ...(typeof revision === 'string' ? { protocolVersion: revision.slice(0, 64) } : {}),
+      ...(traceId === undefined ? {} : { traceId }),
+      definition: standing.is,
+      ...('definition' in standing ? { definitionHash: standing.definition.hash } : {}),
+      ...captured({ arguments: call.arguments }, content),
+    };
+  }
+}
+
+function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
+  const info = meta[clientInfo];
+  const name = isObject(info) && typeof info['name'] === 'string' ? info['name'] : client?.name;
+  return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
+}
+
+const changedText = (
+  server: string,
+  tool: string,
+  { pinned, definition }: Standing & { is: 'changed' },
+): string =>
+  `not run: the definition of ${tool} of ${server} has changed: pinned ${pinned}, now ${definition.hash}. ` +
+  `A person reads the change with gov mcp list ${server}, and accepts it with gov mcp pin ${server} ${tool}.`;
+
+function refusal(call: CallMessage, { decision, approval, message }: GovToolRefused): string {
+  const { evaluationId, approvalId, reason: why } = decision;
+  if (decision.decision === 'escalate' && approvalId !== null && approval?.status !== 'denied')
+    return needsApproval(call, { approvalId, reason: why });
+  if (decision.allowed) return notRun(call, `not run: ${message} (decision ${evaluationId})`);
+  return notRun(call, `blocked: ${why} (decision ${evaluationId})`);
+}
+
+/** Why a decision is missing; a service's own text may be long. */
+function reason(cause: unknown): string {
+  const hint = cause instanceof GovApiError && cause.status === 401 ? ' Check the key of the proxy.' : '';
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return `${text.slice(0, 400)}.${hint}`;
+}

@@ -1,0 +1,106 @@
+/**
+ * One answer of a server over Streamable HTTP, on its way to the client: a JSON message as a whole, a stream event by event,
+ * anything else as it is. Tested by `test/cli/commands/mcp/http.test.ts`.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { limits } from '../../contract/limits.ts';
+import { passServerMessage, type Receiving } from './server-message.ts';
+import { dataOf, EventSplitter, withData } from './sse.ts';
+
+export interface RelayedOptions {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly receiving: Receiving;
+  readonly warn: (text: string) => void;
+}
+
+export class Relayed {
+  readonly #options: RelayedOptions;
+
+  constructor(options: RelayedOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves at the end of the body. Rejects if the server breaks off, or sends too much. */
+  async run(): Promise<void> {
+    const { incoming } = this.#options;
+    const type = (incoming.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+    if ((incoming.headers['content-encoding'] ?? 'identity') !== 'identity') {
+      incoming.destroy();
+      throw new Error('it packed the body, which was not asked for');
+    }
+    if (type === 'text/event-stream') return this.#stream();
+    if (type === 'application/json') return this.#message();
+    return this.#asItIs();
+  }
+
+  #head(length?: number): void {
+    const { incoming, response } = this.#options;
+    response.statusCode = incoming.statusCode ?? 502;
+    for (const [name, value] of Object.entries(incoming.headers)) {
+      if (value !== undefined && !ofConnection.has(name)) response.setHeader(name, value);
+    }
+    if (length !== undefined) response.setHeader('content-length', length);
+    response.flushHeaders();
+  }
+
+  async #message(): Promise<void> {
+    const { incoming, response, receiving, warn } = this.#options;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > limits.mcpMessageBytes)
+        throw new Error(`its answer has more than ${limits.mcpMessageBytes} bytes`);
+      chunks.push(chunk);
+    }
+    const bytes = Buffer.concat(chunks, size);
+    const passed = size === 0 ? ({ do: 'forward' } as const) : passServerMessage(bytes, receiving);
+    const body = passed.do === 'forward' ? bytes : Buffer.from(passed.do === 'replace' ? passed.text : '');
+    if (passed.do === 'drop') {
+      warn(`dropped an answer of the server: ${passed.why}`);
+      throw new Error(`its answer cannot be read safely: ${passed.why}`);
+    }
+    this.#head(body.length);
+    response.end(body);
+  }
+
+  async #stream(): Promise<void> {
+    const { incoming, response, receiving, warn } = this.#options;
+    this.#head();
+    const splitter = new EventSplitter();
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      for (const event of splitter.push(chunk)) {
+        const data = dataOf(event);
+        const passed =
+          data === '' ? ({ do: 'forward' } as const) : passServerMessage(Buffer.from(data), receiving);
+        if (passed.do === 'drop') warn(`dropped an event of the server: ${passed.why}`);
+        else await this.#write(passed.do === 'forward' ? event : Buffer.from(withData(event, passed.text)));
+      }
+    }
+    // an event without its blank line does not count
+    response.end();
+  }
+
+  async #asItIs(): Promise<void> {
+    this.#head();
+    for await (const chunk of this.#options.incoming as AsyncIterable<Buffer>) await this.#write(chunk);
+    this.#options.response.end();
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    const { response } = this.#options;
+    if (response.destroyed) throw new Error('the client left');
+    if (response.write(bytes)) return;
+    const stop = new AbortController();
+    const { signal } = stop;
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]).finally(
+      () => stop.abort(),
+    );
+  }
+}
+
+const ofConnection = new Set(
+  'connection keep-alive transfer-encoding content-length trailer upgrade'.split(' '),
+);

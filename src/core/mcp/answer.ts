@@ -1,0 +1,55 @@
+/**
+ * Messages that the proxy writes itself: the answer to a call that did not run, and to a message that it refuses. A model
+ * reads them, so they say what happened and what a person can do. Tested by `test/cli/commands/mcp/stdio.test.ts`.
+ */
+import type { CallMessage } from './message.ts';
+
+type Asked = Pick<CallMessage, 'id' | 'era' | 'elicits' | 'answered'>;
+
+/** A result with `isError`, which the model reads. It has this form in all revisions. */
+export const notRun = ({ id, era }: Asked, text: string): string =>
+  message(id, {
+    result: {
+      ...(era === '2026' ? { resultType: 'complete' } : {}),
+      content: [{ type: 'text', text: `gov: ${text}` }],
+      isError: true,
+    },
+  });
+
+/**
+ * The call needs a person. In revision 2026-07-28 a client that can ask its user waits and repeats the call; its answer
+ * only resumes, and never approves. Anything else gets a result with `isError`.
+ */
+export function needsApproval(
+  call: Asked,
+  { approvalId, reason }: { readonly approvalId: string; readonly reason: string },
+): string {
+  const how = `A person approves it elsewhere: gov approvals approve ${approvalId}`;
+  const text = `not run: approval needed: ${approvalId} (${reason}). ${how}. Then repeat the call unchanged.`;
+  if (call.era !== '2026' || !call.elicits || call.answered !== undefined) return notRun(call, text);
+  const question = `gov: this call needs an approval: ${approvalId} (${reason}). ${how}. An answer here does not approve it; accept to try again.`;
+  return message(call.id, {
+    result: {
+      resultType: 'input_required',
+      requestState: `gov:${approvalId}`,
+      inputRequests: {
+        approval: {
+          method: 'elicitation/create',
+          params: {
+            mode: 'form',
+            message: question,
+            requestedSchema: { type: 'object', properties: {} },
+          },
+        },
+      },
+    },
+  });
+}
+
+/** A JSON-RPC error. `id` is JSON text. */
+export const failure = (id: string | null, code: number, text: string): string =>
+  message(id ?? 'null', { error: { code, message: `gov: ${text}` } });
+
+/** `id` is JSON text of the client: spelled as the client spelled it. */
+const message = (id: string, members: object): string =>
+  `{"jsonrpc":"2.0","id":${id},${JSON.stringify(members).slice(1)}`;
