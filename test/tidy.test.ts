@@ -138,6 +138,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     intake: ['json'],
+    agents: ['json', 'intake'],
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

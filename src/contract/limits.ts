@@ -18,6 +18,7 @@ import { sending } from './limits/sending.ts';
 import { witnesses } from './limits/witnesses.ts';
 import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
+import { hooks } from './limits/hooks.ts';
 
 export const limits = {
   ...requests,
@@ -36,6 +37,7 @@ export const limits = {
   ...witnesses,
   ...client,
   ...push,
+  ...hooks,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */

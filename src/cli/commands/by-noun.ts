@@ -16,6 +16,7 @@ import * as events from './events/spec.ts';
 import * as exports from './export/spec.ts';
 import * as graphs from './graphs/spec.ts';
 import * as help from './help/spec.ts';
+import * as hook from './hook/spec.ts';
 import * as jobs from './jobs/spec.ts';
 import * as keys from './keys/spec.ts';
 import * as log from './log/spec.ts';
@@ -47,6 +48,7 @@ const handMade: readonly CommandSpec[] = [
   exports,
   graphs,
   help,
+  hook,
   jobs,
   keys,
   log,

@@ -1,0 +1,3 @@
+/** The programs that `gov hook` and `gov agents` know. Commands load this list alone. */
+export const agentClients = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode'] as const;
+export type AgentClient = (typeof agentClients)[number];
