@@ -50,6 +50,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
         'csv-parse',
         'get-east-asian-width',
         'oauth4webapi',
+        'smol-toml',
         'node:',
       ],
       lazy: ['src/host/', 'plane/'],

@@ -5,6 +5,7 @@
  */
 import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
+import * as agents from './agents/spec.ts';
 import * as approvals from './approvals/spec.ts';
 import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
@@ -37,6 +38,7 @@ import * as witness from './witness/spec.ts';
 import { nouns } from './nouns.ts';
 
 const handMade: readonly CommandSpec[] = [
+  agents,
   approvals,
   auth,
   billing,

@@ -10,6 +10,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Decide', 'risk', 'Risk of what agents do'],
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],
   ['Decide', 'approvals', 'Decisions of a person'],
+  ['Decide', 'agents', 'Agents on this machine: set up, check, test'],
   ['Decide', 'hook', ''],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],

@@ -1,4 +1,4 @@
-/** Limits: hooks of agents. */
+/** Limits: hooks and drills of agents. */
 import { MiB } from './units.ts';
 
 export const hooks = {
@@ -8,4 +8,6 @@ export const hooks = {
   hookSeconds: 5,
   hookClientSeconds: 15,
   hookAnswerBytes: 1 * MiB,
+  /** One drill of one client. A quiet machine needs 5 s. */
+  drillSeconds: 45,
 } as const;
