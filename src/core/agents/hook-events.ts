@@ -141,5 +141,7 @@ function eventOf({ session }: HookInput, draft: Draft, { id, nowMs }: Stamp): Ev
   });
   const [event] = run.finish(1).events;
   if (event === undefined) throw new Error('expected the event that was added');
-  return event;
+  // importers mark recordings so; this is no recording, but the caller's own event
+  const { timestampSource: _mark, ...metadata } = event.metadata ?? {};
+  return { ...event, metadata };
 }

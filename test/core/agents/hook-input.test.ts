@@ -129,6 +129,7 @@ describe('the events of a hook', () => {
     expect(event.eventType).toBe('prompt.submitted');
     expect(JSON.stringify(event)).not.toContain('secret');
     expect(event.metadata?.['content']).toMatchObject({ bytes: 11 });
+    expect(event.metadata).not.toHaveProperty('timestampSource');
   });
 
   it('a session that is resumed does not start again', () => {
