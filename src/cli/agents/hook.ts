@@ -25,7 +25,7 @@ import {
   warned,
   type HookAnswer,
 } from '../../core/agents/hook-answer.ts';
-import { callOf, reportEvent, rulingEvent, type Ruling } from '../../core/agents/hook-events.ts';
+import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
 import { mayFailOpen, reach, type Reached } from './connection-file.ts';
 
@@ -101,7 +101,8 @@ class Gate {
     try {
       const plane = new Plane(reach(this.#options.config), this.#stop);
       decision = await plane.evaluate(callOf(input, tool));
-      await plane.record(eventOf(input, tool, { decision }));
+      const stamp = { id: decision.evaluationId, nowMs: Date.now() };
+      await plane.record(rulingEvent(input, { tool, decision }, stamp));
       return decided(client, decision);
     } catch (cause) {
       const why = explain(cause, this.#options);
@@ -126,9 +127,6 @@ class Gate {
     );
   }
 }
-
-const eventOf = (input: HookInput, tool: HookedTool, ruling: Ruling & { readonly decision: ToolDecision }) =>
-  rulingEvent(input, { tool, ruling }, { id: ruling.decision.evaluationId, nowMs: Date.now() });
 
 /** The two requests of a hook. */
 class Plane {

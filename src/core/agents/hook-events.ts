@@ -33,12 +33,6 @@ export function callOf(input: HookInput, tool: HookedTool): ToolCall {
   };
 }
 
-/** Why a call may start, or may not. */
-export type Ruling =
-  | { readonly decision: ToolDecision }
-  /** No decision is available, and an administrator lets calls run then. */
-  | { readonly failedOpen: string };
-
 /** `id` makes the event unique; the same id repeats the same event. */
 export interface Stamp {
   readonly id: string;
@@ -48,10 +42,10 @@ export interface Stamp {
 /** The event that is durable before the call runs, or the refusal. */
 export function rulingEvent(
   input: HookInput,
-  { tool, ruling }: { readonly tool: HookedTool; readonly ruling: Ruling },
+  { tool, decision }: { readonly tool: HookedTool; readonly decision: ToolDecision },
   stamp: Stamp,
 ): EventInput {
-  const allowed = 'failedOpen' in ruling || ruling.decision.allowed;
+  const { allowed } = decision;
   return eventOf(
     input,
     {
@@ -63,14 +57,10 @@ export function rulingEvent(
         recordedBy: 'hook',
         client: input.client,
         toolCallId: tool.callId,
-        ...('failedOpen' in ruling
-          ? { failedOpen: true, reason: ruling.failedOpen }
-          : {
-              evaluationId: ruling.decision.evaluationId,
-              argumentsHash: ruling.decision.argumentsHash,
-              approvalId: ruling.decision.approvalId,
-              [allowed ? 'decision' : 'status']: ruling.decision.decision,
-            }),
+        evaluationId: decision.evaluationId,
+        argumentsHash: decision.argumentsHash,
+        approvalId: decision.approvalId,
+        [allowed ? 'decision' : 'status']: decision.decision,
       },
     },
     stamp,

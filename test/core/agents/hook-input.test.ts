@@ -104,20 +104,20 @@ describe('the events of a hook', () => {
       context: { client: 'claude-code', toolName: 'mcp__ledger__pay__all', cwd: '/w' },
       runId: 's-1',
     });
-    const event = rulingEvent(input, { tool: input.tool!, ruling: { decision } }, stamp);
+    const event = rulingEvent(input, { tool: input.tool!, decision }, stamp);
     expect(event.resource).toEqual({ name: 'mcp__ledger__pay__all', type: 'mcp_tool' });
   });
 
   it('a call and its refusal carry the id of the call and the evaluation', () => {
     const input = good('codex', call);
-    const allowed = rulingEvent(input, { tool: input.tool!, ruling: { decision } }, stamp);
+    const allowed = rulingEvent(input, { tool: input.tool!, decision }, stamp);
     expect(allowed).toMatchObject({
       runId: 's-1',
       eventType: 'tool.call',
       metadata: { toolCallId: 'toolu_1', evaluationId: decision.evaluationId, decision: 'allow' },
     });
     const denied = { ...decision, decision: 'deny' as const, allowed: false };
-    expect(rulingEvent(input, { tool: input.tool!, ruling: { decision: denied } }, stamp)).toMatchObject({
+    expect(rulingEvent(input, { tool: input.tool!, decision: denied }, stamp)).toMatchObject({
       eventType: 'tool.denied',
       metadata: { toolCallId: 'toolu_1', status: 'deny' },
     });
@@ -184,7 +184,7 @@ describe.skipIf(!hasData)('recorded hooks of real clients', () => {
     const [run] = importRuns(lines, { format: 'claude-code', importedAt: 0, sourceName: name });
     const imported = run?.events.find(({ eventType }) => eventType === 'tool.call');
     const input = claude().find(({ moment }) => moment === 'call');
-    const event = rulingEvent(input!, { tool: input!.tool!, ruling: { decision } }, stamp);
+    const event = rulingEvent(input!, { tool: input!.tool!, decision }, stamp);
     for (const member of ['runId', 'eventType', 'actor', 'resource', 'action'] as const)
       expect(event[member]).toEqual(imported?.[member]);
     expect(event.metadata?.['toolCallId']).toBe(imported?.metadata?.['toolCallId']);

@@ -104,7 +104,8 @@ interface Facts {
 
 function reasonOf({ stopped, recorded, asked, answered, said }: Facts): string {
   if (!stopped) return 'the forbidden call ran: no hook stopped it. See gov agents doctor';
-  if (!asked) return `the client did not ask the model: ${said || 'it wrote nothing'}`;
+  if (!asked)
+    return `the client did not ask the model with a shell among its tools: ${said || 'it wrote nothing'}`;
   if (!answered) return `the client did not report what became of the call: ${said || 'it wrote nothing'}`;
   if (!recorded) return 'the call was stopped, but the log lacks its refusal. See gov agents doctor';
   return 'the forbidden call was stopped and recorded';

@@ -14,7 +14,7 @@ export interface Asked {
 
 export interface StandIn {
   readonly origin: string;
-  /** Whether the client asked what to do, and whether it then reported a result of the call. */
+  /** Whether the client was asked for the call, and whether it then reported a result. */
   readonly seen: { asked: boolean; answered: boolean };
   close(): void;
 }
@@ -55,18 +55,20 @@ interface Exchange {
 function answer(body: string, { request, response, asked, seen }: Exchange): void {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const isResult = body.includes(asked.callId);
-  const hasTools = /"tools":\s*\[\s*\{/.test(body);
+  const shell = Object.keys(shells).find((name) => new RegExp(`"name":\\s*"${name}"`).test(body));
+  // a request without a shell is about something else, such as a title of the session
+  const call = isResult || shell === undefined ? null : { ...asked, shell };
   const events = path.endsWith('/v1/messages')
-    ? messages(asked, { isResult: isResult || !hasTools })
+    ? messages(call)
     : path.endsWith('/responses')
-      ? responses(asked, { isResult, body })
+      ? responses(call)
       : null;
   if (events === null) {
     response.writeHead(path.endsWith('/count_tokens') ? 200 : 404, { 'content-type': 'application/json' });
     response.end('{"input_tokens":10}');
     return;
   }
-  if (hasTools) seen.asked = true;
+  if (call !== null) seen.asked = true;
   if (isResult) seen.answered = true;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
@@ -77,14 +79,29 @@ interface StreamEvent {
   readonly [member: string]: unknown;
 }
 
-/** A message of the assistant with the call, or its last words. */
-function messages({ callId, command }: Asked, { isResult }: { isResult: boolean }): StreamEvent[] {
-  const block = isResult
-    ? { type: 'text', text: '' }
-    : { type: 'tool_use', id: callId, name: 'Bash', input: {} };
-  const delta = isResult
-    ? { type: 'text_delta', text: 'Done.' }
-    : { type: 'input_json_delta', partial_json: JSON.stringify({ command, description: 'a drill of gov' }) };
+/** Tools that run a command, with their arguments: that of Claude Code, and those of Codex. */
+const shells: Readonly<Record<string, (command: string) => object>> = {
+  Bash: (command) => ({ command, description: 'a drill of gov' }),
+  exec_command: (cmd) => ({ cmd }),
+  shell_command: (command) => ({ command }),
+  shell: (command) => ({ command: ['bash', '-lc', command] }),
+};
+
+/** The call to ask for; null: the last words of the turn. */
+type Call = (Asked & { readonly shell: string }) | null;
+
+const argumentsOf = ({ shell, command }: NonNullable<Call>): string =>
+  JSON.stringify(shells[shell]?.(command));
+
+function messages(call: Call): StreamEvent[] {
+  const block =
+    call === null
+      ? { type: 'text', text: '' }
+      : { type: 'tool_use', id: call.callId, name: call.shell, input: {} };
+  const delta =
+    call === null
+      ? { type: 'text_delta', text: 'Done.' }
+      : { type: 'input_json_delta', partial_json: argumentsOf(call) };
   const usage = { input_tokens: 10, output_tokens: 1 };
   const message = { id: 'msg_gov', type: 'message', role: 'assistant', model: 'gov-drill', content: [] };
   return [
@@ -94,34 +111,24 @@ function messages({ callId, command }: Asked, { isResult }: { isResult: boolean 
     { type: 'content_block_stop', index: 0 },
     {
       type: 'message_delta',
-      delta: { stop_reason: isResult ? 'end_turn' : 'tool_use', stop_sequence: null },
+      delta: { stop_reason: call === null ? 'end_turn' : 'tool_use', stop_sequence: null },
       usage: { output_tokens: 5 },
     },
     { type: 'message_stop' },
   ];
 }
 
-/** The tools of Codex that run a command, with their arguments. */
-const shells: Readonly<Record<string, (command: string) => object>> = {
-  exec_command: (cmd) => ({ cmd }),
-  shell_command: (command) => ({ command }),
-  shell: (command) => ({ command: ['bash', '-lc', command] }),
-};
-
-function responses(
-  { callId, command }: Asked,
-  { isResult, body }: { isResult: boolean; body: string },
-): StreamEvent[] {
-  const name = Object.keys(shells).find((each) => body.includes(`"name":"${each}"`)) ?? 'shell';
-  const item = isResult
-    ? { type: 'message', role: 'assistant', id: 'm_gov', content: [{ type: 'output_text', text: 'Done.' }] }
-    : {
-        type: 'function_call',
-        id: 'fc_gov',
-        call_id: callId,
-        name,
-        arguments: JSON.stringify(shells[name]?.(command)),
-      };
+function responses(call: Call): StreamEvent[] {
+  const item =
+    call === null
+      ? { type: 'message', role: 'assistant', id: 'm_gov', content: [{ type: 'output_text', text: 'Done.' }] }
+      : {
+          type: 'function_call',
+          id: 'fc_gov',
+          call_id: call.callId,
+          name: call.shell,
+          arguments: argumentsOf(call),
+        };
   const usage = {
     input_tokens: 10,
     input_tokens_details: null,

@@ -41,6 +41,8 @@ const lines: Partial<Record<AgentClient, (origin: string) => Line>> = {
   codex: (origin) => {
     const provider = `{name="gov drill",base_url="${origin}/v1",wire_api="responses",env_key="GOV_DRILL_KEY"}`;
     const settings = [
+      // its tools are known; the default model of 0.169 has none that a stand-in could ask for
+      'model=gpt-5.5',
       'model_provider=gov_drill',
       `model_providers.gov_drill=${provider}`,
       'approval_policy=never',
