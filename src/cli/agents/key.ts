@@ -1,7 +1,7 @@
 /**
  * The key of hooks. The agent runs as the same user and can read it, so the best one may evaluate calls and record events,
  * and nothing else. A service makes such a key. A plane has no operation for that: there hooks use the operator's key,
- * unless the user names another. Tested by `test/cli/agents/install.test.ts`.
+ * unless the user names another. Tested by `test/cli/agents/key.test.ts`.
  */
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
