@@ -188,6 +188,11 @@ describe('gov agents install and uninstall', () => {
     expect(text).toContain(`${plane.origin}/v1/logs`);
     expect(text).toContain(`Bearer ${plane.keys['agent']}`);
     expect(statSync(join(home, own('codex'))).mode & 0o777).toBe(0o600);
+    await agents(`install claude-code --scope user --key-file ${keyFile}`);
+    expect(JSON.parse(readFileSync(join(home, own('claude-code')), 'utf8')).env).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: plane.origin,
+      OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer ${plane.keys['agent']}`,
+    });
     await agents('uninstall codex --scope user');
     expect(statSync(join(home, own('codex'))).mode & 0o777).toBe(0o644);
     await agents(`install codex --scope user --key-file ${keyFile} --without-telemetry`);

@@ -36,7 +36,8 @@ function variablesOf({ telemetry }: Wanted): Record<string, string> {
     OTEL_METRICS_EXPORTER: 'otlp',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
     OTEL_EXPORTER_OTLP_ENDPOINT: telemetry.origin,
-    OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${telemetry.key}`,
+    // 2.1.331 sends the value as it is, without decoding %20
+    OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer ${telemetry.key}`,
   };
 }
 
