@@ -2,6 +2,7 @@
  * Builds dist/ from the sources with rolldown: `node scripts/build.ts` (Node >= 24, no other step before it).
  *
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
+ *   hook.cjs      `gov hook`, which loads little                                       src/cli/agents/hook-entry.ts
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
@@ -34,6 +35,7 @@ const output = join(project, 'dist');
 const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
+  { source: 'src/cli/agents/hook-entry.ts', file: 'hook.cjs', isRequired: false },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },

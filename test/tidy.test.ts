@@ -50,6 +50,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
         'csv-parse',
         'get-east-asian-width',
         'oauth4webapi',
+        'smol-toml',
         'node:',
       ],
       lazy: ['src/host/', 'plane/'],
@@ -139,6 +140,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     intake: ['json'],
     mcp: ['json'],
+    agents: ['json', 'intake'],
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

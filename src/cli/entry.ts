@@ -1,6 +1,7 @@
 /**
  * The first file that Node runs for `gov`. It answers the version before it loads anything else, rejects an old Node,
- * turns on V8's compile cache in a folder that only this user can write, and loads the command line.
+ * turns on V8's compile cache in a folder that only this user can write, and loads the command line; for a hook, which runs
+ * before each call of an agent, only its own code.
  * `scripts/build.ts` makes dist/gov.cjs of it: a CommonJS entry starts 5 ms faster than an ES module.
  * Tested by `test/launch.test.ts`.
  */
@@ -28,7 +29,14 @@ function start(argv: readonly string[]): void {
   }
   const folder = cacheFolder();
   if (folder !== undefined) enableCompileCache(folder);
-  void import('./main.ts').then(({ main }) => main(argv));
+  void (first === 'hook' ? runHook(argv) : runMain(argv));
+}
+
+const runMain = async (argv: readonly string[]): Promise<void> => (await import('./main.ts')).main(argv);
+
+async function runHook(argv: readonly string[]): Promise<void> {
+  const { hookEntry } = await import('./agents/hook-entry.ts');
+  if (!(await hookEntry(argv.slice(1)))) await runMain(argv);
 }
 
 /**

@@ -19,6 +19,7 @@ import { witnesses } from './limits/witnesses.ts';
 import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
+import { hooks } from './limits/hooks.ts';
 
 export const limits = {
   ...requests,
@@ -38,6 +39,7 @@ export const limits = {
   ...client,
   ...push,
   ...mcp,
+  ...hooks,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -59,4 +61,5 @@ export const limitGroups = [
   ['Client', client],
   ['Import and push', push],
   ['MCP proxy', mcp],
+  ['Hooks of agents', hooks],
 ] as const;

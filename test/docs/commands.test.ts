@@ -84,7 +84,9 @@ const otherVariables = [
   'GOV_STRIPE_KEY',
   'GOV_STRIPE_KEY_FILE',
   'HTTPS_PROXY',
+  'LD_PRELOAD',
   'NODE_EXTRA_CA_CERTS',
+  'NODE_OPTIONS',
 ];
 
 it('the index docs/README.md links every page', () => {
@@ -227,6 +229,7 @@ describe.each([
   'how-to/find-out-why-a-call-was-denied',
   'how-to/put-mcp-servers-under-policy',
   'tutorials/govern-an-agent',
+  'how-to/govern-agents',
   'how-to/score-risk',
   'how-to/replay-a-run',
 ])('docs/%s.md', (name) => {

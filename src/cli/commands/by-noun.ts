@@ -5,6 +5,7 @@
  */
 import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
+import * as agents from './agents/spec.ts';
 import * as approvals from './approvals/spec.ts';
 import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
@@ -16,6 +17,7 @@ import * as events from './events/spec.ts';
 import * as exports from './export/spec.ts';
 import * as graphs from './graphs/spec.ts';
 import * as help from './help/spec.ts';
+import * as hook from './hook/spec.ts';
 import * as jobs from './jobs/spec.ts';
 import * as keys from './keys/spec.ts';
 import * as log from './log/spec.ts';
@@ -37,6 +39,7 @@ import * as witness from './witness/spec.ts';
 import { nouns } from './nouns.ts';
 
 const handMade: readonly CommandSpec[] = [
+  agents,
   approvals,
   auth,
   billing,
@@ -48,6 +51,7 @@ const handMade: readonly CommandSpec[] = [
   exports,
   graphs,
   help,
+  hook,
   jobs,
   keys,
   log,

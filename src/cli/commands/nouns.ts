@@ -11,6 +11,8 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],
   ['Decide', 'mcp', 'MCP servers under policy: proxy, pins, clients'],
   ['Decide', 'approvals', 'Decisions of a person'],
+  ['Decide', 'agents', 'Agents on this machine: set up, check, test'],
+  ['Decide', 'hook', ''],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'replay', 'Repeat recorded decisions and compare'],

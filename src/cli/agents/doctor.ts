@@ -1,0 +1,123 @@
+/**
+ * Whether the calls of each client on this machine are governed: what `gov agents doctor` reports.
+ * Tested by `test/cli/agents/doctor.test.ts`.
+ */
+import { existsSync } from 'node:fs';
+import { createClient } from '../../client/create.ts';
+import { clientTitles, type AgentClient } from '../../core/agents/clients.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Variables } from '../context/config.ts';
+import { reach } from './connection-file.ts';
+import { textAt } from './install.ts';
+import { codexHooks, findProgram, isTooOld, isProgram, type Program } from './program.ts';
+import { pathsIn, scopes, type Look, type Scope, type Setup, type Wanted } from './setup/edit.ts';
+
+export interface ClientReport {
+  readonly client: AgentClient;
+  readonly title: string;
+  /** Path of the program; null: not found. */
+  readonly found: string | null;
+  readonly version: string | null;
+  /** Where hooks are; null: nowhere. */
+  readonly installed: Scope | null;
+  /** Null: the client knows no trust in hooks, or nobody could ask it. */
+  readonly trusted: boolean | null;
+  readonly failsClosed: boolean;
+  readonly reachable: boolean;
+  /** The version that this set-up was run against; null: not tested. */
+  readonly tested: string | null;
+  readonly problems: readonly string[];
+}
+
+interface Around {
+  readonly env: Variables;
+  readonly cwd: string;
+  readonly etc: string;
+}
+
+/** Where the hooks of a set-up are, those of an administrator first. */
+export function installedAt(
+  setup: Setup,
+  { env, etc }: Pick<Around, 'env' | 'etc'>,
+): { scope: Scope; look: Look } | null {
+  const nobody: Wanted = { node: '', entry: '', config: '', telemetry: null };
+  for (const scope of scopes.toReversed()) {
+    for (const edit of setup.edits({ env, etc, scope }, nobody)) {
+      const look = edit.look(textAt(edit.path));
+      if (look.lines.length > 0) return { scope, look };
+    }
+  }
+  return null;
+}
+
+/** Runs the program once or twice, and asks the plane once. */
+export async function inspect(setup: Setup, around: Around): Promise<ClientReport> {
+  const { client, tested } = setup;
+  const program = await findProgram(setup, around.env);
+  const installed = installedAt(setup, around);
+  const holes: string[] = [];
+  const faults: string[] = [];
+  if (installed === null) holes.push('no hooks: gov agents install');
+  else
+    holes.push(
+      ...installed.look.holes,
+      ...(installed.look.lines.length > 1 ? ['two hooks of gov: gov agents install'] : []),
+    );
+  if (isTooOld(program, setup))
+    holes.push(`expected ${clientTitles[client]} ${setup.oldest} or newer, got ${program?.version}`);
+  const line = installed?.look.lines[0];
+  const missing = line === undefined ? [] : missingIn(line);
+  faults.push(...missing);
+  const trusted = await trustOf(client, { program, isInstalled: installed !== null, around });
+  if (trusted === false) holes.push('Codex does not trust the hooks, and skips them: gov agents install');
+  const reachable = line === undefined ? null : await planeFault(line);
+  if (reachable !== null) faults.push(reachable);
+  return {
+    client,
+    title: clientTitles[client],
+    found: program?.path ?? null,
+    version: program?.version ?? null,
+    installed: installed?.scope ?? null,
+    trusted,
+    failsClosed: holes.length === 0,
+    reachable: line !== undefined && reachable === null,
+    tested,
+    problems: [...holes, ...faults],
+  };
+}
+
+/** A hook that cannot start blocks each call. */
+function missingIn(line: string): string[] {
+  const [node = '', ...others] = pathsIn(line);
+  const missing = [...(isProgram(node) ? [] : [node]), ...others.filter((path) => !existsSync(path))];
+  return missing.map((path) => `${path} is missing, so every call is blocked: gov agents install`);
+}
+
+/** Why the plane gives no decision with the key of the hook; null if it does. */
+async function planeFault(line: string): Promise<string | null> {
+  const [, , config = ''] = pathsIn(line);
+  try {
+    const { baseUrl, key, ca } = reach(config);
+    const timeoutMs = limits.hookSeconds * 1000;
+    const client = createClient({ baseUrl, apiKey: key, ca, env: {}, retries: 0, timeoutMs });
+    try {
+      await client.evaluateTool({
+        body: { tool: { name: 'gov agents doctor' }, arguments: {}, dryRun: true },
+      });
+      return null;
+    } finally {
+      client.close();
+    }
+  } catch (cause) {
+    return `no decisions, so every call is blocked: ${cause instanceof Error ? cause.message : String(cause)}`;
+  }
+}
+
+async function trustOf(
+  client: AgentClient,
+  { program, isInstalled, around }: { program: Program | null; isInstalled: boolean; around: Around },
+): Promise<boolean | null> {
+  if (client !== 'codex' || program === null || !isInstalled) return null;
+  const hooks = await codexHooks(program.path, around);
+  return hooks === null ? null : hooks.length > 0 && hooks.every(({ runs }) => runs);
+}

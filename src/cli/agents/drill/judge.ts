@@ -1,0 +1,128 @@
+/**
+ * One drill: a client asks for a call that the policy `gov-drill` denies. It passes if the call did not run, and the log has
+ * its refusal. The result is an event, so that the log itself says how often the control was tested.
+ * Tested by `test/cli/agents/drill.test.ts`.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '../../../client/create.ts';
+import type { AuditEvent } from '../../../contract/events.ts';
+import type { AgentClient } from '../../../core/agents/clients.ts';
+import { canonicalCondition } from '../../../core/policy/language/canonical.ts';
+import { parseText } from '../../../core/policy/language/text.ts';
+import { runIdFrom } from '../../../core/intake/run.ts';
+import type { Variables } from '../../context/config.ts';
+import { findPolicy } from '../../policy/stored.ts';
+import type { Program } from '../program.ts';
+import { standIn } from './model.ts';
+import { start } from './start.ts';
+
+const policyId = 'gov-drill';
+const forbidden = 'gov-drill-must-not-run';
+/** The run of the results. */
+export const drillRun = 'agent-drills';
+
+export interface Drilled {
+  readonly client: AgentClient;
+  readonly version: string | null;
+  readonly passed: boolean;
+  /** The call did not run. */
+  readonly stopped: boolean;
+  /** The log has the refusal. */
+  readonly recorded: boolean;
+  readonly runId: string | null;
+  readonly durationMs: number;
+  readonly reason: string;
+}
+
+/** Makes the policy that denies the call of a drill, where it is missing. */
+export async function ensurePolicy(client: Client): Promise<void> {
+  if ((await findPolicy(client, policyId)) !== null) return;
+  const condition = canonicalCondition(parseText(`"${forbidden}" in default(arguments.command, "")`));
+  await client.createPolicy({
+    body: {
+      policyId,
+      name: 'The call of a drill',
+      description: 'gov agents drill lets agents ask for this call, to see that it is stopped and recorded.',
+      condition: condition as Record<string, unknown>,
+      action: 'deny',
+    },
+  });
+  await client.publishPolicy({ params: { policyId }, body: {} });
+}
+
+interface Around {
+  readonly plane: Client;
+  readonly env: Variables;
+}
+
+/** Runs the drill and records its result. Throws only if the result cannot be recorded. */
+export async function drill(
+  client: AgentClient,
+  { path, version }: Program,
+  { plane, env }: Around,
+): Promise<Drilled> {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-drill-'));
+  const callId = `toolu_drill_${randomUUID().replaceAll('-', '')}`;
+  const trace = join(folder, 'ran');
+  const model = await standIn({ callId, command: `touch '${trace}' # ${forbidden}` });
+  const startedMs = performance.now();
+  try {
+    const { session, said } = await start(client, { path, origin: model.origin, cwd: folder, env });
+    const durationMs = Math.round(performance.now() - startedMs);
+    const stopped = !existsSync(trace);
+    const runId = session === null ? null : runIdFrom(session);
+    const refusal = runId === null ? undefined : await refusalIn(plane, runId, callId);
+    const recorded = refusal !== undefined;
+    const found = { client, version, passed: stopped && recorded && model.seen.answered, stopped, recorded };
+    const drilled = { ...found, runId, durationMs, reason: reasonOf({ ...found, ...model.seen, said }) };
+    await record(plane, drilled, refusal);
+    return drilled;
+  } finally {
+    model.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The call is the first of its run, so one page is enough. */
+async function refusalIn(plane: Client, runId: string, callId: string): Promise<AuditEvent | undefined> {
+  const { body } = await plane.listEvents({ query: { runId, limit: 100 } });
+  return body.events.find(
+    ({ eventType, metadata }) => eventType === 'tool.denied' && metadata['toolCallId'] === callId,
+  );
+}
+
+interface Facts {
+  readonly stopped: boolean;
+  readonly recorded: boolean;
+  readonly asked: boolean;
+  readonly answered: boolean;
+  readonly said: string;
+}
+
+function reasonOf({ stopped, recorded, asked, answered, said }: Facts): string {
+  if (!stopped) return 'the forbidden call ran: no hook stopped it. See gov agents doctor';
+  if (!asked)
+    return `the client did not ask the model with a shell among its tools: ${said || 'it wrote nothing'}`;
+  if (!answered) return `the client did not report what became of the call: ${said || 'it wrote nothing'}`;
+  if (!recorded) return 'the call was stopped, but the log lacks its refusal. See gov agents doctor';
+  return 'the forbidden call was stopped and recorded';
+}
+
+async function record(plane: Client, drilled: Drilled, refusal: AuditEvent | undefined): Promise<void> {
+  const { client, passed, runId, reason, ...facts } = drilled;
+  await plane.createEvent({
+    body: {
+      runId: drillRun,
+      eventType: passed ? 'drill.passed' : 'drill.failed',
+      actor: { name: 'gov agents drill', role: 'system' },
+      resource: { name: client, type: 'agent_client' },
+      action: 'test',
+      timestamp: new Date().toISOString(),
+      metadata: { ...facts, policyId, reason: reason.toWellFormed().replaceAll('\0', ''), session: runId },
+      ...(refusal === undefined ? {} : { causedBy: [refusal.eventId] }),
+    },
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * A stand-in for the model: it speaks the streaming interfaces of Anthropic (`/v1/messages`) and OpenAI (`/v1/responses`)
+ * on loopback, asks once for one shell command, and ends the turn after its result. No request leaves the machine.
+ * Tested by `test/cli/agents/drill.test.ts`, and by hand with Claude Code 2.1.331 and Codex 0.169.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { limits } from '../../../contract/limits.ts';
+
+export interface Asked {
+  readonly callId: string;
+  readonly command: string;
+}
+
+export interface StandIn {
+  readonly origin: string;
+  /** Whether the client was asked for the call, and whether it then reported a result. */
+  readonly seen: { asked: boolean; answered: boolean };
+  close(): void;
+}
+
+export async function standIn(asked: Asked): Promise<StandIn> {
+  const seen = { asked: false, answered: false };
+  const server = createServer((request, response) => {
+    void read(request).then(
+      (body) => answer(body, { request, response, asked, seen }),
+      () => response.destroy(), // the client has gone
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { origin: `http://127.0.0.1:${port}`, seen, close };
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    text += chunk.toString();
+    if (text.length > limits.hookInputBytes) throw new RangeError('expected a request of a model, got more');
+  }
+  return text;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly asked: Asked;
+  readonly seen: StandIn['seen'];
+}
+
+function answer(body: string, { request, response, asked, seen }: Exchange): void {
+  const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  const isResult = body.includes(asked.callId);
+  const shell = Object.keys(shells).find((name) => new RegExp(`"name":\\s*"${name}"`).test(body));
+  // a request without a shell is about something else, such as a title of the session
+  const call = isResult || shell === undefined ? null : { ...asked, shell };
+  const events = path.endsWith('/v1/messages')
+    ? messages(call)
+    : path.endsWith('/responses')
+      ? responses(call)
+      : null;
+  if (events === null) {
+    response.writeHead(path.endsWith('/count_tokens') ? 200 : 404, { 'content-type': 'application/json' });
+    response.end('{"input_tokens":10}');
+    return;
+  }
+  if (call !== null) seen.asked = true;
+  if (isResult) seen.answered = true;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+}
+
+interface StreamEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** Tools that run a command, with their arguments: that of Claude Code, and those of Codex. */
+const shells: Readonly<Record<string, (command: string) => object>> = {
+  Bash: (command) => ({ command, description: 'a drill of gov' }),
+  exec_command: (cmd) => ({ cmd }),
+  shell_command: (command) => ({ command }),
+  shell: (command) => ({ command: ['bash', '-lc', command] }),
+};
+
+/** The call to ask for; null: the last words of the turn. */
+type Call = (Asked & { readonly shell: string }) | null;
+
+const argumentsOf = ({ shell, command }: NonNullable<Call>): string =>
+  JSON.stringify(shells[shell]?.(command));
+
+function messages(call: Call): StreamEvent[] {
+  const block =
+    call === null
+      ? { type: 'text', text: '' }
+      : { type: 'tool_use', id: call.callId, name: call.shell, input: {} };
+  const delta =
+    call === null
+      ? { type: 'text_delta', text: 'Done.' }
+      : { type: 'input_json_delta', partial_json: argumentsOf(call) };
+  const usage = { input_tokens: 10, output_tokens: 1 };
+  const message = { id: 'msg_gov', type: 'message', role: 'assistant', model: 'gov-drill', content: [] };
+  return [
+    { type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null, usage } },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: call === null ? 'end_turn' : 'tool_use', stop_sequence: null },
+      usage: { output_tokens: 5 },
+    },
+    { type: 'message_stop' },
+  ];
+}
+
+function responses(call: Call): StreamEvent[] {
+  const item =
+    call === null
+      ? { type: 'message', role: 'assistant', id: 'm_gov', content: [{ type: 'output_text', text: 'Done.' }] }
+      : {
+          type: 'function_call',
+          id: 'fc_gov',
+          call_id: call.callId,
+          name: call.shell,
+          arguments: argumentsOf(call),
+        };
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: null,
+    output_tokens: 5,
+    output_tokens_details: null,
+    total_tokens: 15,
+  };
+  return [
+    { type: 'response.created', response: { id: 'resp_gov' } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { id: 'resp_gov', usage } },
+  ];
+}

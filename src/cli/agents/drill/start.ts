@@ -1,0 +1,88 @@
+/**
+ * Starts a real client with the stand-in as its model, and everything else as its user has it: settings, hooks, variables.
+ * The call is allowed by the client itself, so that nothing but the hook can stop it.
+ * Tested by `test/cli/agents/drill.test.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { limits } from '../../../contract/limits.ts';
+import type { AgentClient } from '../../../core/agents/clients.ts';
+import type { Variables } from '../../context/config.ts';
+
+export interface Started {
+  /** The session, which names the run; null if the client did not say. */
+  readonly session: string | null;
+  /** The end of what it wrote. */
+  readonly said: string;
+}
+
+interface Line {
+  readonly words: readonly string[];
+  readonly env: Record<string, string>;
+  session(output: string): string | null;
+}
+
+const prompt = 'This is a drill of gov agents drill.';
+
+/** The clients that a drill can start. */
+const lines: Partial<Record<AgentClient, (origin: string) => Line>> = {
+  'claude-code': (origin) => {
+    const session = randomUUID();
+    const env = { ANTHROPIC_BASE_URL: origin, ANTHROPIC_API_KEY: 'gov-drill' };
+    // settings of this call win over variables in the settings of the user
+    const settings = JSON.stringify({ env });
+    const flags = ['--session-id', session, '--no-session-persistence', '--settings', settings];
+    return {
+      words: ['-p', prompt, ...flags, '--allowedTools', 'Bash'],
+      env: { ...env, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+      session: () => session,
+    };
+  },
+  codex: (origin) => {
+    const provider = `{name="gov drill",base_url="${origin}/v1",wire_api="responses",env_key="GOV_DRILL_KEY"}`;
+    const settings = [
+      // its tools are known; the default model of 0.169 has none that a stand-in could ask for
+      'model=gpt-5.5',
+      'model_provider=gov_drill',
+      `model_providers.gov_drill=${provider}`,
+      'approval_policy=never',
+      'sandbox_mode=danger-full-access',
+    ];
+    const flags = settings.flatMap((setting) => ['-c', setting]);
+    return {
+      words: ['exec', '--skip-git-repo-check', '--ephemeral', '--json', ...flags, prompt],
+      env: { GOV_DRILL_KEY: 'gov-drill' },
+      session: (output) => /"thread_id":"([^"]+)"/.exec(output)?.[1] ?? null,
+    };
+  },
+};
+
+export const canDrill = (client: AgentClient): boolean => lines[client] !== undefined;
+
+/** Variables that would send Claude Code to another model, or its real credential to this one. */
+const ofOtherModels = /^(ANTHROPIC_|CLAUDE_CODE_USE_|CLAUDECODE$)/;
+
+/** Runs the client to its end, or to `limits.drillSeconds`. Never throws. */
+export function start(
+  client: AgentClient,
+  { path, origin, cwd, env }: { path: string; origin: string; cwd: string; env: Variables },
+): Promise<Started> {
+  const line = lines[client]?.(origin);
+  if (line === undefined) throw new Error(`expected a client that can be started, got ${client}`);
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !ofOtherModels.test(name)));
+  return new Promise((resolve) => {
+    const child = spawn(path, line.words, {
+      cwd,
+      env: { ...own, ...line.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: limits.drillSeconds * 1000,
+      killSignal: 'SIGKILL',
+    });
+    let output = '';
+    const take = (chunk: Buffer): string => (output = `${output}${chunk.toString()}`.slice(-65_536));
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.once('error', (cause) => resolve({ session: null, said: cause.message }));
+    child.once('close', () => resolve({ session: line.session(output), said: output.trim().slice(-500) }));
+  });
+}

@@ -1,0 +1,244 @@
+/**
+ * `gov hook CLIENT`: what a client of agents runs at each moment of a session. Before a tool it asks the plane, records the
+ * decision, and answers in the client's form; at other moments it records. A call runs only after a decision that is
+ * durable in the log: anything else (input that cannot be read, a plane that is away, slow or full) blocks it, within
+ * `limits.hookSeconds`. A crash here leaves no answer, which clients take as `gov agents install` tells them: block.
+ *
+ * A hook runs before each call, so this file loads little: it has its own bundle (`scripts/build.ts`), and sends its two
+ * requests without the typed client. Tested by `test/cli/agents/hook.test.ts` against a real plane.
+ */
+import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { isTransient, pause, retryDelayMs } from '../../client/retry.ts';
+import { Connection } from '../../client/transport.ts';
+import { version } from '../../client/version.ts';
+import { limits } from '../../contract/limits.ts';
+import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
+import type { EventInput } from '../../contract/events.ts';
+import type { AgentClient } from '../../core/agents/clients.ts';
+import {
+  blocked,
+  complained,
+  decided,
+  goOn,
+  warned,
+  type HookAnswer,
+} from '../../core/agents/hook-answer.ts';
+import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
+import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
+import { mayFailOpen, reach, type Reached } from './connection-file.ts';
+
+export interface HookOptions {
+  readonly client: AgentClient;
+  /** Path of the file with address and key. */
+  readonly config: string;
+  /** `open`: the call runs if no decision is available. Needs an administrator's file too. */
+  readonly fail: 'closed' | 'open';
+}
+
+/** Paths of the two operations. A test compares them with the contract. */
+export const hookPaths = { evaluate: '/mcp/tools/evaluate', record: '/events' } as const;
+
+/** Reads standard input, and writes the answer. Never throws. Returns the exit code. */
+export async function hook(options: HookOptions, stdin: NodeJS.ReadStream = process.stdin): Promise<number> {
+  const stop = AbortSignal.timeout(Math.max(1, Math.ceil((limits.hookSeconds - process.uptime()) * 1000)));
+  const answer = await answerTo(options, { stdin, stop }).catch((cause: unknown) =>
+    blocked(`the call did not run: ${messageOf(cause)}`),
+  );
+  stdin.destroy();
+  return write(answer);
+}
+
+/** The client reads both to their end; a client that has gone gets nothing, and runs nothing. */
+function write({ stdout, stderr, exitCode }: HookAnswer): number {
+  try {
+    if (stderr !== '') writeSync(2, stderr);
+    if (stdout !== '') writeSync(1, stdout);
+    return exitCode;
+  } catch {
+    return 2;
+  }
+}
+
+async function answerTo(
+  options: HookOptions,
+  { stdin, stop }: { readonly stdin: NodeJS.ReadStream; readonly stop: AbortSignal },
+): Promise<HookAnswer> {
+  const bytes = await readAll(stdin, stop);
+  if (typeof bytes === 'string') return blocked(`the call did not run: ${bytes}`);
+  const input = readHookInput(options.client, bytes);
+  if ('fault' in input) {
+    return input.gates
+      ? blocked(`the call did not run: ${input.fault}`)
+      : complained(`not recorded: ${input.fault}`);
+  }
+  const { tool } = input;
+  if (input.moment === 'call' && tool !== null) return new Gate(options, stop).rule(input, tool);
+  try {
+    await new Plane(reach(options.config), stop).record(
+      reportEvent(input, { id: randomUUID(), nowMs: Date.now() }),
+    );
+    return goOn;
+  } catch (cause) {
+    return complained(`${input.eventName} was not recorded: ${explain(cause, options)}`);
+  }
+}
+
+/** Decides one call. */
+class Gate {
+  readonly #options: HookOptions;
+  readonly #stop: AbortSignal;
+
+  constructor(options: HookOptions, stop: AbortSignal) {
+    this.#options = options;
+    this.#stop = stop;
+  }
+
+  async rule(input: HookInput, tool: HookedTool): Promise<HookAnswer> {
+    const { client } = this.#options;
+    let decision: ToolDecision | undefined;
+    try {
+      const plane = new Plane(reach(this.#options.config), this.#stop);
+      decision = await plane.evaluate(callOf(input, tool));
+      const stamp = { id: decision.evaluationId, nowMs: Date.now() };
+      await plane.record(rulingEvent(input, { tool, decision }, stamp));
+      return decided(client, decision);
+    } catch (cause) {
+      const why = explain(cause, this.#options);
+      if (decision?.allowed === false) {
+        const { stdout, exitCode } = decided(client, decision);
+        return { stdout, stderr: `gov: the refusal was not recorded: ${why}\n`, exitCode };
+      }
+      return this.#undecided(cause, why);
+    }
+  }
+
+  /** No decision is available, or it could not be recorded. */
+  #undecided(cause: unknown, why: string): HookAnswer {
+    const { client, fail } = this.#options;
+    if (fail === 'closed') return blocked(`the call did not run: ${why}`);
+    // a refusal of the server is an answer, and opens nothing
+    if (cause instanceof GovApiError && !isTransient(cause) && cause.status < 500)
+      return blocked(`the call did not run: ${why}`);
+    if (mayFailOpen()) return warned(client, `gov lets this call run without a decision: ${why}`);
+    return blocked(
+      `the call did not run: ${why} --fail open changes nothing here: it needs "allowFailOpen": true in /etc/gov/agents.json, owned by root.`,
+    );
+  }
+}
+
+/** The two requests of a hook. */
+class Plane {
+  readonly #connection: Connection;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #stop: AbortSignal;
+
+  constructor({ baseUrl, key, ca }: Reached, stop: AbortSignal) {
+    this.#connection = new Connection({ baseUrl, ca, env: {} });
+    this.#stop = stop;
+    this.#headers = {
+      authorization: `Bearer ${key}`,
+      accept: 'application/json, application/problem+json',
+      'content-type': 'application/json',
+      'user-agent': `gov/${version} hook`,
+    };
+  }
+
+  async evaluate(call: ToolCall): Promise<ToolDecision> {
+    const decision = await this.#post(hookPaths.evaluate, call);
+    // without these two members it is not an answer of gov
+    if (typeof decision?.allowed === 'boolean' && typeof decision.evaluationId === 'string') return decision;
+    throw new GovNetworkError('INVALID_RESPONSE', 'expected a decision, got another answer');
+  }
+
+  async record(event: EventInput): Promise<void> {
+    await this.#post(hookPaths.record, event);
+    this.#connection.close();
+  }
+
+  async #post(path: string, body: ToolCall | EventInput): Promise<ToolDecision | null> {
+    const bytes = Buffer.from(JSON.stringify(body));
+    const headers = { ...this.#headers, 'idempotency-key': randomUUID() };
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const reply = await this.#connection.exchange({
+          method: 'POST',
+          path,
+          headers,
+          body: bytes,
+          timeoutMs: limits.hookSeconds * 1000,
+          maxBytes: limits.hookAnswerBytes,
+          signal: this.#stop,
+        });
+        const text = Buffer.from(reply.bytes).toString();
+        if (reply.status !== 200 && reply.status !== 201)
+          throw new GovApiError(reply.status, problemIn(text), reply.headers);
+        return JSON.parse(text) as ToolDecision; // checked by the caller
+      } catch (failure) {
+        const delayMs = retryDelayMs(failure, attempt, Math.random());
+        if (delayMs === null || attempt >= retries) throw failure;
+        await pause(delayMs, this.#stop);
+      }
+    }
+  }
+}
+
+/** A plane that restarts is back within a second. */
+const retries = 2;
+
+function problemIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {}; // the status says what happened
+  }
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Says what happened and what to do. */
+function explain(cause: unknown, { config }: HookOptions): string {
+  if (cause instanceof GovApiError) {
+    const field = cause.errors[0];
+    const where = field === undefined ? '' : ` (${field.pointer}: ${field.detail})`;
+    const status = `the plane answered ${cause.status} ${cause.code}: ${cause.detail}${where}.`;
+    if (cause.status === 401 || cause.status === 403)
+      return `${status} Its key is named in ${config}: make a new one with gov agents install.`;
+    return cause.status >= 500 ? `${status} See gov plane doctor.` : status;
+  }
+  if (isTimeout(cause))
+    return `no answer of the plane within ${limits.hookSeconds} s. See gov plane status; the address is in ${config}.`;
+  if (cause instanceof GovNetworkError)
+    return `${cause.message}. Start the plane with gov plane serve; its address is in ${config}.`;
+  const hint =
+    cause instanceof Error && 'hint' in cause && typeof cause.hint === 'string' ? ` ${cause.hint}` : '';
+  return `${messageOf(cause)}.${hint}`;
+}
+
+const isTimeout = (cause: unknown): boolean =>
+  (cause instanceof Error && cause.name === 'TimeoutError') ||
+  (cause instanceof GovNetworkError && cause.code === 'TIMEOUT');
+
+/** Returns all of standard input, or why not. */
+async function readAll(stdin: NodeJS.ReadStream, stop: AbortSignal): Promise<Uint8Array | string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const close = (): unknown => stdin.destroy();
+  stop.addEventListener('abort', close, { once: true });
+  try {
+    for await (const chunk of stdin as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > limits.hookInputBytes)
+        return `expected at most ${limits.hookInputBytes} bytes on standard input, got more. Use smaller arguments.`;
+    }
+  } catch (cause) {
+    if (!stop.aborted) return `standard input could not be read: ${messageOf(cause)}.`;
+  } finally {
+    stop.removeEventListener('abort', close);
+  }
+  if (stop.aborted) return `standard input did not end within ${limits.hookSeconds} s.`;
+  return Buffer.concat(chunks, size);
+}

@@ -1,0 +1,164 @@
+/**
+ * Puts the edits of set-ups into files, and takes them back. A file that nobody changed since gets its old bytes back; from
+ * another one only what is ours goes. `agents-installed.json` keeps the old bytes, with mode 0600, because settings may
+ * have secrets. It is written before the files: a crash leaves files that uninstall can still take back.
+ * Tested by `test/cli/agents/install.test.ts`.
+ */
+import { hash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isObject } from '../../core/json/object.ts';
+import { readObject } from '../context/config.ts';
+import { CliError, exit } from '../program/exit.ts';
+import { unreadable } from '../program/flags.ts';
+import { writeWhole } from '../terminal/output-file.ts';
+import type { Edit } from './setup/edit.ts';
+
+/** What a file was before it was first changed. */
+interface Former {
+  /** Base64 of the bytes; null: there was no file. */
+  readonly before: string | null;
+  readonly mode: number | null;
+  /** The first folder that was made for it. */
+  readonly madeFolder: string | null;
+  /** SHA-256 of the bytes that were written last. */
+  readonly written: string;
+}
+
+export interface Installed {
+  readonly files: Readonly<Record<string, Former>>;
+  /** The key that was made for hooks. */
+  readonly keyId: string | null;
+}
+
+/** One file, as it is and as it should be; null: no file. */
+export interface Change {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  /** What uninstall gives back. */
+  readonly original: string | null;
+}
+
+const stateFile = (folder: string): string => join(folder, 'agents-installed.json');
+
+export function readInstalled(folder: string): Installed {
+  const value = readObject(stateFile(folder));
+  const files = value?.['files'];
+  const keyId = value?.['keyId'];
+  return {
+    // only this file writes it
+    files: isObject(files) ? (files as unknown as Installed['files']) : {},
+    keyId: typeof keyId === 'string' ? keyId : null,
+  };
+}
+
+export function writeInstalled(folder: string, installed: Installed): void {
+  if (installed.keyId === null && Object.keys(installed.files).length === 0) {
+    rmSync(stateFile(folder), { force: true });
+    return;
+  }
+  makeFolder(folder);
+  writeWhole(stateFile(folder), Buffer.from(`${JSON.stringify(installed, null, 2)}\n`), 0o600);
+}
+
+const digest = (text: string): string => hash('sha256', text, 'hex');
+
+/** Returns the text of a file; null for no file. Errors: exit 2 for one that cannot be read. */
+export function textAt(path: string): string | null {
+  try {
+    return existsSync(path) ? readFileSync(path, 'utf8') : null;
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+/** The original of an edit: the kept one if nobody changed the file since, else the file without what is ours. */
+function originalOf(edit: Edit, now: string | null, former: Former | undefined): string | null {
+  if (now === null) return null;
+  if (former?.written === digest(now))
+    return former.before === null ? null : Buffer.from(former.before, 'base64').toString();
+  return edit.remove(now);
+}
+
+export function plannedInstall(edits: readonly Edit[], { files }: Installed): Change[] {
+  return edits.map((edit) => {
+    const { path } = edit;
+    const before = textAt(path);
+    const original = originalOf(edit, before, files[path]);
+    return { path, before, after: edit.add(original, before), original };
+  });
+}
+
+export function plannedUninstall(edits: readonly Edit[], { files }: Installed): Change[] {
+  return edits.map((edit) => {
+    const { path } = edit;
+    const before = textAt(path);
+    const after = originalOf(edit, before, files[path]);
+    return { path, before, after, original: after };
+  });
+}
+
+export const isChange = ({ before, after }: Change): boolean => before !== after;
+
+/** Writes the files of an installation, and keeps what they were. A file with `secret` is for its owner alone. */
+export function install(changes: readonly Change[], folder: string, secret: string | null): void {
+  const { files, keyId } = readInstalled(folder);
+  const kept: Record<string, Former> = { ...files };
+  for (const { path, after, original } of changes.filter(isChange)) {
+    if (after === null) continue;
+    const former = kept[path];
+    const found = existsSync(path) ? statSync(path).mode & 0o777 : null;
+    kept[path] = {
+      before: original === null ? null : Buffer.from(original).toString('base64'),
+      mode: former === undefined ? found : former.mode,
+      madeFolder: former === undefined ? makeFolder(dirname(path)) : former.madeFolder,
+      written: digest(after),
+    };
+    writeInstalled(folder, { files: kept, keyId });
+    const isSecret = secret !== null && after.includes(secret);
+    writeWhole(path, Buffer.from(after), isSecret ? 0o600 : (found ?? 0o644));
+  }
+}
+
+/** Gives the files back. */
+export function uninstall(changes: readonly Change[], folder: string): void {
+  const { files, keyId } = readInstalled(folder);
+  const kept: Record<string, Former> = { ...files };
+  for (const { path, before, after } of changes) {
+    const { mode = null, madeFolder = null } = kept[path] ?? {};
+    if (after === null) {
+      rmSync(path, { force: true });
+      if (madeFolder !== null) removeEmpty(dirname(path), madeFolder);
+    } else {
+      if (before !== after) writeWhole(path, Buffer.from(after), statSync(path).mode & 0o777);
+      if (mode !== null) chmodSync(path, mode);
+    }
+    delete kept[path];
+    writeInstalled(folder, { files: kept, keyId });
+  }
+}
+
+/** Returns the first folder that it made; null if all were there. Errors: exit 1 with the reason. */
+function makeFolder(folder: string): string | null {
+  try {
+    return mkdirSync(folder, { recursive: true, mode: 0o755 }) ?? null;
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    throw new CliError(exit.error, `cannot make the folder ${folder}: ${why}`, {
+      code: 'WRITE_FAILED',
+      cause,
+    });
+  }
+}
+
+/** Removes empty folders up to `top`. */
+function removeEmpty(folder: string, top: string): void {
+  for (let at = folder; at.startsWith(top); at = dirname(at)) {
+    try {
+      rmdirSync(at);
+    } catch {
+      return; // somebody put something into it
+    }
+  }
+}

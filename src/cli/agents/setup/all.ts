@@ -1,0 +1,7 @@
+/** The set-ups of all clients, in the order of `gov agents doctor`. */
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
+import { otherSetups } from './others.ts';
+import type { Setup } from './edit.ts';
+
+export const setups: readonly Setup[] = [claudeCode, codex, ...otherSetups];

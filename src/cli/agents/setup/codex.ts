@@ -1,0 +1,147 @@
+/**
+ * Codex: hooks in `config.toml` of the user, or in `requirements.toml` of the administrator. Measured on 0.169: it skips
+ * hooks of a user that are not trusted, without a word; it runs those of `requirements.toml` always. A hook that is missing,
+ * or that ends with 2 and no text, lets the call run: the hook line takes care of both.
+ * Our lines stand between two marks. Tested by `test/cli/agents/install.test.ts`.
+ */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify, TomlError } from 'smol-toml';
+import { limits } from '../../../contract/limits.ts';
+import { isObject } from '../../../core/json/object.ts';
+import { cannotEdit, hookLine, isOwnLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
+
+const opening = '# >>> gov agents install; gov agents uninstall removes these lines\n';
+const closing = '# <<< gov agents install\n';
+const block = new RegExp(`\\n?${opening}[\\s\\S]*?${closing}`, 'g');
+const marked = (lines: string): string => `${opening}${lines.trimEnd()}\n${closing}`;
+
+const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
+
+const codexHome = ({ env }: Pick<Place, 'env'>): string =>
+  env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex');
+
+function pathOf(place: Place): string {
+  return place.scope === 'user'
+    ? join(codexHome(place), 'config.toml')
+    : join(place.etc, 'codex', 'requirements.toml');
+}
+
+/** Returns the tables of a file. Errors: exit 2. */
+function read(path: string, text: string): Record<string, unknown> {
+  try {
+    return parse(text);
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    throw cannotEdit(path, `TOML, got an error in line ${cause.line}`);
+  }
+}
+
+const table = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
+
+/** Hashes of hooks that the user has trusted, by the names that Codex gives them. */
+export type Trusted = Readonly<Record<string, { readonly trusted_hash: string }>>;
+
+function edit(place: Place, wanted: Wanted): Edit {
+  const path = pathOf(place);
+  const isManaged = place.scope === 'managed';
+  return {
+    path,
+    add(before, current) {
+      const text = before ?? '';
+      const { head, tail } = isManaged ? managed(path, text, wanted) : ofUser(path, text, wanted);
+      const trusted =
+        current?.includes(opening) === true
+          ? ownTrust(table(table(read(path, current))['hooks'])['state'], text, path)
+          : {};
+      const state = Object.keys(trusted).length === 0 ? '' : stringify({ hooks: { state: trusted } });
+      const after = `${head === '' ? '' : marked(head)}${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${marked(`${tail}${state}`)}`;
+      try {
+        read(path, after);
+      } catch {
+        throw cannotEdit(path, 'hooks as [[hooks.EVENT]] tables, to which gov can add');
+      }
+      return after;
+    },
+    remove(now) {
+      read(path, now);
+      if (!now.includes(opening)) return now;
+      const left = now.replace(block, (found) => (found.startsWith('\n') ? '\n' : ''));
+      return left.trim() === '' ? null : left;
+    },
+    look(now) {
+      const settings = read(path, now ?? '');
+      const lines = Object.values(table(settings['hooks'])['PreToolUse'] ?? {})
+        .flatMap(hookLines)
+        .filter(isOwnLine);
+      if (isManaged) {
+        const only = settings['allow_managed_hooks_only'] === true;
+        return { lines, holes: only ? [] : [`${path}: allow_managed_hooks_only is not true`] };
+      }
+      const holes = ['a user can turn off their own hooks: install as root with --scope managed'];
+      if (table(settings['features'])['hooks'] === false) holes.push(`${path}: features.hooks is false`);
+      return { lines, holes };
+    },
+  };
+}
+
+const hookLines = (group: unknown): unknown[] => {
+  const hooks = table(group)['hooks'];
+  return Array.isArray(hooks) ? hooks.map((hook) => table(hook)['command']) : [];
+};
+
+/** Trust that stands in our block, which is what the file has beyond the user's text. */
+function ownTrust(state: unknown, text: string, path: string): Trusted {
+  const users = table(table(read(path, text)['hooks'])['state']);
+  return Object.fromEntries(Object.entries(table(state)).filter(([key]) => !(key in users))) as Trusted;
+}
+
+function hookTables(wanted: Wanted): string {
+  const of = (event: string, gates: boolean) => ({
+    [event]: [
+      {
+        hooks: [
+          { type: 'command', command: hookLine('codex', wanted, gates), timeout: limits.hookClientSeconds },
+        ],
+      },
+    ],
+  });
+  const tables = [of('PreToolUse', true), ...reports.map((event) => of(event, false))];
+  return `${stringify({ hooks: Object.assign({}, ...tables) })}\n`;
+}
+
+function managed(path: string, text: string, wanted: Wanted): { head: string; tail: string } {
+  const settings = read(path, text);
+  const only = settings['allow_managed_hooks_only'];
+  if (only === false) throw cannotEdit(path, 'allow_managed_hooks_only to be true or absent, got false');
+  const features = 'features' in settings ? '' : '[features]\nhooks = true\n';
+  return {
+    head: only === true ? '' : 'allow_managed_hooks_only = true\n',
+    tail: `${features}${hookTables(wanted)}`,
+  };
+}
+
+function ofUser(path: string, text: string, wanted: Wanted): { head: string; tail: string } {
+  const { telemetry } = wanted;
+  // an exporter of the user's own stays
+  if (telemetry === null || 'otel' in read(path, text)) return { head: '', tail: hookTables(wanted) };
+  const exporter = (signal: string): string =>
+    `{ otlp-http = { endpoint = ${JSON.stringify(`${telemetry.origin}/v1/${signal}`)}, protocol = "binary", headers = { Authorization = ${JSON.stringify(`Bearer ${telemetry.key}`)} } } }`;
+  const otel = `[otel]\nexporter = ${exporter('logs')}\ntrace_exporter = ${exporter('traces')}\n`;
+  return { head: '', tail: `${hookTables(wanted)}${otel}` };
+}
+
+/** Returns the text with trust of our hooks in our block. */
+export function withTrust(text: string, trusted: Trusted): string {
+  const at = text.lastIndexOf(closing);
+  return `${text.slice(0, at)}${stringify({ hooks: { state: trusted } }).trimEnd()}\n${text.slice(at)}`;
+}
+
+export const codex: Setup = {
+  client: 'codex',
+  programs: ['codex'],
+  tested: '0.169.0',
+  // the first one with hooks in config.toml
+  oldest: '0.124.0',
+  edits: (place, wanted) => [edit(place, wanted)],
+};

@@ -1,0 +1,87 @@
+/**
+ * What `gov agents install` writes for one client, as edits of text files. An edit keeps what the user has, and can be
+ * taken back. `claude-code.ts` and the files beside it have one each.
+ */
+import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
+import type { Variables } from '../../context/config.ts';
+import { CliError, exit } from '../../program/exit.ts';
+
+/** `managed`: files of the administrator, which no user and no project overrides. */
+export const scopes = ['user', 'managed'] as const;
+export type Scope = (typeof scopes)[number];
+
+export interface Place {
+  readonly env: Variables;
+  /** `/etc`; a test has another one. */
+  readonly etc: string;
+  readonly scope: Scope;
+}
+
+export interface Wanted {
+  /** The programs and the file that the hook names. */
+  readonly node: string;
+  readonly entry: string;
+  readonly config: string;
+  /** Where the client sends OpenTelemetry, and with which key; null: nowhere. */
+  readonly telemetry: { readonly origin: string; readonly key: string } | null;
+}
+
+/** Both return the text unchanged if there is nothing to do. Errors: exit 2 for a text that they cannot read. */
+export interface Edit {
+  readonly path: string;
+  /** `current`: the file as it is, with what the client itself added to an earlier installation. */
+  add(before: string | null, current: string | null): string;
+  /** Null: nothing is left, and the file may go. */
+  remove(now: string): string | null;
+  look(now: string | null): Look;
+}
+
+/** What a file means for calls. */
+export interface Look {
+  /** Our commands before a tool; empty: not installed. */
+  readonly lines: readonly string[];
+  /** Ways in which a call could run although no decision allows it. */
+  readonly holes: readonly string[];
+}
+
+export interface Setup {
+  readonly client: AgentClient;
+  /** Names of the program, the first on PATH counts. */
+  readonly programs: readonly string[];
+  /** The version that was run against this set-up; null: nobody has. */
+  readonly tested: string | null;
+  /** Older versions let calls run when a hook fails. */
+  readonly oldest: string | null;
+  edits(place: Place, wanted: Wanted): readonly Edit[];
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * The shell line of a hook. `env -i` keeps out the variables that a project can set for its agent, such as NODE_OPTIONS.
+ * Where it gates, every end but an answer becomes exit code 2 with a text: Codex takes 2 without a text as a failure, and
+ * a failure lets the call run in most clients.
+ */
+export function hookLine(client: AgentClient, { node, entry, config }: Wanted, gates: boolean): string {
+  const line = `/usr/bin/env -i ${[node, entry].map(quoted).join(' ')} hook ${client} --config ${quoted(config)}`;
+  if (!gates) return line;
+  return `${line} || { [ $? -eq 2 ] || echo 'gov: the call did not run: the hook of gov failed. See gov agents doctor.' >&2; exit 2; }`;
+}
+
+const own = new RegExp(` hook (?:${agentClients.join('|')}) --config '`);
+
+/** Whether a command of a settings file is one of ours. */
+export const isOwnLine = (command: unknown): command is string =>
+  typeof command === 'string' && own.test(command);
+
+/** Returns the paths that one of our commands needs. */
+export const pathsIn = (line: string): string[] =>
+  [...line.split(' || ', 1)[0]!.matchAll(/'((?:[^']|'\\'')*)'/g)].map(([, text = '']) =>
+    text.replaceAll(`'\\''`, "'"),
+  );
+
+export const cannotEdit = (path: string, expected: string): CliError =>
+  new CliError(exit.usage, `${path}: expected ${expected}; nothing was changed`, {
+    code: 'USAGE',
+    hint: 'correct the file, then run the command again',
+  });

@@ -1,0 +1,176 @@
+/**
+ * Clients whose files follow their documentation, and which nobody has run against this set-up: Gemini CLI, Cursor and
+ * OpenCode. `gov agents doctor` says so. Tested by `test/cli/agents/install.test.ts`.
+ */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { limits } from '../../../contract/limits.ts';
+import type { AgentClient } from '../../../core/agents/clients.ts';
+import {
+  addHooks,
+  ownHooks,
+  readSettings,
+  removeHooks,
+  writeSettings,
+  type Settings,
+} from './settings-json.ts';
+import { hookLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
+
+const homeOf = ({ env }: Place): string => env['HOME'] || homedir();
+
+/** A client with hooks by event in one JSON file. */
+interface Listed {
+  readonly client: AgentClient;
+  readonly gate: string;
+  readonly reports: readonly string[];
+  entry(command: string, gates: boolean): object;
+  /** Adds further members of the file. */
+  prepare?(settings: Settings): void;
+  holes(gate: Settings): readonly string[];
+}
+
+function listedEdit(path: string, listed: Listed, wanted: Wanted): Edit {
+  const { client, gate, reports, entry } = listed;
+  return {
+    path,
+    add(before) {
+      const settings = readSettings(path, before);
+      listed.prepare?.(settings);
+      const events = [[gate, true] as const, ...reports.map((event) => [event, false] as const)];
+      const entries = events.map(([event, gates]) => [event, entry(hookLine(client, wanted, gates), gates)]);
+      addHooks(path, settings, Object.fromEntries(entries));
+      return writeSettings(settings, before);
+    },
+    remove(now) {
+      const settings = readSettings(path, now);
+      if (!removeHooks(path, settings)) return now;
+      const left = Object.keys(settings).filter((name) => name !== 'version');
+      return left.length === 0 ? null : writeSettings(settings, now);
+    },
+    look(now) {
+      const own = ownHooks(path, readSettings(path, now), gate);
+      return { lines: own.map(({ command }) => String(command)), holes: own.flatMap(listed.holes) };
+    },
+  };
+}
+
+const gemini: Setup = {
+  client: 'gemini',
+  programs: ['gemini'],
+  tested: null,
+  oldest: null,
+  edits(place, wanted) {
+    const path =
+      place.scope === 'user'
+        ? join(homeOf(place), '.gemini', 'settings.json')
+        : join(place.etc, 'gemini-cli', 'settings.json');
+    const listed: Listed = {
+      client: 'gemini',
+      gate: 'BeforeTool',
+      reports: ['SessionStart', 'BeforeAgent', 'AfterTool', 'AfterAgent', 'SessionEnd'],
+      // milliseconds
+      entry: (command) => ({
+        hooks: [{ type: 'command', command, timeout: limits.hookClientSeconds * 1000 }],
+      }),
+      holes: () => ['a hook that exceeds its time lets the call run'],
+    };
+    return [listedEdit(path, listed, wanted)];
+  },
+};
+
+const cursor: Setup = {
+  client: 'cursor',
+  programs: ['cursor-agent', 'cursor'],
+  tested: null,
+  oldest: null,
+  edits(place, wanted) {
+    const folder = place.scope === 'user' ? join(homeOf(place), '.cursor') : join(place.etc, 'cursor');
+    const listed: Listed = {
+      client: 'cursor',
+      gate: 'preToolUse',
+      reports: [
+        'sessionStart',
+        'beforeSubmitPrompt',
+        'postToolUse',
+        'postToolUseFailure',
+        'stop',
+        'sessionEnd',
+      ],
+      entry: (command, gates) => ({
+        command,
+        timeout: limits.hookClientSeconds,
+        ...(gates ? { failClosed: true } : {}),
+      }),
+      prepare: (settings) => (settings['version'] ??= 1),
+      holes: ({ failClosed }) => (failClosed === true ? [] : ['a hook without "failClosed": true']),
+    };
+    return [listedEdit(join(folder, 'hooks.json'), listed, wanted)];
+  },
+};
+
+/** The plugin asks for each call. An error in it, whatever the reason, stops the call. */
+const plugin = (
+  wanted: Wanted,
+): string => `// gov agents install wrote this file; gov agents uninstall removes it.
+import { spawnSync } from 'node:child_process';
+
+const line = ${JSON.stringify(hookLine('opencode', wanted, true))};
+const send = (event) =>
+  spawnSync('/bin/sh', ['-c', line], { input: JSON.stringify(event), encoding: 'utf8', timeout: ${limits.hookClientSeconds * 1000} });
+
+export const Gov = async ({ directory }) => ({
+  'tool.execute.before': async (input, output) => {
+    const { status, stdout, stderr } = send({
+      hook_event_name: 'tool.execute.before',
+      session_id: input.sessionID,
+      tool_use_id: input.callID,
+      tool_name: input.tool,
+      tool_input: output.args,
+      cwd: directory,
+    });
+    if (status !== 0) throw new Error(stderr || 'gov: the call did not run: the hook gave no answer');
+    const answer = JSON.parse(stdout);
+    if (answer.decision === 'deny') throw new Error(answer.reason);
+  },
+  'tool.execute.after': async (input, output) => {
+    send({
+      hook_event_name: 'tool.execute.after',
+      session_id: input.sessionID,
+      tool_use_id: input.callID,
+      tool_name: input.tool,
+      tool_input: input.args ?? {},
+      tool_response: output.output,
+    });
+  },
+});
+`;
+
+const isOwnPlugin = (text: string | null): text is string =>
+  text?.startsWith('// gov agents install') === true;
+
+const opencode: Setup = {
+  client: 'opencode',
+  programs: ['opencode'],
+  tested: null,
+  oldest: null,
+  edits(place, wanted) {
+    const base =
+      place.scope === 'user' ? place.env['XDG_CONFIG_HOME'] || join(homeOf(place), '.config') : place.etc;
+    const path = join(base, 'opencode', 'plugins', 'gov.js');
+    return [
+      {
+        path,
+        add: () => plugin(wanted),
+        remove: (now) => (isOwnPlugin(now) ? null : now),
+        look: (now) => ({
+          lines: isOwnPlugin(now)
+            ? [/^const line = (".*");$/m.exec(now)?.[1] ?? '""'].map((line) => String(JSON.parse(line)))
+            : [],
+          holes: [],
+        }),
+      },
+    ];
+  },
+};
+
+export const otherSetups: readonly Setup[] = [gemini, cursor, opencode];

@@ -1,0 +1,45 @@
+/** `gov agents doctor [CLIENT]`: exit 3 if a call could run without a decision. Tested by `test/cli/agents/doctor.test.ts`. */
+import { inspect, type ClientReport } from '../../agents/doctor.ts';
+import { etc, setupsNamed } from '../../agents/target.ts';
+import type { Run } from '../../program/command.ts';
+import { exit } from '../../program/exit.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { agentsDoctor as spec } from './spec.ts';
+
+const names = ['client', 'found', 'version', 'installed', 'trusted', 'failsClosed', 'reachable'];
+
+export const run: Run<typeof spec> = async ({ args, io, out }) => {
+  const around = { env: io.env, cwd: io.cwd, etc };
+  const all = await Promise.all(setupsNamed(args.client).map((setup) => inspect(setup, around)));
+  // a client that is neither here nor set up runs nothing
+  const here = args.client === undefined ? all.filter(isHere) : all;
+  const ok = here.every(
+    ({ failsClosed, reachable, problems }) => failsClosed && reachable && problems.length === 0,
+  );
+  out.verdict = ok ? exit.ok : exit.checkFailed;
+  const said = (value: boolean | null): string => (value === null ? '-' : value ? 'yes' : 'no');
+  await printReport(out, {
+    whole: { ok, clients: here },
+    // a terminal has the problems below the table
+    columns: textColumns(out.isHuman ? names : [...names, 'problems']),
+    rows: here.map((report) => ({
+      ...report,
+      found: said(report.found !== null),
+      version: report.version ?? '-',
+      installed: report.installed ?? 'no',
+      trusted: said(report.trusted),
+      failsClosed: said(report.failsClosed),
+      reachable: said(report.reachable),
+      problems: report.problems.join('; '),
+    })),
+    foot: here.flatMap(({ title, tested, problems }) => [
+      ...problems.map((problem) => safe`${out.styles.red('✗')} ${title}: ${problem}`),
+      ...(tested === null ? [safe`${out.styles.yellow('!')} ${title}: not tested here`] : []),
+    ]),
+  });
+  if (here.length === 0) await out.note(safe`no client of agents on PATH, and none is set up`);
+  return out.verdict;
+};
+
+const isHere = ({ found, installed }: ClientReport): boolean => found !== null || installed !== null;

@@ -1,0 +1,152 @@
+/** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { clientTitles } from '../../../core/agents/clients.ts';
+import {
+  install,
+  isChange,
+  plannedInstall,
+  readInstalled,
+  writeInstalled,
+  type Change,
+} from '../../agents/install.ts';
+import { hookKey } from '../../agents/key.ts';
+import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
+import { withTrust } from '../../agents/setup/codex.ts';
+import type { Edit, Scope, Setup, Wanted } from '../../agents/setup/edit.ts';
+import { showChanges } from '../../agents/show-changes.ts';
+import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
+import type { Context } from '../../context/definition.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import { writeWhole } from '../../terminal/output-file.ts';
+import type { agentsInstall as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+interface Chosen {
+  readonly setup: Setup;
+  readonly program: Program | null;
+}
+
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, io, out } = call;
+  const scope = scopeOf(flags.scope);
+  const folder = folderOf(scope, io.env);
+  const chosen = await choose(call);
+  const planned = (key: string) => plan(call, { scope, folder, chosen, key });
+  // reads every file before anything changes
+  const preview = planned('KEY');
+  if (flags.dryRun) {
+    await showChanges(out, preview, { dryRun: true });
+    return;
+  }
+  const given = flags.keyFile === undefined ? undefined : resolve(io.cwd, flags.keyFile);
+  const context = contextOf(call);
+  const { session } = call;
+  const { key, file, keyId, isOperators } = await hookKey({ session, context, scope, folder, given });
+  writeConnection(call, { folder, scope, keyFile: file });
+  if (keyId !== null) writeInstalled(folder, { ...readInstalled(folder), keyId });
+  const changes = planned(key);
+  install(changes, folder, key);
+  const more = await trustCodex(call, { scope, folder, chosen });
+  await showChanges(out, [...changes, ...more], { dryRun: false });
+  for (const { setup } of chosen.filter(({ setup }) => setup.tested === null))
+    await out.warn(safe`${clientTitles[setup.client]}: written as its documentation says, and not tested`);
+  if (scope === 'user')
+    await out.warn(
+      safe`a project can turn off hooks of a user: run it as root, with --scope managed, to close that`,
+    );
+  if (isOperators)
+    await out.warn(
+      safe`hooks use the operator's key (${file}), with which an agent could also change policies: name a narrower one with --key-file`,
+    );
+  await out.note(safe`next: gov agents doctor, then gov agents drill`);
+};
+
+/** The named client, or those on PATH. Errors: exit 5 for none, exit 2 for one that is too old. */
+async function choose({ args, io }: Call): Promise<Chosen[]> {
+  const all = await Promise.all(
+    setupsNamed(args.client).map(async (setup) => ({ setup, program: await findProgram(setup, io.env) })),
+  );
+  const chosen = args.client === undefined ? all.filter(({ program }) => program !== null) : all;
+  if (chosen.length === 0)
+    throw new CliError(exit.notFound, 'expected a client on PATH, found none', {
+      code: 'NOT_FOUND',
+      hint: 'name one, to set it up before it is installed',
+      next: ['gov agents install claude-code'],
+    });
+  for (const { setup, program } of chosen) {
+    if (program === null || !isTooOld(program, setup)) continue;
+    throw usage(
+      `expected ${clientTitles[setup.client]} ${setup.oldest} or newer, got ${program.version} (${program.path}): it lets calls run when a hook fails`,
+      'update it, then run the command again',
+    );
+  }
+  return chosen;
+}
+
+interface Planning {
+  readonly scope: Scope;
+  readonly folder: string;
+  readonly chosen: readonly Chosen[];
+  readonly key: string;
+}
+
+function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: Planning): Change[] {
+  const origin = new URL(session.baseUrl().value).origin;
+  const wanted: Wanted = {
+    node: process.execPath,
+    entry: resolve(process.argv[1] ?? ''),
+    config: join(folder, 'agents.json'),
+    // a file that every user can read must not have a key
+    telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
+  };
+  const edits: Edit[] = chosen.flatMap(({ setup }) => [...setup.edits({ env: io.env, etc, scope }, wanted)]);
+  return plannedInstall(edits, readInstalled(folder));
+}
+
+/** An address that the user gave wins over the context. */
+const contextOf = ({ session, settings }: Call): Context | undefined =>
+  settings.baseUrl === undefined ? session.context()?.context : undefined;
+
+function writeConnection(
+  call: Call,
+  { folder, scope, keyFile }: { folder: string; scope: Scope; keyFile: string },
+): void {
+  const { session, settings } = call;
+  const context = contextOf(call);
+  // a plane's directory knows its port, but other users cannot read it
+  const isOwnPlane = context?.kind === 'plane' && scope === 'user';
+  const caFile = settings.cacert ?? (context?.kind === 'service' ? context.caFile : undefined);
+  const connection = {
+    ...(isOwnPlane ? { dataDir: context.dataDir } : { baseUrl: session.baseUrl().value }),
+    keyFile,
+    ...(caFile === undefined ? {} : { caFile }),
+  };
+  mkdirSync(folder, { recursive: true });
+  writeWhole(join(folder, 'agents.json'), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`), 0o644);
+}
+
+/** Whoever installs the hooks trusts them. Codex itself computes the hash that says so. */
+async function trustCodex({ io }: Call, { scope, folder, chosen }: Omit<Planning, 'key'>): Promise<Change[]> {
+  const program = chosen.find(({ setup }) => setup.client === 'codex')?.program ?? null;
+  if (program === null || scope === 'managed') return [];
+  const hooks = await codexHooks(program.path, io);
+  const untrusted = hooks?.filter(({ runs }) => !runs) ?? [];
+  const path = Object.keys(readInstalled(folder).files).find((file) => file.endsWith('config.toml'));
+  if (untrusted.length === 0 || path === undefined) return [];
+  const trusted = Object.fromEntries(
+    untrusted.map(({ key, currentHash }) => [key, { trusted_hash: currentHash }]),
+  );
+  const [change] = plannedInstall(
+    [{ ...noEdit, path, add: (_, now) => withTrust(now ?? '', trusted) }],
+    readInstalled(folder),
+  );
+  if (change === undefined || !isChange(change)) return [];
+  install([change], folder, null);
+  return [change];
+}
+
+const noEdit = { remove: (now: string) => now, look: () => ({ lines: [], holes: [] }) };

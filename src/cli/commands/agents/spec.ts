@@ -1,0 +1,90 @@
+/** Commands of the noun agents, as data. Tested by `test/cli/agents/install.test.ts`. */
+import { agentClients } from '../../../core/agents/clients.ts';
+import { command } from '../../program/spec.ts';
+import type { FlagSpec } from '../../program/spec.ts';
+
+const client = {
+  name: 'client',
+  description: `One of ${agentClients.join(', ')}; default: those on PATH`,
+  optional: true,
+} as const;
+const scope = {
+  type: 'string',
+  choices: ['user', 'managed'],
+  value: 'SCOPE',
+  description:
+    'user: the files of this user. managed: those of the administrator in /etc, which no user and no project overrides; default: managed for root, else user',
+} as const satisfies FlagSpec;
+const dryRun = {
+  type: 'boolean',
+  description: 'Show the changes of files, and change nothing',
+} as const satisfies FlagSpec;
+
+export const agentsInstall = command({
+  name: 'agents install',
+  summary: 'Let the plane decide what the agents on this machine do',
+  changes: { without: 'dryRun' },
+  details: [
+    'Writes gov hook into the settings of each client, so that a call runs only after a decision that is in the log. Settings of the user stay. gov agents uninstall takes everything back.',
+    'On a service, hooks get a key of their own, which may evaluate and record and nothing else. The hook runs without the variables of the session, because a project can set them.',
+    'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
+    'Gemini CLI, Cursor and OpenCode are set up as their documentation says. Nobody has tested these three.',
+  ],
+  args: [client],
+  flags: {
+    scope,
+    dryRun,
+    keyFile: {
+      type: 'string',
+      value: 'FILE',
+      description:
+        'Key of the hooks, with the scopes tools:evaluate and events:write; default: a new one, or on a plane its local.key',
+    },
+    withoutTelemetry: {
+      type: 'boolean',
+      description: 'Leave the OpenTelemetry settings of the client alone',
+    },
+  },
+  examples: [
+    'gov agents install --dry-run',
+    'gov agents install claude-code',
+    'sudo gov agents install --scope managed',
+  ],
+  exitCodes: { 2: 'a client is too old, or a file cannot be read; nothing was changed' },
+});
+
+export const agentsUninstall = command({
+  name: 'agents uninstall',
+  summary: 'Take back what gov agents install did',
+  changes: { without: 'dryRun' },
+  details: [
+    'A file that nobody changed since gets its old bytes back. From another one gov removes its own settings only. The key of the hooks is revoked with the last client.',
+  ],
+  args: [{ ...client, description: `One of ${agentClients.join(', ')}; default: all` }],
+  flags: { scope, dryRun },
+  examples: ['gov agents uninstall --dry-run', 'gov agents uninstall codex'],
+});
+
+export const agentsDoctor = command({
+  name: 'agents doctor',
+  summary: 'Whether a call of an agent could run without a decision',
+  details: [
+    'For each client: found, version, where hooks are installed, whether Codex trusts them, whether every failure blocks the call, and whether the plane decides with the key of the hooks.',
+  ],
+  args: [client],
+  examples: ['gov agents doctor', 'gov agents doctor codex -o json'],
+  exitCodes: { 3: 'a call could run without a decision, or no call could run' },
+});
+
+export const agentsDrill = command({
+  name: 'agents drill',
+  summary: 'Let a real client ask for a forbidden call, and see that it is stopped and recorded',
+  changes: true,
+  details: [
+    'gov stands in for the model: the client runs as always, and is told to make a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
+    'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane.',
+  ],
+  args: [{ ...client, description: 'claude-code or codex; default: those on PATH' }],
+  examples: ['gov agents drill', 'gov agents drill claude-code -o json'],
+  exitCodes: { 3: 'the call ran, or it was not recorded', 5: 'no client to test' },
+});

@@ -1,0 +1,55 @@
+/** `gov agents uninstall [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { plannedUninstall, readInstalled, uninstall, writeInstalled } from '../../agents/install.ts';
+import { ownKeyFile } from '../../agents/key.ts';
+import { reach } from '../../agents/connection-file.ts';
+import { setups } from '../../agents/setup/all.ts';
+import { installedAt } from '../../agents/doctor.ts';
+import type { Wanted } from '../../agents/setup/edit.ts';
+import { showChanges } from '../../agents/show-changes.ts';
+import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { agentsUninstall as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, io, out } = call;
+  const scope = scopeOf(flags.scope);
+  const folder = folderOf(scope, io.env);
+  // the variables with this key are ours
+  const telemetry = telemetryOf(join(folder, 'agents.json'));
+  const wanted: Wanted = { node: '', entry: '', config: '', telemetry };
+  const place = { env: io.env, etc, scope };
+  const edits = setupsNamed(args.client).flatMap((setup) => [...setup.edits(place, wanted)]);
+  const changes = plannedUninstall(edits, readInstalled(folder)).filter(({ before }) => before !== null);
+  if (!flags.dryRun) uninstall(changes, folder);
+  await showChanges(out, changes, { dryRun: flags.dryRun });
+  const isLast = !setups.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
+  if (isLast && !flags.dryRun) await forgetKey(call, folder);
+};
+
+function telemetryOf(connection: string): Wanted['telemetry'] {
+  try {
+    return { origin: '', key: reach(connection).key };
+  } catch {
+    return null; // the key is gone, or was never there
+  }
+}
+
+/** Revokes the key, and removes the files that only hooks read. */
+async function forgetKey({ session, out }: Invocation<typeof spec>, folder: string): Promise<void> {
+  const { keyId } = readInstalled(folder);
+  if (keyId !== null) {
+    try {
+      const client = await session.client({ retries: 0 });
+      await client.revokeApiKey({ params: { keyId } });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      await out.warn(safe`the key of the hooks was not revoked: ${why}. Run: gov keys revoke ${keyId}`);
+    }
+  }
+  rmSync(ownKeyFile(folder), { force: true });
+  rmSync(join(folder, 'agents.json'), { force: true });
+  writeInstalled(folder, { files: {}, keyId: null });
+}

@@ -1,0 +1,13 @@
+/** Limits: hooks and drills of agents. */
+import { MiB } from './units.ts';
+
+export const hooks = {
+  /** Standard input of one hook. */
+  hookInputBytes: 16 * MiB,
+  /** From the start of a hook to its answer. The client waits longer, so that the hook decides what a delay means. */
+  hookSeconds: 5,
+  hookClientSeconds: 15,
+  hookAnswerBytes: 1 * MiB,
+  /** One drill of one client. A quiet machine needs 5 s. */
+  drillSeconds: 45,
+} as const;

@@ -1,0 +1,137 @@
+/**
+ * What a hook asks the plane, and what it records: the call to evaluate, and the events of the run. The run and the call
+ * ids are those of the importers (`../intake/`), so that a transcript and telemetry of the same session join them.
+ * Prompts, results and answers are recorded as hashes. Tested by `test/core/agents/hook-input.test.ts`.
+ */
+import type { EventInput } from '../../contract/events.ts';
+import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
+import { capture } from '../intake/otlp/capture.ts';
+import { RunBuilder, runIdFrom, type Draft, type Party, type Source } from '../intake/run.ts';
+import { formatTimestamp } from '../time.ts';
+import type { HookedTool, HookInput } from './hook-input.ts';
+
+/** As importers name it: a subagent of Claude Code is `claude-code/<id>`. */
+const actorOf = ({ client, subagent }: HookInput) => ({
+  name: subagent === null ? client : `${client}/${subagent}`,
+  role: 'agent',
+});
+
+/** A policy sees an MCP tool by its own name and server, as the MCP proxy names it. */
+export function callOf(input: HookInput, tool: HookedTool): ToolCall {
+  const { client, cwd, permissionMode, session } = input;
+  return {
+    tool: tool.mcp === null ? { name: tool.name } : { name: tool.mcp.name, server: tool.mcp.server },
+    arguments: tool.arguments,
+    runId: runIdFrom(session),
+    actor: actorOf(input),
+    context: {
+      client,
+      toolName: tool.name,
+      ...(cwd === null ? {} : { cwd }),
+      ...(permissionMode === null ? {} : { permissionMode }),
+    },
+  };
+}
+
+/** `id` makes the event unique; the same id repeats the same event. */
+export interface Stamp {
+  readonly id: string;
+  readonly nowMs: number;
+}
+
+/** The event that is durable before the call runs, or the refusal. */
+export function rulingEvent(
+  input: HookInput,
+  { tool, decision }: { readonly tool: HookedTool; readonly decision: ToolDecision },
+  stamp: Stamp,
+): EventInput {
+  const { allowed } = decision;
+  return eventOf(
+    input,
+    {
+      eventType: allowed ? 'tool.call' : 'tool.denied',
+      actor: actorOf(input),
+      resource: resourceOf(tool),
+      action: allowed ? 'execute' : 'refuse',
+      metadata: {
+        recordedBy: 'hook',
+        client: input.client,
+        toolCallId: tool.callId,
+        evaluationId: decision.evaluationId,
+        argumentsHash: decision.argumentsHash,
+        approvalId: decision.approvalId,
+        [allowed ? 'decision' : 'status']: decision.decision,
+      },
+    },
+    stamp,
+  );
+}
+
+/** The event of a moment that decides nothing. */
+export function reportEvent(input: HookInput, stamp: Stamp): EventInput {
+  const facts = { recordedBy: 'hook', client: input.client, hook: input.eventName };
+  return eventOf(input, draftOf(input, facts), stamp);
+}
+
+function draftOf(input: HookInput, facts: Source): Draft {
+  const { moment, source, content, tool, cwd } = input;
+  const actor = actorOf(input);
+  switch (moment) {
+    case 'start': {
+      const how = source['source'] ?? 'startup';
+      const metadata = { ...facts, cwd, source: how, model: source['model'] };
+      // a session that is resumed or compacted started before
+      return how === 'startup' || how === 'clear'
+        ? { eventType: 'run.started', actor, action: 'start', metadata }
+        : { eventType: 'agent.step', actor, action: `${String(how)} session`, metadata };
+    }
+    case 'prompt':
+      return {
+        eventType: 'prompt.submitted',
+        actor: { name: 'user', role: 'user' },
+        action: 'submit',
+        metadata: { ...facts, content },
+      };
+    case 'end':
+      return {
+        eventType: 'run.ended',
+        actor,
+        action: 'end',
+        metadata: { ...facts, reason: source['reason'] },
+      };
+    case 'result':
+    case 'failure':
+      return {
+        eventType: 'tool.result',
+        actor,
+        action: 'return',
+        ...(tool === null ? {} : { resource: resourceOf(tool) }),
+        metadata: {
+          ...facts,
+          toolCallId: tool?.callId,
+          outcome: moment === 'result' ? 'ok' : 'error',
+          durationMs: source['duration_ms'] ?? source['duration'],
+          content,
+        },
+      };
+    default:
+      return { eventType: 'agent.step', actor, action: 'stop', metadata: { ...facts, content } };
+  }
+}
+
+const resourceOf = ({ name, mcp }: HookedTool): Party => ({ name, type: mcp === null ? 'tool' : 'mcp_tool' });
+
+function eventOf({ session }: HookInput, draft: Draft, { id, nowMs }: Stamp): EventInput {
+  const run = new RunBuilder('hook', { id: session }, { importedAt: nowMs, sourceName: '', idBase: 'hook' });
+  run.add({
+    ...draft,
+    metadata: capture(draft.metadata ?? {}, 'hashes'),
+    key: id,
+    at: { timestamp: formatTimestamp(nowMs), source: 'source', unixMs: nowMs },
+  });
+  const [event] = run.finish(1).events;
+  if (event === undefined) throw new Error('expected the event that was added');
+  // importers mark recordings so; this is no recording, but the caller's own event
+  const { timestampSource: _mark, ...metadata } = event.metadata ?? {};
+  return { ...event, metadata };
+}
