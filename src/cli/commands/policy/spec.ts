@@ -269,3 +269,25 @@ export const policyImpact = command({
   ],
   exitCodes: { 3: 'more changed than --max-change, or a change that --fail-on names' },
 });
+
+export const policyStarterList = command({
+  name: 'policy starter list',
+  summary: 'List starter policies: what most agents with tools need first',
+  examples: ['gov policy starter list'],
+});
+
+export const policyStarterAdd = command({
+  name: 'policy starter add',
+  summary: 'Write starter policies and their test cases into a folder',
+  details: [
+    'It replaces no file. Change the names of tools and arguments to yours, then test and publish the folder.',
+  ],
+  args: [{ name: 'starter', description: 'Starter policy (gov policy starter list)', variadic: true }],
+  flags: {
+    to: { type: 'string', value: 'DIR', required: true, description: 'Folder to write into' },
+  },
+  examples: [
+    'gov policy starter add no-destructive-commands only-these-hosts --to policies',
+    'gov policy test policies --cases policies --mutants',
+  ],
+});

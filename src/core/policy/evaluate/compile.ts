@@ -25,6 +25,7 @@ import { existsAt, lookupOf, missingName } from './lookup.ts';
 import type { Path } from './lookup.ts';
 import { spellPath } from '../language/path.ts';
 import { isBoolean } from '../language/operand-types.ts';
+import { membership, textFunction } from './tool-texts.ts';
 import { concatenation, length, semVer, substring, withAffix } from './strings.ts';
 
 export { Indeterminate } from './indeterminate.ts';
@@ -158,6 +159,13 @@ function compileCall(node: Call, place: CompileScope): Evaluate {
         site,
       );
     }
+    case 'path_in':
+    case 'host_in': {
+      const [text, within] = args as [Node, Node];
+      const members = within.kind === 'list' ? within.items : [];
+      const texts = members.map((each) => (each.kind === 'literal' ? String(each.value) : ''));
+      return membership(op, operandOf(text, place), texts, site);
+    }
     default:
       return compileOperation(
         op,
@@ -199,7 +207,7 @@ function compileLogic(node: Call, op: Logic, place: CompileScope): Evaluate {
 
 /** Compiles operators that evaluate all their operands. */
 function compileOperation(
-  op: Exclude<Operator, Logic | 'some' | 'all' | 'none' | 'in'>,
+  op: Exclude<Operator, Logic | 'some' | 'all' | 'none' | 'in' | 'path_in' | 'host_in'>,
   operands: readonly Operand[],
   site: Site,
 ): Evaluate {
@@ -234,6 +242,12 @@ function compileOperation(
       return length(first, site);
     case 'sem_ver':
       return semVer(operands, site);
+    case 'lower':
+    case 'fold':
+    case 'path':
+    case 'host':
+    case 'programs':
+      return textFunction(op, first, site);
   }
 }
 

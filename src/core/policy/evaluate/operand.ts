@@ -32,6 +32,13 @@ const byOperator: Readonly<Partial<Record<Operator, string>>> = {
   length: 'string or list',
   sem_ver: 'version',
   cat: 'scalar',
+  lower: 'string',
+  fold: 'string',
+  path: 'plain path',
+  path_in: 'plain path',
+  host: 'URL with one reading',
+  host_in: 'URL with one reading',
+  programs: 'shell command that names its programs',
 };
 
 /** Returns the call that has a node as argument; undefined if there is none. */

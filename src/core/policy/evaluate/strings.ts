@@ -9,10 +9,10 @@ import type { Value } from './indeterminate.ts';
 import { compareVersions, parseVersion, versionChars, versionOperators } from '../language/semver.ts';
 import type { Version, VersionOperator } from '../language/semver.ts';
 
-type Take<T> = (value: Value) => T | Indeterminate;
+export type Take<T> = (value: Value) => T | Indeterminate;
 
 /** Takes a text within the budget from a value, or the reason why it cannot. */
-function textOf({ read }: Operand, site: Site): Take<string> {
+export function textOf({ read }: Operand, site: Site): Take<string> {
   const wrongType = site.because('type', read);
   const overBudget = site.because('budget', read);
   return (value) => {

@@ -38,6 +38,13 @@ export const operators = [
   'ends_with',
   'length',
   'sem_ver',
+  'lower',
+  'fold',
+  'path',
+  'path_in',
+  'host',
+  'host_in',
+  'programs',
 ] as const;
 export type Operator = (typeof operators)[number];
 

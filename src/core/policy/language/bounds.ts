@@ -7,6 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 import { canonicalize } from '../../json/parse.ts';
 import type { Node, Scalar } from './ast.ts';
 import { isShort } from '../evaluate/budget.ts';
+import { memberTest } from '../evaluate/tool-texts.ts';
 import { canonicalCondition } from './canonical.ts';
 import { spellPath } from './path.ts';
 import { refuse } from './refusal.ts';
@@ -152,7 +153,26 @@ function checkCall({ op, args }: Call, pointer: string): void {
       return refuse(pointer, 'WRONG_TYPE', `expected texts as arguments of ${op}`);
     case 'sem_ver':
       return checkVersions(literals, pointer);
+    case 'path_in':
+    case 'host_in':
+      return checkMembers(op, args[1] as Node, pointer);
     default:
+  }
+}
+
+/** A list that a caller could send would let the caller choose the folders or hosts. */
+function checkMembers(op: 'path_in' | 'host_in', list: Node, pointer: string): void {
+  const such =
+    op === 'path_in' ? 'folders such as "/srv/app"' : 'hosts such as "*.example.com" or "10.0.0.0/8"';
+  if (list.kind !== 'list') return refuse(pointer, 'WRONG_TYPE', `expected a list of ${such}`);
+  for (const item of list.items) {
+    const text = item.kind === 'literal' && typeof item.value === 'string' ? item.value : undefined;
+    if (text !== undefined && memberTest(op, text) !== null) continue;
+    refuse(
+      pointer,
+      'NOT_ALLOWED',
+      `expected ${such} in the list of ${op}, got ${JSON.stringify(text ?? item.kind)}`,
+    );
   }
 }
 

@@ -40,11 +40,18 @@ export const arity: Readonly<Record<Operator, readonly [fewest: number, most: nu
   ends_with: [2, 2],
   length: [1, 1],
   sem_ver: [3, 3],
+  lower: [1, 1],
+  fold: [1, 1],
+  path: [1, 1],
+  path_in: [2, 2],
+  host: [1, 1],
+  host_in: [2, 2],
+  programs: [1, 1],
 };
 
 const answersBoolean: ReadonlySet<Operator> = new Set([
   ...(['exists', '!', '!!', '==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in'] as const),
-  ...(['some', 'all', 'none', 'starts_with', 'ends_with', 'sem_ver'] as const),
+  ...(['some', 'all', 'none', 'starts_with', 'ends_with', 'sem_ver', 'path_in', 'host_in'] as const),
 ]);
 
 /** Returns whether a node is always true, false or indeterminate. */

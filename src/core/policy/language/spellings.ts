@@ -35,6 +35,7 @@ const call = (op: Operator, ...args: Node[]): Node => ({ kind: 'call', op, args 
 /** Operators on one field. */
 const fieldOperators = [
   ...(['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'starts_with', 'ends_with', 'sem_ver'] as const),
+  ...(['path_in', 'host_in'] as const),
   ...(['exists', 'missing', 'some', 'all', 'none'] as const),
 ];
 type FieldOperator = (typeof fieldOperators)[number];
@@ -167,6 +168,8 @@ function fieldClause(
       return call(op, path, ...value.map((each) => read.value(each, inside)));
     }
     case 'in':
+    case 'path_in':
+    case 'host_in':
       return call(op, path, read.value(value, inside));
     default:
       if (value === null) {

@@ -1,0 +1,57 @@
+/**
+ * `gov policy starter add ID… --to DIR`: writes policy files and their cases. It replaces no file.
+ * Tested by `test/cli/commands/policy/starter.test.ts`.
+ */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { starters, type Starter } from '../../policy/starters.ts';
+import type { Run } from '../../program/command.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
+import { safe } from '../../terminal/safe.ts';
+import { textColumns } from '../../terminal/report.ts';
+import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
+import type { policyStarterAdd as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
+  const wanted = args.starter.map(named);
+  const files = wanted.flatMap(({ id, text, cases }) => [
+    { file: join(flags.to, `${id}.policy`), content: text },
+    {
+      file: join(flags.to, `${id}.cases.ndjson`),
+      content: cases.map((each) => `${JSON.stringify(each)}\n`).join(''),
+    },
+  ]);
+  const present = files.find(({ file }) => existsSync(resolve(io.cwd, file)));
+  if (present !== undefined) {
+    throw usage(
+      `${present.file} exists already`,
+      'nothing was written; remove it, or name another folder with --to',
+    );
+  }
+  for (const { file, content } of files) {
+    try {
+      mkdirSync(resolve(io.cwd, flags.to), { recursive: true });
+      writeFileSync(resolve(io.cwd, file), content, { flag: 'wx' });
+    } catch (cause) {
+      throw new CliError(exit.error, `cannot write ${file}: ${whyUnwritable(cause)}`, {
+        code: codeOf(cause),
+        cause,
+      });
+    }
+  }
+  await out.table(
+    files.map(({ file }) => ({ file })),
+    textColumns(['file']),
+  );
+  if (out.isHuman) {
+    await out.note(
+      safe`next: change the names of tools to yours, then gov policy test ${flags.to} --cases ${flags.to}`,
+    );
+  }
+};
+
+function named(id: string): Starter {
+  const found = starters.find((starter) => starter.id === id);
+  if (found !== undefined) return found;
+  throw usage(`no starter policy ${JSON.stringify(id)}`, 'gov policy starter list');
+}

@@ -1,0 +1,14 @@
+/** `gov policy starter list`. Tested by `test/cli/commands/policy/starter.test.ts`. */
+import { starters } from '../../policy/starters.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import { textColumns } from '../../terminal/report.ts';
+import type { policyStarterList as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ out }) => {
+  await out.table(
+    starters.map(({ id, summary }) => ({ id, summary })),
+    textColumns(['id', 'summary']),
+  );
+  if (out.isHuman) await out.note(safe`next: gov policy starter add ${starters[0]?.id ?? ''} --to policies`);
+};
