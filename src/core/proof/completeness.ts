@@ -11,7 +11,7 @@
  */
 import { isListed, openEntry, type Growth, type MapEntry } from '../completeness/entry.ts';
 import { readIndex, type IndexRecord } from '../completeness/index-leaf.ts';
-import { mapFunction } from '../completeness/map-function.ts';
+import { isMapFunction, mapFunctions, type MapFunction } from '../completeness/map-function.ts';
 import type { ListValue, MapKey } from '../completeness/map.ts';
 import { parseHash } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -34,6 +34,7 @@ export class Fault {
 /** An index leaf in a trusted tree. */
 export interface OpenIndex extends IndexRecord {
   readonly index: number;
+  readonly fn: MapFunction;
 }
 
 /** Step 1: reads an index leaf in the tree of a checkpoint. Never throws. */
@@ -45,13 +46,15 @@ export function openIndex({ index, record, inclusion }: IncludedRecord, tree: Ch
   if (!verifyInclusion({ index, size, leaf, path: pathHashes(inclusion), root })) {
     return new Fault('NOT_INCLUDED', `leaf ${index}: the index leaf has no valid inclusion proof`);
   }
-  if (read.fn !== mapFunction) {
-    return new Fault('INDEX_INVALID', `leaf ${index}: expected ${mapFunction}, got another map function`);
+  const { fn } = read;
+  if (!isMapFunction(fn)) {
+    const detail = `leaf ${index}: expected one of ${mapFunctions.join(', ')}, got another map function`;
+    return new Fault('INDEX_INVALID', detail);
   }
   if (read.size > index) {
     return new Fault('INDEX_INVALID', `leaf ${index}: expected a size of at most ${index}, got ${read.size}`);
   }
-  return { ...read, index };
+  return { ...read, fn, index };
 }
 
 /** A list as the proof has it: `n` items, and for the run also their root. */
