@@ -79,7 +79,7 @@ const dayMs = 86_400_000;
 let newestDay = { number: 0, text: '1970-01-01' };
 
 /** The day of a time, in UTC. */
-function dayOf(ms: number): string {
+export function dayOf(ms: number): string {
   const number = Math.floor(ms / dayMs);
   if (number !== newestDay.number) newestDay = { number, text: new Date(ms).toISOString().slice(0, 10) };
   return newestDay.text;

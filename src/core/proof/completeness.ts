@@ -163,6 +163,7 @@ function compare(
 ): Fault | null {
   const { treeSize, firstIndex, lastIndex } = evidence;
   const found = value === 'absent' ? 0 : value.n;
+  const different = new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
   if (value === 'absent' || found < n) {
     if (n === 0 && growth === undefined) return null;
     return new Fault('RUN_SHORTER_THAN_SHOWN', `the proof shows ${n} ${what}, but the log has ${found}`);
@@ -170,14 +171,37 @@ function compare(
   if (found === n) {
     const same =
       root === null || (value.root === root && value.first === firstIndex && value.last === lastIndex);
-    if (same && growth === undefined) return null;
-    return new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
+    return same && growth === undefined ? null : different;
   }
   const incomplete = new Fault(
     'RUN_INCOMPLETE',
     `the proof shows ${n} ${what} below leaf ${treeSize}, but the log has more: ${found} below leaf ${index.size}`,
   );
-  if (growth === undefined) return incomplete;
+  switch (goesOn({ n, root, treeSize }, { value, growth, index, tree: proved })) {
+    case 'yes':
+      return root === null || value.first === firstIndex ? null : different;
+    case 'differs':
+      return different;
+    case 'no':
+      return incomplete;
+  }
+}
+
+/**
+ * Whether a list of leaves extends a shown one of `n` items, and its next item is in the log at `treeSize` or after it. `root`: that of
+ * the shown list; null where only its count is shown.
+ */
+export function goesOn(
+  { n, root, treeSize }: { readonly n: number; readonly root: string | null; readonly treeSize: number },
+  of: {
+    readonly value: ListValue;
+    readonly growth: Growth | undefined;
+    readonly index: OpenIndex;
+    readonly tree: Checkpoint;
+  },
+): 'yes' | 'no' | 'differs' {
+  const { value, growth, index, tree } = of;
+  if (growth === undefined) return 'no';
   const { consistency, next } = growth;
   const leaf = parseHash(next.leaf);
   const isNext =
@@ -187,25 +211,24 @@ function compare(
     isListed(value, { position: n, leaf, path: next.listInclusion }) &&
     verifyInclusion({
       index: next.index,
-      size: proved.size,
+      size: tree.size,
       leaf,
       path: pathHashes(next.inclusion),
-      root: proved.root,
+      root: tree.root,
     });
-  if (!isNext) return incomplete;
-  if (root === null) return consistency === undefined ? null : incomplete;
+  if (!isNext) return 'no';
+  if (root === null) return consistency === undefined ? 'yes' : 'no';
   const [first, second] = [parseHash(root), parseHash(value.root)];
   const extended =
     first !== null &&
     second !== null &&
     consistency !== undefined &&
-    value.first === firstIndex &&
     verifyConsistency({
       first: n,
-      second: found,
+      second: value.n,
       firstRoot: first,
       secondRoot: second,
       path: pathHashes(consistency),
     });
-  return extended ? null : new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
+  return extended ? 'yes' : 'differs';
 }

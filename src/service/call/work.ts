@@ -42,7 +42,7 @@ export interface TaskHost {
   listed(asked: ListsAsked): Promise<Listed | null>;
 }
 
-type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
+export type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
 /** `entries`: those of `lists`, then those of `keys`. */
 export type Listed = Pick<Indexed, 'entries' | 'size' | 'fn'> & { readonly leafIndex: number };
 
