@@ -1,8 +1,9 @@
 /** Exports that show that no row of their filters is missing, and forged ones that do not. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FilterAnswer, ListAnswer } from '../../../src/core/export/answer.ts';
-import type { JsonObject } from '../../../src/core/json/parse.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { readFilterAnswer, type FilterAnswer, type ListAnswer } from '../../../src/core/export/answer.ts';
+import type { Json, JsonObject } from '../../../src/core/json/parse.ts';
 import { pathText } from '../../../src/core/proof/bundle.ts';
 import { draftLeaf } from '../../../src/core/event/record.ts';
 import { ProofLog } from '../proof/log.ts';
@@ -329,6 +330,23 @@ describe('a forged answer of the index', () => {
     const fn = 'gov.mapfn/1';
     expect((await completeness(complete({ runId: 'run-1' }, { fn }))).result).toBe('passed');
     expect((await completeness(complete({ eventType: 'tool.call' }, { fn }))).code).toBe('INDEX_INVALID');
+  });
+
+  it('an answer is read with as many lists and items as the limits allow, and not with one more', () => {
+    const log = mixed();
+    const text = artifactOf(log, { completed: (answer) => answer });
+    const { proof } = JSON.parse(text) as { proof: { completeness: FilterAnswer } };
+    const { index, lists } = proof.completeness;
+    const [list] = lists;
+    const many = (n: number) => ({ index, lists: Array.from({ length: n }, () => list) });
+    const long = (n: number) => ({ index, lists: [{ ...list, others: Array<string>(n).fill('1') }] });
+    for (const [made, most] of [
+      [many, limits.exportLists],
+      [long, limits.exportOthers],
+    ] as const) {
+      expect(readFilterAnswer(made(most) as unknown as Json).lists.length).toBeGreaterThan(0);
+      expect(() => readFilterAnswer(made(most + 1) as unknown as Json)).toThrow(`at most ${most} items`);
+    }
   });
 
   it('an answer with a changed byte is refused, or still says the truth', { timeout: 60_000 }, async () => {
