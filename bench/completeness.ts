@@ -3,6 +3,14 @@
  * `limits.indexLeaves` and a save every `limits.indexSaveLeaves` leaves, and the longest stretch without a pause. 85 % of
  * the leaves are events. The floor hashes what a leaf adds: a node in two lists, and an item of one.
  * `node bench/completeness.ts [leaves] [runs]`
+ *
+ * On two shared cores, 1,000,000 leaves and 20,000 runs: 9.0 µs a leaf, of which the list of the client day is 2.2 µs (6.3 µs
+ * in all without it). The largest single cost is SHA-256 of short texts: four to five calls of node's `hash` a leaf, 0.37 µs
+ * each; then the regular expression that reads the record, and garbage collection. Flags in place of sets and a kept key of
+ * the day gained 0.1 µs, less than the noise. Before the list of the day, a save took 15 ms in the median and 72 ms at most
+ * on an idle machine; with a load of 13 it waits for the processor and the disk, up to 600 ms. Under load, saves of a half
+ * and a quarter as many leaves took as long each (26 and 29 ms in the median), and cost 0.7 and 1.8 µs a leaf more. A save is
+ * one transaction, because a list without its part of the map would be taken for an altered one.
  */
 import { hash } from 'node:crypto';
 import { limits } from '../src/contract/limits.ts';

@@ -5,7 +5,8 @@ and openssl for the signature. The format is in docs/reference/export-format.md.
     python3 check-export.py FILE TRUST
 
 FILE is the JSON artifact of `gov export run --resource audit_events --proof`, TRUST the trust file of its log. One line
-for each thing that was checked; exit status 1 at the first that does not hold.
+for each thing that was checked; exit status 1 at the first that does not hold. The last line says whether rows are missing:
+`none missing`, or `not shown` for a file that has no answer of the log's index.
 """
 import base64
 import hashlib
@@ -224,7 +225,143 @@ def is_asked(row, filters):
     )
 
 
-def check_row(line, filters, root, erased):
+class Lists:
+    """The lists of the log's index that have all rows: of the run, of the type, of all types, or of all days."""
+
+    def __init__(self, filters):
+        self.filters, self.items = filters, {}  # items: name of a list -> [(place, hash of the item)]
+        single = next((kind for kind in ("runId", "eventType") if kind in filters), None)
+        timed = "startTime" in filters or "endTime" in filters
+        self.kind = {"runId": "run", "eventType": "type"}.get(single, "days" if timed else "types")
+        bounds = [filters.get(name) for name in ("startTime", "endTime")]
+        self.start, self.end = [None if bound is None else milliseconds(bound) for bound in bounds]
+
+    def add(self, index, record):
+        clear = parsed(record)
+        server, client = milliseconds(clear["serverTimestamp"]), milliseconds(clear["timestamp"])
+        name = {"types": clear["eventType"], "days": day_of(client)}.get(self.kind, "")
+        item = (index, leaf_hash(f"{index} {server} {client}"))
+        if self.kind == "run":
+            item = (int(clear["runSeq"]), leaf_hash(record))
+        self.items.setdefault(name, []).append(item)
+
+    def key(self, name):
+        if self.kind in ("run", "type"):
+            return [self.kind, self.filters["runId" if self.kind == "run" else "eventType"]]
+        return ["type" if self.kind == "types" else "day", name]
+
+    def has_day(self, day):
+        after = self.start is None or day >= day_of(self.start)
+        return after and (self.end is None or day <= day_of(self.end))
+
+    def others(self, answer, size):
+        """Items that no row has: of later events, or of events that the filters exclude."""
+        found = []
+        for record in answer.get("records", []):
+            clear = parsed(record)
+            own = self.kind == "run" and clear["type"] == "gov.event/1" and clear["runId"] == self.filters["runId"]
+            expect(own and not is_asked(clear, self.filters), "a record that the filters do not exclude")
+            found.append((int(clear["runSeq"]), leaf_hash(record)))
+        for text in answer.get("others", []):
+            index, _server, client = map(int, re.fullmatch("(0|[1-9][0-9]*) ([0-9]+) (0|[1-9][0-9]*)", text).groups())
+            early = self.start is not None and client < self.start
+            excluded = index >= size or early or (self.end is not None and client > self.end)
+            expect(self.kind != "run" and excluded, f"item {text}: an event that the filters do not exclude")
+            found.append((index, leaf_hash(text)))
+        places = [place for place, _ in found]
+        expect(places == sorted(set(places)), "items out of order")
+        return found
+
+
+def day_of(ms):
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=ms // 1000)).isoformat()[:10]
+
+
+def from_hex(text):
+    return bytes.fromhex(re.fullmatch("sha256:([0-9a-f]{64})", text).group(1))
+
+
+def list_root(items):
+    tree = Root()
+    for item in items:
+        tree.add(1, item)
+    return tree.root() if items else None
+
+
+def open_entry(entry, key, map_root):
+    """What the map of the index says of a key: the value of its list, or None where it has none."""
+    expect(entry["key"] == key and set(entry) <= {"end", "growth", "key", "siblings"}, f"no entry of {key}")
+    own, end, value = sha256(b"gov.index.key/1\n" + written(key).encode()), entry["end"], None
+    path, node = entry["siblings"], bytes(32)
+    if end is not None and "value" in end:
+        value = has(end["value"], "first firstMs last lastMs n root", "a value")
+        node = sha256(b"\2" + own + sha256(b"gov.index.value/1\n" + written(value, sorted).encode()))
+    elif end is not None:
+        other = from_hex(has(end, "keyHash valueHash", "another key")["keyHash"])
+        same = all((own[at // 8] ^ other[at // 8]) >> (7 - at % 8) & 1 == 0 for at in range(len(path)))
+        expect(other != own and same, "another key that is elsewhere in the map")
+        node = sha256(b"\2" + other + from_hex(end["valueHash"]))
+    for at in reversed(range(len(path))):
+        sibling = bytes(32) if path[at] is None else from_hex(path[at])
+        node = sha256(b"\3" + (sibling + node if own[at // 8] >> (7 - at % 8) & 1 else node + sibling))
+    expect(node == map_root, f"the entry of {key} is not of the index")
+    return value
+
+
+def goes_on(growth, items, value, size, tree):
+    """Whether a list extends these items, and its next one is in the log at `size` or after it."""
+    n, of, whole = len(items), int(value["n"]), from_hex(value["root"])
+    after = growth["next"]
+    index, leaf = int(after["index"]), from_hex(after["leaf"])
+    listed = inclusion_root(n, of, leaf, [from_hex(each) for each in after["listInclusion"]]) == whole
+    logged = inclusion_root(index, tree[0], leaf, [from_hex(each) for each in after["inclusion"]]) == tree[1]
+    path = [from_hex(each) for each in growth.get("consistency", [])]
+    extends = not path if n == 0 else is_extended(n, of, list_root(items), whole, path)
+    return index >= size and listed and logged and extends
+
+
+def check_list(answer, key, items, size, index):
+    expect(set(answer) <= {"entry", "others", "records"}, "an answer that says more")
+    value, growth = open_entry(answer["entry"], key, index["root"]), answer["entry"].get("growth")
+    of = 0 if value is None else int(value["n"])
+    what = f"events of {' '.join(key)}"
+    if growth is not None:
+        expect(key[0] == "run" and len(items) < of, "a list that does not go on")
+        expect(goes_on(growth, items, value, size, index["tree"]), f"{what} are missing")
+    else:
+        expect(len(items) >= of, f"{of - len(items)} of {of} {what} are missing")
+        same = len(items) == of and (of == 0 or list_root(items) == from_hex(value["root"]))
+        expect(same, f"the {what} are not those of the index")
+
+
+def check_completeness(answer, lists, size, tree, rows):
+    """No row is missing: the lists that the rows make are those of the index, whose leaf is in the signed tree."""
+    if answer is None:
+        print("not shown: whether rows are missing")
+        return
+    expect(set(answer) <= {"index", "lists", "names"}, "an answer that says more")
+    shown = has(answer["index"], "inclusion index record", "an index leaf")
+    at, leaf = int(shown["index"]), parsed(shown["record"])
+    path = [from_hex(each) for each in shown["inclusion"]]
+    expect(inclusion_root(at, tree[0], leaf_hash(shown["record"]), path) == tree[1], "an index leaf outside of the tree")
+    functions = ["gov.mapfn/2"] if lists.kind != "run" else ["gov.mapfn/1", "gov.mapfn/2"]
+    expect(leaf["type"] == "gov.index/1" and leaf["fn"] in functions, "not an index leaf that serves")
+    expect(size <= int(leaf["size"]) <= at, "an index leaf that does not cover the rows")
+    index, names = {"root": from_hex(leaf["root"]), "tree": tree}, [""]
+    if lists.kind in ("types", "days"):
+        names = has(answer["names"], "entry items", "names")["items"]
+        check_list({"entry": answer["names"]["entry"]}, [lists.kind], [leaf_hash(name) for name in names], size, index)
+        names = [name for name in names if lists.kind == "types" or lists.has_day(name)]
+    else:
+        expect("names" not in answer, "names for a single list")
+    expect(len(answer["lists"]) == len(names) and set(lists.items) <= set(names), "rows of a list that is not shown")
+    for name, shown in zip(names, answer["lists"]):
+        items = sorted(lists.items.get(name, []) + lists.others(shown, size))
+        check_list(shown, lists.key(name), [item for _, item in items], size, index)
+    print(f"none missing: {rows} of {rows} rows below leaf {size}, by the index of leaf {at}")
+
+
+def check_row(line, filters, root, erased, lists):
     row = exactly(line, "a row")
     expect("evidence" in row, "a row without evidence: the export was made without --proof")
     evidence = row.pop("evidence")
@@ -246,6 +383,7 @@ def check_row(line, filters, root, erased):
     expect(is_asked(row, filters), f"the row of leaf {index} was not asked for")
     root.fill(index, hashes(evidence.get("gap", [])))
     root.add(1, leaf_hash(record))
+    lists.add(index, record)
     return index
 
 
@@ -301,7 +439,7 @@ def has(value, names, what):
     return value
 
 
-def check_rows(file, filters, root, erased):
+def check_rows(file, filters, root, erased, lists):
     """The rows, of which each but the last has a comma behind it; their number, the first, the last, and the end."""
     rows, first, last, comma = 0, None, None, True
     for line in file:
@@ -313,7 +451,7 @@ def check_rows(file, filters, root, erased):
             return rows, first, last, exactly("{" + line[2:], "an end")
         expect(comma, "two rows without a comma between them")
         comma = line.endswith(",")
-        last = check_row(line[:-1] if comma else line, filters, root, erased)
+        last = check_row(line[:-1] if comma else line, filters, root, erased, lists)
         first = last if rows == 0 else first
         rows += 1
     raise Refused("cut off")
@@ -325,11 +463,13 @@ def check(path, trust_path):
         head = exactly(file.readline()[:-1] + "]}", "a beginning")
         has(head, "schemaVersion resource generatedAt filters data", "a file")
         expect(head["schemaVersion"] == "1.0" and head["resource"] == "audit_events", "not an export of events")
-        rows, first, last, tail = check_rows(file, head["filters"], root, erased)
+        lists = Lists(head["filters"])
+        rows, first, last, tail = check_rows(file, head["filters"], root, erased, lists)
     has(tail, "manifest proof", "an end")
     pruned = " prunedBelow" if "prunedBelow" in tail["manifest"] else ""
     manifest = has(tail["manifest"], f"treeSize rootHash firstSequence lastSequence rowCount{pruned}", "a manifest")
-    proof = has(tail["proof"], "checkpoint consistency created erasures gap", "a proof")
+    answer = " completeness" if "completeness" in tail["proof"] else ""
+    proof = has(tail["proof"], f"checkpoint consistency created erasures gap{answer}", "a proof")
     size, root_hash = int(manifest["treeSize"]), base64.b64decode(manifest["rootHash"], validate=True)
     counted = [manifest["rowCount"], manifest["firstSequence"], manifest["lastSequence"]]
     shown = [Number(rows), *(None if at is None else Number(at) for at in (first, last))]
@@ -356,6 +496,7 @@ def check(path, trust_path):
         taken = erased.pop(int(leaf["index"]), None)
         expect(taken is not None and set(taken) <= named, "an erasure of something else")
     expect(not erased, "a value that no leaf erased")
+    check_completeness(proof.get("completeness"), lists, size, (signed_size, signed_root), rows)
 
 
 if __name__ == "__main__":

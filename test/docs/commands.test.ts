@@ -293,15 +293,19 @@ describe('docs/how-to/export-data.md', () => {
       reader.write(of);
       copyFileSync(join(projectRoot, 'docs/how-to/check-export.py'), join(reader.folder, 'check-export.py'));
       await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
-      const [asking = '', verifying = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
+      const [asking = '', verifying = '', complete = '', byHand = '', byProgram = ''] = blocks(of, 'sh');
       const asked = await reader.follow(asking);
       expect(asked[5]?.stdout.trim()).toBe('2');
       expect(readFileSync(join(reader.folder, 'first.csv'), 'utf8')).toContain('HYPERLINK');
       await reader.follow(verifying);
+      const answered = await reader.follow(complete);
+      expect(answered[1]?.stdout).toMatch(/check\tcompleteness\tpassed\t\t1 of 1 rows/);
+      expect(answered[2]?.stdout.trim()).toBe('passed');
       const [, hashed, shown] = await reader.follow(byHand);
       expect(`sha256:${hashed?.stdout.slice(0, 64)}`).toBe(shown?.stdout.trim());
       const [checked] = await reader.follow(byProgram);
       expect(checked?.stdout).toMatch(/^5 rows, each what its leaf says/);
+      expect(checked?.stdout).toMatch(/^none missing: 5 of 5 rows/m);
       for (const name of ['changed.json', 'shorter.json', 'plain.json']) {
         const refused = await shell(`python3 check-export.py ${name} my-plane/trust`, { cwd: reader.folder });
         expect([name, refused.code]).toEqual([name, 1]);

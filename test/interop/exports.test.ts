@@ -8,7 +8,9 @@ import { draftErasure } from '../../src/core/decided/erasure.ts';
 import { storedDigests } from '../../src/core/event/disclosure.ts';
 import { eraseDigests } from '../../src/core/event/erased.ts';
 import { formatTrust } from '../../src/core/note/trust.ts';
-import { artifactOf, erasure, events } from '../core/export/log.ts';
+import type { JsonObject } from '../../src/core/json/parse.ts';
+import { answerOf, selected } from '../core/export/answers.ts';
+import { artifactOf, erasure, events, type Asked } from '../core/export/log.ts';
 import { trust } from '../core/proof/log.ts';
 import { projectRoot } from '../paths.ts';
 
@@ -114,6 +116,58 @@ describe('an export, checked by an independent program', () => {
     })) {
       expect([name, changed === artifact, check(changed).code]).toEqual([name, false, 1]);
     }
+  });
+
+  it.each<[string, JsonObject]>([
+    ['all events', {}],
+    ['a run', { runId: 's' }],
+    ['the system run', { runId: 'gov.system' }],
+    ['a type', { eventType: 'agent.step' }],
+    ['a period', { startTime: '2026-01-05T09:00:03Z', endTime: '2026-01-05T09:00:04.000Z' }],
+    ['a type in a run', { runId: 's', eventType: 'tool.call' }],
+    ['a type in a period', { eventType: 'agent.step', endTime: '2026-01-05T09:00:03.999Z' }],
+  ])(
+    'an independent program sees that no row of %s is missing, and refuses a file without one',
+    (_what, filters) => {
+      const artifact = (rows?: readonly number[]): string => {
+        const log = events();
+        for (let at = 0; at < 9; at++) log.record({ runId: at % 2 === 0 ? 's' : 'later' });
+        const all = selected(log, filters, log.leaves.length);
+        const completed: Asked['completed'] = (_, own, exported) => answerOf(own, { ...exported, rows: all });
+        return artifactOf(log, { filters, later: 3, completed, ...(rows && { rows }) });
+      };
+      const whole = check(artifact());
+      expect(whole.code).toBe(0);
+      const [, n] = /none missing: (\d+) of \1 rows below leaf 15, by the index/.exec(whole.said) ?? [];
+      const { data } = JSON.parse(artifact()) as { data: { sequence: number }[] };
+      expect(Number(n)).toBe(data.length);
+      if (data.length === 0) return;
+      const short = check(artifact(data.slice(1).map(({ sequence }) => sequence)));
+      expect(short).toMatchObject({ code: 1, said: expect.stringMatching(/^NOT VERIFIED: .* missing/m) });
+    },
+  );
+
+  it(
+    'an independent program refuses an answer of the index in which any character was changed',
+    { timeout: 120_000 },
+    () => {
+      const artifact = artifactOf(events(), {
+        filters: { runId: 's' },
+        later: 3,
+        completed: (answer) => answer,
+      });
+      const from = artifact.indexOf('"completeness":');
+      for (let at = from; at < artifact.length - 4; at += Math.ceil((artifact.length - from) / 25)) {
+        const spot = artifact.slice(at).search(/[0-9a-z]/) + at;
+        const changed =
+          artifact.slice(0, spot) + (artifact[spot] === '1' ? '2' : '1') + artifact.slice(spot + 1);
+        expect([artifact.slice(spot - 20, spot + 20), check(changed).code]).toEqual([expect.any(String), 1]);
+      }
+    },
+  );
+
+  it('an independent program says where a file does not show whether rows are missing', () => {
+    expect(check(artifactOf(events())).said).toContain('not shown: whether rows are missing');
   });
 
   it('an independent program refuses an export with rows of another time or type', () => {

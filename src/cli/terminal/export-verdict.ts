@@ -8,7 +8,7 @@ import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import { csvLine } from './table.ts';
 import type { TrustSource } from '../context/trust.ts';
-import { checkLine, meaningOf } from './verdict.ts';
+import { checkLine, completenessLine, meaningOf } from './verdict.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 
@@ -30,6 +30,8 @@ const meant: Readonly<Record<ExportCheckId, string>> = {
   request:
     'the log holds the event export.created with this resource, these filters, this time and this tree size',
   disclosures: 'each committed value is in its row, or a gov.erasure/1 leaf of the log records its erasure',
+  completeness:
+    'the lists that the rows make have the count and root that the map of a gov.index/1 leaf has for the filters, so no matching row is missing',
 };
 
 /** Prints the verdict. Returns the exit code: 0 verified, 3 not verified, 2 could not be judged. */
@@ -97,6 +99,7 @@ function human({ verdict, source, explain }: ShownExport, { styles, settings }: 
   return [
     safe`${bold(verified ? green('✓ verified') : red('✗ NOT VERIFIED'))}  ${exportId ?? ''}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
+    ...checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
     bold('Checks'),
     ...checks.flatMap((check) => [
       checkLine(check, width, styles),

@@ -142,9 +142,9 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
   ];
 }
 
-/** Whether the bundle proves that nothing of the run is missing: no output says so unless it does. */
+/** Whether a file proves that nothing is missing: no output says so unless it does. */
 export function completenessLine(
-  { result, code, detail = '' }: CheckResult,
+  { result, code, detail = '' }: Omit<CheckResult, 'id'>,
   { bold, green, red, yellow }: Styles,
 ): Safe {
   const why = detail === '' ? '' : ` (${detail})`;

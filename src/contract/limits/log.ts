@@ -28,6 +28,12 @@ export const log = {
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,
+  /** Lists of the index that a proof of completeness has: types of events, or client days. */
+  exportLists: 4096,
+  /** Items of one list that no row has. */
+  exportOthers: 262_144,
+  /** A larger proof of completeness is left out. */
+  exportAnswerBytes: 16 * MiB,
   proofPathHashes: 64,
   commitRequests: 500,
   /** Waiting requests that go to the write thread at once, while it has at most `commitAheadMost` unanswered. */

@@ -12,7 +12,7 @@ import { hashText, parseHash } from '../hash.ts';
 import { canonicalize, readJson, type JsonObject } from '../json/parse.ts';
 import type { OtherDraft } from '../event/record.ts';
 import { formatTimestamp, parseTimestamp } from '../time.ts';
-import { mapFunction } from './map-function.ts';
+import type { MapFunction } from './map-function.ts';
 
 export interface IndexRecord {
   readonly size: number;
@@ -35,12 +35,13 @@ export function draftIndex(map: {
   readonly root: Uint8Array;
   readonly keys: number;
   readonly ms: number;
+  readonly fn: MapFunction;
 }): OtherDraft {
   const fields = {
     _sd: [],
     _sd_alg: 'sha-256',
     at: '',
-    fn: mapFunction,
+    fn: map.fn,
     keys: map.keys,
     root: hashText(map.root),
     size: map.size,

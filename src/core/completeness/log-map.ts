@@ -6,7 +6,15 @@
  */
 import { KeyList, type StoredList } from './key-list.ts';
 import { keyHash, valueHash, type ListValue, type MapKey, type MapPath, type PathEnd } from './map.ts';
-import { keyOfText, keyText, nameItem, placeItem, type MappedRecord } from './map-function.ts';
+import {
+  keyOfText,
+  keyText,
+  mapFunction,
+  placeItem,
+  textItem,
+  type MapFunction,
+  type MappedRecord,
+} from './map-function.ts';
 import { PrefixTree, type Part } from './prefix-tree.ts';
 
 interface HeldList {
@@ -30,8 +38,15 @@ export class LogMap {
   #size: number;
   #ms: number;
 
+  /** The function that the records were read with. */
+  readonly fn: MapFunction;
+
   /** `ms`: the server time at `size`, 0 in an empty log. */
-  constructor(from: { readonly size: number; readonly ms: number; readonly tree: PrefixTree } | null = null) {
+  constructor(
+    from: { readonly size: number; readonly ms: number; readonly tree: PrefixTree } | null = null,
+    fn: MapFunction = mapFunction,
+  ) {
+    this.fn = fn;
     this.#size = from?.size ?? 0;
     this.#ms = from?.ms ?? 0;
     this.#tree = from?.tree ?? new PrefixTree();
@@ -58,10 +73,10 @@ export class LogMap {
 
   /** The keys of a record that are not in memory, with their hashes. Empty for a caller that drops nothing. */
   missing(record: MappedRecord, into: Map<string, Buffer>): void {
-    for (const { text } of record.items) this.#miss(text, into);
-    if (record.event === null) return;
-    this.#miss('runs', into);
-    this.#miss('types', into);
+    for (const { text, opens } of record.items) {
+      this.#miss(text, into);
+      if (opens !== undefined) this.#miss(opens, into);
+    }
   }
 
   #miss(text: string, into: Map<string, Buffer>): void {
@@ -107,14 +122,16 @@ export class LogMap {
     this.#size = index + 1;
     const { event, items } = record;
     let inOrder = true;
-    for (const { text, item } of items) {
+    let place = '';
+    for (const { text, item, opens } of items) {
       const held = this.#take(text);
-      held.list.add(item === 'leaf' ? leaf : placeItem(index, ms), index, ms);
-      if (event === null) continue;
-      if (item === 'leaf' && event.runSeq !== held.list.n - 1) inOrder = false;
-      if (held.list.n > 1) continue;
-      if (item === 'leaf') this.#take('runs').list.add(placeItem(index, ms), index, ms);
-      else this.#take('types').list.add(nameItem(event.eventType), index, ms);
+      if (item === 'event' && place === '') place = placeItem(index, ms, event?.clientMs);
+      held.list.add(item === 'leaf' ? leaf : item === 'event' ? place : placeItem(index, ms), index, ms);
+      if (event !== null && item === 'leaf' && event.runSeq !== held.list.n - 1) inOrder = false;
+      if (opens === undefined || held.list.n > 1) continue;
+      // the last member of the key is the name of the run, type or day
+      const opening = opens === 'runs' ? placeItem(index, ms) : textItem(keyOfText(text).at(-1) ?? '');
+      this.#take(opens).list.add(opening, index, ms);
     }
     return inOrder;
   }

@@ -1,15 +1,20 @@
 /**
- * The map function `gov.mapfn/1`: which keys of the map a leaf of the log belongs to, and its item in each list. It reads
- * clear members only, so erasures change nothing. Times are server times, because only these never go back; a record
- * without one takes that of the newest record below it that has one.
+ * The map functions: which keys of the map a leaf of the log belongs to, and its item in each list. They read clear members
+ * only, so erasures change nothing. Server times order the items, because only these never go back; a record without one
+ * takes that of the newest record below it that has one.
  *
  *   key            leaves                                   item
  *   ["run", R]     events of run R                          the leaf, so that the list's root is `runRoot`
- *   ["type", E]    events of type E                         "<index> <serverMs>"
+ *   ["type", E]    events of type E                         "<index> <serverMs> <clientMs>"
+ *   ["day", D]     events of client day D, in UTC           "<index> <serverMs> <clientMs>"
  *   ["runs"]       the first event of each run              "<index> <serverMs>"
  *   ["types"]      the first event of each type             the name of the type
+ *   ["days"]       the first event of each client day       the day, such as 2026-01-05
  *   ["leaf", T]    other records of type T                  "<index> <serverMs>"
  *   ["of", T, R]   other records of type T about run R      the leaf
+ *
+ * This is `gov.mapfn/2`. `gov.mapfn/1` lacks `day` and `days`, and its items of `type` have no client time. Index leaves of
+ * both are verified. A log is indexed by the newer one, unless its leaves were pruned while the older one indexed them.
  *
  * Proven by `test/core/completeness/map-function.test.ts`.
  */
@@ -19,28 +24,37 @@ import { readJson, type JsonObject } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
 import type { MapKey } from './map.ts';
 
-export const mapFunction = 'gov.mapfn/1';
+export const mapFunctions = ['gov.mapfn/1', 'gov.mapfn/2'] as const;
+export type MapFunction = (typeof mapFunctions)[number];
+/** The function of new indexes. */
+export const mapFunction: MapFunction = 'gov.mapfn/2';
 
-/** The leaf hash of an item "<index> <serverMs>", 32 one-byte characters. */
-export const placeItem = (index: number, ms: number): string => hash('sha256', `\0${index} ${ms}`, 'binary');
+export const isMapFunction = (name: string): name is MapFunction =>
+  (mapFunctions as readonly string[]).includes(name);
 
-/** The leaf hash of the name of a type. */
-export const nameItem = (name: string): string => hash('sha256', `\0${name}`, 'binary');
+/** The leaf hash of an item "<index> <serverMs>" or "<index> <serverMs> <clientMs>", 32 one-byte characters. */
+export const placeItem = (index: number, ms: number, clientMs?: number): string =>
+  textItem(clientMs === undefined ? `${index} ${ms}` : `${index} ${ms} ${clientMs}`);
 
-/** The item of a leaf in one list: its own leaf hash, or its place. */
+/** The leaf hash of an item that is a text, such as the name of a type. */
+export const textItem = (text: string): string => hash('sha256', `\0${text}`, 'binary');
+
+/** The item of a leaf in one list: its own leaf hash, its place, or its place with the client time. */
 interface Item {
   /** The key as `keyText` spells it. */
   readonly text: string;
-  readonly item: 'leaf' | 'place';
+  readonly item: 'leaf' | 'place' | 'event';
+  /** The list that the first item of this list is added to as well. */
+  readonly opens?: 'runs' | 'types' | 'days';
 }
 
 /** What a record says of its keys. */
 export interface MappedRecord {
   /** The server time of the record; null for a record without one. */
   readonly ms: number | null;
-  /** Its number in its run, and its type; null for a record that is not an event. */
-  readonly event: { readonly runSeq: number; readonly eventType: string } | null;
-  /** The lists that the record is added to. The first event of a run or type is added to one more each. */
+  /** Its number in its run, and its client time; null for a record that is not an event. */
+  readonly event: { readonly runSeq: number; readonly clientMs: number } | null;
+  /** The lists that the record is added to. */
   readonly items: readonly Item[];
 }
 
@@ -61,19 +75,37 @@ function timeOf(text: string): number | null {
   return ms;
 }
 
+const dayMs = 86_400_000;
+let newestDay = { number: 0, text: '1970-01-01' };
+
+/** The day of a time, in UTC. */
+export function dayOf(ms: number): string {
+  const number = Math.floor(ms / dayMs);
+  if (number !== newestDay.number) newestDay = { number, text: new Date(ms).toISOString().slice(0, 10) };
+  return newestDay.text;
+}
+
 const eventEnding = '"type":"gov.event/1"}';
 
 /** Reads a record of any content; never throws. Cost: 2 µs for an event. */
-export function readMapped(record: string): MappedRecord {
+export function readMapped(record: string, fn: MapFunction = mapFunction): MappedRecord {
   if (record.endsWith(eventEnding)) {
     const clear = readRecord(record);
     if (clear === null) return nothing;
-    const { runId, runSeq, eventType, serverTimestamp } = clear;
-    const items: Item[] = [
-      { text: `run${separator}${runId}`, item: 'leaf' },
-      { text: `type${separator}${eventType}`, item: 'place' },
-    ];
-    return { ms: timeOf(serverTimestamp), event: { runSeq, eventType }, items };
+    const { runId, runSeq, eventType, timestamp, serverTimestamp } = clear;
+    // every event that is accepted has a client time
+    const clientMs = parseTimestamp(timestamp) ?? 0;
+    const run = { text: `run${separator}${runId}`, item: 'leaf', opens: 'runs' } as const;
+    const type = `type${separator}${eventType}`;
+    const items: Item[] =
+      fn === 'gov.mapfn/1'
+        ? [run, { text: type, item: 'place', opens: 'types' }]
+        : [
+            run,
+            { text: type, item: 'event', opens: 'types' },
+            { text: `day${separator}${dayOf(clientMs)}`, item: 'event', opens: 'days' },
+          ];
+    return { ms: timeOf(serverTimestamp), event: { runSeq, clientMs }, items };
   }
   let value: JsonObject;
   try {

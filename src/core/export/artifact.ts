@@ -21,6 +21,7 @@
  * Proven by `test/core/export/artifact.test.ts`.
  */
 import type { ExportResource } from '../../contract/exports.ts';
+import { filterAnswerText, type FilterAnswer } from './answer.ts';
 import { decodeBase64, encodeBase64 } from '../json/base64.ts';
 import { tupleEnd } from '../event/disclosure.ts';
 import { unkeptOf } from '../event/erased.ts';
@@ -108,6 +109,8 @@ export interface ExportProof {
   readonly withdrawn: readonly ProvedLeaf[];
   /** Hashes of `subtreesOf` the leaves after the last row, up to the tree size of the manifest. */
   readonly gap: readonly Uint8Array[];
+  /** What the index of the log says of the filters, where it shows that no row is missing. */
+  readonly completeness?: FilterAnswer | undefined;
 }
 
 /** Returns the last line with its separator from the rows. */
@@ -130,9 +133,10 @@ const leafJson = ({ index, record, inclusion }: ProvedLeaf) => ({
   inclusion: inclusion.map(encodeBase64),
 });
 
-function proofText({ checkpoint, consistency, created, erasures, withdrawn, gap }: ExportProof): string {
+function proofText(proof: ExportProof): string {
+  const { checkpoint, consistency, created, erasures, withdrawn, gap, completeness } = proof;
   const { index, record, disclosures, inclusion } = created;
-  return JSON.stringify({
+  const text = JSON.stringify({
     checkpoint,
     consistency: consistency.map(encodeBase64),
     created: { index, record, disclosures, inclusion: inclusion.map(encodeBase64) },
@@ -140,6 +144,9 @@ function proofText({ checkpoint, consistency, created, erasures, withdrawn, gap 
     ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.map(leafJson) }),
     gap: gap.map(encodeBase64),
   });
+  return completeness === undefined
+    ? text
+    : `${text.slice(0, -1)},"completeness":${filterAnswerText(completeness)}}`;
 }
 
 /** A gap has at most 2 · 53 hashes of 44 characters. A pattern without a bound would exhaust the stack of V8. */

@@ -7,6 +7,8 @@ import { openReplay, type ReplayRecord } from '../decided/replay.ts';
 import { storedDigests } from '../event/disclosure.ts';
 import { unkeptOf } from '../event/erased.ts';
 import { digestsOf, erasedText, type ExportHead, type ReadRow } from './artifact.ts';
+import { isAsked, planOf, type Members } from './filters.ts';
+import { RowLists } from './row-lists.ts';
 import { leafTypes, rowBounds, rowOfLeaf, type ExportLeaf, type LoggedResource } from './row.ts';
 import type { ExportChecks } from './checks.ts';
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
@@ -14,7 +16,6 @@ import { leafHash } from '../merkle/tree.ts';
 import { MultiproofRoot } from '../merkle/multi-proof.ts';
 import { withdrawnRowBy } from '../replay/withdrawn.ts';
 import { readRecord, strictObject, strictValue } from '../event/run-entry.ts';
-import { parseTimestamp } from '../time.ts';
 import type { DigestCounts } from '../proof/verdict.ts';
 
 /** A field that a row lacks: index of its leaf, and its digest. */
@@ -51,9 +52,13 @@ export class RowCheck {
   count = 0;
   /** Withdrawn results of replays. */
   readonly withdrawn: Withdrawal[] = [];
+  /** The lists of the index that the rows make; null if it has none for the filters. */
+  readonly lists: RowLists | null;
 
   constructor(head: ExportHead & { readonly asked: JsonObject }, checks: ExportChecks) {
     this.#head = head;
+    const plan = planOf(head.resource, head.asked);
+    this.lists = plan === null ? null : new RowLists(plan, head.asked);
     this.#checks = checks;
   }
 
@@ -72,8 +77,10 @@ export class RowCheck {
     this.count++;
     this.first ??= leaf.index;
     this.last = leaf.index;
-    this.#root.leaf(leaf.index, leafHash(leaf.record), gap);
+    const hash = leafHash(leaf.record);
+    this.#root.leaf(leaf.index, hash, gap);
     const fault = this.#faultOf(leaf, row);
+    if (fault === null) this.lists?.add(leaf.index, leaf.record, hash);
     if (fault !== null) {
       this.#checks.fail('rows', 'ROW_MISMATCH', `line ${line}, leaf ${leaf.index}: ${fault}`);
     } else if (this.#head.resource === 'replays') {
@@ -135,13 +142,6 @@ function areFields(text: string): boolean {
   return Array.isArray(value) && value.every(isField);
 }
 
-interface Members {
-  readonly runId: string | null;
-  readonly eventType: string | null;
-  /** The time that time filters compare; null if the resource has no time filter. */
-  readonly timestamp: string | null;
-}
-
 /** Returns the members that filters compare, from the record or the row that it commits to; null for another leaf type. */
 function membersOf(resource: LoggedResource, record: string, row: string): Members | null {
   if (resource === 'audit_events') return readRecord(record);
@@ -183,17 +183,6 @@ function createdAt(row: string): string {
 
 /** An empty text is outside of every time range. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** Returns whether the filters select these members. */
-function isAsked({ runId, eventType, timestamp }: Members, asked: JsonObject): boolean {
-  if (asked['runId'] !== undefined && asked['runId'] !== runId) return false;
-  if (asked['eventType'] !== undefined && asked['eventType'] !== eventType) return false;
-  const { startTime, endTime } = asked;
-  if (startTime === undefined && endTime === undefined) return true;
-  const atMs = timestamp === null ? NaN : (parseTimestamp(timestamp) ?? NaN);
-  const isLate = typeof startTime !== 'string' || atMs >= (parseTimestamp(startTime) ?? NaN);
-  return isLate && (typeof endTime !== 'string' || atMs <= (parseTimestamp(endTime) ?? NaN));
-}
 
 /** Attacker controlled: null for a row that cannot be parsed as a withdrawal. */
 function withdrawalIn(leaf: ExportLeaf, row: string): Withdrawal | null {

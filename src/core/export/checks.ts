@@ -13,6 +13,7 @@ export const exportCheckIds = [
   'witnesses',
   'request',
   'disclosures',
+  'completeness',
 ] as const;
 export type ExportCheckId = (typeof exportCheckIds)[number];
 export type ExportChecks = CheckList<ExportCheckId>;

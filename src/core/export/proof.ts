@@ -11,6 +11,7 @@ import { storedDigests } from '../event/disclosure.ts';
 import type { ExportHead, ExportProof, ManifestOfRows, ProvedLeaf } from './artifact.ts';
 import type { ErasedField, RowCheck, Withdrawal } from './check-rows.ts';
 import type { ExportChecks } from './checks.ts';
+import { judgeAnswer } from './completeness.ts';
 import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -47,7 +48,11 @@ export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport
   else checks.pass('witnesses', `${witnesses} cosigned`);
   const asked = checkRequest(read, checkpoint, checks);
   const unshown = checkErasures(rows, proof, { checkpoint, checks });
-  return { ...asked, notes: notesOf(read, { witnesses, unshown }) };
+  checkCompleteness(read, checkpoint, checks);
+  return {
+    ...asked,
+    notes: notesOf(read, { witnesses, unshown, isComplete: checks.passed('completeness') }),
+  };
 }
 
 /** Step 3: the manifest has the numbers of these rows, and their leaves are in its tree. */
@@ -64,6 +69,33 @@ function checkManifest({ rows, manifest, proof }: ReadExport, checks: ExportChec
   }
   checks.pass('rows', `${rowCount} rows match their leaves`);
   checks.pass('manifest', `all in the tree of ${treeSize} leaves`);
+}
+
+/** Without these, the rows and the index are anybody's word. */
+const anchors = ['rows', 'manifest', 'checkpoint_signatures', 'consistency', 'request'] as const;
+
+/** Step 7: the index of the log has no more rows of the filters. */
+function checkCompleteness(
+  { head, rows, manifest, proof }: ReadExport,
+  checkpoint: Checkpoint | null,
+  checks: ExportChecks,
+): void {
+  const { completeness: answer } = proof;
+  const { prunedBelow, treeSize } = manifest;
+  const skip = (why: string): void => checks.skip('completeness', `not shown: ${why}`);
+  if (rows.lists === null) skip(`the index of a log has no list of ${head.resource} with these filters`);
+  else if (answer === undefined && prunedBelow !== undefined)
+    skip(`events below leaf ${prunedBelow} were pruned, and the file has no row of them`);
+  else if (answer === undefined) skip('the file has no answer of the index of the log');
+  else if (checkpoint === null || !anchors.every((id) => checks.passed(id)))
+    skip('the checks before it did not pass');
+  else {
+    const judged = { answer, rows: rows.lists, asked: head.asked, treeSize, tree: checkpoint };
+    const fault = judgeAnswer(judged);
+    if (fault === null)
+      checks.pass('completeness', `${rows.count} of ${rows.count} rows below leaf ${treeSize}`);
+    else checks.fail('completeness', fault.code, fault.detail);
+  }
 }
 
 interface Head {
@@ -307,11 +339,15 @@ const runOf = (record: string): string | null => text(strictObject(record)?.['ru
 
 function notesOf(
   { rows, manifest }: ReadExport,
-  { witnesses, unshown }: { readonly witnesses: number; readonly unshown: number },
+  {
+    witnesses,
+    unshown,
+    isComplete,
+  }: { readonly witnesses: number; readonly unshown: number; readonly isComplete: boolean },
 ): string[] {
   const others = manifest.treeSize - rows.count;
   return [
-    ...(others > 0
+    ...(others > 0 && !isComplete
       ? [
           `NOT PROVED COMPLETE: each row of the file is in the log, but the file cannot show whether the other ${others} of its ${manifest.treeSize} leaves contain further matching rows`,
         ]

@@ -14,6 +14,7 @@ import {
   type ManifestOfRows,
   type ProvedLeaf,
 } from './artifact.ts';
+import { readFilterAnswer } from './answer.ts';
 import { rowBounds } from './row.ts';
 import { canonicalize, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 import { isCount } from '../count.ts';
@@ -36,7 +37,7 @@ export interface ReadTail {
   readonly proof: ExportProof | undefined;
 }
 
-/** Returns the last line; null if it is malformed. Attacker controlled. */
+/** Returns the last line; null if it is malformed. Throws VALIDATION_ERROR for a malformed answer of the index. Attacker controlled. */
 export function readTail(line: string): ReadTail | null {
   if (!line.startsWith('],')) return null;
   const value = parsed(`{${line.slice(2)}`, tailBounds);
@@ -74,7 +75,16 @@ function proofOf(value: Json): ExportProof | null {
   if (typeof checkpoint !== 'string' || typeof disclosures !== 'string') return null;
   if (consistency === null || gap === null || created === null) return null;
   if (erasures === null || withdrawn === null) return null;
-  return { checkpoint, consistency, created: { ...created, disclosures }, erasures, withdrawn, gap };
+  const answer = value['completeness'];
+  return {
+    checkpoint,
+    consistency,
+    created: { ...created, disclosures },
+    erasures,
+    withdrawn,
+    gap,
+    ...(answer === undefined ? {} : { completeness: readFilterAnswer(answer) }),
+  };
 }
 
 function leavesOf(value: Json | undefined): ProvedLeaf[] | null {
@@ -100,10 +110,14 @@ function pathOf(value: Json | undefined): Buffer[] | null {
   return isTexts && value.length <= longestPath ? hashesOf(value as string[]) : null;
 }
 
-/** Limits of the last line: erasures and the leaves that they name, each with a path. */
+/** The values of an entry of the index: at most 256 siblings, two paths, and what else it has. */
+const entryValues = 256 + 3 * longestPath;
+
+/** Limits of the last line: erasures and the leaves that they name, each with a path; and an answer of the index. */
 const tailBounds: Record<keyof typeof rowBounds, number> = {
   ...rowBounds,
-  values: 2 * limits.bundleErasures * (longestPath + 4),
+  values:
+    2 * limits.bundleErasures * (longestPath + 4) + limits.exportLists * entryValues + limits.exportOthers,
 };
 
 function parsed(text: string, bounds: typeof tailBounds): JsonObject | null {

@@ -8,7 +8,7 @@
  *   index       { index, record, inclusion }: the `gov.index/1` leaf
  *   entry       what its map says of the key
  *   range?      { from, to, items }: for a period, the items [from, to) of the list are in it; `items` shows those around
- *               its ends, as { position, inclusion, index, ms } or { position, inclusion, record }
+ *               its ends, as { position, inclusion, index, ms, clientMs? } or { position, inclusion, record }
  *
  * Verifying: 1 strict parse; 2 a trusted key signed the checkpoint; 3 the index leaf is in its tree; 4 the path of the key
  * leads to its root; 5 the index covers the period, and each end of the range is between two items whose times say so.
@@ -35,9 +35,10 @@ export const answerMediaType = 'application/vnd.gov.answer.v1+json';
 export interface ShownItem {
   readonly position: number;
   readonly inclusion: readonly string[];
-  /** Of a list of places: index in the log, and server time. */
+  /** Of a list of places: index in the log, and server time; for events by `gov.mapfn/2` also the client time. */
   readonly index?: number;
   readonly ms?: number;
+  readonly clientMs?: number;
   /** Of a list of leaves. */
   readonly record?: string;
 }
@@ -177,14 +178,14 @@ function countIn(
 
 /** The server time of an item that is in the list; else null. */
 function timeOf(item: ShownItem, value: ListValue, key: readonly string[]): number | null {
-  const { position, inclusion: path, index, ms, record } = item;
+  const { position, inclusion: path, index, ms, clientMs, record } = item;
   const isOfLeaves = key[0] === 'run';
   if (isOfLeaves) {
-    if (record === undefined || index !== undefined || ms !== undefined) return null;
+    if (record === undefined || (index ?? ms ?? clientMs) !== undefined) return null;
     return isListed(value, { position, leaf: leafHash(record), path }) ? readMapped(record).ms : null;
   }
   if (index === undefined || ms === undefined || record !== undefined) return null;
-  const leaf = Buffer.from(placeItem(index, ms), 'latin1');
+  const leaf = Buffer.from(placeItem(index, ms, clientMs), 'latin1');
   return isListed(value, { position, leaf, path }) ? ms : null;
 }
 
@@ -195,7 +196,10 @@ const answerShape: Shape = {
 };
 const questionShape: Shape = { required: ['key', 'since', 'until'] };
 const rangeShape: Shape = { required: ['from', 'to', 'items'] };
-const itemShape: Shape = { required: ['position', 'inclusion'], optional: ['index', 'ms', 'record'] };
+const itemShape: Shape = {
+  required: ['position', 'inclusion'],
+  optional: ['clientMs', 'index', 'ms', 'record'],
+};
 const pathItems = { max: limits.proofPathHashes, read: hash };
 /** Two items around each end of a period. */
 const mostItems = 4;
@@ -253,6 +257,7 @@ function readItem(value: Json, at: Location): ShownItem {
     inclusion: list(item, 'inclusion', at, pathItems),
     ...(item['index'] === undefined ? {} : { index: count(item, 'index', at) }),
     ...(item['ms'] === undefined ? {} : { ms: count(item, 'ms', at) }),
+    ...(item['clientMs'] === undefined ? {} : { clientMs: count(item, 'clientMs', at) }),
     ...(item['record'] === undefined ? {} : { record: text(item, 'record', at) }),
   };
 }

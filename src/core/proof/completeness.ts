@@ -11,7 +11,7 @@
  */
 import { isListed, openEntry, type Growth, type MapEntry } from '../completeness/entry.ts';
 import { readIndex, type IndexRecord } from '../completeness/index-leaf.ts';
-import { mapFunction } from '../completeness/map-function.ts';
+import { isMapFunction, mapFunctions, type MapFunction } from '../completeness/map-function.ts';
 import type { ListValue, MapKey } from '../completeness/map.ts';
 import { parseHash } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -34,6 +34,7 @@ export class Fault {
 /** An index leaf in a trusted tree. */
 export interface OpenIndex extends IndexRecord {
   readonly index: number;
+  readonly fn: MapFunction;
 }
 
 /** Step 1: reads an index leaf in the tree of a checkpoint. Never throws. */
@@ -45,13 +46,15 @@ export function openIndex({ index, record, inclusion }: IncludedRecord, tree: Ch
   if (!verifyInclusion({ index, size, leaf, path: pathHashes(inclusion), root })) {
     return new Fault('NOT_INCLUDED', `leaf ${index}: the index leaf has no valid inclusion proof`);
   }
-  if (read.fn !== mapFunction) {
-    return new Fault('INDEX_INVALID', `leaf ${index}: expected ${mapFunction}, got another map function`);
+  const { fn } = read;
+  if (!isMapFunction(fn)) {
+    const detail = `leaf ${index}: expected one of ${mapFunctions.join(', ')}, got another map function`;
+    return new Fault('INDEX_INVALID', detail);
   }
   if (read.size > index) {
     return new Fault('INDEX_INVALID', `leaf ${index}: expected a size of at most ${index}, got ${read.size}`);
   }
-  return { ...read, index };
+  return { ...read, fn, index };
 }
 
 /** A list as the proof has it: `n` items, and for the run also their root. */
@@ -160,6 +163,7 @@ function compare(
 ): Fault | null {
   const { treeSize, firstIndex, lastIndex } = evidence;
   const found = value === 'absent' ? 0 : value.n;
+  const different = new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
   if (value === 'absent' || found < n) {
     if (n === 0 && growth === undefined) return null;
     return new Fault('RUN_SHORTER_THAN_SHOWN', `the proof shows ${n} ${what}, but the log has ${found}`);
@@ -167,14 +171,37 @@ function compare(
   if (found === n) {
     const same =
       root === null || (value.root === root && value.first === firstIndex && value.last === lastIndex);
-    if (same && growth === undefined) return null;
-    return new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
+    return same && growth === undefined ? null : different;
   }
   const incomplete = new Fault(
     'RUN_INCOMPLETE',
     `the proof shows ${n} ${what} below leaf ${treeSize}, but the log has more: ${found} below leaf ${index.size}`,
   );
-  if (growth === undefined) return incomplete;
+  switch (goesOn({ n, root, treeSize }, { value, growth, index, tree: proved })) {
+    case 'yes':
+      return root === null || value.first === firstIndex ? null : different;
+    case 'differs':
+      return different;
+    case 'no':
+      return incomplete;
+  }
+}
+
+/**
+ * Whether a list of leaves extends a shown one of `n` items, and its next item is in the log at `treeSize` or after it. `root`: that of
+ * the shown list; null where only its count is shown.
+ */
+export function goesOn(
+  { n, root, treeSize }: { readonly n: number; readonly root: string | null; readonly treeSize: number },
+  of: {
+    readonly value: ListValue;
+    readonly growth: Growth | undefined;
+    readonly index: OpenIndex;
+    readonly tree: Checkpoint;
+  },
+): 'yes' | 'no' | 'differs' {
+  const { value, growth, index, tree } = of;
+  if (growth === undefined) return 'no';
   const { consistency, next } = growth;
   const leaf = parseHash(next.leaf);
   const isNext =
@@ -184,25 +211,24 @@ function compare(
     isListed(value, { position: n, leaf, path: next.listInclusion }) &&
     verifyInclusion({
       index: next.index,
-      size: proved.size,
+      size: tree.size,
       leaf,
       path: pathHashes(next.inclusion),
-      root: proved.root,
+      root: tree.root,
     });
-  if (!isNext) return incomplete;
-  if (root === null) return consistency === undefined ? null : incomplete;
+  if (!isNext) return 'no';
+  if (root === null) return consistency === undefined ? 'yes' : 'no';
   const [first, second] = [parseHash(root), parseHash(value.root)];
   const extended =
     first !== null &&
     second !== null &&
     consistency !== undefined &&
-    value.first === firstIndex &&
     verifyConsistency({
       first: n,
-      second: found,
+      second: value.n,
       firstRoot: first,
       secondRoot: second,
       path: pathHashes(consistency),
     });
-  return extended ? null : new Fault('RUN_DIFFERS', `the ${what} of the run are not those of the log`);
+  return extended ? 'yes' : 'differs';
 }

@@ -38,6 +38,8 @@ export const verdictCodes = {
   EXPORT_WITHOUT_PROOF: 'The export has no proof, so it cannot be verified',
   EXPORT_MISMATCH: 'The file does not match the export request in the log',
   ROW_MISMATCH: 'A row contradicts its leaf',
+  EXPORT_INCOMPLETE: 'The log has more rows that match the filters than the file shows',
+  EXPORT_DIFFERS: 'The rows are not those that the index of the log lists',
   MANIFEST_MISMATCH: 'The manifest does not match the rows',
   STORED_MISMATCH: 'The artifact differs from the stored proof',
   // The log is intact, but the result is negative.

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf } from '../../contract/failure.ts';
 import { tasks } from '../../service/tasks.ts';
-import type { TaskHost, TaskName } from '../../service/call/work.ts';
+import type { Listed, TaskHost, TaskName } from '../../service/call/work.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
 
@@ -49,6 +49,9 @@ const hostOf = (task: number): TaskHost => {
     sign: async () => String(await call('sign', null)),
     appendIndex: async (map) => Number(await call('appendIndex', map)),
     saveMap: async (saving) => void (await call('saveMap', saving)),
+    dropMap: async () => void (await call('dropMap', null)),
+    // the main thread answers as `TaskHost` says
+    listed: async (asked) => (await call('listed', asked)) as Listed | null,
   };
 };
 

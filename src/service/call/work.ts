@@ -16,6 +16,8 @@ import type { Evidence } from '../../core/proof/statement.ts';
 import type { AnswerRange } from '../../core/proof/answer.ts';
 import type { ShownList } from '../../core/proof/completeness.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
+import type { MapKey } from '../../core/completeness/map.ts';
+import type { MapFunction } from '../../core/completeness/map-function.ts';
 import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
 
 /** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
@@ -34,7 +36,15 @@ export interface TaskHost {
   /** Appends the index leaf of a map, and returns its index; −1 where it is `isExact` and the log has grown. */
   appendIndex(map: MapHead): Promise<number>;
   saveMap(saving: MapSaving): Promise<void>;
+  /** Drops a saved map that an older map function made. */
+  dropMap(): Promise<void>;
+  /** Returns what the index of the log says of lists, in an index leaf that covers S; null where it has none yet. */
+  listed(asked: ListsAsked): Promise<Listed | null>;
 }
+
+export type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
+/** `entries`: those of `lists`, then those of `keys`. */
+export type Listed = Pick<Indexed, 'entries' | 'size' | 'fn'> & { readonly leafIndex: number };
 
 /** What an index leaf says of a map. */
 interface MapHead {
@@ -43,6 +53,7 @@ interface MapHead {
   readonly root: Uint8Array;
   readonly keys: number;
   readonly ms: number;
+  readonly fn: MapFunction;
   /** The leaf must follow the leaves of the map directly, so that its own time is the end of what it covers. */
   readonly isExact: boolean;
 }
@@ -69,6 +80,8 @@ export interface IndexInput {
   readonly treeSize: number;
   /** The lists of a proof at S. */
   readonly lists: readonly ShownList[];
+  /** Keys of which the map says what it has, without a comparison. */
+  readonly keys?: readonly MapKey[];
   /** With `leaf`: a question that the map answers. */
   readonly ask?: Asked;
 }
@@ -76,8 +89,11 @@ export interface IndexInput {
 export interface Indexed {
   /** The index leaf that covers the map; null for `check`, and where the log grew while it was asked. */
   readonly leafIndex: number | null;
+  /** How many leaves the map covers, and its function. */
+  readonly size: number;
+  readonly fn: MapFunction;
   readonly answer?: { readonly entry: MapEntry; readonly range?: AnswerRange };
-  /** For each list, what the map says of it. The inclusion of an item after it in the log is missing. */
+  /** For each list and then each key, what the map says of it. The inclusion of an item after it in the log is missing. */
   readonly entries: readonly MapEntry[];
 }
 

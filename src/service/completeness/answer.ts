@@ -22,7 +22,7 @@ export async function answerOf(
   if (value === null || (ask.sinceMs === null && ask.untilMs === null)) return { entry };
   const outer = outerRange(value, ask);
   if (outer !== null) return { entry, range: { ...outer, items: [] } };
-  const of = { key: ask.key, value, below: kept.map.size };
+  const of = { key: ask.key, value, below: kept.map.size, fn: kept.map.fn };
   const isOfLeaves = ask.key[0] === 'run';
   const items = await (isOfLeaves ? listItems(context, projectId, of) : placeItems(context, projectId, of));
   const proofs = listProofs(items.hashes);
@@ -64,9 +64,10 @@ async function placeOf(
   { reader }: TaskContext,
   projectId: string,
   { items, position, isOfLeaves }: { items: ListItems; position: number; isOfLeaves: boolean },
-): Promise<Pick<ShownItem, 'index' | 'ms' | 'record'>> {
+): Promise<Pick<ShownItem, 'index' | 'ms' | 'clientMs' | 'record'>> {
   const [index = -1, ms = 0] = [items.indexes[position], items.times[position]];
-  if (!isOfLeaves) return { index, ms };
+  const clientMs = items.clientTimes?.[position];
+  if (!isOfLeaves) return { index, ms, ...(clientMs === undefined ? {} : { clientMs }) };
   const leaf = await reader.leaf(projectId, index);
   if (leaf === null) throw indexMismatch('a record of the run', index);
   return { record: leaf.record };

@@ -67,7 +67,7 @@ export class Indexer {
     }
   }
 
-  #hostOf(projectId: string): Pick<TaskHost, 'appendIndex' | 'saveMap'> {
+  #hostOf(projectId: string): Pick<TaskHost, 'appendIndex' | 'saveMap' | 'dropMap'> {
     const { store, grew } = this.#options;
     return {
       appendIndex: async (map) => {
@@ -81,6 +81,7 @@ export class Indexer {
         return assigned.index;
       },
       saveMap: (saving) => store.saveMap(projectId, saving),
+      dropMap: () => store.dropMap(projectId),
     };
   }
 

@@ -12,7 +12,13 @@
 import { readIndex } from '../../core/completeness/index-leaf.ts';
 import { LogMap } from '../../core/completeness/log-map.ts';
 import { keyHash, type ListValue, type MapKey, type MapPath } from '../../core/completeness/map.ts';
-import { keyText, readMapped, type MappedRecord } from '../../core/completeness/map-function.ts';
+import {
+  isMapFunction,
+  keyText,
+  readMapped,
+  type MapFunction,
+  type MappedRecord,
+} from '../../core/completeness/map-function.ts';
 import { PrefixTree } from '../../core/completeness/prefix-tree.ts';
 import { Frontier, verifyConsistency, verifyInclusion } from '../../core/merkle/tree.ts';
 import type { Leaf, SavedMap } from '../../store/port/store.ts';
@@ -52,11 +58,17 @@ export class KeptMap {
     this.savedSize = map.size;
   }
 
-  /** Continues the saved map, or starts an empty one. STORAGE_FAULT where the saved map is not that of the log. */
-  static async open({ reader }: TaskContext, projectId: string, signed: SignedSize): Promise<KeptMap> {
+  /**
+   * Continues the saved map, or starts an empty one; also where another map function made the saved one, which is then
+   * dropped. STORAGE_FAULT where the saved map is not that of the log.
+   */
+  static async open(
+    { reader, host }: TaskContext,
+    { projectId, signed, fn }: { projectId: string; signed: SignedSize; fn: MapFunction },
+  ): Promise<KeptMap> {
+    const empty = () => new KeptMap(projectId, new LogMap(null, fn), new Frontier());
     const saved = await reader.savedMap(projectId);
-    if (saved === null || saved.leafIndex >= signed.size)
-      return new KeptMap(projectId, new LogMap(), new Frontier());
+    if (saved === null || saved.leafIndex >= signed.size) return empty();
     const { size, ms, leafIndex, parts } = saved;
     const tree = PrefixTree.closed(parts);
     const leaf = await reader.leaf(projectId, leafIndex);
@@ -64,6 +76,7 @@ export class KeptMap {
     const isOurs =
       leaf !== null &&
       record !== null &&
+      isMapFunction(record.fn) &&
       tree?.root().equals(record.root) === true &&
       record.size === size &&
       record.throughMs === ms;
@@ -72,8 +85,12 @@ export class KeptMap {
     const path = await inclusionAt(reader, projectId, { index: leafIndex, size: signed.size });
     if (!verifyInclusion({ ...signed, index: leafIndex, leaf: leaf.hash, path }))
       throw indexMismatch('the index leaf of the saved map', leafIndex);
+    if (record.fn !== fn) {
+      await host.dropMap();
+      return empty();
+    }
     const frontier = Frontier.from(size, await peaksAt(reader, projectId, size));
-    return new KeptMap(projectId, new LogMap({ size, ms, tree }), frontier);
+    return new KeptMap(projectId, new LogMap({ size, ms, tree }, fn), frontier);
   }
 
   /**
@@ -105,7 +122,7 @@ export class KeptMap {
       throw indexMismatch('the tree of the stored leaves', to - 1);
   }
 
-  /** The index leaves whose maps this one passes. */
+  /** The index leaves whose maps this one passes, of the same map function. */
   async #passed({ reader }: TaskContext, to: number): Promise<Passed[]> {
     const found: Passed[] = [];
     let after = this.map.size - 1;
@@ -114,7 +131,8 @@ export class KeptMap {
       const leaves = await reader.leavesOf(this.#projectId, { type: 'gov.index/1' }, page);
       for (const { index, record } of leaves) {
         const read = readIndex(record);
-        if (read !== null && read.size > this.map.size && read.size <= to) found.push({ ...read, index });
+        if (read === null || read.fn !== this.map.fn) continue;
+        if (read.size > this.map.size && read.size <= to) found.push({ ...read, index });
       }
       if (leaves.length < leavesAtOnce) return found.toSorted((a, b) => a.size - b.size);
       after = leaves.at(-1)?.index ?? after;
@@ -123,7 +141,7 @@ export class KeptMap {
 
   async #add(context: TaskContext, leaves: readonly Leaf[]): Promise<void> {
     const { map } = this;
-    const records: MappedRecord[] = leaves.map(({ record }) => readMapped(record));
+    const records: MappedRecord[] = leaves.map(({ record }) => readMapped(record, map.fn));
     const missing = new Map<string, Buffer>();
     for (const record of records) map.missing(record, missing);
     await this.#load(context, missing);

@@ -3,7 +3,7 @@
  * their own, so they are derived from the leaves between the first and the last item. Proven by
  * `test/service/completeness/attack.test.ts` and `test/service/completeness/ask.engines.test.ts`.
  */
-import { keyText, placeItem, readMapped } from '../../core/completeness/map-function.ts';
+import { keyText, placeItem, readMapped, type MapFunction } from '../../core/completeness/map-function.ts';
 import type { ListValue, MapKey } from '../../core/completeness/map.ts';
 import type { IndexedLeaf, Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';
@@ -14,6 +14,8 @@ export interface ListItems {
   readonly indexes: readonly number[];
   /** Server times. */
   readonly times: readonly number[];
+  /** Client times, for items that have them. */
+  readonly clientTimes?: readonly number[];
 }
 
 const leavesAtOnce = 500;
@@ -59,9 +61,10 @@ function pageOf(
 export async function placeItems(
   context: TaskContext,
   projectId: string,
-  { key, value }: { readonly key: MapKey; readonly value: ListValue },
+  { key, value, fn }: { readonly key: MapKey; readonly value: ListValue; readonly fn: MapFunction },
 ): Promise<ListItems> {
   const wanted = keyText(key);
+  const clientTimes: number[] = [];
   const hashes: string[] = [];
   const indexes: number[] = [];
   const times: number[] = [];
@@ -69,14 +72,18 @@ export async function placeItems(
   for (let from = value.first; from <= value.last; from += leavesAtOnce) {
     const range = { from, to: Math.min(value.last + 1, from + leavesAtOnce), bodies: false } as const;
     for (const { index, record } of await context.reader.leaves(projectId, 'audit', range)) {
-      const { ms, items } = readMapped(record);
+      const { ms, event, items } = readMapped(record, fn);
       newestMs = Math.max(newestMs, ms ?? 0);
-      if (!items.some(({ text }) => text === wanted)) continue;
-      hashes.push(placeItem(index, newestMs));
+      const found = items.find(({ text }) => text === wanted);
+      if (found === undefined) continue;
+      const clientMs = found.item === 'event' ? event?.clientMs : undefined;
+      if (clientMs !== undefined) clientTimes.push(clientMs);
+      hashes.push(placeItem(index, newestMs, clientMs));
       indexes.push(index);
       times.push(newestMs);
     }
     await context.breathe();
   }
-  return { hashes: Buffer.from(hashes.join(''), 'latin1'), indexes, times };
+  const listed = { hashes: Buffer.from(hashes.join(''), 'latin1'), indexes, times };
+  return clientTimes.length === 0 ? listed : { ...listed, clientTimes };
 }

@@ -8,6 +8,7 @@ import { mapEntry, growthOf, type MapEntry } from '../../core/completeness/entry
 import { readIndex } from '../../core/completeness/index-leaf.ts';
 import { listProofs } from '../../core/completeness/list-proof.ts';
 import type { ListValue } from '../../core/completeness/map.ts';
+import { isMapFunction, mapFunction, type MapFunction } from '../../core/completeness/map-function.ts';
 import { hashText } from '../../core/hash.ts';
 import type { ShownList } from '../../core/proof/completeness.ts';
 import type { StoreReader } from '../../store/port/store.ts';
@@ -78,9 +79,10 @@ export const index: Task<'index'> = async (context, input) => {
 
 async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Promise<Indexed | null> {
   const { projectId, mode, signed, treeSize } = input;
-  const newest = await newestLeaf(context, projectId);
+  const fn = slot.kept?.map.fn ?? (await functionOf(context, projectId));
+  const newest = await newestLeaf(context, projectId, fn);
   if (mode === 'due' && signed.size - (newest?.size ?? 0) < limits.indexLeaves) return null;
-  slot.kept ??= await KeptMap.open(context, projectId, signed);
+  slot.kept ??= await KeptMap.open(context, { projectId, signed, fn });
   const { kept } = slot;
   if (mode === 'due' || mode === 'build') {
     slot.isBuilding = signed.size - kept.map.size > limits.indexBehind;
@@ -96,13 +98,18 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   await kept.extend(context, signed, to);
   const entries: MapEntry[] = [];
   for (const list of input.lists) entries.push(await entryOf(context, input, { kept, list }));
-  if (mode === 'check') return { leafIndex: null, entries };
   const { map } = kept;
+  for (const key of input.keys ?? []) {
+    const { path, value } = await kept.path(context, key);
+    entries.push(mapEntry(key, path, value));
+  }
+  const found = { entries, size: map.size, fn };
+  if (mode === 'check') return { leafIndex: null, ...found };
   const isExact = ask !== undefined && !isCovered && (ask.untilMs ?? 0) > map.ms;
   const leafIndex = await leafFor(context, projectId, kept, isExact);
-  if (leafIndex < 0) return { leafIndex: null, entries };
-  if (ask === undefined) return { leafIndex, entries };
-  return { leafIndex, entries, answer: await answerOf(context, { projectId, kept, ask }) };
+  if (leafIndex < 0) return { leafIndex: null, ...found };
+  if (ask === undefined) return { leafIndex, ...found };
+  return { leafIndex, ...found, answer: await answerOf(context, { projectId, kept, ask }) };
 }
 
 /** Whether an index leaf covers the period of a question. Without an end it is about the log as it is now: all but that leaf. */
@@ -120,18 +127,32 @@ async function build(
     const leafIndex = await leafFor(context, projectId, kept);
     if (kept.map.size < signed.size) continue;
     if (mode === 'build' && kept.map.size > kept.savedSize) await kept.save(context, leafIndex);
-    return { leafIndex, entries: [] };
+    return { leafIndex, entries: [], size: kept.map.size, fn: kept.map.fn };
   }
 }
 
 type NewestLeaf = OpenIndex;
 
-/** The newest index leaf; null in a log without one. */
-async function newestLeaf({ reader }: TaskContext, projectId: string): Promise<NewestLeaf | null> {
+/**
+ * The map function that the index goes on with: the newest one, except where leaves were pruned while an older one indexed
+ * the log, because nothing can be derived from them again.
+ */
+async function functionOf(context: TaskContext, projectId: string): Promise<MapFunction> {
+  if ((await context.reader.prunedBelow(projectId)) === 0) return mapFunction;
+  return (await newestLeaf(context, projectId))?.fn ?? mapFunction;
+}
+
+/** The newest index leaf; null in a log without one, and where it has another map function than `fn`. */
+async function newestLeaf(
+  { reader }: TaskContext,
+  projectId: string,
+  fn?: MapFunction,
+): Promise<NewestLeaf | null> {
   const page = { limit: 1, order: 'desc' } as const;
   const [leaf] = await reader.leavesOf(projectId, { type: 'gov.index/1' }, page);
   const read = leaf === undefined ? null : readIndex(leaf.record);
-  return leaf === undefined || read === null ? null : { ...read, index: leaf.index };
+  if (leaf === undefined || read === null || !isMapFunction(read.fn)) return null;
+  return fn === undefined || fn === read.fn ? { ...read, fn: read.fn, index: leaf.index } : null;
 }
 
 /** The index leaf of the map, appended if the log has none; saves the map where that is due. */
@@ -143,11 +164,13 @@ async function leafFor(
 ): Promise<number> {
   const { map } = kept;
   const root = map.root();
-  const newest = await newestLeaf(context, projectId);
+  const newest = await newestLeaf(context, projectId, map.fn);
   const isOurs = newest !== null && newest.size === map.size && (!isExact || newest.index === map.size);
   if (isOurs && !newest.root.equals(root)) throw indexMismatch('the map of the leaves', newest.index);
-  const { size, keys, ms } = map;
-  const leafIndex = isOurs ? newest.index : await context.host.appendIndex({ size, root, keys, ms, isExact });
+  const { size, keys, ms, fn } = map;
+  const leafIndex = isOurs
+    ? newest.index
+    : await context.host.appendIndex({ size, root, keys, ms, fn, isExact });
   if (leafIndex < 0) return leafIndex;
   if (size - kept.savedSize >= limits.indexSaveLeaves) await kept.save(context, leafIndex);
   return leafIndex;

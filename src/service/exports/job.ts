@@ -13,7 +13,7 @@ import { exportCompleted } from './events.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
 import type { Services } from '../dependencies.ts';
-import type { ExportOutput } from '../call/work.ts';
+import type { ExportOutput, Listed, ListsAsked } from '../call/work.ts';
 
 /**
  * The request that the job stores in addition to the export's row: the root of the log at that time, base64.
@@ -54,6 +54,7 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
     const host = {
       write: (bytes: Uint8Array) => (writing = write(bytes)),
       sign: () => witnessedNote(services, projectId),
+      listed: (asked: ListsAsked) => listed(services, projectId, asked),
     };
     // counts as large however few its rows are, so that exports run one after the other
     const built = await exports.work.run('export', input, { events: limits.syncProofEvents + 1, host });
@@ -83,6 +84,18 @@ async function witnessedNote(
   if (witnesses === undefined) return signed.note;
   await witnesses.cosigned(projectId, signed, limits.witnessWaitSeconds);
   return (await store.witnessedCheckpoint(projectId, 'audit', signed.checkpoint.size)) ?? signed.note;
+}
+
+/** What the index of the log says of lists; the index leaf that covers them is appended where the log has none. */
+async function listed(
+  { checkpoints, indexer }: Services,
+  projectId: string,
+  asked: ListsAsked,
+): Promise<Listed | null> {
+  const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
+  const found = await indexer.index({ projectId, mode: 'leaf', signed: { size, root }, ...asked });
+  if (found === null || found.leafIndex === null) return null;
+  return { ...found, leafIndex: found.leafIndex };
 }
 
 /** The next attempt skips pruned events, as every read does. */

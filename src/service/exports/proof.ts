@@ -10,6 +10,14 @@ import { readErasure } from '../../core/decided/erasure.ts';
 import { erasuresOf } from '../../core/event/erased.ts';
 import type { ExportProof } from '../../core/export/artifact.ts';
 import type { ExportLeaf } from '../../core/export/row.ts';
+import { filterAnswerText, type FilterAnswer, type ListAnswer } from '../../core/export/answer.ts';
+import { judgeAnswer } from '../../core/export/completeness.ts';
+import { planOf } from '../../core/export/filters.ts';
+import { RowLists } from '../../core/export/row-lists.ts';
+import { pathText } from '../../core/proof/bundle.ts';
+import { leafHash } from '../../core/merkle/tree.ts';
+import { indexMismatch } from '../completeness/mismatch.ts';
+import { answerParts, type AnswerParts } from './completeness.ts';
 import { withdrawalOf } from '../../core/export/check-rows.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { subtreesOf, type Subtree } from '../../core/merkle/multi-proof.ts';
@@ -32,10 +40,16 @@ export class ProofParts {
   readonly #withdrawn = new Map<number, Set<string>>();
   /** The first leaf that is neither shown nor proved yet. */
   #next = 0;
+  readonly #asked: JsonObject;
+  /** The lists of the index that the rows make; null if it has none for the filters. */
+  readonly #lists: RowLists | null;
 
   constructor(context: TaskContext, input: ExportInput) {
     this.#context = context;
     this.#input = input;
+    this.#asked = readJson(input.filters) as JsonObject;
+    const plan = planOf(input.resource, this.#asked);
+    this.#lists = plan === null ? null : new RowLists(plan, this.#asked);
   }
 
   /** For each row, the hashes of the subtrees between the previous row's leaf and its own. */
@@ -47,6 +61,7 @@ export class ProofParts {
       if (leaf === null) throw new Error('expected rows that come from leaves, got another row');
       if (this.#input.resource === 'replays' && row !== null) this.#noteWithdrawn(leaf, row);
       for (const erasure of erasuresOf(leaf.erased ?? null)) this.#erasures.add(erasure);
+      this.#lists?.add(leaf.index, leaf.record, leaf.hash ?? leafHash(leaf.record));
       gaps.push(await this.#gap(leaf.index));
       this.#next = leaf.index + 1;
     }
@@ -89,6 +104,11 @@ export class ProofParts {
       throw new GovError('VALIDATION_ERROR', detail);
     }
     const created = await this.#created();
+    // before the checkpoint, which covers the index leaf
+    const answer =
+      this.#lists === null
+        ? null
+        : await answerParts(this.#context, { projectId, treeSize, asked: this.#asked, rows: this.#lists });
     const checkpoint = await host.sign();
     const { size } = openOwn(checkpoint);
     const proved = async (index: number, record: string) => ({
@@ -117,7 +137,43 @@ export class ProofParts {
       erasures,
       withdrawn: named,
       gap,
+      completeness: answer === null ? undefined : await this.#completeness(answer, checkpoint),
     };
+  }
+
+  /**
+   * The answer of the index, as a verifier accepts it. STORAGE_FAULT where the rows are not those that the index has; undefined for
+   * an answer that is larger than verifiers read.
+   */
+  async #completeness(
+    { leafIndex, names, lists }: AnswerParts,
+    checkpoint: string,
+  ): Promise<FilterAnswer | undefined> {
+    const { reader } = this.#context;
+    const { projectId, treeSize } = this.#input;
+    const tree = openOwn(checkpoint);
+    const pathOf = async (index: number): Promise<string[]> =>
+      pathText(await inclusionAt(reader, projectId, { index, size: tree.size }));
+    const leaf = await reader.leaf(projectId, leafIndex);
+    if (leaf === null) throw missingLeaf(leafIndex);
+    const complete: ListAnswer[] = [];
+    for (const { entry, ...items } of lists) {
+      const { growth } = entry;
+      const grown = growth && {
+        growth: { ...growth, next: { ...growth.next, inclusion: await pathOf(growth.next.index) } },
+      };
+      complete.push({ entry: { ...entry, ...grown }, ...items });
+    }
+    const answer: FilterAnswer = {
+      index: { index: leafIndex, record: leaf.record, inclusion: await pathOf(leafIndex) },
+      ...(names === undefined ? {} : { names }),
+      lists: complete,
+    };
+    if (filterAnswerText(answer).length > limits.exportAnswerBytes) return undefined;
+    if (this.#lists === null) return undefined;
+    const fault = judgeAnswer({ answer, rows: this.#lists, asked: this.#asked, treeSize, tree });
+    if (fault !== null) throw indexMismatch(`the rows of the export (${fault.detail})`, leafIndex);
+    return answer;
   }
 
   /**

@@ -4,13 +4,13 @@ import { canonicalize, readJson } from '../../../src/core/json/parse.ts';
 import { sealed } from './indexed.ts';
 
 const root = Buffer.alloc(32, 7);
-const draft = draftIndex({ size: 5, root, keys: 3, ms: Date.UTC(2026, 0, 5) });
+const draft = draftIndex({ size: 5, root, keys: 3, ms: Date.UTC(2026, 0, 5), fn: 'gov.mapfn/2' });
 const record = sealed(draft, Date.UTC(2026, 0, 6));
 
 describe('index leaves', () => {
   it('an index leaf is canonical JSON once the sequencer has set its time', () => {
     expect(record).toBe(
-      '{"_sd":[],"_sd_alg":"sha-256","at":"2026-01-06T00:00:00.000Z","fn":"gov.mapfn/1","keys":3,' +
+      '{"_sd":[],"_sd_alg":"sha-256","at":"2026-01-06T00:00:00.000Z","fn":"gov.mapfn/2","keys":3,' +
         `"root":"sha256:${'07'.repeat(32)}","size":5,"through":"2026-01-05T00:00:00.000Z","type":"gov.index/1"}`,
     );
     expect(canonicalize(readJson(record))).toBe(record);
@@ -20,7 +20,7 @@ describe('index leaves', () => {
       keys: 3,
       atMs: Date.UTC(2026, 0, 6),
       throughMs: Date.UTC(2026, 0, 5),
-      fn: 'gov.mapfn/1',
+      fn: 'gov.mapfn/2',
     });
   });
 

@@ -4,7 +4,7 @@ import { draftIndex } from '../../../src/core/completeness/index-leaf.ts';
 import { listProofs } from '../../../src/core/completeness/list-proof.ts';
 import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import type { MapKey } from '../../../src/core/completeness/map.ts';
-import { readMapped } from '../../../src/core/completeness/map-function.ts';
+import { mapFunction, readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
 import type { OtherDraft } from '../../../src/core/event/record.ts';
 import { type Bundle, composeBundle, pathText } from '../../../src/core/proof/bundle.ts';
 import { shownLists } from '../../../src/core/proof/completeness.ts';
@@ -13,9 +13,13 @@ import { formatTimestamp } from '../../../src/core/time.ts';
 import type { ProofLog } from '../proof/log.ts';
 import { naiveLists } from './naive.ts';
 
-export function mapOf(records: readonly { readonly record: string }[], hashes: readonly Buffer[]): LogMap {
-  const map = new LogMap();
-  records.forEach(({ record }, at) => map.add(hashes[at]!.toString('latin1'), readMapped(record)));
+export function mapOf(
+  records: readonly { readonly record: string }[],
+  hashes: readonly Buffer[],
+  fn: MapFunction = mapFunction,
+): LogMap {
+  const map = new LogMap(null, fn);
+  records.forEach(({ record }, at) => map.add(hashes[at]!.toString('latin1'), readMapped(record, fn)));
   map.root();
   return map;
 }
@@ -26,7 +30,7 @@ export const sealed = ({ record, timeAt }: OtherDraft, ms: number): string =>
 
 /** Appends the index leaf of a map, and returns its index. */
 export function appendIndex(log: ProofLog, map: LogMap): number {
-  const draft = draftIndex({ size: map.size, root: map.root(), keys: map.keys, ms: map.ms });
+  const draft = draftIndex({ size: map.size, root: map.root(), keys: map.keys, ms: map.ms, fn: map.fn });
   return log.append({ ...draft, record: sealed(draft, Math.max(map.ms, 1)) });
 }
 

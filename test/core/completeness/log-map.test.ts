@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import { keyHash, rootOfPath } from '../../../src/core/completeness/map.ts';
-import { readMapped } from '../../../src/core/completeness/map-function.ts';
+import { readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
 import { PrefixTree } from '../../../src/core/completeness/prefix-tree.ts';
 import { KeyList, type StoredList } from '../../../src/core/completeness/key-list.ts';
 import { draftLeaf } from '../../../src/core/event/record.ts';
@@ -11,7 +11,8 @@ import { appendIndex, mapOf } from './indexed.ts';
 import { naiveIndexRoot, naiveLists } from './naive.ts';
 
 const texts = (log: ProofLog): string[] => log.leaves.map(({ record }) => record);
-const naiveRootOf = (log: ProofLog): Buffer => naiveIndexRoot([...naiveLists(texts(log)).values()]);
+const naiveRootOf = (log: ProofLog, fn?: MapFunction): Buffer =>
+  naiveIndexRoot([...naiveLists(texts(log), fn).values()]);
 
 /** A step of a log: an event of one of a few runs and types, another record, or an index leaf. */
 const steps = fc.array(
@@ -27,7 +28,8 @@ function record(
   log: ProofLog,
   [kind, run, type]: readonly ['event' | 'other' | 'index', number, number],
 ): void {
-  if (kind === 'event') log.record({ runId: `run-${run}`, eventType: `type.${type}` });
+  const timestamp = `2026-01-0${1 + ((run + type) % 4)}T09:00:00Z`;
+  if (kind === 'event') log.record({ runId: `run-${run}`, eventType: `type.${type}`, timestamp });
   else if (kind === 'index') appendIndex(log, mapOf(log.leaves, log.hashes));
   else if (type === 0) log.append(draftLeaf('gov.policy/1', { policyId: `p${run}` }));
   else log.append(draftLeaf('gov.evaluation/1', { id: `e${run}` }, { runId: `run-${run}` }));
@@ -93,6 +95,14 @@ describe('the map of a log', () => {
       );
     },
   );
+
+  it('the map of a log by the older function has the root of that function', () => {
+    const log = new ProofLog();
+    for (let at = 0; at < 40; at++) record(log, ['event', at % 7, at % 3]);
+    const map = mapOf(log.leaves, log.hashes, 'gov.mapfn/1');
+    expect(map.root()).toEqual(naiveRootOf(log, 'gov.mapfn/1'));
+    expect(map.root()).not.toEqual(naiveRootOf(log));
+  });
 
   it('the map of a log proves each list with its value, and every other key as absent', () => {
     const log = new ProofLog();

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   keyOfText,
   mapFunction,
-  nameItem,
   placeItem,
   readMapped,
+  textItem,
   type MappedRecord,
 } from '../../../src/core/completeness/map-function.ts';
 import { draftLeaf } from '../../../src/core/event/record.ts';
@@ -15,16 +15,25 @@ const keysOf = ({ items }: MappedRecord) => items.map(({ text, item }) => ({ key
 
 describe('the map function', () => {
   it('the map function has the name that each index leaf carries', () => {
-    expect(mapFunction).toBe('gov.mapfn/1');
+    expect(mapFunction).toBe('gov.mapfn/2');
   });
 
-  it('the map function lists an event as leaf of its run and as place of its type, with its time', () => {
+  it('the map function lists an event as leaf of its run, and with both times under its type and client day', () => {
     const log = new ProofLog();
-    const { record } = log.record({ runId: 'r', eventType: 'tool.call' });
+    const { record } = log.record({
+      runId: 'r',
+      eventType: 'tool.call',
+      timestamp: '2026-01-05T23:30:00.5-01:00',
+    });
     const mapped = readMapped(record);
     expect(mapped).toMatchObject({ ms: Date.UTC(2026, 0, 5, 9, 0, 1) + 7 });
-    expect(mapped.event).toEqual({ runSeq: 0, eventType: 'tool.call' });
+    expect(mapped.event).toEqual({ runSeq: 0, clientMs: Date.UTC(2026, 0, 6, 0, 30, 0, 500) });
     expect(keysOf(mapped)).toEqual([
+      { key: ['run', 'r'], item: 'leaf' },
+      { key: ['type', 'tool.call'], item: 'event' },
+      { key: ['day', '2026-01-06'], item: 'event' },
+    ]);
+    expect(keysOf(readMapped(record, 'gov.mapfn/1'))).toEqual([
       { key: ['run', 'r'], item: 'leaf' },
       { key: ['type', 'tool.call'], item: 'place' },
     ]);
@@ -48,6 +57,7 @@ describe('the map function', () => {
 
   it('the map function hashes list items like leaves of a log', () => {
     expect(placeItem(12, 34)).toBe(leafHash('12 34').toString('latin1'));
-    expect(nameItem('tool.call')).toBe(leafHash('tool.call').toString('latin1'));
+    expect(placeItem(12, 34, 56)).toBe(leafHash('12 34 56').toString('latin1'));
+    expect(textItem('tool.call')).toBe(leafHash('tool.call').toString('latin1'));
   });
 });

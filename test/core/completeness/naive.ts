@@ -13,7 +13,12 @@ const sha256 = (...parts: readonly (Uint8Array | string)[]): Buffer => {
 
 export interface NaiveList {
   readonly key: readonly string[];
-  readonly items: readonly { readonly leaf: Buffer; readonly index: number; readonly ms: number }[];
+  readonly items: readonly {
+    readonly leaf: Buffer;
+    readonly index: number;
+    readonly ms: number;
+    readonly clientMs?: number;
+  }[];
 }
 
 const naiveKeyHash = (key: readonly string[]): Buffer => sha256(`gov.index.key/1\n${JSON.stringify(key)}`);
@@ -53,9 +58,9 @@ function subtree(entries: readonly Entry[], depth: number): Buffer {
 export const naiveIndexRoot = (lists: readonly NaiveList[]): Buffer =>
   naiveMapRoot(lists.map((list) => ({ keyHash: naiveKeyHash(list.key), valueHash: naiveValueHash(list) })));
 
-/** The lists that `gov.mapfn/1` gives for the records of a log. */
-export function naiveLists(records: readonly string[]): Map<string, NaiveList> {
-  const lists = new Map<string, { key: string[]; items: { leaf: Buffer; index: number; ms: number }[] }>();
+/** The lists that a map function gives for the records of a log. */
+export function naiveLists(records: readonly string[], fn = 'gov.mapfn/2'): Map<string, NaiveList> {
+  const lists = new Map<string, { key: string[]; items: NaiveList['items'][number][] }>();
   let ms = 0;
   for (const [index, text] of records.entries()) {
     const record = JSON.parse(text) as Record<string, string>;
@@ -64,17 +69,25 @@ export function naiveLists(records: readonly string[]): Map<string, NaiveList> {
     if (own !== undefined && own !== '') ms = Math.max(ms, Date.parse(own));
     const leaf = sha256(Buffer.of(0), text);
     const place = sha256(Buffer.of(0), `${index} ${ms}`);
-    const add = (key: string[], item: Buffer): number => {
+    const add = (key: string[], item: Buffer, client?: number): number => {
       const list = lists.get(JSON.stringify(key)) ?? { key, items: [] };
       lists.set(JSON.stringify(key), list);
-      list.items.push({ leaf: item, index, ms });
+      list.items.push({ leaf: item, index, ms, ...(client === undefined ? {} : { clientMs: client }) });
       return list.items.length;
     };
     const { type = '', runId } = record;
     if (type === 'gov.event/1') {
       const eventType = record['eventType']!;
       if (add(['run', runId!], leaf) === 1) add(['runs'], place);
-      if (add(['type', eventType], place) === 1) add(['types'], sha256(Buffer.of(0), eventType));
+      const client = new Date(record['timestamp']!);
+      const timed = sha256(Buffer.of(0), `${index} ${ms} ${client.getTime()}`);
+      const isTimed = fn !== 'gov.mapfn/1';
+      const typed = isTimed ? timed : place;
+      const clientMs = isTimed ? client.getTime() : undefined;
+      if (add(['type', eventType], typed, clientMs) === 1) add(['types'], sha256(Buffer.of(0), eventType));
+      if (!isTimed) continue;
+      const day = client.toISOString().slice(0, 10);
+      if (add(['day', day], timed, clientMs) === 1) add(['days'], sha256(Buffer.of(0), day));
     } else {
       add(['leaf', type], place);
       if (runId !== undefined) add(['of', type, runId], leaf);

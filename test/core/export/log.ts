@@ -7,6 +7,10 @@ import {
   type ExportProof,
   type ProvedLeaf,
 } from '../../../src/core/export/artifact.ts';
+import type { MapFunction } from '../../../src/core/completeness/map-function.ts';
+import type { FilterAnswer } from '../../../src/core/export/answer.ts';
+import { appendIndex, mapOf } from '../completeness/indexed.ts';
+import { answerOf, selected, type Exported } from './answers.ts';
 import { exportRow, leafTypes, type LoggedResource } from '../../../src/core/export/row.ts';
 import { canonicalize, type JsonObject } from '../../../src/core/json/parse.ts';
 import { subtreesOf } from '../../../src/core/merkle/multi-proof.ts';
@@ -30,6 +34,11 @@ export interface Asked {
   readonly isProved?: boolean;
   /** Leaves that are enclosed beside those that rows name. */
   readonly enclosed?: { readonly erasures: readonly number[]; readonly withdrawn: readonly number[] };
+  /** With the answer of the index for the filters, or what this makes of it. */
+  readonly completed?: (answer: FilterAnswer, log: ProofLog, exported: Exported) => FilterAnswer | undefined;
+  /** With an index leaf that covers fewer leaves. */
+  readonly indexSize?: number;
+  readonly fn?: MapFunction;
   /** Where the metadata of the request is to differ. */
   readonly request?: JsonObject;
 }
@@ -62,7 +71,13 @@ export function artifactOf(log: ProofLog, asked: Asked = {}): string {
     metadata,
   }).index;
   for (let other = 0; other < (asked.later ?? 0); other++) log.record({ runId: 'later' });
-  const rows = asked.rows ?? leavesOf(log, leafTypes[resource], treeSize);
+  const map = asked.completed && mapOf(log.leaves.slice(0, asked.indexSize), log.hashes, asked.fn);
+  const indexLeaf = map && appendIndex(log, map);
+  const rows =
+    asked.rows ??
+    (asked.completed === undefined
+      ? leavesOf(log, leafTypes[resource], treeSize)
+      : selected(log, filters, treeSize));
   const pieces = [exportHead({ resource, generatedAt: timestamp, filters: canonicalize(filters) })];
   let next = 0;
   for (const [at, index] of rows.entries()) {
@@ -82,6 +97,11 @@ export function artifactOf(log: ProofLog, asked: Asked = {}): string {
   const proof = isProved
     ? proofOf(log, { treeSize, created, next, rows, signers: asked.signers, enclosed: asked.enclosed })
     : undefined;
+  if (proof !== undefined && map !== undefined && indexLeaf !== undefined) {
+    const exported = { filters, rows, treeSize, map, index: indexLeaf };
+    const completeness = asked.completed?.(answerOf(log, exported), log, exported);
+    return [...pieces, exportTail(manifest, { ...proof, completeness })].join('');
+  }
   return [...pieces, exportTail(manifest, proof)].join('');
 }
 

@@ -13,21 +13,23 @@ import {
 import { pathText } from '../../../src/core/proof/bundle.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import { appendIndex, mapOf } from '../completeness/indexed.ts';
+import type { MapFunction } from '../../../src/core/completeness/map-function.ts';
 import { naiveLists } from '../completeness/naive.ts';
 import { ProofLog, startMs, trust, witnessSigner } from './log.ts';
 import { parseVerifierKey } from '../../../src/core/note/signed.ts';
 
 /** Events of two runs and types, a second apart; then an index leaf. */
-function indexed(): { log: ProofLog; index: number; map: ReturnType<typeof mapOf> } {
+function indexed(fn?: MapFunction): { log: ProofLog; index: number; map: ReturnType<typeof mapOf> } {
   const log = new ProofLog();
   for (let at = 0; at < 12; at++) {
     log.record({ runId: `run-${at % 2}`, eventType: at % 3 === 0 ? 'tool.call' : 'agent.step' });
   }
-  const map = mapOf(log.leaves, log.hashes);
+  const map = mapOf(log.leaves, log.hashes, fn);
   return { log, index: appendIndex(log, map), map };
 }
 
-const { log, index, map } = indexed();
+const newer = indexed();
+const { log } = newer;
 /** The server time of the event of leaf `at`. */
 const timeOf = (at: number): number => startMs + at * 1000 + 7;
 const text = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
@@ -37,18 +39,20 @@ interface Period {
   readonly until?: number | null;
 }
 
-const itemsOf = (key: readonly string[]) =>
-  naiveLists(log.leaves.slice(0, map.size).map(({ record }) => record)).get(JSON.stringify(key))?.items ?? [];
+const itemsOf = (key: readonly string[], { log: of, map } = newer) => {
+  const records = of.leaves.slice(0, map.size).map(({ record }) => record);
+  return naiveLists(records, map.fn).get(JSON.stringify(key))?.items ?? [];
+};
 
 const countIn = (key: readonly string[], { since = null, until = null }: Period): number =>
   itemsOf(key).filter(({ ms }) => (since === null || ms >= since) && (until === null || ms < until)).length;
 
-function shownAt(key: readonly string[], position: number): ShownItem {
-  const items = itemsOf(key);
+function shownAt(key: readonly string[], position: number, of = newer): ShownItem {
+  const items = itemsOf(key, of);
   const proofs = listProofs(Buffer.concat(items.map(({ leaf }) => leaf)));
   const item = items[position]!;
-  const place =
-    key[0] === 'run' ? { record: log.leaves[item.index]!.record } : { index: item.index, ms: item.ms };
+  const { leaf: _leaf, ...at } = item;
+  const place = key[0] === 'run' ? { record: log.leaves[item.index]!.record } : at;
   return { position, inclusion: proofs.inclusion(position).map(hashText), ...place };
 }
 
@@ -57,10 +61,12 @@ function answer(
   key: readonly string[],
   period: Period = {},
   lie: { from?: number; to?: number } = {},
+  of = newer,
 ): Answer {
   const { since = null, until = null } = period;
+  const { log: own, index, map } = of;
   const { path, value } = map.path(key);
-  const size = log.leaves.length;
+  const size = own.leaves.length;
   const times = itemsOf(key).map(({ ms }) => ms);
   const first = (ms: number): number => times.filter((time) => time < ms).length;
   const from = lie.from ?? (since === null ? 0 : first(since));
@@ -70,10 +76,10 @@ function answer(
   return {
     mediaType: answerMediaType,
     question: { key, since: text(since), until: text(until) },
-    checkpoint: log.checkpoint(size),
-    index: { index, record: log.leaves[index]!.record, inclusion: pathText(log.path(index, size)) },
+    checkpoint: own.checkpoint(size),
+    index: { index, record: own.leaves[index]!.record, inclusion: pathText(own.path(index, size)) },
     entry: mapEntry(key, path, value),
-    ...(isWhole ? {} : { range: { from, to, items: positions.map((at) => shownAt(key, at)) } }),
+    ...(isWhole ? {} : { range: { from, to, items: positions.map((at) => shownAt(key, at, of)) } }),
   };
 }
 
@@ -116,6 +122,18 @@ describe('an answer', () => {
       }
     }
     expect(checked).toBeGreaterThan(500);
+  });
+
+  it('an answer by an index leaf of the older map function verifies, in all and for a period', () => {
+    const older = indexed('gov.mapfn/1');
+    const period = { since: timeOf(3), until: timeOf(9) };
+    for (const key of keys) {
+      expect(verify(answer(key, {}, {}, older)).count).toBe(itemsOf(key).length);
+      expect(verify(answer(key, period, {}, older)).count).toBe(countIn(key, period));
+    }
+    const mixed = { ...answer(['type', 'tool.call'], period, {}, older) };
+    const { range } = answer(['type', 'tool.call'], period);
+    expect(verify({ ...mixed, ...(range && { range }) }).code).toBe('ANSWER_INVALID');
   });
 
   it('an answer is refused when its range does not match the times of its items', () => {

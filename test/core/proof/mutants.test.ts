@@ -86,9 +86,9 @@ const mutants: Record<string, Mutant> = {
   },
   'the map function is known': {
     file: inCompleteness,
-    check: 'read.fn !== mapFunction',
+    check: '!isMapFunction(fn)',
     instead: 'false',
-    forged: () => withIndex(without, (record) => record.replace('gov.mapfn/1', 'gov.mapfn/2')),
+    forged: () => withIndex(without, (record) => record.replace('gov.mapfn/2', 'gov.mapfn/3')),
   },
   'the index covers no leaf that comes after it': {
     file: inCompleteness,

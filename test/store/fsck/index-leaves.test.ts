@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draftIndex } from '../../../src/core/completeness/index-leaf.ts';
 import { LogMap } from '../../../src/core/completeness/log-map.ts';
-import { readMapped } from '../../../src/core/completeness/map-function.ts';
+import { mapFunction, readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
 import type { OtherDraft } from '../../../src/core/event/record.ts';
 import type { Store } from '../../../src/store/port/store.ts';
 import { event, request, stored } from '../support/fixture.ts';
@@ -14,10 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => plane.drop());
 
-async function mapAt(store: Store, size: number): Promise<LogMap> {
-  const map = new LogMap();
+async function mapAt(store: Store, size: number, fn: MapFunction = mapFunction): Promise<LogMap> {
+  const map = new LogMap(null, fn);
   for (const { record, hash } of await store.leaves('prj_a', 'audit', { from: 0, to: size })) {
-    map.add(hash.toString('latin1'), readMapped(record));
+    map.add(hash.toString('latin1'), readMapped(record, fn));
   }
   map.root();
   return map;
@@ -26,11 +26,12 @@ async function mapAt(store: Store, size: number): Promise<LogMap> {
 const append = (store: Store, leaf: OtherDraft) =>
   stored(store, { projectId: 'prj_a', leaves: [leaf], meter: { op: 'none', units: 0 } });
 
-/** Problems of a copy of the log to which index leaves were appended: three true ones, and one made by `forge`. */
+/** Problems of a copy of the log to which index leaves were appended: three true ones, one by the older map function, and one made by `forge`. */
 async function problems(forge: (draft: OtherDraft, at: LogMap) => OtherDraft): Promise<string[]> {
   const copy = plane.copy();
   const store = copy.open();
-  for (const size of [1, 150, 201]) await append(store, draftOf(await mapAt(store, size)));
+  for (const size of [1, 201]) await append(store, draftOf(await mapAt(store, size)));
+  await append(store, draftOf(await mapAt(store, 150, 'gov.mapfn/1')));
   await stored(store, request([event({ runId: 'r1' }), event({ runId: 'new' })]));
   const { size } = await store.head('prj_a', 'audit');
   const map = await mapAt(store, size);
@@ -41,7 +42,8 @@ async function problems(forge: (draft: OtherDraft, at: LogMap) => OtherDraft): P
   return report.problems.map(({ position, kind }) => `${position} ${kind}`);
 }
 
-const draftOf = (map: LogMap) => draftIndex({ size: map.size, root: map.root(), keys: map.keys, ms: map.ms });
+const draftOf = (map: LogMap) =>
+  draftIndex({ size: map.size, root: map.root(), keys: map.keys, ms: map.ms, fn: map.fn });
 const withText = (from: RegExp, to: string) => (draft: OtherDraft) => ({
   ...draft,
   record: draft.record.replace(from, to),
@@ -56,7 +58,8 @@ describe('fsck of index leaves', () => {
     ['of another root', withText(/sha256:../, 'sha256:00')],
     ['of another number of keys', withText(/"keys":\d+/, '"keys":77')],
     ['of another time', withText(/"through":"2026/, '"through":"2025')],
-    ['of another map function', withText(/mapfn\/1/, 'mapfn/2')],
+    ['of an older map function', withText(/mapfn\/2/, 'mapfn/1')],
+    ['of an unknown map function', withText(/mapfn\/2/, 'mapfn/3')],
     ['of a smaller size than its map', withText(/"size":\d+/, '"size":150')],
     ['of a size above its own index', withText(/"size":\d+/, '"size":999')],
     [

@@ -5,7 +5,7 @@
  */
 import { readIndex, type IndexRecord } from '../../../core/completeness/index-leaf.ts';
 import { LogMap } from '../../../core/completeness/log-map.ts';
-import { mapFunction, readMapped } from '../../../core/completeness/map-function.ts';
+import { mapFunctions, readMapped } from '../../../core/completeness/map-function.ts';
 import { hashText } from '../../../core/hash.ts';
 import { leafHash } from '../../../core/merkle/tree.ts';
 import type { Value } from '../../file/connection.ts';
@@ -30,41 +30,51 @@ export function indexCheck(
     )
     .pluck()
     .all(no);
-  const sizes = new Set(records.map((record) => readIndex(record)?.size));
+  const read = records.map(readIndex);
   const saved = savedMapCheck(check, project);
-  if (sizes.size === 0 && saved === null) return null;
-  const map = new LogMap();
-  const found = new Map<number, Pick<IndexRecord, 'keys' | 'throughMs' | 'root'>>();
-  /** The time of the newest index leaf. */
-  let newestMs = 0;
+  if (records.length === 0 && saved === null) return null;
+  const maps = mapFunctions
+    .map((fn) => ({
+      map: new LogMap(null, fn),
+      sizes: new Set(read.flatMap((leaf) => (leaf?.fn === fn ? [leaf.size] : []))),
+      found: new Map<number, string>(),
+    }))
+    .filter(({ map, sizes }) => sizes.size > 0 || saved?.fn === map.fn);
+  /** The time of the newest leaf that has one, and of the newest index leaf. */
+  let [ms, newestMs] = [0, 0];
+  let next = 0;
   const note = (): void => {
-    if (saved?.size === map.size) saved.compare(map);
-    if (!sizes.has(map.size)) return;
-    found.set(map.size, { root: map.root(), keys: map.keys, throughMs: map.ms });
+    for (const { map, sizes, found } of maps) {
+      if (saved?.size === map.size && saved.fn === map.fn) saved.compare(map);
+      if (!sizes.has(map.size)) continue;
+      found.set(map.size, shown({ root: map.root(), keys: map.keys, throughMs: map.ms, fn: map.fn }));
+    }
   };
   return {
     visit: ({ idx, record }) => {
-      if (map.size !== idx) return; // a record is missing
+      if (next !== idx) return; // a record is missing
+      next += 1;
       note();
-      const mapped = readMapped(record);
+      const timed = readMapped(record).ms;
       const position = `${projectId}/audit/${idx}`;
+      const leaf = record.endsWith(indexEnding) ? readIndex(record) : null;
       const isIndex = record.endsWith(indexEnding);
       // other checks compare the times of events with each other
-      const least = isIndex ? map.ms : newestMs;
-      if (mapped.ms !== null && mapped.ms < least) {
+      const least = isIndex ? ms : newestMs;
+      if (timed !== null && timed < least) {
         const expected = `${new Date(least).toISOString()} or later`;
-        problem(position, 'server_time_backwards', { expected, got: new Date(mapped.ms).toISOString() });
+        problem(position, 'server_time_backwards', { expected, got: new Date(timed).toISOString() });
       }
+      ms = Math.max(ms, timed ?? 0);
       if (isIndex) {
-        newestMs = Math.max(newestMs, mapped.ms ?? 0);
-        const read = readIndex(record);
-        const derived = read === null ? undefined : found.get(read.size);
-        const expected =
-          derived === undefined ? 'the map of a size below it' : shown({ ...derived, fn: mapFunction });
-        const got = read === null ? 'another record' : shown(read);
+        newestMs = Math.max(newestMs, timed ?? 0);
+        const derived = maps.find(({ map }) => map.fn === leaf?.fn)?.found.get(leaf?.size ?? -1);
+        const expected = derived ?? 'the map of a size below it, by a known map function';
+        const got = leaf === null ? 'another record' : shown(leaf);
         if (got !== expected) problem(position, 'index_mismatch', { expected, got });
       }
-      map.add(leafHash(record).toString('latin1'), mapped);
+      const hash = leafHash(record).toString('latin1');
+      for (const { map } of maps) map.add(hash, readMapped(record, map.fn));
     },
   };
 }

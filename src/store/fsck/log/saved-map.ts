@@ -2,9 +2,12 @@
  * `fsck`: compares the saved map of a log, which is a cache, with the one that the leaves give.
  * Proven by `test/host/data/build-index.test.ts`.
  */
+import { readIndex } from '../../../core/completeness/index-leaf.ts';
 import type { LogMap } from '../../../core/completeness/log-map.ts';
+import { mapFunction } from '../../../core/completeness/map-function.ts';
 import { PrefixTree } from '../../../core/completeness/prefix-tree.ts';
 import type { SavedMap } from '../../port/index-map.ts';
+import { positionOf } from '../../file/position.ts';
 import type { Check, CheckedProject } from '../check.ts';
 
 interface ListRow {
@@ -14,26 +17,31 @@ interface ListRow {
 
 const asHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase();
 
-/** Null for a log without a saved map. `compare` takes the map of the leaves at `size`. */
+/** Null for a log without a saved map. `fn`: its map function. `compare` takes the map of the leaves at `size`. */
 export function savedMapCheck(
   { db, problem }: Check,
   { no, projectId }: CheckedProject,
-): { readonly size: number; compare(map: LogMap): void } | null {
+): { readonly size: number; readonly fn: string; compare(map: LogMap): void } | null {
   // a database of an earlier version has no such tables
   const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'index_map'").get() !== undefined;
   if (!isThere) return null;
   const saved = db
-    .prepare<[number], Pick<SavedMap, 'size' | 'ms' | 'parts'>>(
-      'SELECT size, ms, parts FROM index_map WHERE project = ?',
+    .prepare<[number], SavedMap>(
+      'SELECT size, ms, leaf_index AS "leafIndex", parts FROM index_map WHERE project = ?',
     )
     .get(no);
   if (saved === undefined) return null;
+  const record = db
+    .prepare<[number], string>('SELECT record FROM leaf WHERE position = ?')
+    .pluck()
+    .get(positionOf(no, saved.leafIndex));
   const lists = db.prepare<[number], ListRow>(
     `SELECT hex(key_hash) AS key, concat_ws(' ', hex(value_hash), n, first_index, first_ms, last_index, last_ms,
        hex(peaks)) AS state FROM index_list WHERE project = ?`,
   );
   return {
     size: saved.size,
+    fn: readIndex(record ?? '')?.fn ?? mapFunction,
     compare: (map) => {
       const expected = new Map(
         map

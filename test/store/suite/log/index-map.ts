@@ -89,7 +89,7 @@ describe('index leaves', () => {
     await appended(store, request([event()]));
     clock.ms += 5000;
     const { size } = await store.head('prj_a', 'audit');
-    const draft = draftIndex({ size, root: Buffer.alloc(32, 1), keys: 3, ms: startMs });
+    const draft = draftIndex({ size, root: Buffer.alloc(32, 1), keys: 3, ms: startMs, fn: 'gov.mapfn/2' });
     const meter = { op: 'none', units: 0 } as const;
     await appended(store, { projectId: 'prj_a', leaves: [draft], meter, auditSize: size });
     clock.ms -= 9000;
