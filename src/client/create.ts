@@ -12,7 +12,7 @@ import { table } from '../contract/table.ts';
 import type { OperationId, Table } from '../contract/table.ts';
 import { GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
-import { pause, retryDelayMs } from './retry.ts';
+import { retrying } from './retry.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
 import { version } from './version.ts';
@@ -138,17 +138,7 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
   const body = input.body === undefined ? undefined : Buffer.from(JSON.stringify(input.body));
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
   const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await attemptOnce(target, { ...request, timeoutMs });
-    } catch (failure) {
-      const delay = retryDelayMs(failure, attempt, Math.random());
-      if (delay === null || attempt >= (options.retries ?? limits.clientRetries)) throw failure;
-      const reason = failure instanceof Error ? failure.message : String(failure);
-      options.observe?.({ kind: 'retry', attempt: attempt + 1, delayMs: delay, reason });
-      await pause(delay, signal);
-    }
-  }
+  return retrying(options, signal, () => attemptOnce(target, { ...request, timeoutMs }));
 }
 
 interface Attempt {

@@ -7,11 +7,11 @@
 import { createHash } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { table } from '../contract/table.ts';
-import { credentialHeaders, pathOf, problemOf, type Client } from './create.ts';
-import { type GovApiError, GovNetworkError } from './errors.ts';
+import type { Client } from './create.ts';
+import { GovNetworkError } from './errors.ts';
+import { openReply } from './open.ts';
 import { pause, retryDelayMs } from './retry.ts';
 import type { OpenReply } from './transport.ts';
-import { version } from './version.ts';
 
 /** The destination of the bytes. */
 export interface DownloadSink {
@@ -148,38 +148,14 @@ class Download {
     return { sizeBytes: this.received, sha256: `sha256:${hex}` };
   }
 
-  async #open(): Promise<OpenReply> {
-    const { connection, options } = this.#client;
-    const row = table.downloadExport;
+  #open(): Promise<OpenReply> {
     const range = this.received === 0 ? {} : { range: `bytes=${this.received}-`, 'if-range': this.#etag };
-    const path = pathOf(row, { params: { exportId: this.#options.exportId } });
-    options.observe?.({
-      kind: 'request',
-      method: row.method,
-      url: connection.base.origin + connection.fullPath(path),
-      bytes: 0,
+    return openReply(this.#client, table.downloadExport, {
+      input: { params: { exportId: this.#options.exportId } },
+      headers: { accept: 'application/json, text/csv, application/problem+json;q=0.9', ...range },
+      accepted: this.received === 0 ? [200] : [200, 206, 416],
+      signal: this.#options.signal,
     });
-    const startedAt = process.hrtime.bigint();
-    const reply = await connection.stream({
-      method: row.method,
-      path,
-      headers: {
-        accept: 'application/json, text/csv, application/problem+json;q=0.9',
-        'accept-encoding': 'identity',
-        'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
-        ...credentialHeaders(options),
-        ...range,
-      },
-      body: undefined,
-      timeoutMs: options.timeoutMs ?? limits.clientTimeoutSeconds * 1000,
-      signal: this.#options.signal ?? options.signal,
-    });
-    const ms = Number(process.hrtime.bigint() - startedAt) / 1e6;
-    const requestId = reply.headers['x-request-id'];
-    options.observe?.({ kind: 'response', status: reply.status, ms, requestId });
-    const isPart = reply.status === 200 || (range.range !== undefined && [206, 416].includes(reply.status));
-    if (!isPart) throw await refusalOf(reply);
-    return reply;
   }
 }
 
@@ -203,17 +179,6 @@ function totalOf({ status, headers }: OpenReply, from: number): number | null {
 /** Returns the SHA-256 of a Repr-Digest field (RFC 9530) in base64; null if it has none. */
 const reprDigest = (field: string | undefined): string | null =>
   /(?:^|,\s*)sha-256=:([A-Za-z0-9+/]{43}=):/.exec(field ?? '')?.[1] ?? null;
-
-async function refusalOf({ status, headers, chunks }: OpenReply): Promise<GovApiError> {
-  const read: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    read.push(chunk);
-    size += chunk.length;
-    if (size > limits.bodyBytes) break;
-  }
-  return problemOf({ status, headers, bytes: Buffer.concat(read) });
-}
 
 const cutShort = (received: number, total: number): GovNetworkError =>
   new GovNetworkError(

@@ -26,6 +26,36 @@ export function retryDelayMs(failure: unknown, attempt: number, random: number):
   return asked * 1000 + Math.floor(random * ceiling);
 }
 
+interface Retrying {
+  /** Attempts after the first; default `limits.clientRetries`. */
+  readonly retries?: number;
+  readonly observe?: (note: {
+    readonly kind: 'retry';
+    readonly attempt: number;
+    readonly delayMs: number;
+    readonly reason: string;
+  }) => void;
+}
+
+/** Repeats an attempt while its failure allows it. Errors: the last failure, or the signal's reason. */
+export async function retrying<Answer>(
+  { retries = limits.clientRetries, observe }: Retrying,
+  signal: AbortSignal | undefined,
+  once: () => Promise<Answer>,
+): Promise<Answer> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await once();
+    } catch (failure) {
+      const delayMs = retryDelayMs(failure, attempt, Math.random());
+      if (delayMs === null || attempt >= retries) throw failure;
+      const reason = failure instanceof Error ? failure.message : String(failure);
+      observe?.({ kind: 'retry', attempt: attempt + 1, delayMs, reason });
+      await pause(delayMs, signal);
+    }
+  }
+}
+
 /** Resolves after `ms`; rejects with the signal's reason as soon as it fires. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

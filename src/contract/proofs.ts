@@ -185,7 +185,7 @@ export const proofs = {
       events: Type.Optional(
         Type.Union([Type.Literal('none'), Type.Literal('records'), Type.Literal('disclosed')], {
           description:
-            'Events in the bundle: none, records (hashes only, the default up to 10,000 events) or disclosed',
+            'Events in the bundle: none, records (hashes only, the default up to 10,000 events) or disclosed. A bundle has at most 1 GiB',
         }),
       ),
       completeness: Type.Optional(

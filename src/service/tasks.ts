@@ -1,5 +1,5 @@
 /** Every task by name. The worker thread runs them from here. */
-import { bundle } from './proofs/bundle-task.ts';
+import { bundle, bundlePart } from './proofs/bundle-task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
@@ -17,6 +17,7 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   declaration,
   knownEdges,
   bundle,
+  bundlePart,
   policyHistory,
   replay,
   export: exportTask,

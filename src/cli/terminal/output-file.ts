@@ -26,10 +26,16 @@ import { codeOf, whyUnwritable } from './write-fault.ts';
 
 type Call = Pick<Invocation, 'io' | 'out' | 'signal'>;
 
+/** Bytes to write: in memory, or piece by piece. */
+type Content = Uint8Array | AsyncIterable<Uint8Array>;
+
 /** An open destination. */
 export interface Output {
-  /** Writes a file all at once, durable once it resolves; a stream piece by piece. Errors: exit 1 with the reason. */
-  write(bytes: Uint8Array): Promise<void>;
+  /**
+   * Writes a file as a whole: it appears with its last byte, and is durable once this resolves. Writes a stream piece by
+   * piece. Errors: exit 1 with the reason, and those of the content.
+   */
+  write(content: Content): Promise<void>;
   /** Ends it. A file without a write keeps its old content. */
   close(): void;
 }
@@ -54,7 +60,12 @@ export const isStreamAt = (path: string): boolean => streamAt(path) !== null;
  * of a pipe. Errors: exit 2 for a place that accepts no bytes, such as a directory; exit 1 with the reason.
  */
 export async function openOutput(word: string, call: Call, mode = 0o644): Promise<Output> {
-  if (isStdout(word, call)) return { write: (bytes) => call.out.raw(bytes), close: () => {} };
+  if (isStdout(word, call)) {
+    const write = async (content: Content): Promise<void> => {
+      for await (const piece of piecesOf(content)) await call.out.raw(piece);
+    };
+    return { write, close: () => {} };
+  }
   const path = resolve(call.io.cwd, word);
   const stream = streamAt(path);
   try {
@@ -65,10 +76,10 @@ export async function openOutput(word: string, call: Call, mode = 0o644): Promis
 }
 
 /** Opens, writes everything and closes. Errors: those of `openOutput`. */
-export async function writeOutput(word: string, bytes: Uint8Array, call: Call, mode = 0o644): Promise<void> {
+export async function writeOutput(word: string, content: Content, call: Call, mode = 0o644): Promise<void> {
   const output = await openOutput(word, call, mode);
   try {
-    await output.write(bytes);
+    await output.write(content);
   } finally {
     output.close();
   }
@@ -79,13 +90,19 @@ export function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): void 
   try {
     const file = partOf(path, mode);
     try {
-      file.write(bytes);
+      file.add(bytes);
+      file.place();
     } finally {
       file.close();
     }
   } catch (cause) {
     throw unwritable(path, cause);
   }
+}
+
+async function* piecesOf(content: Content): AsyncGenerator<Uint8Array, void, undefined> {
+  if (content instanceof Uint8Array) yield content;
+  else yield* content;
 }
 
 /** Errors: exit 2 if the output would replace a file without `--force`. Call it before the request. */
@@ -128,8 +145,10 @@ function partOf(path: string, mode: number) {
   const file = openSync(part, 'wx', mode);
   let isPlaced = false;
   return {
-    write: (bytes: Uint8Array): void => {
+    add: (bytes: Uint8Array): void => {
       for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    },
+    place: (): void => {
       fsyncSync(file);
       renameSync(part, path);
       isPlaced = true;
@@ -143,14 +162,18 @@ function partOf(path: string, mode: number) {
 
 function wholeFile(path: string, mode: number): Output {
   const file = partOf(path, mode);
+  const written = (work: () => void): void => {
+    try {
+      work();
+    } catch (cause) {
+      throw unwritable(path, cause);
+    }
+  };
   return {
     close: file.close,
-    write: async (bytes) => {
-      try {
-        file.write(bytes);
-      } catch (cause) {
-        throw unwritable(path, cause);
-      }
+    write: async (content) => {
+      for await (const piece of piecesOf(content)) written(() => file.add(piece));
+      written(file.place);
     },
   };
 }
@@ -208,17 +231,23 @@ async function openStream(path: string, { descriptor }: Stream, signal: AbortSig
   const file = descriptor ?? (await openWaiting(path, signal));
   return {
     close: () => (descriptor === null ? closeSync(file) : undefined),
-    write: async (bytes) => {
-      try {
-        for (let at = 0; at < bytes.length;) {
-          const length = Math.min(pieceBytes, bytes.length - at);
-          at += await unlessBusy('EAGAIN', signal, () => writeSync(file, bytes, at, length));
+    write: async (content) => {
+      for await (const piece of piecesOf(content)) {
+        try {
+          await writePiece(file, piece, signal);
+        } catch (cause) {
+          throw signal.aborted ? cause : unwritable(path, cause);
         }
-      } catch (cause) {
-        throw signal.aborted ? cause : unwritable(path, cause);
       }
     },
   };
+}
+
+async function writePiece(file: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const length = Math.min(pieceBytes, bytes.length - at);
+    at += await unlessBusy('EAGAIN', signal, () => writeSync(file, bytes, at, length));
+  }
 }
 
 /** Opens without waiting inside the system, where no signal would end it. */

@@ -20,10 +20,19 @@ export const log = {
   noteSignatures: 100,
   trustBytes: 256 * KiB,
   trustKeys: 32,
-  bundleBytes: 128 * MiB,
+  /** Of a whole bundle, for its maker and its verifier: 100,000 disclosed events of 10 KiB. */
+  bundleBytes: 1024 * MiB,
+  /** Of a bundle without its events, which a verifier reads into memory: most of it is the graph. */
+  bundleRestBytes: 128 * MiB,
   bundleValues: 4_000_000,
+  /** Of one event in a bundle: twice what the largest event with all its salts takes. */
+  bundleEventBytes: 2 * MiB,
   bundleStringBytes: 1 * MiB,
-  bundleEvents: 100_000,
+  /** A smaller bundle is answered at once; a larger one is sent in parts. */
+  bundleWholeBytes: 4 * MiB,
+  bundlePartBytes: 1 * MiB,
+  /** Attempts to get a part while the process is overloaded, `overloadRetrySeconds` apart. */
+  bundlePartTries: 30,
   answerBytes: 1 * MiB,
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */

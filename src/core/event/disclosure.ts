@@ -104,6 +104,13 @@ export function sortedDigests(disclosures: string): string[] {
 /** Returns the digest of an opened disclosure. Attacker controlled, so its text is rebuilt from its parts. */
 export const disclosureDigest = (disclosure: Disclosure): string => digestOf(canonicalize([...disclosure]));
 
+/** Returns the RFC 9901 wire forms of stored disclosures (`Committer`). Throws for another text. */
+export function storedTexts(disclosures: string): string[] {
+  const texts = disclosureTexts(disclosures);
+  if (texts === null) throw new Error('expected the disclosures of a committer, got another text');
+  return texts.map(base64url);
+}
+
 /** Returns the RFC 9901 wire form of a disclosure. */
 export const disclosureText = (disclosure: Disclosure): string => base64url(canonicalize([...disclosure]));
 

@@ -4,6 +4,7 @@
  * Proven by `test/core/event/run-entry.test.ts`.
  */
 import { eventIndex } from '../id.ts';
+import type { LeafList } from '../merkle/shared-path.ts';
 import { hashBytes } from '../merkle/tree.ts';
 
 const idChars = 30;
@@ -56,6 +57,15 @@ export class RunIndex {
   hashAt(position: number): string {
     if (this.#hashes === null || position >= this.#count) return '';
     return `sha256:${this.#hashes.toString('hex', position * hashBytes, (position + 1) * hashBytes)}`;
+  }
+
+  /** The leaf indexes and hashes as a list for `sharedRoot`; needs stored hashes. */
+  leaves(): LeafList {
+    const hashes = this.#hashes;
+    return {
+      indexes: this.#indexes.subarray(0, this.#count),
+      hashAt: (position) => hashes?.subarray(position * hashBytes, (position + 1) * hashBytes),
+    };
   }
 
   /** Returns the number of events with a smaller leaf index. */

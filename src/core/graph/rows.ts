@@ -16,6 +16,7 @@ import { limits } from '../../contract/limits.ts';
 import { partyId } from '../event/links.ts';
 import { hashText, labelled } from '../hash.ts';
 import { eventIndex } from '../id.ts';
+import { RunIndex } from '../event/run-index.ts';
 import type { JsonObject } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 
@@ -89,6 +90,28 @@ export function readEdgeRow(row: string): EdgeItem | null {
   if (match === null) return null;
   const [, source = '', target = '', type = ''] = match;
   return { source, target, type };
+}
+
+/** The positions of nodes in their list, in flat memory for events: a run may have a million. */
+export class NodePositions {
+  readonly #events = new RunIndex();
+  readonly #eventPositions: number[] = [];
+  readonly #others = new Map<string, number>();
+  #count = 0;
+
+  /** Adds the next node of the list. */
+  add({ id, index }: NodeItem): void {
+    // a copy, because the id of a row keeps all rows in memory that were read with it
+    if (index === null) this.#others.set(Buffer.from(id).toString(), this.#count);
+    else this.#eventPositions[this.#events.add(index, id)] = this.#count;
+    this.#count++;
+  }
+
+  /** Undefined for an unknown node. */
+  of(id: string): number | undefined {
+    const event = this.#events.find(id);
+    return event >= 0 ? this.#eventPositions[event] : this.#others.get(id);
+  }
 }
 
 /** Rows of one list that are stored together: separated by newlines, at most `limits.graphPartItems`. */

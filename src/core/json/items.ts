@@ -7,7 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256 } from '../hash.ts';
-import { decodeJson, parseJson, type Json, type JsonBounds } from './parse.ts';
+import { countValues, decodeJson, parseJson, type Json, type JsonBounds } from './parse.ts';
 import { scan } from './scan.ts';
 import {
   afterScalar,
@@ -210,12 +210,4 @@ function valueEnd(bytes: Uint8Array, start: number): number {
     }
   } while (depth > 0);
   return at;
-}
-
-/** Counts as `scan` does: each container and each scalar. */
-function countValues(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  for (const member of Object.values(value)) count += countValues(member);
-  return count;
 }

@@ -101,6 +101,14 @@ function countNames(value: Json): number {
   return count;
 }
 
+/** Counts as `scan` does: each container and each scalar. */
+export function countValues(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const member of Object.values(value)) count += countValues(member);
+  return count;
+}
+
 function refuseRepeatedName(bytes: Uint8Array, bounds: JsonBounds): never {
   const seen: Set<string>[] = [];
   scan(bytes, bounds, (at, depth, first) => {

@@ -34,18 +34,20 @@ export function sharedPath(
   return hashes;
 }
 
+/** Leaves in the order of their indexes. They may be many, so a caller may have them in flat memory. */
+export interface LeafList {
+  readonly indexes: ArrayLike<number>;
+  /** The leaf hash at a position of the list. */
+  readonly hashAt: (position: number) => Uint8Array | undefined;
+}
+
 /**
  * Returns the root of the tree of `size` leaves, from leaf hashes at ascending `indexes` and their shared path; null if
  * the path has too few or too many hashes. Attacker controlled; the caller must compare the root.
  */
-export function sharedRoot(
-  leaves: readonly { readonly index: number; readonly hash: Uint8Array }[],
-  size: number,
-  path: readonly Uint8Array[],
-): Uint8Array | null {
-  const indexes = leaves.map(({ index }) => index);
-  const ascending = indexes.every((index, at) => index > (indexes[at - 1] ?? -1) && index < size);
-  if (leaves.length === 0 || !ascending || !Number.isSafeInteger(size)) return null;
+export function sharedRoot(leaves: LeafList, size: number, path: readonly Uint8Array[]): Uint8Array | null {
+  const { indexes } = leaves;
+  if (indexes.length === 0 || !areAscending(indexes, size) || !Number.isSafeInteger(size)) return null;
   let next = 0;
   /** Returns an empty text if a hash is missing. */
   const compute = (range: Range): string => {
@@ -56,15 +58,23 @@ export function sharedRoot(
     const rightHash = compute(right);
     return leftHash === '' || rightHash === '' ? '' : parent(leftHash, rightHash);
   };
-  const root = compute({ start: 0, end: size, from: 0, to: leaves.length });
+  const root = compute({ start: 0, end: size, from: 0, to: indexes.length });
   return root !== '' && next === path.length ? Buffer.from(root, 'latin1') : null;
 }
 
+function areAscending(indexes: ArrayLike<number>, size: number): boolean {
+  for (let at = 0; at < indexes.length; at++) {
+    const index = indexes[at] ?? -1;
+    if (!(index > (indexes[at - 1] ?? -1) && index < size)) return false;
+  }
+  return true;
+}
+
 /** Returns the root of a subtree whose leaves are all given; an empty text for an invalid leaf hash. */
-function wholeRoot(leaves: readonly { readonly hash: Uint8Array }[], { from, to }: Range): string {
+function wholeRoot({ hashAt }: LeafList, { from, to }: Range): string {
   const root = new ListRoot();
   for (let at = from; at < to; at++) {
-    const leaf = byteText(leaves[at]?.hash);
+    const leaf = byteText(hashAt(at));
     if (leaf === '') return '';
     root.addHash(leaf);
   }
@@ -84,7 +94,7 @@ interface Range {
 }
 
 /** Splits at the largest power of two below the size (RFC 6962 §2.1). */
-function halves(range: Range, indexes: readonly number[]): { left: Range; right: Range } {
+function halves(range: Range, indexes: ArrayLike<number>): { left: Range; right: Range } {
   const { start, end, from, to } = range;
   let split = 1;
   while (split * 2 < end - start) split *= 2;

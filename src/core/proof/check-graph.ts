@@ -4,7 +4,7 @@
  * Proven by `test/core/proof/verify.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { type Bundle, type BundleEdge, type BundleGraph, pathHashes } from './bundle.ts';
+import { type BundleFrame, type EdgeList, type FrameGraph, pathHashes } from './bundle.ts';
 import { GraphDerivation } from '../graph/derivation.ts';
 import {
   type EdgeItem,
@@ -33,7 +33,7 @@ export interface GraphContext {
 
 /** Returns the facts of the graph; null without a graph, or if it is not the logged one. */
 export function checkGraph(
-  { graph }: Bundle,
+  { graph }: BundleFrame,
   context: GraphContext,
   checks: CheckList,
 ): { readonly facts: GraphFacts; readonly graphIndex: number } | null {
@@ -64,7 +64,7 @@ export function checkGraph(
 }
 
 /** Returns the facts, null if the leaf does not commit to these items. */
-function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunIndex): GraphFacts | null {
+function factsOf({ leaf, nodes, edges }: FrameGraph, runId: string, run: RunIndex): GraphFacts | null {
   const fields = strictObject(leaf.record);
   const unresolved = fields?.['unresolved'];
   if (fields === null || typeof unresolved !== 'number') return null;
@@ -75,10 +75,10 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
     if (!rows.nodeItem(node)) return null;
     references.push(node.index === null ? events - 1 - references.length : events++);
   }
-  for (const edge of edges) {
-    const item = edgeItem(edge, nodes);
+  for (let at = 0; at < edges.length; at++) {
+    const item = edgeItem(edges, at, nodes);
     if (item === null) return null;
-    rows.edgeBetween(item, references[edge[0]] ?? 0, references[edge[1]] ?? 0);
+    rows.edgeBetween(item, references[edges.sourceAt(at)] ?? 0, references[edges.targetAt(at)] ?? 0);
   }
   const facts = rows.finish(unresolved);
   const expected = canonicalize({
@@ -90,43 +90,70 @@ function factsOf({ leaf, nodes, edges }: BundleGraph, runId: string, run: RunInd
   return expected === leaf.record ? facts : null;
 }
 
-/** Null if a position is not in the list of nodes. No destructuring: an iterator is slow for many edges. */
-function edgeItem(edge: BundleEdge, nodes: readonly NodeItem[]): EdgeItem | null {
-  const from = nodes[edge[0]];
-  const to = nodes[edge[1]];
-  return from === undefined || to === undefined ? null : { source: from.id, target: to.id, type: edge[2] };
+/** Null if a position is not in the list of nodes. */
+function edgeItem(edges: EdgeList, at: number, nodes: readonly NodeItem[]): EdgeItem | null {
+  const from = nodes[edges.sourceAt(at)];
+  const to = nodes[edges.targetAt(at)];
+  return from === undefined || to === undefined
+    ? null
+    : { source: from.id, target: to.id, type: edges.typeAt(at) };
 }
 
-/** Derives the graph from fully disclosed events; the items in the bundle must begin with the result. */
-export function checkDerivation({ graph }: Bundle, events: readonly RunEvent[], checks: CheckList): void {
-  const runId = events[0]?.clear?.runId;
-  if (graph === undefined || runId === undefined) return;
-  let nodes = 0;
-  let edges = 0;
-  let same = true;
-  const derivation = new GraphDerivation(runId, {
-    node: (node) => {
-      if (!isSameNode(graph.nodes[nodes++], node)) same = false;
-    },
-    edge: ({ source, target, type }) => {
-      const enclosed = graph.edges[edges++];
-      const isSame =
-        enclosed !== undefined &&
-        graph.nodes[enclosed[0]]?.id === source &&
-        graph.nodes[enclosed[1]]?.id === target &&
-        enclosed[2] === type;
-      if (!isSame) same = false;
-    },
-  });
-  try {
-    for (const event of events) derivation.add(event);
-    derivation.finish();
-  } catch (error) {
-    if (!(error instanceof GovError)) throw error;
-    same = false;
+/**
+ * Derives the graph from fully disclosed events, one by one; the items in the bundle must begin with the result.
+ * Memory: that of `GraphDerivation`.
+ */
+export class DerivationCheck {
+  readonly #derivation: GraphDerivation;
+  /** Number of events that the graph covers. */
+  readonly #covered: number;
+  #events = 0;
+  #nodes = 0;
+  #edges = 0;
+  #same = true;
+
+  constructor(graph: FrameGraph, runId: string) {
+    this.#covered = graph.nodes.reduce((count, { index }) => (index === null ? count : count + 1), 0);
+    this.#derivation = new GraphDerivation(runId, {
+      node: (node) => {
+        if (!isSameNode(graph.nodes[this.#nodes++], node)) this.#same = false;
+      },
+      edge: ({ source, target, type }) => {
+        const { nodes, edges } = graph;
+        const at = this.#edges++;
+        const isSame =
+          nodes[edges.sourceAt(at)]?.id === source &&
+          nodes[edges.targetAt(at)]?.id === target &&
+          edges.typeAt(at) === type;
+        if (!isSame) this.#same = false;
+      },
+    });
   }
-  if (same) checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);
-  else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the graph derived from the events differs');
+
+  /** Adds the next event of the run, unless the graph does not cover it. */
+  add(event: RunEvent): void {
+    if (this.#events === this.#covered || !this.#same) return;
+    this.#events++;
+    this.#try(() => this.#derivation.add(event));
+  }
+
+  finish(checks: CheckList): void {
+    if (this.#events === 0) return;
+    this.#try(() => this.#derivation.finish());
+    const [nodes, edges] = [this.#nodes, this.#edges];
+    if (this.#same)
+      checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);
+    else checks.fail('graph_derivation', 'GRAPH_MISMATCH', 'the graph derived from the events differs');
+  }
+
+  #try(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof GovError)) throw error;
+      this.#same = false;
+    }
+  }
 }
 
 const isSameNode = (enclosed: NodeItem | undefined, { id, index, type, dataCommitment }: NodeItem): boolean =>

@@ -16,7 +16,7 @@ import type { ListValue, MapKey } from '../completeness/map.ts';
 import { parseHash } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import type { Checkpoint } from '../note/tree-head.ts';
-import { pathHashes, type Bundle, type IncludedRecord } from './bundle.ts';
+import { pathHashes, type BundleFrame, type IncludedRecord } from './bundle.ts';
 import type { Evidence, Statement } from './statement.ts';
 import type { CheckList, VerdictCode } from './verdict.ts';
 
@@ -95,7 +95,7 @@ interface Stated {
 const anchors = ['layer_statements', 'checkpoint_signatures', 'consistency', 'tree_root'] as const;
 
 /** Steps 1 to 5. Returns the notes for the output. */
-export function checkCompleteness(bundle: Bundle, stated: Stated, checks: CheckList): readonly string[] {
+export function checkCompleteness(bundle: BundleFrame, stated: Stated, checks: CheckList): readonly string[] {
   const { completeness } = bundle;
   const { evidence, proved, statements } = stated;
   if (completeness === undefined) {

@@ -109,47 +109,66 @@ interface OpenedBodies {
 }
 
 export interface Disclosed {
-  /** By event: its bodies if all of them are disclosed, else null. */
-  readonly bodies: readonly (OpenedBodies | null)[];
   /** Every field of every event is disclosed. */
   readonly complete: boolean;
   /** Null if no event discloses or withholds anything. */
   readonly counts: DigestCounts | null;
 }
 
-/** Opens the events of a bundle. A mismatch or a missing field fails the check `disclosures`. */
-export function openDisclosures(
-  events: readonly BundleEvent[],
-  checks: CheckList,
-  erased: ErasedDigests = noErasures,
-): Disclosed {
-  const counts = { disclosed: 0, withheld: 0, erased: 0, missing: 0 };
-  let some = false;
-  const bodies = events.map((event) => {
+/** Opens the events of a bundle one by one. A mismatch or a missing field fails the check `disclosures`. */
+export class Disclosures {
+  readonly #checks: CheckList;
+  readonly #erased: ErasedDigests;
+  readonly #counts = { disclosed: 0, withheld: 0, erased: 0, missing: 0 };
+  #some = false;
+  #complete = true;
+
+  constructor(checks: CheckList, erased: ErasedDigests = noErasures) {
+    this.#checks = checks;
+    this.#erased = erased;
+  }
+
+  /** Whether every field of every event so far is disclosed. */
+  get complete(): boolean {
+    return this.#some && this.#complete;
+  }
+
+  /** Returns the bodies of the next event if all of them are disclosed, else null. */
+  add(event: BundleEvent): OpenedBodies | null {
+    const bodies = this.#open(event);
+    if (bodies === null) this.#complete = false;
+    return bodies;
+  }
+
+  #open(event: BundleEvent): OpenedBodies | null {
     if (event.disclosures === undefined && event.withheld === undefined) return null;
-    some = true;
+    this.#some = true;
     const whole = openWhole(event);
     if (whole !== null) {
-      counts.disclosed += event.disclosures?.length ?? 0;
+      this.#counts.disclosed += event.disclosures?.length ?? 0;
       return whole;
     }
-    const { digests, matches, bodies: opened } = openEventDisclosures(event, erased.get(event.index));
-    for (const { status } of digests ?? []) counts[status]++;
+    const { digests, matches, bodies } = openEventDisclosures(event, this.#erased.get(event.index));
+    for (const { status } of digests ?? []) this.#counts[status]++;
     if (!matches) {
       const detail = `leaf ${event.index}: a disclosure or withheld digest is not in the record`;
-      checks.fail('disclosures', 'DISCLOSURE_MISMATCH', detail);
+      this.#checks.fail('disclosures', 'DISCLOSURE_MISMATCH', detail);
     }
-    if (opened === null) return null;
-    return { disclosures: opened, fields: linkFields(readJson(opened) as unknown as Disclosure[]) };
-  });
-  if (!some) return { bodies, complete: false, counts: null };
-  if (counts.missing > 0) {
-    const detail = `${counts.missing} committed fields are neither disclosed, withheld nor erased`;
-    checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
+    if (bodies === null) return null;
+    return { disclosures: bodies, fields: linkFields(readJson(bodies) as unknown as Disclosure[]) };
   }
-  const gone = counts.erased === 0 ? '' : `, ${counts.erased} erased`;
-  checks.pass('disclosures', `${counts.disclosed} disclosed, ${counts.withheld} withheld${gone}`);
-  return { bodies, complete: !bodies.includes(null), counts };
+
+  finish(): Disclosed {
+    if (!this.#some) return { complete: false, counts: null };
+    const { disclosed, withheld, erased, missing } = this.#counts;
+    if (missing > 0) {
+      const detail = `${missing} committed fields are neither disclosed, withheld nor erased`;
+      this.#checks.fail('disclosures', 'DISCLOSURE_MISSING', detail);
+    }
+    const gone = erased === 0 ? '' : `, ${erased} erased`;
+    this.#checks.pass('disclosures', `${disclosed} disclosed, ${withheld} withheld${gone}`);
+    return { complete: this.#complete, counts: this.#counts };
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
  * neither disclosed, withheld nor erased is *missing*. Attacker controlled; nothing here throws.
  * Proven by `test/service/erasure/handlers.test.ts`.
  */
-import { type Bundle, type BundleErasures, pathHashes } from './bundle.ts';
+import { type BundleErasures, type BundleFrame, pathHashes } from './bundle.ts';
 import { openTrustedCheckpoint } from '../note/checkpoint.ts';
 import { readErasure } from '../decided/erasure.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -20,7 +20,7 @@ export const noErasures: ErasedDigests = new Map();
 
 /** Returns the erased digests. `proved`: checkpoint S′. An invalid part fails the check `disclosures` and erases nothing. */
 export function openErasures(
-  { erasures }: Bundle,
+  { erasures }: BundleFrame,
   { trust, proved }: { readonly trust: Trust | null; readonly proved: Checkpoint | null },
   checks: CheckList,
 ): ErasedDigests {

@@ -1,26 +1,30 @@
 /**
  * Strict reader of proof bundles: limited in bytes, depth and values; every member has its type, and unknown members
- * are refused. It verifies nothing. Proven by `test/core/proof/hostile.test.ts`.
+ * are refused. It reads a bundle of any size in two passes, whatever the order of its members: the frame, which is
+ * everything but the events, and then the events one by one. It verifies nothing.
+ * Proven by `test/core/proof/hostile.test.ts`.
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
-  type Bundle,
   type BundleCompleteness,
   type BundleEdge,
   type BundleErasures,
   type BundleEvent,
-  type BundleGraph,
+  type BundleFrame,
+  type FrameGraph,
   bundleMediaType,
   completeBundleMediaType,
+  EdgeList,
   type IncludedRecord,
 } from './bundle.ts';
 import { readEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
 import { nodeIdPattern } from '../event/links.ts';
 import { graphTypePattern, type NodeItem } from '../graph/rows.ts';
-import { type Json, type JsonBounds, parseJson } from '../json/parse.ts';
+import { LargeList, moved } from '../json/large-list.ts';
+import { type Json, type JsonBounds, type JsonObject, parseJson } from '../json/parse.ts';
 import {
   anyObject,
   count,
@@ -76,18 +80,119 @@ const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
 const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
 
 /**
- * Reads a bundle from attacker-controlled bytes. Throws PAYLOAD_TOO_LARGE, INVALID_JSON, JSON_TOO_COMPLEX, or
- * VALIDATION_ERROR with the pointer of the wrong member.
+ * Reads a bundle without its events, as its bytes arrive. Attacker controlled. `push` and `end` throw PAYLOAD_TOO_LARGE,
+ * INVALID_JSON, JSON_TOO_COMPLEX, or VALIDATION_ERROR with the pointer of the wrong member. The events are neither checked
+ * nor kept: `EventReader` reads them in a second pass. Memory: `limits.bundleRestBytes` and their values.
  */
-export function readBundle(bytes: Uint8Array): Bundle {
-  if (bytes.length > limits.bundleBytes) {
-    throw new GovError(
-      'PAYLOAD_TOO_LARGE',
-      `expected a bundle of at most ${limits.bundleBytes} bytes, got ${bytes.length}`,
-    );
+export class FrameReader {
+  readonly #graph = new GraphItems();
+  readonly #list = new LargeList({
+    ...sizes,
+    keepsRest: true,
+    lists: [
+      { path: ['events'], isKept: false, item: () => {} },
+      { path: ['graph', 'nodes'], isKept: true, item: (bytes, at) => this.#graph.node(bytes, at) },
+      { path: ['graph', 'edges'], isKept: true, item: (bytes, at) => this.#graph.edge(bytes, at) },
+    ],
+  });
+
+  push(chunk: Uint8Array): void {
+    this.#list.push(chunk);
   }
+
+  end(): BundleFrame {
+    const rest = this.#list.end();
+    try {
+      return frameOf(object(parseJson(rest.bytes, bounds), null, bundleShape), this.#graph);
+    } catch (error) {
+      throw error instanceof GovError ? moved(error, rest.offset) : error;
+    }
+  }
+}
+
+/** The items of a graph, read one by one: of 100,000 events it has half a million. */
+class GraphItems {
+  readonly nodes: NodeItem[] = [];
+  readonly edges = new EdgeList();
+  #values = 0;
+
+  node(bytes: Uint8Array, at: number): void {
+    this.#count(5, at);
+    const place = { up: inGraph('nodes'), name: this.nodes.length };
+    this.nodes.push(itemAt(bytes, at, (value) => readNode(value, place)));
+  }
+
+  edge(bytes: Uint8Array, at: number): void {
+    this.#count(4, at);
+    const place = { up: inGraph('edges'), name: this.edges.length };
+    this.edges.add(itemAt(bytes, at, (value) => readEdge(value, place)));
+  }
+
+  /** Counts as `parseJson` does: an item and its members. */
+  #count(values: number, at: number): void {
+    this.#values += values;
+    if (this.#values <= limits.bundleValues) return;
+    const detail = `expected at most ${limits.bundleValues} values in the graph, got more at byte ${at}`;
+    throw new GovError('JSON_TOO_COMPLEX', detail, { extensions: { offset: at } });
+  }
+}
+
+const inGraph = (name: string): Location => ({ up: { up: null, name: 'graph' }, name });
+
+/** Parses and reads an item of a list; `at`: its offset in the file, for errors. */
+function itemAt<Item>(bytes: Uint8Array, at: number, read: (value: Json) => Item): Item {
+  try {
+    return read(parseJson(bytes, bounds));
+  } catch (error) {
+    throw error instanceof GovError ? moved(error, (within) => at + within) : error;
+  }
+}
+
+/** Reads the frame of a bundle in memory. Errors: those of `FrameReader`. */
+export function readFrame(bytes: Uint8Array): BundleFrame {
+  const reader = new FrameReader();
+  reader.push(bytes);
+  return reader.end();
+}
+
+/**
+ * Reads the events of a bundle, one by one, as its bytes arrive. Attacker controlled; throws the errors of `FrameReader`,
+ * which must have read these bytes before. Memory: one event of at most `limits.bundleEventBytes`.
+ */
+export class EventReader {
+  readonly #list: LargeList;
+  #count = 0;
+
+  constructor(take: (event: BundleEvent) => void) {
+    const item = (bytes: Uint8Array, at: number): void => {
+      const place = { up: { up: null, name: 'events' }, name: this.#count++ };
+      take(itemAt(bytes, at, (value) => readEvent(value, place)));
+    };
+    this.#list = new LargeList({
+      ...sizes,
+      keepsRest: false,
+      lists: [{ path: ['events'], isKept: false, item }],
+    });
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#list.push(chunk);
+  }
+
+  end(): void {
+    this.#list.end();
+  }
+}
+
+const sizes = {
+  bytes: limits.bundleBytes,
+  restBytes: limits.bundleRestBytes,
+  itemBytes: limits.bundleEventBytes,
+} as const;
+
+/** The lists of events and of the graph are empty in it: `LargeList` took their items. */
+function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
   const root: Location = null;
-  const bundle = object(parseJson(bytes, bounds), root, bundleShape);
   const { events, eventsInclusion, erasures, graph, completeness, dsse } = bundle;
   const mediaType = completeness === undefined ? bundleMediaType : completeBundleMediaType;
   if (bundle['mediaType'] !== mediaType) {
@@ -96,6 +201,7 @@ export function readBundle(bytes: Uint8Array): Bundle {
   if (events === undefined && eventsInclusion !== undefined) {
     refuse({ up: root, name: 'events' }, 'the events of eventsInclusion', events);
   }
+  if (events !== undefined) requireTaken(events, { up: root, name: 'events' });
   return {
     mediaType,
     proof: readProof(bundle['proof'], { up: root, name: 'proof' }),
@@ -105,12 +211,12 @@ export function readBundle(bytes: Uint8Array): Bundle {
     checkpoint: text(bundle, 'checkpoint', root),
     proofCheckpoint: text(bundle, 'proofCheckpoint', root),
     consistency: list(bundle, 'consistency', root, pathItems),
-    ...(events === undefined ? {} : { events: list(bundle, 'events', root, eventItems) }),
+    hasEvents: events !== undefined,
     ...(eventsInclusion === undefined
       ? {}
       : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
     ...(erasures === undefined ? {} : { erasures: readErasures(erasures, { up: root, name: 'erasures' }) }),
-    ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }) }),
+    ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }, items) }),
     ...(completeness === undefined
       ? {}
       : { completeness: readCompleteness(completeness, { up: root, name: 'completeness' }) }),
@@ -193,17 +299,16 @@ function readCompleteness(value: Json, at: Location): BundleCompleteness {
   };
 }
 
-function readGraph(value: Json, at: Location): BundleGraph {
+function readGraph(value: Json, at: Location, { nodes, edges }: GraphItems): FrameGraph {
   const graph = object(value, at, graphShape);
-  const types = new Set<string>();
-  return {
-    leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }),
-    nodes: list(graph, 'nodes', at, { max: limits.bundleValues, read: readNode }),
-    edges: list(graph, 'edges', at, {
-      max: limits.bundleValues,
-      read: (edge, place) => readEdge(edge, place, types),
-    }),
-  };
+  for (const name of ['nodes', 'edges'] as const) requireTaken(graph[name], { up: at, name });
+  return { leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }), nodes, edges };
+}
+
+/** Refuses a list with items that `LargeList` did not take, so that none is passed over. */
+function requireTaken(value: Json | undefined, at: Location): void {
+  if (!Array.isArray(value)) refuse(at, 'an array', value);
+  if (value.length > 0) refuse(at, 'a list that was read item by item', value);
 }
 
 function readNode(value: Json, at: Location): NodeItem {
@@ -216,19 +321,14 @@ function readNode(value: Json, at: Location): NodeItem {
   };
 }
 
-/** `types`: edge types that were checked before; there are few. */
-function readEdge(value: Json, at: Location, types: Set<string>): BundleEdge {
+function readEdge(value: Json, at: Location): BundleEdge {
   if (!Array.isArray(value) || value.length !== 3) refuse(at, 'source, target and type', value);
   // Without destructuring, which goes through an iterator and is slower.
   const source = value[0];
   const target = value[1];
   const type = value[2];
   if (!isCount(source) || !isCount(target)) refuse(at, 'two positions of nodes', value);
-  if (typeof type !== 'string') refuse(at, graphTypeForm.expected, value);
-  if (!types.has(type)) {
-    if (!graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
-    types.add(type);
-  }
+  if (typeof type !== 'string' || !graphTypePattern.test(type)) refuse(at, graphTypeForm.expected, value);
   return [source, target, type];
 }
 
@@ -255,4 +355,3 @@ const graphTypeForm: Form = { pattern: graphTypePattern, expected: 'a node or ed
 const pathItems: Items<string> = { max: limits.proofPathHashes, read: hash };
 const sharedPathItems: Items<string> = { max: limits.bundleValues, read: hash };
 const textItems: Items<string> = { max: limits.committedFields, read: plainText };
-const eventItems: Items<BundleEvent> = { max: limits.bundleEvents, read: readEvent };

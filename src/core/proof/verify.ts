@@ -11,8 +11,8 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { checkCommitment, checkProofHash, checkStatements, conclude, type Examined } from './artifact.ts';
-import { type Bundle, pathHashes } from './bundle.ts';
-import { readBundle } from './read-bundle.ts';
+import { type BundleEvent, type BundleFrame, pathHashes } from './bundle.ts';
+import { EventReader, FrameReader } from './read-bundle.ts';
 import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from '../note/checkpoint.ts';
 import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
@@ -21,9 +21,9 @@ import { NoteError, splitNote } from '../note/signed.ts';
 import { inTotoPayload } from './binding.ts';
 import { checkCompleteness } from './completeness.ts';
 import { openErasures } from './erasures.ts';
-import { recompute } from './recompute.ts';
+import { Recomputation } from './recompute.ts';
 import { strictObject } from '../event/run-entry.ts';
-import type { Evidence } from './statement.ts';
+import type { Evidence, Statement } from './statement.ts';
 import { CheckList, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
@@ -40,40 +40,140 @@ export function verifyBundle(
   trust: Trust | null,
   options: VerifyOptions = {},
 ): ProofVerdict {
-  const checks = new CheckList();
-  const bundle = parse(bytes, checks);
-  if (bundle === null) return conclude({ checks, proof: null, statements: new Map() }, options);
-  const { proof, proofPreimage, layerStatements } = bundle;
-  checkCommitment(proof, checks);
-  checkProofHash(proof, proofPreimage, checks);
-  const statements = checkStatements(proof, layerStatements, checks);
-  const evidence = statements.values().next().value?.evidence ?? null;
-  const log = openLog(bundle, trust, checks);
-  checkProofLeaf(bundle, log, checks);
-  checkConsistency(bundle, log, checks);
-  checkTreeRoot(evidence, log, checks);
-  checkWitnesses(log, trust, checks);
-  const complete = checkCompleteness(bundle, { statements, evidence, proved: log.second }, checks);
-  checkAttestation(bundle, checks);
-  const erased = openErasures(bundle, { trust, proved: log.second }, checks);
-  const root = log.first?.root ?? null;
-  const recomputed = recompute(bundle, { statements, evidence, root, erased }, checks);
-  const notes = [...complete, ...recomputed.notes];
-  const examined: Examined = { checks, proof, statements, ...recomputed, notes, witnesses: log.witnesses };
-  return conclude(examined, options);
+  const verification = new Verification(trust, options);
+  if (verification.readFrame(bytes) && verification.endFrame()) verification.readEvents(bytes);
+  return verification.verdict();
 }
 
-/** Step 1: parses the bundle. */
-function parse(bytes: Uint8Array, checks: CheckList): Bundle | null {
-  try {
-    const bundle = readBundle(bytes);
+/**
+ * Verifies a bundle of any size: `read` returns its bytes, and is called twice. Where the file changes in between, the
+ * events of one file are judged by the frame of the other: both are attacker controlled anyway, and what is verified was
+ * read. Memory: that of `FrameReader` and `Recomputation`. Rejects only where `read` does.
+ */
+export async function verifyBundleFile(
+  read: () => AsyncIterable<Uint8Array>,
+  trust: Trust | null,
+  options: VerifyOptions = {},
+): Promise<ProofVerdict> {
+  const verification = new Verification(trust, options);
+  for await (const chunk of read()) if (!verification.readFrame(chunk)) break;
+  if (verification.endFrame()) {
+    for await (const chunk of read()) if (!verification.readEvents(chunk)) break;
+  }
+  return verification.verdict();
+}
+
+/** One verification: the frame, then the events, then the verdict. */
+class Verification {
+  readonly #trust: Trust | null;
+  readonly #options: VerifyOptions;
+  readonly #frame = new FrameReader();
+  /** Null until the frame was read. */
+  #examination: Examination | null = null;
+  #events: EventReader | null = null;
+  /** Why the bundle cannot be read. */
+  #fault: GovError | null = null;
+
+  constructor(trust: Trust | null, options: VerifyOptions) {
+    this.#trust = trust;
+    this.#options = options;
+  }
+
+  /** Takes the next bytes of the file; false where the rest cannot be read. */
+  readFrame(chunk: Uint8Array): boolean {
+    return this.#reads(() => this.#frame.push(chunk));
+  }
+
+  /** Call it once at the end of the file. False where the frame could not be read. */
+  endFrame(): boolean {
+    return (
+      this.#fault === null &&
+      this.#reads(() => {
+        const examination = new Examination(this.#frame.end(), this.#trust);
+        this.#examination = examination;
+        this.#events = new EventReader((event) => examination.add(event));
+      })
+    );
+  }
+
+  /** Takes the next bytes of the file from its beginning again; false where the rest cannot be read. */
+  readEvents(chunk: Uint8Array): boolean {
+    return this.#reads(() => this.#events?.push(chunk));
+  }
+
+  verdict(): ProofVerdict {
+    this.#reads(() => this.#events?.end());
+    const fault = this.#fault;
+    if (fault === null && this.#examination !== null) return this.#examination.conclude(this.#options);
+    const checks = new CheckList();
+    const code = fault?.code === 'PAYLOAD_TOO_LARGE' ? 'TOO_LARGE' : 'MALFORMED_BUNDLE';
+    checks.fail('format', code, fault?.message ?? 'expected a bundle, got nothing');
+    return conclude({ checks, proof: null, statements: new Map() }, this.#options);
+  }
+
+  #reads(work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof GovError)) throw error;
+      this.#fault ??= error;
+      return false;
+    }
+  }
+}
+
+/** Steps 2 to 6 of a frame, and what step 7 needs while events come. */
+class Examination {
+  readonly #checks = new CheckList();
+  readonly #frame: BundleFrame;
+  readonly #statements: ReadonlyMap<string, Statement>;
+  readonly #log: LogView;
+  readonly #notes: readonly string[];
+  /** Null where the tree of S is unknown. */
+  readonly #recomputation: Recomputation | null;
+
+  constructor(frame: BundleFrame, trust: Trust | null) {
+    const checks = this.#checks;
+    const { proof, proofPreimage, layerStatements } = frame;
     checks.pass('format');
-    return bundle;
-  } catch (error) {
-    if (!(error instanceof GovError)) throw error;
-    const code = error.code === 'PAYLOAD_TOO_LARGE' ? 'TOO_LARGE' : 'MALFORMED_BUNDLE';
-    checks.fail('format', code, error.message);
-    return null;
+    checkCommitment(proof, checks);
+    checkProofHash(proof, proofPreimage, checks);
+    const statements = checkStatements(proof, layerStatements, checks);
+    const evidence = statements.values().next().value?.evidence ?? null;
+    const log = openLog(frame, trust, checks);
+    checkProofLeaf(frame, log, checks);
+    checkConsistency(frame, log, checks);
+    checkTreeRoot(evidence, log, checks);
+    checkWitnesses(log, trust, checks);
+    this.#notes = checkCompleteness(frame, { statements, evidence, proved: log.second }, checks);
+    checkAttestation(frame, checks);
+    const erased = openErasures(frame, { trust, proved: log.second }, checks);
+    const root = log.first?.root ?? null;
+    this.#frame = frame;
+    this.#statements = statements;
+    this.#log = log;
+    this.#recomputation =
+      evidence === null || root === null
+        ? null
+        : new Recomputation(frame, { statements, evidence, root, erased }, checks);
+  }
+
+  add(event: BundleEvent): void {
+    this.#recomputation?.add(event);
+  }
+
+  conclude(options: VerifyOptions): ProofVerdict {
+    const recomputed = this.#recomputation?.finish();
+    const examined: Examined = {
+      checks: this.#checks,
+      proof: this.#frame.proof,
+      statements: this.#statements,
+      ...recomputed,
+      notes: [...this.#notes, ...(recomputed?.notes ?? [])],
+      witnesses: this.#log.witnesses,
+    };
+    return conclude(examined, options);
   }
 }
 
@@ -88,7 +188,11 @@ interface LogView {
 }
 
 /** Step 5: both checkpoints are signed by a trusted key, for the trusted origin. */
-function openLog({ checkpoint, proofCheckpoint }: Bundle, trust: Trust | null, checks: CheckList): LogView {
+function openLog(
+  { checkpoint, proofCheckpoint }: BundleFrame,
+  trust: Trust | null,
+  checks: CheckList,
+): LogView {
   const first = openNote(checkpoint, trust, checks);
   const second = openNote(proofCheckpoint, trust, checks);
   checks.pass('checkpoint_signatures');
@@ -125,7 +229,11 @@ function readUnverified(note: string): Checkpoint | null {
 }
 
 /** Step 5: the leaf of the proof has the members of the proof, and is in S′ at or after the end of S. */
-function checkProofLeaf({ proof, proofLeaf }: Bundle, { first, second }: LogView, checks: CheckList): void {
+function checkProofLeaf(
+  { proof, proofLeaf }: BundleFrame,
+  { first, second }: LogView,
+  checks: CheckList,
+): void {
   const { index, record, inclusion } = proofLeaf;
   const fields = strictObject(record);
   const isOurs =
@@ -159,7 +267,7 @@ function checkProofLeaf({ proof, proofLeaf }: Bundle, { first, second }: LogView
 }
 
 /** Step 5: S′ extends S. */
-function checkConsistency({ consistency }: Bundle, { first, second }: LogView, checks: CheckList): void {
+function checkConsistency({ consistency }: BundleFrame, { first, second }: LogView, checks: CheckList): void {
   const consistent =
     first !== null &&
     second !== null &&
@@ -202,7 +310,7 @@ function checkWitnesses({ witnesses }: LogView, trust: Trust | null, checks: Che
 }
 
 /** A DSSE envelope must be about this proof. The verifier does not check its signature: it has no key for it. */
-function checkAttestation({ dsse, proof }: Bundle, checks: CheckList): void {
+function checkAttestation({ dsse, proof }: BundleFrame, checks: CheckList): void {
   if (dsse === undefined) return;
   const expected = inTotoPayload(proof).toString('base64');
   if (dsse.payloadType === inTotoPayloadType && dsse.payload === expected) {

@@ -158,8 +158,23 @@ export interface DerivedGraph {
   readonly declarationHash: string | null;
 }
 
-/** How a bundle contains the run's events: not at all, as records without bodies, or disclosed in full. */
-type EnclosedEvents = 'none' | 'records' | 'disclosed';
+/** The long lists of a bundle: the events of a run, and the graph. */
+export interface BundleLists extends RunOf {
+  /** As records without bodies, or disclosed in full. */
+  readonly events: 'records' | 'disclosed';
+  readonly treeSize: number;
+  readonly graphId: string | null;
+}
+
+/** A bundle that is too large to be in memory. */
+export interface BundlePlan {
+  /** Its text without the items of the lists. Between text k and k + 1 is list k of events, edges, nodes. */
+  readonly texts: readonly Uint8Array[];
+  /** Bytes of the whole bundle. */
+  readonly bytes: number;
+  /** Null where it has none. */
+  readonly lists: BundleLists | null;
+}
 
 /** One version of a policy; its condition may have any spelling. */
 export interface HistorySide {
@@ -263,18 +278,28 @@ export interface Tasks {
     input: RunOf & { readonly nodeId: string | null };
     output: Uint8Array | 'unknown_node' | null;
   };
-  /** The text of the bundle of a stored proof. */
+  /** The bundle of a stored proof: its text where it is small, else its plan. */
   bundle: {
     input: {
       readonly projectId: string;
       readonly proofId: string;
-      readonly events: EnclosedEvents;
+      readonly events: 'none' | BundleLists['events'];
       /** The index leaf and the entries that show that nothing is missing, where the bundle includes them. */
       readonly completeness: { readonly leafIndex: number; readonly entries: readonly MapEntry[] } | null;
       /** The attestation of this proof, where the bundle includes one. */
       readonly dsse: DsseEnvelope | null;
     };
-    output: Uint8Array;
+    output: Uint8Array | BundlePlan;
+  };
+  /** Writes the next items of a list, about `limits.bundlePartBytes`. Returns where the next part starts; null after the last. */
+  bundlePart: {
+    input: {
+      readonly projectId: string;
+      readonly lists: BundleLists;
+      readonly list: 'events' | 'edges' | 'nodes';
+      readonly from: number;
+    };
+    output: { readonly next: number | null };
   };
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };

@@ -10,31 +10,50 @@ import { refuseLost } from '../erasure/erased.ts';
 import type { RunOf, TaskContext } from '../call/work.ts';
 
 const chunkEvents = 100;
+/** Of the first chunk, while the size of events is unknown. */
+const firstEvents = 8;
 
 /**
- * Events from `fromSeq` on with an index below `beforeIndex`; reads bodies by default. STORAGE_FAULT where a
- * whole event lacks a field that was not erased.
+ * Events from `fromSeq` on with an index below `beforeIndex`; reads bodies by default. `chunkChars`: about how
+ * large a chunk is; default 100 events of any size. STORAGE_FAULT where a whole event lacks a field that was
+ * not erased.
  */
 export async function* runEvents(
   { reader, breathe }: TaskContext,
   { projectId, runId }: RunOf,
-  range: { readonly fromSeq: number; readonly beforeIndex: number; readonly bodies?: Bodies },
+  range: {
+    readonly fromSeq: number;
+    readonly beforeIndex: number;
+    readonly bodies?: Bodies;
+    readonly chunkChars?: number;
+  },
 ): AsyncGenerator<RunEvent[], void, undefined> {
-  const { beforeIndex, bodies = true } = range;
+  const { beforeIndex, bodies = true, chunkChars } = range;
   let { fromSeq } = range;
+  let limit = chunkChars === undefined ? chunkEvents : firstEvents;
   for (;;) {
     const leaves = await reader
-      .runLeaves(projectId, runId, { fromSeq, beforeIndex, limit: chunkEvents, bodies })
+      .runLeaves(projectId, runId, { fromSeq, beforeIndex, limit, bodies })
       .catch((error: unknown) => {
         const below = prunedBelow(error);
         throw below === null ? error : prunedRun(runId, below);
       });
     if (bodies === true) leaves.forEach(requireKept);
     if (leaves.length > 0) yield leaves.map((leaf) => ({ ...leaf, clear: readRecord(leaf.record) }));
-    if (leaves.length < chunkEvents) return;
+    if (leaves.length < limit) return;
     fromSeq += leaves.length;
+    if (chunkChars !== undefined) limit = Math.min(chunkEvents, eventsIn(chunkChars, leaves));
     await breathe();
   }
+}
+
+/** How many events like these have so many characters; one at least. */
+function eventsIn(chars: number, leaves: readonly Leaf[]): number {
+  const size = leaves.reduce(
+    (sum, { record, disclosures }) => sum + record.length + (disclosures?.length ?? 0),
+    0,
+  );
+  return Math.max(1, Math.floor((chars * leaves.length) / size));
 }
 
 /**

@@ -7,10 +7,16 @@ import type { StoreReader } from '../../store/port/store.ts';
 
 export async function* graphRows(
   reader: StoreReader,
-  graph: { readonly projectId: string; readonly graphId: string; readonly list: 'nodes' | 'edges' },
+  graph: {
+    readonly projectId: string;
+    readonly graphId: string;
+    readonly list: 'nodes' | 'edges';
+    /** The first part; default 0. */
+    readonly from?: number;
+  },
 ): AsyncGenerator<string[], void, undefined> {
-  const { projectId, graphId, list } = graph;
-  for await (const { items } of reader.graphParts(projectId, graphId, list)) {
+  const { projectId, graphId, list, from } = graph;
+  for await (const { items } of reader.graphParts(projectId, graphId, list, from)) {
     yield inflateRawSync(items).toString('utf8').split('\n');
   }
 }

@@ -1,34 +1,32 @@
 /**
- * Task: writes the bundle of a stored proof, which contains everything to check the proof offline
- * (`src/core/proof/bundle.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`, with the public
- * verifier.
+ * Tasks: plan the bundle of a stored proof, which contains everything to check the proof offline
+ * (`src/core/proof/bundle.ts`), and write its parts. A small bundle comes back whole. Of a larger one the plan returns its
+ * exact size and all but its long lists: events, and edges and nodes of the graph. `bundle-stream.ts` sends those in parts, each
+ * read when the client wants it, so that memory holds one part, and no slow client holds a thread.
+ * Proven by `test/service/proofs/handlers.engines.test.ts`, with the public verifier.
  */
 import { missingLeaf } from './contradiction.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
-  bundleEvent,
   bundleText,
   composeBundle,
-  edgeItems,
-  nodeItems,
   pathText,
   type BundleCompleteness,
   type BundleErasures,
-  type BundleEvent,
   type BundleGraph,
   type IncludedRecord,
 } from '../../core/proof/bundle.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
 import { erasuresOf } from '../../core/event/erased.ts';
-import { canonicalText } from '../../core/json/parse.ts';
+import { countValues, type Json } from '../../core/json/parse.ts';
 import { limits } from '../../contract/limits.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import { openOwn } from '../log/checkpoints.ts';
-import { graphRows } from '../graphs/rows.ts';
-import { runEvents } from '../events/run-stream.ts';
+import { eventPieces, listPieces } from './bundle-lists.ts';
+import { BundlePlanner, tooLarge } from './bundle-plan.ts';
 import { consistencyAt, inclusionAt, sharedInclusionAt } from '../log/tree-proofs.ts';
-import type { Task, TaskContext } from '../call/work.ts';
+import type { BundleLists, Task, TaskContext } from '../call/work.ts';
 
 export const bundle: Task<'bundle'> = async (context, input) => {
   const { projectId, proofId, events, completeness, dsse } = input;
@@ -42,29 +40,46 @@ export const bundle: Task<'bundle'> = async (context, input) => {
     (await reader.witnessedCheckpoint(projectId, 'audit', covered)) ??
     (await noteOf(context, projectId, covered));
   const second = openOwn(proofCheckpoint).size;
-  const { texts = [], ...enclosed } =
-    events === 'none' ? {} : await encloseRun(context, projectId, { stored, events, second });
-  const text = bundleText(
-    composeBundle({
-      // the store keeps the canonical text of a proof
-      proof: JSON.parse(stored.proof) as ComplianceProof,
-      proofPreimage: stored.preimage,
-      layerStatements: stored.statements,
-      proofLeaf: await included(context, projectId, { index: leafIndex, size: second }),
-      checkpoint,
-      proofCheckpoint,
-      consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
-      ...enclosed,
-      ...(completeness === null
-        ? {}
-        : { completeness: await encloseIndex(context, projectId, { ...completeness, second }) }),
-      ...(dsse === null ? {} : { dsse }),
-    }),
-  );
-  const bytes = withEvents(Buffer.from(text), texts);
-  if (bytes.length > limits.bundleBytes) throw tooLarge(events);
-  return bytes;
+  const plan = new BundlePlanner(events);
+  const enclosed =
+    events === 'none' ? {} : await encloseRun(context, plan, { projectId, stored, events, second });
+  const frame = composeBundle({
+    // the store keeps the canonical text of a proof
+    proof: JSON.parse(stored.proof) as ComplianceProof,
+    proofPreimage: stored.preimage,
+    layerStatements: stored.statements,
+    proofLeaf: await included(context, projectId, { index: leafIndex, size: second }),
+    checkpoint,
+    proofCheckpoint,
+    consistency: pathText(await consistencyAt(reader, projectId, { first: treeSize, second })),
+    ...enclosed,
+    ...(completeness === null
+      ? {}
+      : { completeness: await encloseIndex(context, projectId, { ...completeness, second }) }),
+    ...(dsse === null ? {} : { dsse }),
+  });
+  // a bundle is JSON by its type
+  return plan.around(bundleText(frame), countValues(frame as unknown as Json));
 };
+
+export const bundlePart: Task<'bundlePart'> = async (context, { lists, list, from }) => {
+  let text = '';
+  for await (const piece of listPieces(context, lists, { list, from })) {
+    text += from === 0 && text === '' ? piece.text : `,${piece.text}`;
+    if (text.length < limits.bundlePartBytes) continue;
+    await context.host.write(ownBytes(text));
+    return { next: piece.next };
+  }
+  if (text !== '') await context.host.write(ownBytes(text));
+  return { next: null };
+};
+
+/** UTF-8 in memory of its own, which can be given to another thread. */
+function ownBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
 
 /** Adds the inclusion of each item that stands in the log after the list of the proof. */
 async function encloseIndex(
@@ -102,66 +117,42 @@ async function included(
   return { index: at.index, record: leaf.record, inclusion };
 }
 
-const noEvents = Buffer.from('"events":[]');
+type Enclosed = Partial<Pick<BundleParts, 'events' | 'eventsInclusion' | 'erasures' | 'graph'>>;
+type BundleParts = Parameters<typeof composeBundle>[0];
 
-/** Puts texts of events into the list of a bundle, which is the first empty one of its name in canonical form. */
-function withEvents(bundle: Buffer, texts: readonly Buffer[]): Buffer {
-  if (texts.length === 0) return bundle;
-  const at = bundle.indexOf(noEvents) + noEvents.length - 1;
-  const parts = texts.flatMap((text, no) => (no === 0 ? [text] : [comma, text]));
-  return Buffer.concat([bundle.subarray(0, at), ...parts, bundle.subarray(at)]);
-}
-
-const comma = Buffer.from(',');
-
-interface Enclosed {
-  /** Stays empty: the events are in `texts`. */
-  readonly events: readonly BundleEvent[];
-  /** Canonical texts of the events, some in each, with commas in between. */
-  readonly texts: readonly Buffer[];
-  readonly eventsInclusion: readonly string[];
-  readonly erasures?: BundleErasures;
-  readonly graph?: BundleGraph;
-}
-
-/** Adds the events of the run. VALIDATION_ERROR for a run with more events than a bundle may contain. */
+/** Plans the events of the run and their graph. Returns them with empty lists. VALIDATION_ERROR for too many bytes. */
 async function encloseRun(
   context: TaskContext,
-  projectId: string,
-  { stored, events, second }: { stored: StoredProof; events: 'records' | 'disclosed'; second: number },
+  plan: BundlePlanner,
+  of: { projectId: string; stored: StoredProof; events: BundleLists['events']; second: number },
 ): Promise<Enclosed> {
+  const { projectId, stored, events, second } = of;
   const { runId, treeSize, graphIndex } = stored;
-  const texts: Buffer[] = [];
+  const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
+  const lists = { projectId, runId, events, treeSize, graphId: graph?.graphId ?? null };
+  plan.lists = lists;
   const indexes: number[] = [];
   const erasures = new Set<number>();
-  const disclosed = events === 'disclosed' ? { disclose: () => true } : {};
-  const range = { fromSeq: 0, beforeIndex: treeSize, bodies: events === 'disclosed' };
-  const size = { bytes: 0, values: 0 };
-  for await (const chunk of runEvents(context, { projectId, runId }, range)) {
-    const chunkTexts: string[] = [];
-    for (const event of chunk) {
-      const enclosed = bundleEvent(event, disclosed);
-      size.values += eventValues + (enclosed.disclosures?.length ?? 0);
-      // objects and one long text would take several times the memory
-      chunkTexts.push(canonicalText(enclosed));
-      indexes.push(enclosed.index);
-      for (const leaf of erasuresOf(event.erased ?? null)) erasures.add(leaf);
+  for await (const piece of eventPieces(context, lists, 0)) {
+    for (const { index, erased } of piece.leaves) {
+      indexes.push(index);
+      for (const leaf of erasuresOf(erased ?? null)) erasures.add(leaf);
     }
-    if (chunkTexts.length > 0) texts.push(Buffer.from(chunkTexts.join(',')));
-    size.bytes += (texts.at(-1)?.length ?? 0) + 1;
-    if (indexes.length > limits.bundleEvents) throw tooMany();
-    if (size.bytes > limits.bundleBytes || size.values > limits.bundleValues) throw tooLarge(events);
+    if (piece.largest > limits.bundleEventBytes) throw tooLarge(events);
+    plan.add(piece);
   }
   const path = await sharedInclusionAt(context.reader, projectId, { indexes, size: treeSize });
-  const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });
+  if (graph !== null) {
+    for (const list of ['edges', 'nodes'] as const) {
+      for await (const piece of listPieces(context, lists, { list, from: 0 })) plan.add(piece);
+    }
+  }
+  const gone = erasures.size === 0 ? null : await encloseErasures(context, projectId, { erasures, second });
   return {
     events: [],
-    texts,
     eventsInclusion: pathText(path),
-    ...(erasures.size === 0
-      ? {}
-      : { erasures: await encloseErasures(context, projectId, { erasures, second }) }),
-    ...(graph === null ? {} : { graph }),
+    ...(gone === null ? {} : { erasures: gone }),
+    ...(graph === null ? {} : { graph: graph.graph }),
   };
 }
 
@@ -185,42 +176,15 @@ async function encloseErasures(
   return { checkpoint, consistency: pathText(path), leaves };
 }
 
-/** JSON values of an event besides its disclosures: itself, index, record, and their list. */
-const eventValues = 4;
-
-/** A verifier reads no larger bundle, so none is made. */
-const tooLarge = (events: 'none' | 'records' | 'disclosed'): GovError =>
-  new GovError(
-    'VALIDATION_ERROR',
-    `expected a bundle of at most ${limits.bundleBytes} bytes and ${limits.bundleValues} values, got more; ` +
-      `ask with events=${events === 'disclosed' ? 'records' : 'none'}, or export the events with proof`,
-    { extensions: { limit: limits.bundleBytes } },
-  );
-
-const tooMany = (): GovError =>
-  new GovError(
-    'VALIDATION_ERROR',
-    `expected a run of at most ${limits.bundleEvents} events to enclose; ask with events=none`,
-  );
-
+/** The graph with empty lists. */
 async function graphOf(
   context: TaskContext,
   projectId: string,
   { graphIndex, treeSize }: { graphIndex: number; treeSize: number },
-): Promise<BundleGraph> {
+): Promise<{ readonly graphId: string; readonly graph: BundleGraph }> {
   const graph = await context.reader.graphAt(projectId, graphIndex);
   if (graph === null)
     throw new GovError('STORAGE_FAULT', `expected the graph of leaf ${graphIndex}, got none`);
-  const rows = async (list: 'nodes' | 'edges'): Promise<string[]> => {
-    const all: string[] = [];
-    const of = { projectId, graphId: graph.graphId, list };
-    for await (const chunk of graphRows(context.reader, of)) all.push(...chunk);
-    return all;
-  };
-  const nodes = nodeItems(await rows('nodes'));
-  return {
-    leaf: await included(context, projectId, { index: graphIndex, size: treeSize }),
-    nodes,
-    edges: edgeItems(await rows('edges'), nodes),
-  };
+  const leaf = await included(context, projectId, { index: graphIndex, size: treeSize });
+  return { graphId: graph.graphId, graph: { leaf, nodes: [], edges: [] } };
 }

@@ -17,8 +17,9 @@ import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { asProof, listsOf, prove, provedAnswer } from './prove.ts';
 import { appendMetered, requireRoom } from '../access/quota.ts';
 import { noEvents } from '../events/run-stream.ts';
-import { fieldError, refusal } from '../call/schema.ts';
+import { refusal } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
+import { streamedBundle } from './bundle-stream.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import type { Tasks } from '../call/work.ts';
 import { verifyStored } from './verify-stored.ts';
@@ -87,7 +88,6 @@ export const proofs: Pick<
     const run = await services.store.run(projectId, stored.runId);
     const size = run?.events ?? 0;
     const events = query.events ?? (size > limits.syncProofEvents ? 'none' : 'records');
-    if (events !== 'none' && size > limits.bundleEvents) throw tooManyToEnclose();
     // S′ may still be unsigned where the process ended right after it stored the proof
     await services.checkpoints.sign(projectId);
     const completeness =
@@ -98,7 +98,8 @@ export const proofs: Pick<
     const attested = query.attestation === true;
     const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
     const input = { projectId, proofId, events, completeness, dsse };
-    return { status: 200, raw: await services.work.run('bundle', input, { events: size }) };
+    const made = await services.work.run('bundle', input, { events: size });
+    return made instanceof Uint8Array ? { status: 200, raw: made } : streamedBundle(services, made);
   },
 };
 
@@ -147,15 +148,6 @@ const tooLarge = (runId: string, events: number): GovError =>
     `expected at most ${limits.syncProofEvents} events in run ${runId}, got ${events}; ask with async: true`,
     { extensions: { events, limit: limits.syncProofEvents } },
   );
-
-const tooManyToEnclose = (): GovError =>
-  fieldError({
-    pointer: '/events',
-    in: 'query',
-    code: 'TOO_MANY',
-    detail: `expected none for a run of more than ${limits.bundleEvents} events`,
-    limit: limits.bundleEvents,
-  });
 
 /**
  * Accepts an asynchronous proof and counts its unit, once. A crash leaves the job with its unit, or neither.

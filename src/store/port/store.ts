@@ -147,7 +147,13 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
 
   graphState(projectId: string, runId: string): Promise<RunGraphState>;
   graphAt(projectId: string, leafIndex: number): Promise<StoredGraph | null>;
-  graphParts(projectId: string, graphId: string, list: 'nodes' | 'edges'): AsyncIterable<GraphPart>;
+  /** The parts of a list in order, from part `from` on; default 0. */
+  graphParts(
+    projectId: string,
+    graphId: string,
+    list: 'nodes' | 'edges',
+    from?: number,
+  ): AsyncIterable<GraphPart>;
 
   proof(projectId: string, proofId: string): Promise<StoredProof | null>;
   proofs(projectId: string, filter: { readonly runId?: string }, page: Page<ByAge>): Promise<StoredProof[]>;

@@ -52,8 +52,8 @@ const graphReads = (queries: Queries): Of<'graphState' | 'graphAt' | 'graphParts
     };
   },
   graphAt: async (projectId, leafIndex) => (await rowsOf(queries, projectId, graphAt, leafIndex))[0] ?? null,
-  async *graphParts(projectId, graphId, list) {
-    for (let after = -1; ;) {
+  async *graphParts(projectId, graphId, list, from = 0) {
+    for (let after = from - 1; ;) {
       const [part] = await rowsOf(queries, projectId, nextPart, graphId, list, after);
       if (part === undefined) return;
       yield part;

@@ -2,8 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ListRoot } from '../../../src/core/merkle/list-root.ts';
 import { emptyRoot, leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
-import { sharedPath, sharedRoot } from '../../../src/core/merkle/shared-path.ts';
+import { sharedPath, sharedRoot as rootOf } from '../../../src/core/merkle/shared-path.ts';
 import { naivePath, naiveRoot } from './naive.ts';
+
+const sharedRoot = (
+  list: readonly { readonly index: number; readonly hash: Uint8Array }[],
+  size: number,
+  path: readonly Uint8Array[],
+) => rootOf({ indexes: list.map(({ index }) => index), hashAt: (at) => list[at]?.hash }, size, path);
 
 describe('the root over text rows', () => {
   it('ListRoot gives the RFC 6962 root over text rows, for every count and any text', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { bundleEvent } from '../../../src/core/proof/bundle.ts';
-import { openDisclosures, openEventDisclosures } from '../../../src/core/proof/disclosed.ts';
+import { bundleEvent, type BundleEvent } from '../../../src/core/proof/bundle.ts';
+import { Disclosures, openEventDisclosures } from '../../../src/core/proof/disclosed.ts';
 import { eventLinks } from '../../../src/core/event/links.ts';
 import { CheckList } from '../../../src/core/proof/verdict.ts';
 import { ProofLog } from './log.ts';
@@ -14,6 +14,12 @@ const event = new ProofLog().record({
 const all = bundleEvent(event, { disclose: () => true });
 const statuses = (of: Parameters<typeof openEventDisclosures>[0]) =>
   Object.groupBy(openEventDisclosures(of).digests ?? [], ({ status }) => status);
+
+function openDisclosures(events: readonly BundleEvent[], checks: CheckList) {
+  const disclosures = new Disclosures(checks);
+  const bodies = events.map((event) => disclosures.add(event));
+  return { bodies, ...disclosures.finish() };
+}
 
 describe('the fields of an event', () => {
   it('all disclosed fields of an event are opened with pointer and value', () => {

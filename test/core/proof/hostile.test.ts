@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { type Bundle, bundleText } from '../../../src/core/proof/bundle.ts';
 import { proofPreimage } from '../../../src/core/proof/binding.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle, verifyBundleFile } from '../../../src/core/proof/verify.ts';
 import { bytesOf, changed, failures, sample, trust, verify } from './log.ts';
 
 describe('hostile input', () => {
@@ -89,12 +89,125 @@ describe('hostile input', () => {
     const long = (length: number) => changed(bundle, ['proofPreimage'], 'x'.repeat(length));
     expect(verify(long(limits.bundleStringBytes)).code).toBe('HASH_MISMATCH');
     expect(verify(long(limits.bundleStringBytes + 1)).code).toBe('MALFORMED_BUNDLE');
-    const padded = (length: number) =>
-      Buffer.concat([bytesOf(bundle)], length).fill(0x20, bytesOf(bundle).length);
-    expect(verifyBundle(padded(limits.bundleBytes), trust).code).toBe(verify(bundle).code);
-    expect(verifyBundle(padded(limits.bundleBytes + 1), trust).code).toBe('TOO_LARGE');
     const deep = `${'['.repeat(limits.jsonDepth + 1)}${']'.repeat(limits.jsonDepth + 1)}`;
     expect(verifyBundle(Buffer.from(deep), trust).code).toBe('MALFORMED_BUNDLE');
+  });
+});
+
+describe('a large file', () => {
+  const original = bytesOf(sample({ disclose: () => true }));
+  const piece = Buffer.alloc(1024 * 1024, 0x20);
+
+  /** The bundle with more bytes at an offset, in pieces, and how many of the pieces were read. */
+  function withBytes(at: number, bytes: number, fill: Buffer = piece) {
+    let pieces = 0;
+    const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+      yield original.subarray(0, at);
+      for (let left = bytes; left > 0; left -= fill.length) {
+        pieces++;
+        yield fill.subarray(0, Math.min(left, fill.length));
+      }
+      yield original.subarray(at);
+    };
+    return { verdict: () => verifyBundleFile(read, trust), pieces: () => pieces };
+  }
+  const inEvents = original.indexOf('"events":[') + '"events":['.length;
+  const restBytes = (): number => {
+    const { events } = sample({ disclose: () => true });
+    return original.length - (Buffer.byteLength(JSON.stringify(events)) - 2);
+  };
+
+  it(
+    'a file of the largest size is read, and of a larger one the verdict says so',
+    { timeout: 120_000 },
+    async () => {
+      const most = limits.bundleBytes - original.length;
+      expect((await withBytes(inEvents, most).verdict()).code).toBeNull();
+      expect(await withBytes(inEvents, most + 1).verdict()).toMatchObject({
+        verified: false,
+        code: 'TOO_LARGE',
+        layers: [],
+      });
+    },
+  );
+
+  it('the bytes that are not events have a limit of their own', { timeout: 60_000 }, async () => {
+    const most = limits.bundleRestBytes - restBytes();
+    expect((await withBytes(original.length, most).verdict()).code).toBeNull();
+    const larger = withBytes(1, 4 * most);
+    expect((await larger.verdict()).code).toBe('TOO_LARGE');
+    expect(larger.pieces()).toBeLessThan(most / piece.length + 2);
+  });
+
+  it('one event has a limit, so that no string of 100 MB is kept', async () => {
+    const padding = Buffer.alloc(1024 * 1024, 0x61);
+    const inRecord = original.indexOf('"record":"', inEvents) + '"record":"'.length;
+    const string = withBytes(inRecord, 100 * 1024 * 1024, padding);
+    expect((await string.verdict()).code).toBe('MALFORMED_BUNDLE');
+    expect(string.pieces()).toBeLessThan(4);
+    const first = sample({ disclose: () => true }).events![0]!;
+    const most = limits.bundleEventBytes - Buffer.byteLength(bundleText(first as never));
+    expect((await withBytes(inEvents + 1, most).verdict()).code).toBeNull();
+    expect((await withBytes(inEvents + 1, most + 1).verdict()).code).toBe('MALFORMED_BUNDLE');
+  });
+
+  it('a string of 100 MB outside of the events is refused', { timeout: 60_000 }, async () => {
+    const padding = Buffer.alloc(1024 * 1024, 0x61);
+    const inNote = original.indexOf('"checkpoint":"') + '"checkpoint":"'.length;
+    expect((await withBytes(inNote, 100 * 1024 * 1024, padding).verdict()).code).toBe('MALFORMED_BUNDLE');
+  });
+
+  it('a file that is cut is refused, wherever that is', async () => {
+    for (let at = 0; at < original.length; at += 97) {
+      const read = async function* () {
+        yield original.subarray(0, at);
+      };
+      expect((await verifyBundleFile(read, trust)).code).toBe('MALFORMED_BUNDLE');
+    }
+  });
+
+  it('the members of a bundle may have any order, and chunks may end anywhere', async () => {
+    const members = Object.entries(JSON.parse(original.toString()) as Record<string, unknown>);
+    const events = members.findIndex(([name]) => name === 'events');
+    for (const to of [0, 3, members.length - 1]) {
+      const moved = members.toSpliced(events, 1).toSpliced(to, 0, members[events]!);
+      const bytes = Buffer.from(JSON.stringify(Object.fromEntries(moved)));
+      for (const size of [1, 1000]) {
+        const read = async function* () {
+          for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+        };
+        expect(await verifyBundleFile(read, trust)).toEqual(verifyBundle(original, trust));
+      }
+    }
+  });
+
+  it('a second list of events is refused, before and after the first', async () => {
+    const text = original.toString();
+    const twice = [
+      text.replace('{', '{"events":[],'),
+      text.replace(/\}$/, ',"events":[]}'),
+      text.replace(/\}$/, ',"\\u0065vents":[{"index":1,"record":"x"}]}'),
+      text.replace('"nodes":', '"nodes":[],"nodes":'),
+    ];
+    for (const each of twice) {
+      expect(verifyBundle(Buffer.from(each), trust).code, each.slice(-60)).toBe('MALFORMED_BUNDLE');
+    }
+  });
+
+  it('a file that changes between the two passes is never verified by what was not read', async () => {
+    const altered = bytesOf(changed(sample({ disclose: () => true }), ['events', 1, 'index'], 0));
+    for (const [first, second] of [
+      [original, altered],
+      [original, Buffer.from('{}')],
+      [original, original.subarray(0, inEvents + 10)],
+      [altered.subarray(0, 100), original],
+    ] as const) {
+      let pass = 0;
+      const read = async function* () {
+        yield pass++ === 0 ? first : second;
+      };
+      expect((await verifyBundleFile(read, trust)).verified).toBe(false);
+    }
   });
 });
 

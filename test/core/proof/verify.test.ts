@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bundleTlogProof, bundleText, explain } from '../../../src/core/proof/bundle.ts';
-import { readBundle } from '../../../src/core/proof/read-bundle.ts';
+import { readFrame } from '../../../src/core/proof/read-bundle.ts';
 import { parseTrust, type Trust } from '../../../src/core/note/checkpoint.ts';
 import { type Declaration, declare } from '../../../src/core/graph/declaration.ts';
 import { openStatement } from '../../../src/core/note/dsse.ts';
@@ -264,7 +264,7 @@ describe('random runs', () => {
 
 describe('checks with other tools', () => {
   it('the sha256 of each explained text is the hash next to it', () => {
-    const bundle = readBundle(bytesOf(sample()));
+    const bundle = readFrame(bytesOf(sample()));
     const explained = explain(bundle);
     expect(explained.map(({ name }) => name)).toEqual([
       'layer event_integrity',

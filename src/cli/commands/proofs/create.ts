@@ -4,16 +4,17 @@
  */
 import type { ComplianceProof, ProofRequest } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
-import { CliError, exit, usage, type ExitCode } from '../../program/exit.ts';
+import { CliError, exit, failureOf, usage, type ExitCode } from '../../program/exit.ts';
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import { printProof, saveBundle } from './get.ts';
+import { openBundle } from '../../../client/open.ts';
+import { openPlace, printProof, saveBundle, type Place } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
-  const { flags, out, session, settings } = invocation;
+  const { flags } = invocation;
   if (flags.async && flags.wait) throw usage('expected --async or --wait, got both');
   if (flags.async && flags.failOn !== undefined) {
     throw usage('--fail-on: expected a proof to judge, got --async', 'use --wait');
@@ -23,6 +24,16 @@ export const run: Run<typeof spec> = async (invocation) => {
     if (isStdout(flags.out, invocation)) throw usage('--out: expected a file, got standard output');
     refuseExisting(flags.out, flags, invocation);
   }
+  const place = flags.out === undefined ? null : await openPlace(flags.out, invocation);
+  try {
+    return await create(invocation, place);
+  } finally {
+    place?.close();
+  }
+};
+
+async function create(invocation: Invocation<typeof spec>, place: Place | null): Promise<number> {
+  const { flags, out, session, settings } = invocation;
   const client = await session.client();
   const body: ProofRequest = {
     runId: flags.run,
@@ -31,20 +42,24 @@ export const run: Run<typeof spec> = async (invocation) => {
     ...(flags.async || flags.wait ? { async: true } : {}),
   };
   const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
-  if (answer.status === 201) return show(invocation, answer.body);
-  if (flags.wait) return awaited(invocation, answer.body.jobId);
+  if (answer.status === 201) return show(invocation, answer.body, place);
+  if (flags.wait) return awaited(invocation, answer.body.jobId, place);
   await out.one(answer.body, plainView(['jobId']));
   if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
   return exit.ok;
-};
+}
 
-async function awaited(invocation: Invocation<typeof spec>, jobId: string): Promise<number> {
+async function awaited(
+  invocation: Invocation<typeof spec>,
+  jobId: string,
+  place: Place | null,
+): Promise<number> {
   const { session, settings, signal } = invocation;
   const client = await session.client();
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline, signal });
   // the result of a job that makes a proof
-  if (job.status === 'completed') return show(invocation, job.result as unknown as ComplianceProof);
+  if (job.status === 'completed') return show(invocation, job.result as unknown as ComplianceProof, place);
   const reason = await jobError(client, job);
   throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
     code: 'JOB_FAILED',
@@ -61,17 +76,39 @@ function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefine
 }
 
 /** Prints the proof, and writes its bundle where --out says. Returns the exit code. */
-async function show(call: Invocation<typeof spec>, proof: ComplianceProof): Promise<number> {
-  const { flags, out, session } = call;
+async function show(
+  call: Invocation<typeof spec>,
+  proof: ComplianceProof,
+  place: Place | null,
+): Promise<number> {
+  const { flags, out } = call;
   out.verdict = exitOf(proof, flags.failOn);
   await printProof(proof, out);
-  if (flags.out !== undefined) {
-    const client = await session.client();
-    const { bytes } = await client.getProofBundle({ params: { proofId: proof.proofId } });
-    await saveBundle(flags.out, bytes, call);
-  } else if (out.isHuman) {
+  if (place !== null) await save(call, proof.proofId, place);
+  else if (out.isHuman) {
     // a layer can hold because nothing was governed, which only a verification shows
     await out.note(safe`see the basis of each layer: gov proofs verify ${proof.proofId}`);
   }
   return out.verdict;
+}
+
+/** Errors name the command that fetches the bundle: the proof exists, and its unit was counted. */
+async function save(call: Invocation<typeof spec>, proofId: string, place: Place): Promise<void> {
+  try {
+    const client = await call.session.client();
+    await saveBundle(place, () => openBundle(client, { params: { proofId } }), call);
+  } catch (failure) {
+    if (call.signal.aborted || !(failure instanceof Error)) throw failure;
+    const { exit: code, code: name, hint } = failureOf(failure);
+    throw new CliError(
+      code,
+      `the proof ${proofId} was created, but its bundle was not saved: ${failure.message}`,
+      {
+        code: name,
+        cause: failure,
+        ...(hint === undefined ? {} : { hint }),
+        next: [`gov proofs get ${proofId} --bundle --out FILE`],
+      },
+    );
+  }
 }

@@ -3,12 +3,20 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { createHash } from 'node:crypto';
+import type { Client } from '../../../client/create.ts';
+import { openBundle, type OpenBundle } from '../../../client/open.ts';
 import { bundleTlogProof } from '../../../core/proof/bundle.ts';
-import { readBundle } from '../../../core/proof/read-bundle.ts';
+import { readFrame } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
+import {
+  isStdout,
+  openOutput,
+  refuseExisting,
+  writeOutput,
+  type Output,
+} from '../../terminal/output-file.ts';
 import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from './spec.ts';
@@ -24,46 +32,46 @@ export const run: Run<typeof spec> = async (invocation) => {
     const { body } = await client.getProof({ params });
     return printProof(body, out);
   }
-  const query =
-    flags.format === 'dsse'
-      ? ({ events: 'none', attestation: true, completeness: false } as const)
-      : { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
-  const { bytes } = await client.getProofBundle({ params, query });
-  const document = convert(bytes, flags.format ?? 'govproof');
-  await deliver(invocation, document);
+  const { format = 'govproof' } = flags;
+  if (format !== 'govproof')
+    return deliverPart(invocation, await partOf(client, args.proofId, format), format);
+  const query = { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
+  if (flags.out !== undefined && !isStdout(flags.out, invocation)) {
+    const place = await openPlace(flags.out, invocation);
+    await saveBundle(place, () => openBundle(client, { params, query }), invocation).finally(place.close);
+  } else if (out.settings.tty) {
+    const { body } = await client.getProofBundle({ params, query });
+    await out.line(Safe.json(body, 2));
+  } else {
+    await writeOutput('-', (await openBundle(client, { params, query })).chunks, invocation);
+  }
 };
 
 type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
-type Format = 'govproof' | 'tlog-proof' | 'dsse';
+type Part = 'tlog-proof' | 'dsse';
 
-/** Returns the bundle in the given form. Errors: exit 5 if the bundle lacks that part. */
-function convert(bytes: Uint8Array, format: Format): Uint8Array {
-  switch (format) {
-    case 'govproof':
-      return bytes;
-    case 'tlog-proof':
-      return Buffer.from(bundleTlogProof(readBundle(bytes)));
-    case 'dsse': {
-      const { dsse } = readBundle(bytes);
-      if (dsse !== undefined) return Buffer.from(`${JSON.stringify(dsse)}\n`);
-      throw new CliError(exit.notFound, 'the bundle has no DSSE envelope', {
-        code: 'NO_ATTESTATION',
-        hint: 'use the tlog-proof form, which the log signs: --format tlog-proof',
-      });
-    }
-  }
+/** Returns a part of the bundle as a document of its own. Errors: exit 5 if the bundle lacks it. */
+async function partOf(client: Client, proofId: string, part: Part): Promise<Uint8Array> {
+  const query = { events: 'none', completeness: false, attestation: part === 'dsse' } as const;
+  const { bytes } = await client.getProofBundle({ params: { proofId }, query });
+  const frame = readFrame(bytes);
+  if (part === 'tlog-proof') return Buffer.from(bundleTlogProof(frame));
+  if (frame.dsse !== undefined) return Buffer.from(`${JSON.stringify(frame.dsse)}\n`);
+  throw new CliError(exit.notFound, 'the bundle has no DSSE envelope', {
+    code: 'NO_ATTESTATION',
+    hint: 'use the tlog-proof form, which the log signs: --format tlog-proof',
+  });
 }
 
-async function deliver(call: Invocation<typeof spec>, document: Uint8Array): Promise<void> {
+async function deliverPart(call: Invocation<typeof spec>, document: Uint8Array, part: Part): Promise<void> {
   const { flags, out } = call;
   if (flags.out !== undefined && !isStdout(flags.out, call)) {
-    if ((flags.format ?? 'govproof') === 'govproof') await saveBundle(flags.out, document, call);
-    else await save(flags.out, document, call);
-  } else if (!out.settings.tty) {
-    await out.raw(document);
-  } else {
+    const place = await openPlace(flags.out, call);
+    await save(place, document, call).finally(place.close);
+  } else if (!out.settings.tty) await out.raw(document);
+  else {
     const text = Buffer.from(document).toString();
-    await out.line(flags.format === 'tlog-proof' ? Safe.clean(text) : Safe.json(JSON.parse(text), 2));
+    await out.line(part === 'tlog-proof' ? Safe.clean(text) : Safe.json(JSON.parse(text), 2));
   }
 }
 
@@ -84,14 +92,39 @@ export async function printProof(proof: ComplianceProof, out: Out): Promise<void
   ]);
 }
 
-/** Writes a bundle to a file, and names the command that verifies it. */
-export async function saveBundle(file: string, bundle: Uint8Array, call: Saving): Promise<void> {
-  await save(file, bundle, call);
-  await call.out.note(safe`verify it: gov proofs verify ${file}`);
+/** Where `--out` writes. */
+export interface Place extends Output {
+  readonly name: string;
 }
 
-async function save(file: string, document: Uint8Array, call: Saving): Promise<void> {
-  await writeOutput(file, document, call);
-  const hash = createHash('sha256').update(document).digest('hex');
-  await call.out.note(safe`wrote ${file} (${document.length} bytes, sha256 ${hash})`);
+/** Errors: those of `openOutput`. Call it before the request, so that no answer is lost to an unwritable place. */
+export const openPlace = async (name: string, call: Saving): Promise<Place> => ({
+  ...(await openOutput(name, call)),
+  name,
+});
+
+/** Writes a bundle as it arrives, and names the command that verifies it. */
+export async function saveBundle(place: Place, open: () => Promise<OpenBundle>, call: Saving): Promise<void> {
+  const { chunks } = await open();
+  await save(place, chunks, call);
+  await call.out.note(safe`verify it: gov proofs verify ${place.name}`);
+}
+
+/** Where it fails or is interrupted, nothing of a file is left. */
+async function save(
+  { name, write }: Place,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
+  call: Saving,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  const counted = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const piece of content instanceof Uint8Array ? [content] : content) {
+      hash.update(piece);
+      size += piece.length;
+      yield piece;
+    }
+  };
+  await write(counted());
+  await call.out.note(safe`wrote ${name} (${size} bytes, sha256 ${hash.digest('hex')})`);
 }

@@ -85,6 +85,7 @@ export const proofsGet = command({
   examples: [
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --bundle --out run.govproof.json',
+    'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --events disclosed --out run.govproof.json',
   ],
 });
 

@@ -6,16 +6,16 @@
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
-import { explain } from '../../../core/proof/bundle.ts';
-import type { Explanation } from '../../../core/proof/bundle.ts';
+import { explain, type BundleEvent, type Explanation } from '../../../core/proof/bundle.ts';
 import { openEventDisclosures } from '../../../core/proof/disclosed.ts';
-import { readBundle } from '../../../core/proof/read-bundle.ts';
+import { EventReader, FrameReader } from '../../../core/proof/read-bundle.ts';
 import { isUnread, type ProofVerdict } from '../../../core/proof/verdict.ts';
-import { verifyBundle } from '../../../core/proof/verify.ts';
+import { verifyBundleFile } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
+import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../program/spool.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
@@ -38,10 +38,18 @@ export const run: Run<typeof spec> = async (invocation) => {
   }
   const given = await openGiven(invocation);
   if (given.isExport) return verifyExportHere(invocation, given.chunks);
-  const bytes = await read(invocation, given.chunks);
-  if (isAnswer(bytes)) return verifyAnswerHere(invocation, bytes);
-  const artifact = flags.offline ? null : artifactIn(bytes);
-  return artifact === null ? verifyHere(invocation, bytes) : verifyByService(invocation, artifact);
+  const small = await readSmall(given.chunks);
+  if ('bytes' in small) {
+    if (isAnswer(small.bytes)) return verifyAnswerHere(invocation, small.bytes);
+    const artifact = flags.offline ? null : artifactIn(small.bytes);
+    if (artifact !== null) return verifyByService(invocation, artifact);
+    return verifyHere(invocation, bytesReread(small.bytes));
+  }
+  const { signal } = invocation;
+  const source = isFile(args.proof)
+    ? fileReread(args.proof, signal)
+    : await spool(small.chunks, limits.bundleBytes);
+  return verifyHere(invocation, source).finally(source.close);
 };
 
 /** First bytes of an export's artifact. A bundle begins differently. */
@@ -92,19 +100,28 @@ function refuseCsv(begin: string): void {
   );
 }
 
-async function read({ args }: Call, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+/** Anything but a bundle is at most this large. */
+const smallBytes = Math.max(limits.answerBytes, limits.bodyBytes);
+
+/** Returns the bytes of something small; else the chunks with what was read of them. */
+async function readSmall(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ readonly bytes: Uint8Array } | { readonly chunks: AsyncIterable<Uint8Array> }> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    // for a file the verifier reports this
-    if (size > limits.bundleBytes && args.proof === '-') {
-      throw usage(`expected at most ${limits.bundleBytes} bytes on standard input, got more`);
+  const rest = chunks[Symbol.asyncIterator]();
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    read.push(next.value);
+    size += next.value.length;
+    if (size > smallBytes) {
+      const all = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+        yield* read.splice(0);
+        for (let more = await rest.next(); more.done !== true; more = await rest.next()) yield more.value;
+      };
+      return { chunks: all() };
     }
-    read.push(chunk);
-    if (size > limits.bundleBytes) break;
   }
-  return Buffer.concat(read);
+  return { bytes: Buffer.concat(read) };
 }
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
@@ -186,19 +203,19 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   return out.verdict;
 }
 
-async function verifyHere(invocation: Call, bytes: Uint8Array): Promise<number> {
+async function verifyHere(invocation: Call, { read }: Rereadable): Promise<number> {
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
-  const verdict = verifyBundle(bytes, source?.trust ?? null);
+  const verdict = await verifyBundleFile(read, source?.trust ?? null);
   const file = args.proof === '-' ? 'FILE' : args.proof;
-  const explanations = flags.explain && !isUnread(verdict.code) ? explained(bytes, file) : undefined;
+  const explanations = flags.explain && !isUnread(verdict.code) ? await explained(read, file) : undefined;
   const shown: ShownVerdict = {
     ...verdict,
     source: 'offline',
     trustedOrigin: source?.trust.origin ?? null,
     trustFrom: source?.from ?? null,
     ...(explanations === undefined ? {} : { explanations }),
-    brokenBy: brokenBy(bytes, verdict),
+    brokenBy: await brokenBy(read, verdict),
   };
   out.verdict = exitOf(shown);
   await printVerdict(out, shown);
@@ -214,9 +231,17 @@ const exitOf = (shown: Judged): number =>
   shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
 
 /** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
-function brokenBy(bytes: Uint8Array, { violation }: ProofVerdict): BrokenBy | null {
+async function brokenBy(read: Rereadable['read'], { violation }: ProofVerdict): Promise<BrokenBy | null> {
   if (violation === null) return null;
-  const event = readBundle(bytes).events?.find(({ index }) => index === violation.index);
+  const found: BundleEvent[] = [];
+  const reader = new EventReader((event) => {
+    if (event.index === violation.index) found.push(event);
+  });
+  for await (const chunk of read()) {
+    reader.push(chunk);
+    if (found.length > 0) break;
+  }
+  const [event] = found;
   if (event === undefined) return null;
   const { eventId } = JSON.parse(event.record) as { eventId: string }; // the verifier read it
   const fields = openEventDisclosures(event).digests ?? [];
@@ -228,10 +253,13 @@ function brokenBy(bytes: Uint8Array, { violation }: ProofVerdict): BrokenBy | nu
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
-const explained = (bytes: Uint8Array, file: string): Explanation[] =>
-  explain(readBundle(bytes)).map(({ name, preimage, hash, how }) => ({
+async function explained(read: Rereadable['read'], file: string): Promise<Explanation[]> {
+  const frame = new FrameReader();
+  for await (const chunk of read()) frame.push(chunk);
+  return explain(frame.end()).map(({ name, preimage, hash, how }) => ({
     name,
     preimage,
     hash,
     how: how.replace('FILE', () => quoted(file)),
   }));
+}
