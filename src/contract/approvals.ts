@@ -1,7 +1,6 @@
 /** Approvals: decisions of people on what a policy escalated (contract O9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { Actor } from './events.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import {
@@ -60,7 +59,11 @@ const ShownApproval = Type.Object({
   ...Approval.properties,
   tool: nullable(ToolCall.properties.tool),
   arguments: seen('Arguments of the tool call; null where they were erased'),
-  actor: nullable(Actor),
+  actor: nullable(
+    Type.Union([Type.String(), Type.Object({}, { additionalProperties: true })], {
+      description: 'Who made the tool call',
+    }),
+  ),
   context: seen('What else the policies saw; null where it was erased'),
   policies: Type.Array(
     Type.Object({

@@ -114,4 +114,4 @@ function rowsWithoutLeaf(
 
 /** False in a database before the migration that adds the column. */
 const hasUses = (db: Connection): boolean =>
-  db.prepare("SELECT 1 FROM pragma_table_info('approval') WHERE name = 'used_by'").get() !== undefined;
+  (db.pragma('table_info(approval)') as { name: string }[]).some(({ name }) => name === 'used_by');
