@@ -7,6 +7,8 @@ export { GovApiError, GovNetworkError } from './errors.ts';
 export type { ProblemBody } from './errors.ts';
 export { GovOutcomeUnrecorded, GovToolRefused, governedInvoke } from './governed.ts';
 export type { GovernedCall, GovernedOptions } from './governed.ts';
+export { governAgentTool, governAiTools, governLangChainTool } from './agents.ts';
+export type { GovernedRun } from './agents.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
 export { tailEvents } from './tail.ts';
