@@ -100,7 +100,6 @@ export const approvals = {
     method: 'GET',
     path: '/approvals/{approvalId}',
     scope: 'governance:read',
-    command: 'approvals show',
     summary: 'Get one approval',
     params,
     success: { 200: ShownApproval },
