@@ -1,8 +1,9 @@
 /**
  * `governedInvoke`: a tool call under governance (contract M11). The policies evaluate the call, and the tool runs only
- * if they allow it. The run then has two more events: `tool.call`, durable before the tool starts, with the evaluation
- * and any approval; and `tool.result`. A refusal leaves `tool.denied`. It fails closed: without a decision, or without a
- * recorded start, the tool does not run. Tested by `test/client/governed.test.ts` against a real plane.
+ * if they allow it. An escalated call is evaluated again after a person approved it: the service lets it run once. The run
+ * then has two more events: `tool.call`, durable before the tool starts, with the evaluation and any approval; and
+ * `tool.result`. A refusal leaves `tool.denied`. It fails closed: without a decision, or without a recorded start, the
+ * tool does not run. Tested by `test/client/governed.test.ts` against a real plane.
  */
 import type { Approval } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
@@ -17,8 +18,8 @@ export type GovernedCall = Omit<ToolCall, 'dryRun'> & Required<Pick<ToolCall, 'r
 
 export interface GovernedOptions<Value = unknown> {
   /**
-   * Names this invocation; default: random. One id is evaluated once, over all retries, and this process runs it at
-   * most once.
+   * Names this invocation; default: random. One id is decided once, over all retries, and this process runs it at most
+   * once.
    */
   readonly invocationId?: string;
   /** `open`: a tool whose `readOnlyHint` is true also runs if no decision is available. Default `closed`. */
@@ -92,23 +93,17 @@ export async function governedInvoke<Value>(
   options: GovernedOptions<Value> = {},
 ): Promise<Value> {
   const invocation = new Invocation<Value>(client, call, options);
-  const granted = await invocation.grant();
-  await invocation.begin(granted);
+  const decision = await invocation.grant();
+  await invocation.begin(decision);
   let value: Value;
   try {
-    value = await tool(granted.decision);
+    value = await tool(decision);
   } catch (error) {
     await invocation.end({ error });
     throw error;
   }
   await invocation.end({ value });
   return value;
-}
-
-/** The grounds for a call; no decision if it runs because `failMode` is open. */
-interface Granted {
-  readonly decision: ToolDecision | null;
-  readonly approval: Approval | null;
 }
 
 class Invocation<Value> {
@@ -129,25 +124,35 @@ class Invocation<Value> {
     }
   }
 
-  /** Returns the decision that lets the call run, after a person's approval if it needs one. */
-  async grant(): Promise<Granted> {
-    const { signal } = this.#options;
-    const { body: decision } = await this.#client
-      .evaluateTool({ body: { ...this.#call, dryRun: false }, idempotencyKey: `invoke-${this.#id}`, signal })
-      .catch((failure: unknown) => {
-        if (this.#opensOn(failure)) return { body: null };
-        throw failure;
-      });
-    if (decision === null || decision.allowed) return { decision, approval: null };
-    if (decision.approvalId === null) return this.#refuse(decision, null);
-    const approval = await this.#approval(decision.approvalId);
-    if (approval.status === 'approved') return { decision, approval };
-    return this.#refuse(decision, approval);
+  /** Returns the decision that lets the call run; null if it runs because `failMode` is open. */
+  async grant(): Promise<ToolDecision | null> {
+    const untilMs = Date.now() + (this.#options.approvalTimeoutMs ?? 0);
+    let key = `invoke-${this.#id}`;
+    for (;;) {
+      const decision = await this.#evaluate(key);
+      if (decision === null || decision.allowed) return decision;
+      const { approvalId } = decision;
+      const approval = approvalId === null ? null : await this.#approval(approvalId, untilMs);
+      const next = `invoke-${this.#id}-${approvalId}`;
+      if (approval?.status !== 'approved' || next === key) return this.#refuse(decision, approval);
+      key = next;
+    }
   }
 
-  /** Durable before the tool starts. An expired decision is not used; an approval counts as a new decision. */
-  async begin({ decision, approval }: Granted): Promise<void> {
-    if (decision !== null && approval === null && Date.now() >= Date.parse(decision.expiresAt)) {
+  async #evaluate(idempotencyKey: string): Promise<ToolDecision | null> {
+    const { signal } = this.#options;
+    try {
+      const body = { ...this.#call, dryRun: false };
+      return (await this.#client.evaluateTool({ body, idempotencyKey, signal })).body;
+    } catch (failure) {
+      if (this.#opensOn(failure)) return null;
+      throw failure;
+    }
+  }
+
+  /** Durable before the tool starts. An expired decision is not used. */
+  async begin(decision: ToolDecision | null): Promise<void> {
+    if (decision !== null && Date.now() >= Date.parse(decision.expiresAt)) {
       throw new GovToolRefused(
         `expected to start before ${decision.expiresAt}, when the decision expired`,
         decision,
@@ -189,19 +194,16 @@ class Invocation<Value> {
     const { evaluationId, approvalId } = decision;
     const status = approval === null ? decision.decision : `approval ${approval.status}`;
     await this.#record('tool.denied', 'refuse', { evaluationId, approvalId, status });
-    const hint =
-      approval?.status === 'pending' ? `; approve it with: gov approvals approve ${approvalId}` : '';
     throw new GovToolRefused(
-      `${this.#call.tool.name}: ${status}: ${decision.reason}${hint}`,
+      `${this.#call.tool.name}: ${status}: ${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
       decision,
       approval,
     );
   }
 
   /** Returns the approval after it is decided or expired, or its current state when the waiting time ends. */
-  async #approval(approvalId: string): Promise<Approval> {
-    const { approvalTimeoutMs = 0, signal } = this.#options;
-    const untilMs = Date.now() + approvalTimeoutMs;
+  async #approval(approvalId: string, untilMs: number): Promise<Approval> {
+    const { signal } = this.#options;
     for (let delayMs: number = limits.clientBackoffMs; ; delayMs = Math.min(delayMs * 2, 2000)) {
       const { body } = await this.#client.getApproval({ params: { approvalId }, signal });
       const leftMs = untilMs - Date.now();
@@ -231,6 +233,14 @@ class Invocation<Value> {
     };
     await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
   }
+}
+
+/** What a person did about the call, or has to do, as the end of a message. */
+function personOf(approval: Approval | null): string {
+  if (approval?.status === 'pending')
+    return `; approve it with: gov approvals approve ${approval.approvalId}`;
+  if (approval?.status !== 'denied') return '';
+  return `; denied by ${approval.decidedBy}${approval.comment === null ? '' : `: ${approval.comment}`}`;
 }
 
 /** Returns a recordable text for any thrown value. */

@@ -9,6 +9,8 @@ export { GovOutcomeUnrecorded, GovToolRefused, governedInvoke } from './governed
 export type { GovernedCall, GovernedOptions } from './governed.ts';
 export { openBundle } from './open.ts';
 export type { OpenBundle } from './open.ts';
+export { governAgentTool, governAiTools, governLangChainTool } from './agents.ts';
+export type { GovernedRun } from './agents.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
 export { tailEvents } from './tail.ts';

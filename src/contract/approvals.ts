@@ -34,7 +34,16 @@ const Approval = Type.Object({
   decidedAt: nullable(timestamp('When it was decided')),
   decidedBy: nullable(Type.String()),
   comment: nullable(Type.String()),
-  expiresAt: timestamp('When the request expires'),
+  expiresAt: timestamp('When the request expires, and when an approved call can no longer run'),
+  used: nullable(
+    Type.Object(
+      { evaluationId: serviceId('pev'), at: timestamp('When it was used') },
+      {
+        description:
+          'The evaluation that let the approved call run; null until then. An approval is used once',
+      },
+    ),
+  ),
 });
 export type Approval = Static<typeof Approval>;
 
@@ -50,7 +59,11 @@ const ShownApproval = Type.Object({
   ...Approval.properties,
   tool: nullable(ToolCall.properties.tool),
   arguments: seen('Arguments of the tool call; null where they were erased'),
-  actor: nullable(Type.Object({}, { additionalProperties: true, description: 'Who made the tool call' })),
+  actor: nullable(
+    Type.Union([Type.String(), Type.Object({}, { additionalProperties: true })], {
+      description: 'Who made the tool call',
+    }),
+  ),
   context: seen('What else the policies saw; null where it was erased'),
   policies: Type.Array(
     Type.Object({
@@ -87,7 +100,6 @@ export const approvals = {
     method: 'GET',
     path: '/approvals/{approvalId}',
     scope: 'governance:read',
-    command: 'approvals show',
     summary: 'Get one approval',
     params,
     success: { 200: ShownApproval },

@@ -8,6 +8,7 @@ import { Actor } from './events.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { policyActions } from './policy-words.ts';
+import { idPattern } from './text-patterns.ts';
 import { clientId, exact, freeObject, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
 const label = Type.String({ minLength: 1, maxLength: limits.toolNameChars });
@@ -31,6 +32,13 @@ export const ToolCall = exact({
   actor: Type.Optional(Actor),
   context: Type.Optional(freeObject),
   policyIds: Type.Optional(Type.Array(clientId('Policy'), { maxItems: limits.toolPolicyIds })),
+  approvalId: Type.Optional(
+    Type.String({
+      pattern: idPattern('apr'),
+      description:
+        'Only this approval of the same call may let it run. Default: the newest one, or a new one if none can be used',
+    }),
+  ),
   dryRun: Type.Optional(Type.Boolean({ description: 'true: decide but record nothing' })),
 });
 export type ToolCall = Static<typeof ToolCall>;
@@ -38,7 +46,10 @@ export type ToolCall = Static<typeof ToolCall>;
 const ToolDecision = Type.Object({
   evaluationId: serviceId('pev'),
   decision: oneOf(policyActions),
-  allowed: Type.Boolean({ description: 'true if decision is allow or warn' }),
+  allowed: Type.Boolean({
+    description:
+      'true if decision is allow or warn. Where a person has decided an escalated call, decision is allow once, or deny',
+  }),
   reason: Type.String({ maxLength: limits.reasoningChars }),
   matchedPolicies: Type.Array(
     Type.Object({

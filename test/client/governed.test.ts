@@ -88,15 +88,40 @@ describe('governedInvoke', () => {
     const running = governedInvoke(client, call('refund'), () => 'refunded', { approvalTimeoutMs: 20_000 });
     await decideNext('approved');
     expect(await running).toBe('refunded');
-    const [, start] = await events();
+    const [asked, used, start] = await events();
+    expect([asked?.metadata['decision'], used?.metadata['decision']]).toEqual(['escalate', 'allow']);
     expect(start?.eventType).toBe('tool.call');
-    expect(start?.metadata['approvalId']).toMatch(/^apr_/);
+    expect(start?.metadata['approvalId']).toBe(asked?.metadata['approvalId']);
+    expect(start?.metadata['evaluationId']).toBe(used?.metadata['evaluationId']);
+    const { body } = await client.createProof({
+      body: { runId, composed: { layers: ['policy_compliance'] } },
+    });
+    expect(body).toMatchObject({ layers: [{}, { name: 'policy_compliance', verified: true }] });
+  });
+
+  it('governedInvoke continues with the approval of an earlier call of the same run, and uses it once', async () => {
+    const invoke = () => governedInvoke(client, call('refund'), () => 'refunded');
+    const refused = await failure(invoke());
+    await decideNext('approved');
+    expect(await invoke()).toBe('refunded');
+    const again = await failure(invoke());
+    expect(again.approval).toMatchObject({ status: 'pending' });
+    expect(again.approval.approvalId).not.toBe(refused.approval.approvalId);
+  });
+
+  it('two governedInvoke of one approved call at once run it once', async () => {
+    await failure(governedInvoke(client, call('refund'), () => 1));
+    await decideNext('approved');
+    const both = await Promise.allSettled([1, 2].map(() => governedInvoke(client, call('refund'), () => 1)));
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
   it('governedInvoke does not run an escalated tool that a person denied', async () => {
     const running = failure(governedInvoke(client, call('refund'), () => 1, { approvalTimeoutMs: 20_000 }));
     await decideNext('denied');
-    expect((await running).approval.status).toBe('denied');
+    const refused = await running;
+    expect(refused.approval.status).toBe('denied');
+    expect(refused.message).toMatch(/; denied by key_\S+$/);
     expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
   });
 

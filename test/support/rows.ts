@@ -117,11 +117,12 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   publishPolicy: () => ({}),
   transitionPolicy: () => ({ targetStatus: 'archived' }),
   rollbackPolicy: () => ({ targetVersion: 1 }),
-  evaluateTool: ({ runId, policyId }) => ({
+  evaluateTool: ({ runId, policyId, approvalId }) => ({
     tool: { name: 'ls' },
     arguments: {},
     runId,
     policyIds: [policyId],
+    approvalId,
   }),
   decideApproval: () => ({ outcome: 'approved' }),
   createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),

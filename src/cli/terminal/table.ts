@@ -4,6 +4,7 @@
  * Tested by `test/cli/terminal/table.test.ts`.
  */
 import { marked } from '../../core/csv.ts';
+import { clippedObject } from './clipped.ts';
 import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
 import type { Column } from './view.ts';
@@ -62,7 +63,7 @@ function cellText(value: unknown, kind: Column['kind'], layout: Layout): string 
   if (kind === 'time' && typeof value === 'string') return relativeTime(value, layout.now);
   if (kind === 'hash' && typeof value === 'string') return `${value.slice(0, 19)}…`;
   if (kind === 'flag') return value === true ? 'yes' : 'no';
-  if (kind === 'json') return fullText(value);
+  if (kind === 'json') return clippedObject(value);
   return typeof value === 'string' ? value : brief(value);
 }
 

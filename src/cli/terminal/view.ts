@@ -2,7 +2,7 @@
  * The layout of a value: its columns, and the member that identifies it. Tested by `test/cli/terminal/table.test.ts`.
  */
 
-/** `id` and `time` are never cut; `hash` is shortened; `count` is aligned right; of `json` nothing is left out. */
+/** `id` and `time` are never cut; `hash` is shortened; `count` is aligned right; of `json` every member is shown, a long one by its beginning. */
 export type Kind = 'id' | 'time' | 'hash' | 'count' | 'flag' | 'json' | 'text';
 
 export interface Column {

@@ -30,4 +30,5 @@ export const decisions = {
   approvalHours: 24,
   replaySteps: 200_000,
   statedPolicySets: 100,
+  statedApprovals: 100,
 } as const;

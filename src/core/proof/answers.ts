@@ -54,4 +54,5 @@ export const violationTexts: Readonly<Record<string, string>> = {
   decisions_were_fresh: 'it ran after its decision or approval had expired',
   nothing_ran_after_deny: 'it ran although the policies denied it',
   escalations_approved: 'it ran before anybody approved it',
+  approvals_used_once: 'it ran by an approval that another call had used',
 };

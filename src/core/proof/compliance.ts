@@ -1,16 +1,17 @@
 /**
  * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
- * followed its decision. Input comes in three rounds: evaluations of the run in log order, approvals, governed events.
+ * followed its decision. Input comes in four rounds: evaluations of the run in log order, approvals, uses of approvals,
+ * governed events.
  * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
  * event names, and the input of an evaluation. Proven by `test/core/proof/compliance.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
-import type { ApprovalRecord } from '../decided/approval.ts';
+import type { ApprovalRecord, UseRecord } from '../decided/approval.ts';
 import type { OpenedApproval } from '../decided/evaluation.ts';
 import type { ListCommitment } from '../graph/rows.ts';
 import { hashText } from '../hash.ts';
-import { canonicalize } from '../json/parse.ts';
+import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { noPolicyActive } from './layers.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
@@ -52,6 +53,9 @@ export interface EvaluatedLeaf {
 /** A decided approval of the run. */
 export type DecidedLeaf = Omit<ApprovalRecord, 'runId'> & { readonly index: number };
 
+/** A use of an approval: the evaluation that let the approved call run. */
+export type UseLeaf = Omit<UseRecord, 'runId'> & { readonly index: number };
+
 /** A governed event of the run. */
 export interface GovernedEvent {
   readonly index: number;
@@ -73,6 +77,7 @@ const checkIds = [
   'decisions_were_fresh',
   'nothing_ran_after_deny',
   'escalations_approved',
+  'approvals_used_once',
 ] as const;
 type CheckId = (typeof checkIds)[number];
 
@@ -85,14 +90,25 @@ interface Known {
   /** Whether the input was erased, so that the call is unknown. */
   readonly erased: boolean;
   readonly expiresMs: number;
+  readonly policySetHash: string;
   /** Index of the approving leaf; Infinity without approval. */
   approvedAt: number;
+  approver: string | null;
   used: boolean;
+  /** The evaluation whose approval this one used; null if it used none. */
+  grant: Known | null;
+  /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
+  use: { readonly by: Known; ran: number | null } | null;
 }
 
 /** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
   readonly #known = new Map<string, Known>();
+  /** By id of the approval: the evaluation that opened it. */
+  readonly #opened = new Map<string, Known>();
+  /** Evaluations whose approvals were used, in log order of the uses. */
+  readonly #granted: Known[] = [];
+  #uses = 0;
   readonly #decisions = new ListRoot();
   readonly #sets = new Set<string>();
   readonly #failed = new Set<CheckId>();
@@ -120,7 +136,7 @@ export class PolicyCompliance {
     if (recomputes === null) this.#counts.notRecomputed++;
     if (recomputes === false) this.#violation('decisions_recompute', index);
     const { approval, whole, call, expiresMs } = leaf;
-    this.#known.set(id, {
+    const known: Known = {
       index,
       combined,
       approval,
@@ -128,16 +144,38 @@ export class PolicyCompliance {
       call,
       erased: recomputes === null,
       expiresMs,
+      policySetHash,
       approvedAt: Infinity,
+      approver: null,
       used: false,
-    });
+      grant: null,
+      use: null,
+    };
+    this.#known.set(id, known);
+    if (approval !== null) this.#opened.set(approval.id, known);
   }
 
   /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
   approval(given: DecidedLeaf): void {
     const known = this.#known.get(given.evaluationId);
     if (known === undefined || !approves(given, known.approval)) return;
-    known.approvedAt = Math.min(known.approvedAt, given.index);
+    if (given.index >= known.approvedAt) return;
+    known.approvedAt = given.index;
+    known.approver = given.approver;
+  }
+
+  /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
+  use({ id, evaluationId, at, index }: UseLeaf): void {
+    this.#uses++;
+    const opened = this.#opened.get(id);
+    const by = this.#known.get(evaluationId);
+    if (opened === undefined || by === undefined) return;
+    if (opened.use !== null) this.#violation('approvals_used_once', index);
+    else if (grants(opened, by, at)) {
+      opened.use = { by, ran: null };
+      by.grant = opened;
+      this.#granted.push(opened);
+    }
   }
 
   /** Counts a governed event. One evaluation by all policies in force serves one later event. */
@@ -156,15 +194,23 @@ export class PolicyCompliance {
     if (known.erased) this.#counts.uncompared++;
     else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
     if (known.combined === 'deny') this.#violation('nothing_ran_after_deny', index);
-    if (known.combined === 'escalate' && !(known.approvedAt < index)) {
-      this.#violation('escalations_approved', index);
-    }
+    if (known.combined === 'escalate') this.#escalated(known.grant ?? known, index);
+  }
+
+  /** Judges an event that needs the approval which `opened` opened. */
+  #escalated({ approvedAt, use }: Known, index: number): void {
+    if (!(approvedAt < index)) this.#violation('escalations_approved', index);
+    if (use === null) return;
+    if (use.ran !== null) this.#violation('approvals_used_once', index);
+    use.ran ??= index;
   }
 
   /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
-    const checks = checkIds.map((id) => ({ id, pass: !this.#failed.has(id) }));
+    // a layer of a run without uses has the same text as before there were any
+    const ids = checkIds.filter((id) => id !== 'approvals_used_once' || this.#uses > 0);
+    const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));
     return {
       layer: 'policy_compliance',
       claims: {
@@ -172,11 +218,28 @@ export class PolicyCompliance {
         policySets: [...this.#sets],
         decisions: { n: this.#decisions.size, root: hashText(this.#decisions.root()) },
         ...this.#counts,
+        ...(this.#uses === 0 ? {} : { approvals: this.#approvals() }),
         firstViolation: this.#firstViolation,
       },
       checks,
       verdict: verdictOf(checks),
     };
+  }
+
+  /** Each used approval: who gave it, and the indexes of its leaves and of the event that ran. */
+  #approvals(): JsonObject {
+    const items = this.#granted.map(({ index, approval, approver, approvedAt, use }) => ({
+      id: approval?.id ?? null,
+      opened: index,
+      approver,
+      approved: approvedAt,
+      allowed: use?.by.index ?? null,
+      ran: use?.ran ?? null,
+    }));
+    const root = new ListRoot();
+    for (const item of items) root.add(`\0${canonicalize(item)}`);
+    const listed = items.slice(0, limits.statedApprovals);
+    return { n: root.size, root: hashText(root.root()), listed };
   }
 
   #violation(check: CheckId, index: number): void {
@@ -191,6 +254,20 @@ function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedAppr
   if (opened === null || outcome !== 'approved' || id !== opened.id) return false;
   const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.expiresAt)];
   return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
+}
+
+/** Whether the approval of `opened` lets the call of `by` run at this time. */
+function grants(opened: Known, by: Known, at: string): boolean {
+  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.approval?.expiresAt ?? '')];
+  return (
+    opened.approvedAt < by.index &&
+    by.combined === 'escalate' &&
+    by.policySetHash === opened.policySetHash &&
+    (opened.erased || by.erased || isSameCall(opened.call, by.call)) &&
+    atMs !== null &&
+    expiresMs !== null &&
+    atMs < expiresMs
+  );
 }
 
 /** A missing member is not equal: an event without arguments hash could be any call. */

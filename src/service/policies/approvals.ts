@@ -6,13 +6,13 @@
 import type { Approval, ShownApproval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { draftApproval, openApproval } from '../../core/decided/approval.ts';
-import { escalating, openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
+import { draftApproval } from '../../core/decided/approval.ts';
+import { escalating, openEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
-import type { StoredApproval, StoreReader } from '../../store/port/store.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredApproval } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
 import { masking } from '../events/redaction.ts';
@@ -20,12 +20,12 @@ import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
-import { contradiction } from '../proofs/contradiction.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 import { inTurns } from '../call/time-slice.ts';
 import { approvalDecided } from '../system.ts';
+import { loggedApproval, openedBy, type LoggedApproval } from './logged-approval.ts';
 
 export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decideApproval'> = {
   async listApprovals({ query, caller }, services) {
@@ -93,11 +93,6 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
   },
 };
 
-/** An approval whose row agrees with its leaves, and the evaluation that opened it. */
-interface LoggedApproval extends StoredApproval {
-  readonly evaluation: Evaluation;
-}
-
 /** CONFLICT where the policies now in force deny the escalated call: an approval does not undo a deny. */
 async function refuseDenied(services: Services, { project }: Caller, evaluationId: string): Promise<void> {
   const { projectId } = project;
@@ -116,64 +111,6 @@ async function refuseDenied(services: Services, { project }: Caller, evaluationI
   throw new GovError('CONFLICT', detail, { extensions: { decidedBy } });
 }
 
-/**
- * The approval, or null where there is none. STORAGE_FAULT where its row contradicts the leaves: who asked,
- * how long it is open, whether and how it was decided. Agents act on it, so an altered row must open nothing.
- * Cost: two leaves, about 50 µs.
- */
-async function loggedApproval(
-  store: StoreReader,
-  projectId: string,
-  approvalId: string,
-): Promise<LoggedApproval | null> {
-  // read before the row, so that the row reflects every leaf seen here
-  const before = await store.leafOf(projectId, 'gov.approval/1', approvalId);
-  const row = await store.approval(projectId, approvalId);
-  if (row === null) return null;
-  const { evaluation } = await openedBy(store, projectId, row);
-  const approval = { ...row, evaluation };
-  if (approval.decision === null && before === null) return approval;
-  const decided = before ?? (await store.leafOf(projectId, 'gov.approval/1', approvalId));
-  if (decided === null || !isDecidedBy(approval, openApproval(openLeaf(decided))))
-    throw contradiction(`the decision of approval ${approvalId}`, decided);
-  return approval;
-}
-
-/** The evaluation that opened an approval, and its bytes. STORAGE_FAULT where its leaf contradicts the row. */
-async function openedBy(
-  store: StoreReader,
-  projectId: string,
-  row: StoredApproval,
-): Promise<{ evaluation: Evaluation; bytes: number }> {
-  const leaf = await store.leafOf(projectId, 'gov.evaluation/1', row.evaluationId);
-  const evaluation = leaf === null ? null : openEvaluation(openLeaf(leaf));
-  if (leaf === null || evaluation === null || !isOpenedBy(row, evaluation))
-    throw contradiction(`approval ${row.approvalId}`, leaf);
-  return { evaluation, bytes: leaf.record.length + (leaf.disclosures?.length ?? 0) };
-}
-
-function isOpenedBy(row: StoredApproval, { runId, approval, evaluatedAt }: Evaluation): boolean {
-  return (
-    approval !== null &&
-    row.runId === runId &&
-    row.approvalId === approval.id &&
-    row.requestedBy === approval.requestedBy &&
-    row.requestedMs === parseTimestamp(evaluatedAt) &&
-    row.expiresMs === parseTimestamp(approval.expiresAt)
-  );
-}
-
-/** Whether the row and the leaf agree on the decision. An erased reason remains in the row alone. */
-function isDecidedBy({ decision }: StoredApproval, logged: ReturnType<typeof openApproval>): boolean {
-  return (
-    decision !== null &&
-    decision.outcome === logged.outcome &&
-    decision.by === logged.approver &&
-    decision.atMs === parseTimestamp(logged.at) &&
-    (logged.reason === undefined || decision.comment === logged.reason)
-  );
-}
-
 /** The approval with what it is about. */
 function shownBody(
   approval: LoggedApproval,
@@ -188,7 +125,7 @@ function shownBody(
     ...approvalBody(approval, atMs),
     tool: isCall ? (tool as ShownApproval['tool']) : null,
     arguments: isCall ? (given as JsonObject) : null,
-    actor: isCall ? (actor as JsonObject | null) : null,
+    actor: isCall ? (actor as ShownApproval['actor']) : null,
     context: isCall ? others : seen,
     policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
       policyId,
@@ -200,7 +137,8 @@ function shownBody(
 
 /** The approval at `atMs`. Without a decision in time it has expired. */
 function approvalBody(approval: StoredApproval, atMs: number): Approval {
-  const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision } = approval;
+  const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision, used } =
+    approval;
   return {
     approvalId,
     evaluationId,
@@ -213,5 +151,6 @@ function approvalBody(approval: StoredApproval, atMs: number): Approval {
     decidedBy: decision?.by ?? null,
     comment: decision?.comment ?? null,
     expiresAt: formatTimestamp(expiresMs),
+    used: used === null ? null : { evaluationId: used.evaluationId, at: formatTimestamp(used.atMs) },
   };
 }

@@ -10,7 +10,6 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
   draftEvaluation,
-  escalationReason,
   evaluationRecordBody,
   openEvaluation,
   type Evaluation,
@@ -26,13 +25,14 @@ import type { SetSummary } from '../../core/policy/set/in-force.ts';
 import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
-import { appendOrStale, unmetered, type PlainEffect } from '../events/append.ts';
+import { appendOrStale, unmetered } from '../events/append.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
+import { approvalWrites, callApproval, type CallApproval } from './call-approval.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
 import type { InForce } from './in-force.ts';
 import { fieldError } from '../call/schema.ts';
@@ -95,13 +95,16 @@ export interface Asked {
   /** The place in the body of a place in the context. */
   readonly contextPointer: (below: string) => string;
   readonly source: PolicySource;
+  /** Of a tool call: the one approval that may let it run. Default: any approval of this call. */
+  readonly approvalId?: string;
 }
 
-/** The decision. The caller appends its leaf and the approval that an escalation opens. */
+/** The decision. The append records it with its approval. */
 export interface Decided {
   readonly evaluation: Evaluation;
   readonly summary: SetSummary;
-  readonly approval: StoredApproval | null;
+  /** The approval of an escalation; null without one. */
+  readonly approval: CallApproval | null;
   readonly evaluatedMs: number;
 }
 
@@ -116,8 +119,8 @@ const attempts = 5;
 
 /**
  * Evaluates and records in one append. `compose` returns the answer and further leaves, and runs again where
- * a policy changed in the meantime. VALIDATION_ERROR for unknown policies, a checkpoint over its limit and
- * unusable subjects; OVERLOADED where the policies keep changing.
+ * a policy or the approval of the call changed in the meantime. VALIDATION_ERROR for unknown policies, a
+ * checkpoint over its limit, unusable subjects and an unusable approval; OVERLOADED where they keep changing.
  */
 export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
@@ -128,29 +131,51 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const decided = await decideIn(inForce, asked, services);
+    const decided = await withApproval(await decideIn(inForce, asked, services), {
+      asked,
+      inForce,
+      services,
+    });
     const leaf = { ...draftDecided(decided, asked, services), ...about };
     const { answer, idempotency, leaves = [] } = compose(decided);
-    const effects: PlainEffect[] =
-      decided.approval === null ? [] : [{ kind: 'openApproval', approval: decided.approval }];
+    const writes = approvalWrites(decided.approval, decided);
     const stored = await appendOrStale(services, {
       projectId,
-      leaves: [leaf, ...leaves],
+      leaves: [leaf, ...writes.leaves, ...leaves],
       meter: unmetered,
       inForce: { policyIndex: inForce.policyIndex },
-      effects,
+      effects: writes.effects,
       ...idempotencyWrite(idempotency, answer),
-    });
+    }).catch(approvalChanged);
+    if (stored === null) continue;
     if ('replayed' in stored) return stored;
     if (stored.outcome === 'stored') return answer;
     inForce = await services.policySets.newer(projectId, inForce);
   }
-  throw new GovError('OVERLOADED', 'the policies kept changing while they were evaluated; repeat later', {
+  const detail = 'the policies or the approval kept changing during the evaluation; repeat later';
+  throw new GovError('OVERLOADED', detail, {
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
 
-/** Evaluates and records nothing. */
+/** Null where another evaluation of the same call opened or used its approval first. */
+function approvalChanged(error: unknown): null {
+  if (error instanceof GovError && error.code === 'CONFLICT') return null;
+  throw error;
+}
+
+/** The decision with the approval of its escalation. */
+async function withApproval(
+  decided: Decided,
+  { asked, inForce, services }: { asked: Asked; inForce: InForce; services: Services },
+): Promise<Decided> {
+  if (decided.evaluation.combined !== 'escalate') return decided;
+  const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
+  if (approval.does !== 'opens') return { ...decided, approval };
+  return { ...decided, approval, evaluation: { ...decided.evaluation, approval: opened(approval.stored) } };
+}
+
+/** Evaluates and records nothing. An approval is neither opened nor used. */
 export async function decideOnly(services: Services, asked: Asked): Promise<Decided> {
   return decideIn(await services.policySets.current(asked.caller.project.projectId), asked, services);
 }
@@ -167,10 +192,6 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   const { decisions: shadowed } = await inTurns(review.deciding(checkpoint));
   const evaluatedMs = services.now();
   const id = typeId('pev', evaluatedMs, services.randomBytes(10));
-  const approval =
-    summary.combined === 'escalate'
-      ? openApproval({ id, runId, decisions }, asked.caller, { evaluatedMs, services })
-      : null;
   const evaluation: Evaluation = {
     id,
     runId,
@@ -180,7 +201,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     policySetHash: summary.policySetHash,
     policyIndex: inForce.policyIndex,
     combined: summary.combined,
-    approval: approval === null ? null : opened(approval),
+    approval: null,
     evaluatedAt: formatTimestamp(evaluatedMs),
     decisions,
     shadow: shadowed.map((each) => recordedDecision(review.get(each.policyId), each, '')),
@@ -188,25 +209,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     readSet:
       inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),
   };
-  return { evaluation, summary, approval, evaluatedMs };
-}
-
-/** The approval that an escalation opens. */
-function openApproval(
-  { id, runId, decisions }: Pick<Evaluation, 'id' | 'runId' | 'decisions'>,
-  { id: callerId }: Caller,
-  { evaluatedMs, services }: { evaluatedMs: number; services: Services },
-): StoredApproval {
-  return {
-    approvalId: typeId('apr', evaluatedMs, services.randomBytes(10)),
-    evaluationId: id,
-    runId,
-    reason: escalationReason(decisions),
-    requestedMs: evaluatedMs,
-    requestedBy: callerId,
-    expiresMs: evaluatedMs + limits.approvalHours * 3_600_000,
-    decision: null,
-  };
+  return { evaluation, summary, approval: null, evaluatedMs };
 }
 
 const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedApproval => ({
@@ -243,7 +246,7 @@ function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvalu
     decisions: decisions.map(({ policyHash: _hash, ...decision }) => decision),
     combined,
     summary: summaryBody(summary),
-    approvalId: approval?.approvalId ?? null,
+    approvalId: approval?.stored.approvalId ?? null,
     evaluatedAt,
   };
 }

@@ -7,6 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
+import { cut } from '../../core/replay/fields.ts';
 import { counts } from '../../core/policy/evaluate/decision.ts';
 import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { evaluateRisk } from '../../core/risk/router.ts';
@@ -32,6 +33,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       pointer: '/policyIds',
       contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
       source: 'tool',
+      ...(body.approvalId === undefined ? {} : { approvalId: body.approvalId }),
     };
     const callHash = hashOf(body);
     const router = await routerOf(services.store, caller.project.projectId);
@@ -44,7 +46,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       const riskScore = evaluateRisk({ policyDecisions }, router).score;
       return { status: 200, body: decisionBody(decided, { argumentsHash: callHash, riskScore }) } as const;
     };
-    if (body.dryRun === true) return answerOf({ ...(await decideOnly(services, asked)), approval: null });
+    if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
     return recordEvaluation(services, asked, (decided) => {
       const answer = answerOf(decided);
       const actor = body.actor ?? { id: caller.id, type: caller.type };
@@ -95,30 +97,45 @@ function decisionBody(
   { argumentsHash, riskScore }: { argumentsHash: string; riskScore: number },
 ): ToolDecision {
   const { evaluation, approval, evaluatedMs } = decided;
-  const { id, combined, evaluatedAt } = evaluation;
+  const { id, evaluatedAt } = evaluation;
   const matched = matching(decided);
+  const { decision, reason } = outcomeOf(decided);
   return {
     evaluationId: id,
-    decision: combined,
-    allowed: combined === 'allow' || combined === 'warn',
-    reason: matched.find(({ decision }) => decision === combined)?.reasoning ?? 'no active policy objects',
+    decision,
+    allowed: decision === 'allow' || decision === 'warn',
+    reason,
     matchedPolicies: matched.flatMap(({ policyId, version, decision }) =>
       version === null ? [] : [{ policyId, version, decision }],
     ),
     obligations: obligationsOf(decided),
     riskScore,
     argumentsHash,
-    approvalId: approval?.approvalId ?? null,
+    approvalId: approval?.stored.approvalId ?? null,
     evaluatedAt,
     expiresAt: formatTimestamp(evaluatedMs + limits.toolDecisionSeconds * 1000),
   };
 }
 
+/** What the policies decide, or, after they escalated, what a person decided about this call. */
+function outcomeOf(decided: Decided): Pick<ToolDecision, 'decision' | 'reason'> {
+  const { combined } = decided.evaluation;
+  const { does, stored } = decided.approval ?? {};
+  if ((does === 'uses' || does === 'is denied') && stored?.decision) {
+    const { outcome, by, atMs, comment } = stored.decision;
+    const said = `${outcome} by ${by} at ${formatTimestamp(atMs)}${comment === null ? '' : `: ${comment}`}`;
+    return { decision: does === 'uses' ? 'allow' : 'deny', reason: cut(said, limits.reasoningChars) };
+  }
+  const first = matching(decided).find(({ decision }) => decision === combined);
+  return { decision: combined, reason: first?.reasoning ?? 'no active policy objects' };
+}
+
 /** What the caller must do in addition to obeying the decision. */
 function obligationsOf(decided: Decided): ToolDecision['obligations'] {
   const { evaluation, approval } = decided;
-  if (approval !== null) {
-    const params = { approvalId: approval.approvalId, expiresAt: formatTimestamp(approval.expiresMs) };
+  if (approval?.does === 'opens' || approval?.does === 'waits') {
+    const { approvalId, expiresMs } = approval.stored;
+    const params = { approvalId, expiresAt: formatTimestamp(expiresMs) };
     return [{ type: 'wait_for_approval', params }];
   }
   if (evaluation.combined !== 'warn') return [];
@@ -132,7 +149,7 @@ function obligationsOf(decided: Decided): ToolDecision['obligations'] {
  */
 function toolEvaluated(
   { tool }: ToolCall,
-  { evaluationId, decision, argumentsHash }: ToolDecision,
+  { evaluationId, decision, argumentsHash, approvalId }: ToolDecision,
   context: {
     runId: string;
     actor: NonNullable<ToolCall['actor']>;
@@ -149,7 +166,7 @@ function toolEvaluated(
     resource: { name: tool.name, type: 'tool' },
     action: 'evaluate',
     timestamp: formatTimestamp(nowMs),
-    metadata: { evaluationId, decision, argumentsHash },
+    metadata: { evaluationId, decision, argumentsHash, ...(approvalId === null ? {} : { approvalId }) },
   };
   const draft = draftEvent(input, nowMs, services.salt);
   if ('code' in draft) {

@@ -10,7 +10,7 @@ import {
   type CallMade,
   type GovernedEvent,
 } from '../../core/proof/compliance.ts';
-import { openApproval } from '../../core/decided/approval.ts';
+import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
   argumentsHash,
   openEvaluation,
@@ -94,6 +94,9 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
   if (evaluations === 0 && !timeline.everActive) return noPolicyActive();
   for await (const leaf of decidedLeaves(context, run, { ...range, type: 'gov.approval/1' })) {
     compliance.approval({ ...openApproval(leaf), index: leaf.index });
+  }
+  for await (const leaf of decidedLeaves(context, run, { ...range, type: 'gov.use/1' })) {
+    compliance.use({ ...openUse(leaf), index: leaf.index });
   }
   const events = { fromSeq: 0, ...range };
   for await (const chunk of runEvents(context, run, events)) {

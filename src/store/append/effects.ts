@@ -3,8 +3,7 @@
  * Each effect is judged by the rows that earlier requests left, then written. A refused effect refuses its
  * request. `src/store/rules/tenants.ts` judges the effects of tenants.
  * Proven by `test/store/suite/log/work.ts`, `test/store/suite/log/decided.ts`,
- * `test/store/suite/governance/jobs.ts`, `test/store/suite/governance/policies.ts` and
- * `test/store/suite/governance/approvals.ts`.
+ * `test/store/suite/governance/jobs.ts` and `test/store/suite/governance/policies.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -16,7 +15,6 @@ import type {
   ExportHolding,
   GovernanceEffect,
   NewJob,
-  StoredApproval,
   StoredGraph,
   StoredPolicy,
   StoredPolicyVersion,
@@ -25,13 +23,14 @@ import type {
 import type { Effect } from '../port/store.ts';
 import type { ErasableBody } from '../erasure/erasable-body.ts';
 import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subject-keys.ts';
+import { decideApproval, openApproval, useApproval, type ApprovalRows } from './approvals.ts';
 import { refuseMoreBytes, refuseMoreExports } from '../rules/export-bounds.ts';
 import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The rows of one project that effects read and write. */
-export interface EffectRows extends TenantRows, SubjectKeyRows {
+export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
   heldExports(): ExportHolding;
@@ -79,9 +78,6 @@ export interface EffectRows extends TenantRows, SubjectKeyRows {
   saveRiskConfig(effect: EffectOf<'saveRiskConfig'>): void;
   /** False if the run has a snapshot. */
   claimSnapshot(runId: string): boolean;
-  openApproval(approval: StoredApproval): void;
-  approval(approvalId: string): Pick<StoredApproval, 'expiresMs' | 'decision'> | null;
-  decideApproval(effect: EffectOf<'decideApproval'>): void;
 }
 
 /** The first and last leaf of an erasure, and its server time. */
@@ -134,6 +130,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'claimSnapshot':
     case 'openApproval':
     case 'decideApproval':
+    case 'useApproval':
       return govern(rows, effect);
     default:
       return applyTenantEffect(rows, effect);
@@ -230,9 +227,11 @@ function govern(rows: EffectRows, effect: GovernanceEffect): void {
         `expected a run without a snapshot, got run ${effect.runId}, which has one; the first one stays`,
       );
     case 'openApproval':
-      return openApproval(rows, effect.approval);
+      return openApproval(rows, effect);
     case 'decideApproval':
       return decideApproval(rows, effect);
+    case 'useApproval':
+      return useApproval(rows, effect);
   }
 }
 
@@ -297,39 +296,4 @@ function movePolicy(rows: EffectRows, effect: EffectOf<'movePolicy'>): void {
     if (!published) rows.publish(policyId, activeVersion);
   }
   rows.movePolicy(effect);
-}
-
-const openMs = limits.approvalHours * 3_600_000;
-
-function openApproval(rows: EffectRows, approval: StoredApproval): void {
-  const { approvalId, requestedMs, expiresMs, decision } = approval;
-  if (expiresMs - requestedMs > openMs || decision !== null) {
-    throw new Error(
-      `expected an undecided approval that is open for at most ${openMs} ms, got ${approvalId}`,
-    );
-  }
-  rows.openApproval(approval);
-}
-
-function decideApproval(rows: EffectRows, effect: EffectOf<'decideApproval'>): void {
-  const { approvalId, atMs } = effect;
-  const approval = rows.approval(approvalId);
-  if (approval === null)
-    throw new GovError('NOT_FOUND', `expected an approval of this project, got ${approvalId}`);
-  if (approval.decision !== null) {
-    const { outcome, by, atMs: when } = approval.decision;
-    const at = new Date(when).toISOString();
-    throw new GovError(
-      'CONFLICT',
-      `expected a pending approval, got ${approvalId}, ${outcome} by ${by} at ${at}`,
-    );
-  }
-  if (atMs >= approval.expiresMs) {
-    const since = new Date(approval.expiresMs).toISOString();
-    throw new GovError(
-      'CONFLICT',
-      `expected a pending approval, got ${approvalId}, expired at ${since}; evaluate again to open another one`,
-    );
-  }
-  rows.decideApproval(effect);
 }

@@ -68,6 +68,13 @@ export interface StoredApproval {
     readonly comment: string | null;
     readonly atMs: number;
   } | null;
+  /**
+   * Finds the approvals of one tool call: a keyed hash of the call. Null if the evaluation was not of a tool
+   * call. Only a key to look up: what the approval allows follows from the leaf of its evaluation.
+   */
+  readonly callKey: string | null;
+  /** The evaluation that allowed the approved call; null until then. */
+  readonly used: { readonly evaluationId: string; readonly atMs: number } | null;
 }
 
 export interface StoredProof {
@@ -228,7 +235,11 @@ export type GovernanceEffect =
   | { readonly kind: 'saveRiskConfig'; readonly config: string; readonly atMs: number }
   /** Refused with CONFLICT if the run has a snapshot: the first one stays. */
   | { readonly kind: 'claimSnapshot'; readonly runId: string }
-  | { readonly kind: 'openApproval'; readonly approval: StoredApproval }
+  /**
+   * `newest`: the newest approval with the same `callKey` that the service knows; null if there is none.
+   * Refused with CONFLICT if there is a newer one.
+   */
+  | { readonly kind: 'openApproval'; readonly approval: StoredApproval; readonly newest: string | null }
   /** Refused with CONFLICT if the approval is already decided, or expired at `atMs`. */
   | {
       readonly kind: 'decideApproval';
@@ -236,6 +247,13 @@ export type GovernanceEffect =
       readonly outcome: ApprovalOutcome;
       readonly by: string;
       readonly comment: string | null;
+      readonly atMs: number;
+    }
+  /** Refused with CONFLICT unless the approval was approved, is unused, and has not expired at `atMs`. */
+  | {
+      readonly kind: 'useApproval';
+      readonly approvalId: string;
+      readonly evaluationId: string;
       readonly atMs: number;
     };
 
@@ -252,6 +270,7 @@ export const indexedLeaves = [
   'gov.prune/1',
   'gov.key/1',
   'gov.index/1',
+  'gov.use/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
 

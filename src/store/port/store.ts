@@ -194,6 +194,8 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
   policiesInReview(projectId: string): Promise<ActivePolicy[]>;
   riskConfig(projectId: string): Promise<StoredRiskConfig>;
   approval(projectId: string, approvalId: string): Promise<StoredApproval | null>;
+  /** The newest approval with this `callKey`, or null. */
+  approvalOfCall(projectId: string, callKey: string): Promise<StoredApproval | null>;
   /** `status` is computed at `atMs`: an undecided approval is pending until it expires. */
   approvals(
     projectId: string,

@@ -14,6 +14,11 @@ const one = both<ApprovalRow>(
   `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND approval_id = $2`,
 );
 
+const ofCall = both<ApprovalRow>(
+  `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND call_key = $2
+   ORDER BY requested_ms DESC, approval_id DESC LIMIT 1`,
+);
+
 /** One statement per set of conditions, so that each engine uses the fitting index. */
 const pages = new Map<string, Sql<ApprovalRow>>();
 
@@ -45,13 +50,17 @@ function conditionsOf({ status, runId, atMs }: Filter): { readonly sql: string; 
   return { sql: parts.join(' '), values };
 }
 
-export function approvalReads(queries: Queries): Pick<StoreReader, 'approval' | 'approvals'> {
+export function approvalReads(
+  queries: Queries,
+): Pick<StoreReader, 'approval' | 'approvalOfCall' | 'approvals'> {
   /** Decodes the texts that people wrote. */
   const readApproval = (row: ApprovalRow): StoredApproval =>
     approvalOf({ ...row, reason: queries.text(row.reason), comment: queries.text(row.comment) });
   return {
     approval: async (projectId, approvalId) =>
       firstOf(await rowsOf(queries, projectId, one, approvalId), readApproval),
+    approvalOfCall: async (projectId, callKey) =>
+      firstOf(await rowsOf(queries, projectId, ofCall, callKey), readApproval),
     approvals: async (projectId, filter, { after, limit }) => {
       const { sql: conditions, values } = conditionsOf(filter);
       const position = [after?.ms ?? endOfTime, after?.id ?? '', limit];

@@ -17,10 +17,13 @@ export interface ApprovalRow {
   decided_by: string | null;
   comment: string | null;
   decided_ms: number | null;
+  call_key: string | null;
+  used_by: string | null;
+  used_ms: number | null;
 }
 
 export const approvalColumns = `approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, outcome,
-  decided_by, comment, decided_ms`;
+  decided_by, comment, decided_ms, call_key, used_by, used_ms`;
 
 export const approvalOf = (row: ApprovalRow): StoredApproval => ({
   approvalId: row.approval_id,
@@ -31,9 +34,14 @@ export const approvalOf = (row: ApprovalRow): StoredApproval => ({
   requestedBy: row.requested_by,
   expiresMs: row.expires_ms,
   decision: decisionOf(row),
+  callKey: row.call_key,
+  used: usedOf(row),
 });
 
 function decisionOf(row: ApprovalRow): StoredApproval['decision'] {
   const { outcome, decided_by: by, decided_ms: atMs, comment } = row;
   return outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
 }
+
+const usedOf = ({ used_by: evaluationId, used_ms: atMs }: ApprovalRow): StoredApproval['used'] =>
+  evaluationId === null || atMs === null ? null : { evaluationId, atMs };

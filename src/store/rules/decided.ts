@@ -19,6 +19,7 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.prune/1': 9,
   'gov.key/1': 10,
   'gov.index/1': 11,
+  'gov.use/1': 12,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

@@ -37,9 +37,12 @@ it('fsck finds no fault on a plane with every kind of governance record', { time
   }
   expect([...statuses].every((status) => status < 500)).toBe(true);
   await here.policy('ask', { 'tool.name': 'pay' }, 'escalate');
-  for (const outcome of ['approved', 'denied', null] as const) {
-    const { approvalId } = await here.tool('run', 'pay');
-    if (outcome !== null) await here.decide(approvalId, outcome);
+  for (const [amount, outcome] of (['approved', 'denied', null] as const).entries()) {
+    const call = { arguments: { amount } };
+    const { approvalId } = await here.tool('run', 'pay', call);
+    if (outcome === null) continue;
+    await here.decide(approvalId, outcome);
+    expect((await here.tool('run', 'pay', call)).approvalId).toBe(approvalId);
   }
   await here.ran('run', {}, 'output.delivered');
   await here.risk('run');

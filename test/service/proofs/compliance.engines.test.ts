@@ -117,6 +117,31 @@ describe('policy compliance', () => {
     expect(await run('late', 'approved', true)).toEqual(['escalations_approved']);
   });
 
+  it('policy compliance shows an approval from the escalation to the event that used it', async () => {
+    const first = await gov.tool('used', 'pay');
+    await gov.decide(first.approvalId, 'approved');
+    const { evaluationId, approvalId, decision } = await gov.tool('used', 'pay');
+    expect([decision, approvalId]).toEqual(['allow', first.approvalId]);
+    await gov.ran('used', { evaluationId, approvalId });
+    const { verified, claims, proofId } = await compliance('used');
+    const approver = expect.stringMatching(/^key_/) as string;
+    expect([verified, claims]).toMatchObject([
+      true,
+      { escalated: 2, approvals: { n: 1, listed: [{ id: approvalId, approver }] } },
+    ]);
+    const [{ ran }] = (claims['approvals'] as { listed: [{ ran: number }] }).listed;
+    const { record } = (await plane.records())[ran] ?? { record: '{}' };
+    expect(JSON.parse(record)).toMatchObject({ eventType: 'tool.call' });
+    expect(await gov.verify(proofId)).toMatchObject({
+      verified: true,
+      layers: [{}, { name: 'policy_compliance', passed: true, basis: 'recomputed' }],
+    });
+    await gov.ran('used', { evaluationId: first.evaluationId, approvalId });
+    const twice = await compliance('used');
+    expect(twice).toMatchObject({ verified: false, failed: ['approvals_used_once'] });
+    expect(await gov.verify(proofId)).toMatchObject({ verified: true });
+  });
+
   it('policy compliance ignores everything recorded, evaluated, approved or published after the proof', async () => {
     const { evaluationId } = await gov.tool('kept', 'search');
     await gov.ran('kept', { evaluationId });

@@ -1,6 +1,7 @@
 /** What was changed in the tables of governance, below SQL's guards, is found: by fsck with its position, by reads. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { codeOf } from '../support/fixture.ts';
+import { codeOf, stored } from '../support/fixture.ts';
+import { decideApproval, openApproval, useApproval } from '../support/governance.ts';
 import { TestPlane } from '../support/plane.ts';
 
 const planes: TestPlane[] = [];
@@ -234,7 +235,7 @@ describe('fsck of changed governance rows', () => {
     ]),
     [
       'an approval that no evaluation opened',
-      "INSERT INTO approval SELECT project, 'apr_9', evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, NULL, NULL, NULL, NULL FROM approval WHERE approval_id = 'apr_2'",
+      "INSERT INTO approval SELECT project, 'apr_9', evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM approval WHERE approval_id = 'apr_2'",
       ['prj_a/approval/apr_9 approval_mismatch'],
     ],
     [
@@ -264,6 +265,42 @@ describe('fsck of a policy with erased leaves', () => {
     const { problems } = await plane.fsck();
     expect(new Set(problems.map(({ kind }) => kind))).toEqual(new Set(['body_missing']));
   });
+});
+
+describe('fsck of a used approval', () => {
+  it.each([
+    ['used by another evaluation', "used_by = 'pev_9'"],
+    ['used at another time', 'used_ms = used_ms + 1'],
+    ['unused again', 'used_by = NULL, used_ms = NULL'],
+  ])('fsck finds an approval that was altered to be %s', async (_, change) => {
+    const plane = await withUsed();
+    plane.sql(`UPDATE approval SET ${change} WHERE approval_id = 'apr_3'`);
+    const { problems } = await plane.fsck();
+    expect(problems).toMatchObject([{ position: 'prj_a/approval/apr_3', kind: 'approval_mismatch' }]);
+  });
+
+  it('fsck finds a use that nobody logged', async () => {
+    const plane = await withUsed();
+    plane.sql("UPDATE approval SET used_by = 'pev_u4', used_ms = 1 WHERE approval_id = 'apr_4'");
+    const { problems } = await plane.fsck();
+    expect(problems).toMatchObject([
+      { position: 'prj_a/approval/apr_4', expected: 'its gov.use/1 leaf', got: 'none' },
+    ]);
+  });
+
+  /** With the approval 3, used, and the approval 4, approved. */
+  async function withUsed(): Promise<TestPlane> {
+    const plane = copy();
+    const store = plane.open();
+    for (const id of ['3', '4']) {
+      await stored(store, openApproval(id));
+      await stored(store, decideApproval(id, 'approved'));
+    }
+    await stored(store, useApproval('3'));
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+    return plane;
+  }
 });
 
 describe('fsck of erased values', () => {

@@ -1,5 +1,5 @@
 /** Policies, approvals and leaves of decisions as store tests make them, each with the leaf that belongs to it. */
-import { draftApproval } from '../../../src/core/decided/approval.ts';
+import { draftApproval, draftUse } from '../../../src/core/decided/approval.ts';
 import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
 import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
 import {
@@ -243,6 +243,8 @@ export const approval = (id: string, more: Partial<StoredApproval> = {}): Stored
   requestedBy: 'key_1',
   expiresMs: startMs + 24 * hourMs,
   decision: null,
+  callKey: null,
+  used: null,
   ...more,
 });
 
@@ -257,7 +259,11 @@ const escalated = (reasoning: string): RecordedDecision => ({
 });
 
 /** An evaluation that escalates, and the approval that it opens. */
-export const openApproval = (id: string, more: Partial<StoredApproval> = {}): AppendRequest => {
+export const openApproval = (
+  id: string,
+  more: Partial<StoredApproval> = {},
+  newest: string | null = null,
+): AppendRequest => {
   const made = approval(id, more);
   const { approvalId, requestedBy, expiresMs, requestedMs, reason, runId } = made;
   const leaf = evaluation(id, {
@@ -267,7 +273,7 @@ export const openApproval = (id: string, more: Partial<StoredApproval> = {}): Ap
     evaluatedAt: formatTimestamp(requestedMs),
     decisions: [escalated(reason)],
   });
-  return unmetered([leaf], [{ kind: 'openApproval', approval: made }]);
+  return unmetered([leaf], [{ kind: 'openApproval', approval: made, newest }]);
 };
 
 export const decideApproval = (
@@ -280,4 +286,16 @@ export const decideApproval = (
   const record = { id: approvalId, runId, evaluationId: `pev_${id}`, outcome, approver: by, at };
   const leaf = draftApproval({ ...record, reason: 'seen' }, salt);
   return unmetered([leaf], [{ kind: 'decideApproval', approvalId, outcome, by, comment: 'seen', atMs }]);
+};
+
+/** The evaluation `pev_u<id>` of the approved call, which uses the approval. */
+export const useApproval = (
+  id: string,
+  { atMs = startMs + 2, runId = 'r1' }: { atMs?: number; runId?: string } = {},
+): AppendRequest => {
+  const [approvalId, evaluationId, at] = [`apr_${id}`, `pev_u${id}`, formatTimestamp(atMs)];
+  const escalates = { runId, combined: 'escalate', approval: null, evaluatedAt: at } as const;
+  const decided = evaluation(`u${id}`, { ...escalates, decisions: [escalated('amount over the limit')] });
+  const leaf = draftUse({ id: approvalId, runId, evaluationId, at });
+  return unmetered([decided, leaf], [{ kind: 'useApproval', approvalId, evaluationId, atMs }]);
 };

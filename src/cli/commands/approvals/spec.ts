@@ -14,6 +14,17 @@ const details = [
   'The key that asked may not decide. For a plane on this machine gov uses the key in its approver.key, unless GOV_API_KEY or GOV_API_KEY_FILE names another.',
 ];
 
+export const approvalsShow = command({
+  name: 'approvals show',
+  summary:
+    'Show what a person has to know to decide: tool, arguments, actor, policies, and how long it waits',
+  details: [
+    'On a terminal a long value is cut, with its size and the start of its SHA-256. -o json shows everything.',
+  ],
+  args: [approvalId],
+  examples: ['gov approvals show apr_01jq3v5k8hf7wb3c9x2m4n6p8r'],
+});
+
 export const approvalsApprove = command({
   name: 'approvals approve',
   summary: 'Approve an escalated decision',

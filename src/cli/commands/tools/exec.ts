@@ -12,6 +12,7 @@ import {
   GovToolRefused,
   type GovernedCall,
 } from '../../../client/governed.ts';
+import { GovApiError } from '../../../client/errors.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { isObject } from '../../../core/json/object.ts';
@@ -29,6 +30,9 @@ export const run: Run<typeof spec> = async (invocation) => {
       call,
       async (decision) => {
         if (decision?.decision === 'warn') await out.warn(safe`${decision.reason}`);
+        if (decision !== null && decision.approvalId !== null) {
+          await out.note(safe`${decision.reason}; ${decision.approvalId} lets this call run once, now`);
+        }
         return relay.run(invocation);
       },
       {
@@ -42,7 +46,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     if (relay.ended !== null) return codeAfter(failure, relay.ended, invocation);
     if (relay.signal.aborted) return relay.signalCode;
     if (failure instanceof GovToolRefused) throw refusal(failure);
-    throw failure;
+    throw unusable(failure) ?? failure;
   } finally {
     relay.release();
   }
@@ -59,6 +63,7 @@ function callOf({ args, flags }: Invocation<typeof spec>): GovernedCall {
     actor: flags.actor ?? 'gov tools exec',
     ...(context === undefined ? {} : { context }),
     ...(flags.policy.length === 0 ? {} : { policyIds: [...flags.policy] }),
+    ...(flags.approval === undefined ? {} : { approvalId: flags.approval }),
   };
 }
 
@@ -67,9 +72,21 @@ function refusal({ message, approval, decision }: GovToolRefused): CliError {
   const isOpen = approval?.status === 'pending';
   return new CliError(exit.checkFailed, `nothing ran: ${message.replace(/; approve it with: .*$/, '')}`, {
     code: 'TOOL_REFUSED',
-    ...(isOpen ? { hint: 'wait for a person’s decision with --wait-approval 10m' } : {}),
+    ...(isOpen ? { hint: waitingHint(approval.expiresAt) } : {}),
     next: isOpen ? [`gov approvals approve ${approvalId}`] : [],
   });
+}
+
+const waitingHint = (until: string): string =>
+  `a person may decide until ${until}; after an approval, run the same command again, once. --wait-approval 10m waits for the decision`;
+
+/** The refusal of the approval that `--approval` names; null for another failure. */
+function unusable(failure: unknown): CliError | null {
+  const found = failure instanceof GovApiError ? failure.errors : [];
+  const detail = found.find(({ code }) => code === 'NOT_USABLE')?.detail;
+  if (detail === undefined) return null;
+  const said = detail.replace('evaluate without approvalId', 'run it without --approval');
+  return new CliError(exit.checkFailed, `nothing ran: ${said}`, { code: 'TOOL_REFUSED' });
 }
 
 /** The command ran: returns its exit code, but 1 if a success could not be recorded. */

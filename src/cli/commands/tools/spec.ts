@@ -59,6 +59,7 @@ export const toolsExec = command({
   details: [
     'Policies see a tool call with the arguments {"command": …, "args": […]}. gov starts the command directly, without a shell, on its own standard streams. It forwards signals and returns the exit code of the command.',
     'Without a decision, or if the call cannot be recorded, gov does not run the command.',
+    'After a person approved an escalated call, run the same command again: it runs once. The approval is bound to the run, the command with its arguments, and the policies.',
   ],
   args: [{ name: 'command', description: 'The command and its arguments, after --', variadic: true }],
   flags: {
@@ -73,6 +74,11 @@ export const toolsExec = command({
     server,
     callContext,
     policy,
+    approval: {
+      type: 'string',
+      value: 'ID',
+      description: 'Run only by this approval of the same call; default: the newest one that can be used',
+    },
     waitApproval: {
       type: 'duration',
       value: 'TIME',
@@ -83,6 +89,7 @@ export const toolsExec = command({
   examples: [
     'gov tools exec --tool psql --run nightly-7 -- psql -c "VACUUM"',
     'gov tools exec --tool deploy --run release-9 --wait-approval 15m -- ./deploy.sh production',
+    'gov tools exec --tool deploy --run release-9 --approval apr_01jq3v5k8hf7wb3c9x2m4n6p8r -- ./deploy.sh production',
   ],
   exitCodes: {
     3: 'refused: the command did not run (or the exit code of the command)',

@@ -1,9 +1,11 @@
 /**
  * Triggers of the tables of governance, and an index.
  * The decisions themselves are only in the leaves; `decided` finds them by id, run and type. A version
- * changes only once, when it is published. An approval changes only once, when it is decided.
+ * changes only once, when it is published. An approval changes when it is decided, and
+ * in a later migration when it is used.
  * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/governance/policies.ts`.
  */
+import { changesMore, changesMoreText } from '../../schema/approved-calls.ts';
 
 const policy = `
 CREATE TRIGGER policy_update BEFORE UPDATE ON policy
@@ -35,6 +37,13 @@ WHEN OLD.outcome IS NOT NULL OR NEW.outcome IS NULL
 BEGIN SELECT RAISE(ABORT, 'an approval is decided once, and nothing else of it changes'); END;
 CREATE TRIGGER approval_delete BEFORE DELETE ON approval
 BEGIN SELECT RAISE(ABORT, 'approval is append-only'); END;
+`;
+
+/** Of a later migration: an approved approval is also used once. */
+export const approvalUse = `
+DROP TRIGGER approval_update;
+CREATE TRIGGER approval_update BEFORE UPDATE ON approval WHEN ${changesMore}
+BEGIN SELECT RAISE(ABORT, '${changesMoreText}'); END;
 `;
 
 export const governance = policy + approval;

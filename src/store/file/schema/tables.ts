@@ -10,6 +10,7 @@
  */
 
 import { prunableSql } from '../../../core/decided/prune.ts';
+import { approvedCallColumns } from '../../schema/approved-calls.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
@@ -17,7 +18,7 @@ import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
-import { governance, governanceAppendOnly } from './governance.ts';
+import { approvalUse, governance, governanceAppendOnly } from './governance.ts';
 import { exported } from './exports.ts';
 import { telemetry } from './planes.ts';
 import { tenants, tenantsAppendOnly } from './tenants.ts';
@@ -216,6 +217,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 2, sql: inSqlite(indexTables) },
   { version: 3, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
   { version: 4, sql: inSqlite(intakeTable) },
+  { version: 5, sql: inSqlite(approvedCallColumns) + approvalUse },
 ];
 
 export const headDelete =

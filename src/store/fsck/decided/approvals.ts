@@ -1,11 +1,11 @@
 /**
- * `fsck`: compares every column of an approval with the evaluation that opened it and the gov.approval/1 leaf
- * that decided it.
+ * `fsck`: compares every column of an approval but the key of its call with the evaluation that opened it, the
+ * gov.approval/1 leaf that decided it and the gov.use/1 leaf of its use.
  * Reason and comment are compared only if the bodies of these leaves are stored. One statement per case, all
  * in one transaction, finds rows without a leaf.
  * Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
-import { openApproval } from '../../../core/decided/approval.ts';
+import { openApproval, openUse } from '../../../core/decided/approval.ts';
 import { escalationReason, openEvaluation } from '../../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
@@ -30,6 +30,7 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
     }
     if (record['type'] === 'gov.approval/1')
       compare(shown(record['id']), decidedBy(index, record, committed));
+    if (record['type'] === 'gov.use/1') compare(shown(record['id']), usedBy(index, record, committed));
   };
   const finish = (): void => {
     const report = (ids: readonly string[], expected: string): void => {
@@ -37,9 +38,10 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
         problem(`${projectId}/approval/${id}`, 'approval_mismatch', { expected, got: 'none' });
       }
     };
-    const { unopened, undecided } = rowsWithoutLeaf(db, no);
+    const { unopened, undecided, unused } = rowsWithoutLeaf(db, no);
     report(unopened, 'the gov.evaluation/1 leaf that opened it');
     report(undecided, 'its gov.approval/1 leaf');
+    report(unused, 'its gov.use/1 leaf');
   };
   return { visit, finish };
 }
@@ -72,7 +74,15 @@ function decidedBy(index: number, clear: JsonObject, committed: Committed): Colu
   };
 }
 
-function rowsWithoutLeaf(db: Connection, project: number): Record<'unopened' | 'undecided', string[]> {
+function usedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+  const { runId, evaluationId, at } = openUse({ index, clear, committed: committed() });
+  return { run_id: shown(runId), used_by: shown(evaluationId), used_ms: parseTimestamp(shown(at)) };
+}
+
+function rowsWithoutLeaf(
+  db: Connection,
+  project: number,
+): Record<'unopened' | 'undecided' | 'unused', string[]> {
   const without = (leaf: string, condition: string): string[] =>
     db
       .prepare<Value[], string>(
@@ -93,5 +103,15 @@ function rowsWithoutLeaf(db: Connection, project: number): Record<'unopened' | '
       `WHERE d.project = a.project AND d.type = ${typeNumbers['gov.approval/1']} AND d.id = a.approval_id`,
       'outcome IS NOT NULL',
     ),
+    unused: hasUses(db)
+      ? without(
+          `WHERE d.project = a.project AND d.type = ${typeNumbers['gov.use/1']} AND d.id = a.approval_id`,
+          'used_by IS NOT NULL',
+        )
+      : [],
   };
 }
+
+/** False in a database before the migration that adds the column. */
+const hasUses = (db: Connection): boolean =>
+  (db.pragma('table_info(approval)') as { name: string }[]).some(({ name }) => name === 'used_by');

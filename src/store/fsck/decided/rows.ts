@@ -24,6 +24,7 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.prune/1': null,
   'gov.key/1': null,
   'gov.index/1': null,
+  'gov.use/1': 'id',
 };
 
 interface DecidedRow {

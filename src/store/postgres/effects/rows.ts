@@ -4,6 +4,7 @@
  * with the commit. A crash before COMMIT leaves none of them.
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
+import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
 import { exportRows } from './exports.ts';
@@ -192,31 +193,41 @@ function versionRows({
 }
 
 const openApproval = sql(
-  `INSERT INTO approval (project, approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  `INSERT INTO approval (project, approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms,
+     call_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 const decideApproval = sql(
   `UPDATE approval SET outcome = $3, decided_by = $4, comment = $5, decided_ms = $6
    WHERE project = $1 AND approval_id = $2`,
 );
 
-function approvalRows({
-  project,
-  facts,
-  undo,
-  write,
-}: Writing): Of<'openApproval' | 'approval' | 'decideApproval'> {
+const useApproval = sql(
+  'UPDATE approval SET used_by = $3, used_ms = $4 WHERE project = $1 AND approval_id = $2',
+);
+
+function approvalRows({ project, facts, undo, write }: Writing): ApprovalRows {
+  const change = (approvalId: string, changed: Partial<ApprovalState>): void => {
+    const before = facts.approvals.get(approvalId);
+    if (before !== undefined) undo.set(facts.approvals, approvalId, { ...before, ...changed });
+  };
   return {
-    openApproval: ({ approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs }) => {
-      undo.set(facts.approvals, approvalId, { expiresMs, decision: null });
+    openApproval: (opened) => {
+      const { approvalId, evaluationId, runId, reason, requestedMs, requestedBy, expiresMs, callKey } =
+        opened;
+      undo.set(facts.approvals, approvalId, { expiresMs, decision: null, used: null });
+      if (callKey !== null) undo.set(facts.newestOfCalls, callKey, approvalId);
       const texts = [approvalId, evaluationId, runId, kept(reason)];
-      write(step(openApproval, project, ...texts, requestedMs, requestedBy, expiresMs));
+      write(step(openApproval, project, ...texts, requestedMs, requestedBy, expiresMs, callKey));
     },
     approval: (approvalId) => facts.approvals.get(approvalId) ?? null,
+    newestOfCall: (callKey) => facts.newestOfCalls.get(callKey) ?? null,
     decideApproval: ({ approvalId, outcome, by, comment, atMs }) => {
-      const expiresMs = facts.approvals.get(approvalId)?.expiresMs ?? 0;
-      undo.set(facts.approvals, approvalId, { expiresMs, decision: { outcome, by, comment, atMs } });
+      change(approvalId, { decision: { outcome, by, comment, atMs } });
       write(step(decideApproval, project, approvalId, outcome, by, keptOrNull(comment), atMs));
+    },
+    useApproval: ({ approvalId, evaluationId, atMs }) => {
+      change(approvalId, { used: { evaluationId, atMs } });
+      write(step(useApproval, project, approvalId, evaluationId, atMs));
     },
   };
 }

@@ -10,6 +10,7 @@ import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
 import { rulesOf, security } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
+import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
@@ -150,6 +151,12 @@ const indexes = `
 CREATE INDEX api_key_age ON api_key (project, created_ms, key_id);
 CREATE INDEX approval_outcome ON approval (project, outcome, requested_ms, approval_id);`;
 
+/** An approved approval is also used once. */
+const approvalUse = `
+DROP TRIGGER approval_update ON approval;
+CREATE TRIGGER approval_update BEFORE UPDATE ON approval FOR EACH ROW
+  WHEN (${changesMore}) EXECUTE FUNCTION refuse_change('${changesMoreText}');`;
+
 export const migrations: readonly Migration[] = [
   {
     version: 1,
@@ -169,6 +176,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, sql: inPostgres(indexTables) + rulesOf(laterTables) },
   { version: 3, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
   { version: 4, sql: inPostgres(intakeTable) + rulesOf(intakeRules) },
+  { version: 5, sql: inPostgres(approvedCallColumns) + approvalUse },
 ];
 
 /** The version that this release needs. */

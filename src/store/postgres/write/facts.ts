@@ -32,6 +32,7 @@ export const noFacts = (): Facts => ({
   versions: new Map(),
   active: 0,
   approvals: new Map(),
+  newestOfCalls: new Map(),
   bodies: new Map(),
   prunedBelow: 0,
   ...noTenantFacts(),
@@ -72,6 +73,9 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
     facts.versions.set(versionKey(policyId, version), published === 1),
   );
   look(approvals, ids.approvals, takeApproval);
+  look(newestOfCalls, ids.calls, ({ call_key: key, approval_id: id }, facts) =>
+    facts.newestOfCalls.set(key, id),
+  );
   if (effects.some(({ kind }) => kind === 'movePolicy')) {
     lookups.push({
       step: step(activePolicies, project),
@@ -194,14 +198,24 @@ interface ApprovalRow {
   decided_by: string | null;
   comment: string | null;
   decided_ms: number | null;
+  used_by: string | null;
+  used_ms: number | null;
 }
 
 const approvals = sql<ApprovalRow>(
-  `SELECT approval_id, expires_ms, outcome, decided_by, comment, decided_ms FROM approval
+  `SELECT approval_id, expires_ms, outcome, decided_by, comment, decided_ms, used_by, used_ms
+   FROM approval
    WHERE project = $1 AND approval_id = ANY($2::text[])`,
 );
 const takeApproval: Take<ApprovalRow> = (row, facts) => {
   const { outcome, decided_by: by, comment, decided_ms: atMs } = row;
   const decision = outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
-  facts.approvals.set(row.approval_id, { expiresMs: row.expires_ms, decision });
+  const { used_by: evaluationId, used_ms: usedMs } = row;
+  const used = evaluationId === null || usedMs === null ? null : { evaluationId, atMs: usedMs };
+  facts.approvals.set(row.approval_id, { expiresMs: row.expires_ms, decision, used });
 };
+
+const newestOfCalls = sql<{ call_key: string; approval_id: string }>(
+  `SELECT DISTINCT ON (call_key) call_key, approval_id FROM approval
+   WHERE project = $1 AND call_key = ANY($2::text[]) ORDER BY call_key, requested_ms DESC, approval_id DESC`,
+);

@@ -11,7 +11,8 @@ import type { LivingProject, Membership } from '../../rules/homes.ts';
 import type { ApiKeyRow } from '../../port/store.ts';
 import type { Profile } from '../../rules/tenants.ts';
 import type { CallerFacts } from '../effects/caller.ts';
-import type { ExportHolding, StoredApproval, StoredPolicy } from '../../port/store.ts';
+import type { ApprovalState } from '../../append/approvals.ts';
+import type { ExportHolding, StoredPolicy } from '../../port/store.ts';
 import type { Kept } from '../../append/repeats.ts';
 import type { StoredRow } from '../../erasure/erasable-body.ts';
 import type { RunState } from '../../append/ledger.ts';
@@ -68,8 +69,6 @@ interface ClientEvent {
 
 type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
 
-type ApprovalState = Pick<StoredApproval, 'expiresMs' | 'decision'>;
-
 export interface Facts extends TenantFacts, SubjectFacts {
   readonly kept: Map<string, Kept>;
   readonly clients: Map<string, ClientEvent>;
@@ -89,6 +88,8 @@ export interface Facts extends TenantFacts, SubjectFacts {
   readonly versions: Map<string, boolean>;
   active: number;
   readonly approvals: Map<string, ApprovalState>;
+  /** Ids of the newest approvals of tool calls, by call key. */
+  readonly newestOfCalls: Map<string, string>;
   /** Stored bodies of leaves with erased fields, by index. */
   readonly bodies: Map<number, StoredRow>;
   /** Like `StoreReader.prunedBelow`, if the commit prunes. */

@@ -16,6 +16,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     jobs: new Set<string>(),
     policies: new Set<string>(),
     approvals: new Set<string>(),
+    calls: new Set<string>(),
     exports: new Set<string>(),
   };
   for (const { idempotency, expect, leaves } of requests) {
@@ -37,6 +38,10 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     else if (effect.kind === 'addPolicyVersion') ids.policies.add(effect.version.policyId);
     else if (effect.kind === 'movePolicy') ids.policies.add(effect.policyId);
     else if (effect.kind === 'decideApproval') ids.approvals.add(effect.approvalId);
+    else if (effect.kind === 'useApproval') ids.approvals.add(effect.approvalId);
+    else if (effect.kind === 'openApproval') {
+      if (effect.approval.callKey !== null) ids.calls.add(effect.approval.callKey);
+    }
   }
   return ids;
 }

@@ -201,6 +201,57 @@ describe('tools exec', () => {
     });
   });
 
+  it('tools exec run again continues with the approval of the same command, and uses it once', async () => {
+    const deploy = ['--tool', 'deploy', '--run', 'x11', '--', 'echo', 'deployed'];
+    const first = await exec(deploy);
+    expect(first).toMatchObject({ code: 3, stdout: '' });
+    expect(first.stderr).toContain('run the same command again');
+    const approvalId = await nextApproval('x11');
+    expect((await exec(deploy)).code).toBe(3);
+    expect((await plane.json('approvals list --run x11')).data).toHaveLength(1);
+    expect((await plane.gov(`approvals approve ${approvalId}`, asApprover())).code).toBe(0);
+    const other = await exec(['--tool', 'deploy', '--run', 'x11', '--', 'echo', 'other']);
+    expect(other).toMatchObject({ code: 3, stdout: '' });
+    const ran = await exec(deploy);
+    expect(ran).toMatchObject({ code: 0, stdout: 'deployed\n' });
+    expect(ran.stderr).toMatch(
+      new RegExp(`approved by key_\\S+ at \\S+; ${approvalId} lets this call run once`),
+    );
+    expect(await exec(deploy)).toMatchObject({ code: 3, stdout: '' });
+    const { used } = await plane.json(`approvals show ${approvalId}`);
+    expect(used.evaluationId).toMatch(/^pev_/);
+  });
+
+  it('tools exec --approval runs a command only by this approval, and says why it cannot', async () => {
+    const deploy = (...more: string[]) =>
+      exec(['--tool', 'deploy', '--run', 'x12', ...more, '--', 'echo', 'deployed']);
+    await deploy();
+    const approvalId = await nextApproval('x12');
+    expect(await deploy('--approval', approvalId)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('approval pending') as string,
+    });
+    await plane.gov(`approvals approve ${approvalId}`, asApprover());
+    const other = await exec([
+      '--tool',
+      'deploy',
+      '--run',
+      'x13',
+      '--approval',
+      approvalId,
+      '--',
+      'echo',
+      'a',
+    ]);
+    expect(other.code).toBe(3);
+    expect(other.stderr).toContain('of another call: run, arguments changed');
+    expect(await deploy('--approval', approvalId)).toMatchObject({ code: 0, stdout: 'deployed\n' });
+    const again = await deploy('--approval', approvalId);
+    expect(again).toMatchObject({ code: 3, stdout: '' });
+    expect(again.stderr).toContain(`nothing ran: expected an approval of this call`);
+    expect(again.stderr).toContain('used by pev_');
+  });
+
   it('tools exec reports that the command ran when its outcome could not be recorded', async () => {
     const other = await startPolicyPlane();
     const words = ['tools', 'exec', '--tool', 'cat', '--run', 'r', '--retries', '0', '--', 'cat'];

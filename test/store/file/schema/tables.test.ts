@@ -94,6 +94,13 @@ describe('the tables of governance', () => {
     [`UPDATE approval SET ${decided}, run_id = 'r2'`, 'is decided once'],
     ['UPDATE approval SET expires_ms = 0', 'is decided once'],
     ["UPDATE approval SET outcome = 'approved' WHERE outcome IS NULL", 'CHECK constraint failed'],
+    [
+      "UPDATE approval SET used_by = 'pev_1', used_ms = 1 WHERE outcome = 'denied'",
+      'CHECK constraint failed',
+    ],
+    ["UPDATE approval SET used_by = 'pev_1', used_ms = 1 WHERE outcome IS NULL", 'is decided once'],
+    [`UPDATE approval SET ${decided}, used_by = 'pev_1', used_ms = 1`, 'is decided once'],
+    ["UPDATE approval SET call_key = 'x'", 'is decided once'],
     ['DELETE FROM approval', 'approval is append-only'],
   ])('the tables of governance refuse %s', async (statement, message) => {
     const plane = await (await new TestPlane().filled(10)).governed();
@@ -104,13 +111,19 @@ describe('the tables of governance', () => {
     expect((await plane.fsck()).problems).toEqual([]);
   });
 
-  it('the tables let a version be published and an open approval be decided', async () => {
+  it('the tables let a version be published, and an open approval be decided and then used once', async () => {
     const plane = await (await new TestPlane().filled(10)).governed();
     undo.push(() => plane.drop());
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
     const changes = (sql: string): number => db.prepare(sql).run().changes;
     expect(changes('UPDATE policy_version SET published = 1 WHERE published = 0')).toBe(2);
     expect(changes(`UPDATE approval SET ${decided} WHERE outcome IS NULL`)).toBe(1);
+    const use = "used_by = 'pev_1', used_ms = 2";
+    const approved = "WHERE outcome = 'approved'";
+    expect(() => changes(`UPDATE approval SET ${use}, comment = 'x' ${approved}`)).toThrow('then used once');
+    expect(changes(`UPDATE approval SET ${use} ${approved}`)).toBe(1);
+    expect(() => changes(`UPDATE approval SET used_by = 'pev_2' ${approved}`)).toThrow('then used once');
+    expect(() => changes(`UPDATE approval SET used_by = NULL, used_ms = NULL ${approved}`)).toThrow();
     db.close();
   });
 });

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mainMigrations } from '../../../../src/store/file/schema/tables.ts';
 import { storeFiles } from '../../../../src/store/file/paths.ts';
-import { schemaVersion } from '../../../../src/store/file/migrate.ts';
+import { migrate, schemaVersion } from '../../../../src/store/file/migrate.ts';
 import { event, request, startMs, stored } from '../../support/fixture.ts';
 import { TestPlane } from '../../support/plane.ts';
 
@@ -19,8 +19,25 @@ DROP TABLE run_span;
 DROP INDEX run_event_time;
 DROP INDEX run_system;
 DROP INDEX run_type_runs;
+DROP TRIGGER approval_update;
+DROP INDEX approval_call;
+ALTER TABLE approval DROP COLUMN used_ms;
+ALTER TABLE approval DROP COLUMN used_by;
+ALTER TABLE approval DROP COLUMN call_key;
 PRAGMA user_version = 2;
 `;
+
+/** A trigger in the words of the second version. */
+function triggerThen(name: string): string {
+  const fresh = new Database(':memory:');
+  migrate(fresh, mainMigrations.slice(0, 2));
+  const sql = fresh
+    .prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?')
+    .pluck()
+    .get(name);
+  fresh.close();
+  return `${sql};`;
+}
 
 describe('a database of the second version', () => {
   it('fsck accepts a database of the second version, and the start counts its events by time', async () => {
@@ -36,7 +53,7 @@ describe('a database of the second version', () => {
     const before = [rows('event_count'), rows('run_span')];
     expect(before.map(({ length }) => length > 3)).toEqual([true, false]);
     const db = new Database(main);
-    db.exec(older);
+    db.exec(older + triggerThen('approval_update'));
     db.close();
     expect(await plane.fsck()).toMatchObject({ ok: true, problems: [] });
     const store = plane.open();

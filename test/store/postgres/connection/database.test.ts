@@ -80,6 +80,9 @@ describe.skipIf(missing !== null)('migrations', () => {
     await asked(database.owner, (client) =>
       client.query(`SET search_path = gov; DROP TABLE event_count; DROP TABLE intake_fact; DROP TRIGGER run_event_counted ON run_event;
         DROP FUNCTION count_times; DROP INDEX run_event_time, run_system, run_type_runs;
+        DROP TRIGGER approval_update ON approval;
+        ALTER TABLE approval DROP COLUMN used_ms, DROP COLUMN used_by, DROP COLUMN call_key;
+        CREATE TRIGGER approval_update BEFORE UPDATE ON approval FOR EACH ROW EXECUTE FUNCTION refuse_change();
         UPDATE version SET version = 2`),
     );
     expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 2, to: newestVersion });

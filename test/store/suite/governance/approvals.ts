@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import type { AppendRequest, Store } from '../../../../src/store/port/store.ts';
 import { genesis, projectOf, startMs, stored } from '../../support/fixture.ts';
-import { approval, decideApproval, hourMs, openApproval } from '../../support/governance.ts';
+import { approval, decideApproval, hourMs, openApproval, useApproval } from '../../support/governance.ts';
 import { open } from '../../support/engine.ts';
 
 const expiresMs = startMs + 24 * hourMs;
@@ -74,6 +74,89 @@ describe('an approval', () => {
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect((await store.approval('prj_a', 'apr_1'))?.decision?.outcome).toBe('approved');
+    await drop();
+  });
+});
+
+describe('the use of an approval', () => {
+  it('an approved approval is used once, and read back whole', async () => {
+    const { store, reopen, drop } = await open();
+    await stored(store, openApproval('1', { callKey: 'k' }));
+    await stored(store, decideApproval('1', 'approved'));
+    await stored(store, useApproval('1', { atMs: expiresMs - 1 }));
+    const again = await reopen();
+    const decision = { outcome: 'approved', by: 'key_2', comment: 'seen', atMs: startMs + 1 } as const;
+    const used = { evaluationId: 'pev_u1', atMs: expiresMs - 1 };
+    expect(await again.approval('prj_a', 'apr_1')).toEqual(approval('1', { callKey: 'k', decision, used }));
+    expect(await again.leafOf('prj_a', 'gov.use/1', 'apr_1')).not.toBeNull();
+    await drop();
+  });
+
+  it.each<[string, AppendRequest, string, string]>([
+    ['before it was decided', useApproval('open'), 'CONFLICT', 'apr_open, undecided; evaluate again'],
+    ['after it was denied', useApproval('denied'), 'CONFLICT', 'apr_denied, denied; evaluate again'],
+    [
+      'twice',
+      useApproval('used'),
+      'CONFLICT',
+      'apr_used, used by pev_uused at 2026-01-01T00:00:00.002Z; evaluate again',
+    ],
+    [
+      'once it expired',
+      useApproval('approved', { atMs: expiresMs }),
+      'CONFLICT',
+      'apr_approved, expired at 2026-01-02T00:00:00.000Z; evaluate again',
+    ],
+    [
+      'though unknown',
+      useApproval('none'),
+      'NOT_FOUND',
+      'expected an approval of this project, got apr_none',
+    ],
+  ])('an approval is not used %s', async (_, refused, code, message) => {
+    const { store, drop } = await open();
+    for (const id of ['open', 'denied', 'approved', 'used']) await stored(store, openApproval(id));
+    await stored(store, decideApproval('denied', 'denied'));
+    for (const id of ['approved', 'used']) await stored(store, decideApproval(id, 'approved'));
+    await stored(store, useApproval('used'));
+    const { size } = await store.head('prj_a', 'audit');
+    await expect(store.append(refused)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message) as string,
+    });
+    expect((await store.head('prj_a', 'audit')).size).toBe(size);
+    await drop();
+  });
+
+  it('an approval is used once when one commit has two uses', async () => {
+    const { store, drop } = await open();
+    await stored(store, openApproval('1'));
+    const results = await Promise.allSettled([
+      store.append(decideApproval('1', 'approved')),
+      store.append(useApproval('1')),
+      store.append(useApproval('1')),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    await drop();
+  });
+
+  it('a call has one newest approval, also when one commit opens two', async () => {
+    const { store, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    expect(await store.approvalOfCall('prj_a', 'k')).toBeNull();
+    const results = await Promise.allSettled([
+      store.append(openApproval('1', { callKey: 'k' })),
+      store.append(openApproval('2', { callKey: 'k' })),
+      store.append(openApproval('3', { callKey: 'other' })),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: 'CONFLICT' } });
+    await stored(store, openApproval('4', { callKey: 'k', requestedMs: startMs + 1 }, 'apr_1'));
+    expect((await store.approvalOfCall('prj_a', 'k'))?.approvalId).toBe('apr_4');
+    expect(await store.approvalOfCall('prj_b', 'k')).toBeNull();
+    await expect(store.append(openApproval('5', { callKey: 'k' }, 'apr_1'))).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
     await drop();
   });
 });

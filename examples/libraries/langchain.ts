@@ -1,0 +1,10 @@
+/** Governs a tool of LangChain JS. In your program, import from 'gov', and give the tool to your agent. */
+import { tool, type StructuredToolInterface } from '@langchain/core/tools';
+import { z } from 'zod';
+import { governLangChainTool, type GovernedRun } from '../../src/client/index.ts';
+import type { Pay } from './pay.ts';
+
+export function payTool(run: GovernedRun, pay: Pay): StructuredToolInterface {
+  const schema = z.object({ amount: z.number() });
+  return governLangChainTool(run, tool(pay, { name: 'pay', description: 'Pay an amount', schema }));
+}

@@ -1,0 +1,9 @@
+/** Governs one function without a library. In your program, import from 'gov'. */
+import { governedInvoke, type GovernedRun } from '../../src/client/index.ts';
+import type { Pay } from './pay.ts';
+
+export function payWith(run: GovernedRun, pay: Pay, amount: number): Promise<string> {
+  const { client, runId, actor } = run;
+  const call = { runId, actor, tool: { name: 'pay' }, arguments: { amount } };
+  return governedInvoke(client, call, () => pay({ amount }), run);
+}

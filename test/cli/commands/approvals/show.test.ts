@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
+
+let plane: PolicyPlane;
+beforeAll(async () => {
+  plane = await startPolicyPlane({ extraKeys: { approver: { scopes: ['approvals:decide'] } } });
+  plane.write('p/ask.policy', 'escalate "ask"\nwhen tool.name == "pay"');
+  await plane.json('policy create p --publish');
+  const note = 'x'.repeat(30_000);
+  plane.write('call.json', {
+    tool: { name: 'pay', server: 'bank' },
+    arguments: { note, amount: 5 },
+    runId: 'r1',
+    actor: 'payer',
+  });
+});
+afterAll(() => plane.end());
+
+const terminal = { columns: 100 };
+
+describe('approvals show', () => {
+  it('approvals show on a terminal shows each argument, a long one clipped, and how long it waits', async () => {
+    const { approvalId } = await plane.json('tools evaluate call.json');
+    const { stdout } = await plane.gov(`approvals show ${approvalId}`, terminal);
+    expect(stdout).toMatch(/^pending {2}apr_\S+ {2}asked now, expires in 1 d\n/);
+    expect(stdout).toContain('pay on bank\nrun r1, key key_');
+    expect(stdout).toContain('actor payer\nask v1: escalate v1');
+    expect(stdout).toMatch(
+      /arguments\n {2}amount: 5\n {2}note: x{200}… \(30000 bytes, sha256:[0-9a-f]{12}…\)\n/,
+    );
+    const list = await plane.gov('approvals list', { columns: 250 });
+    expect(list.stdout).toContain('"amount":5');
+    expect((await plane.json(`approvals show ${approvalId}`)).arguments.note).toHaveLength(30_000);
+  });
+
+  it('approvals show says who decided and what used the approval', async () => {
+    const { approvalId } = await plane.json('tools evaluate call.json --run r2');
+    const asApprover = { env: { GOV_API_KEY: plane.keys['approver'] ?? '' } };
+    await plane.gov(`approvals approve ${approvalId} --comment fine`, asApprover);
+    const shown = async () => (await plane.gov(`approvals show ${approvalId}`, terminal)).stdout;
+    expect(await shown()).toMatch(/^approved {2}apr_\S+ {2}by key_\S+ at \S+Z: fine; not used, expires in/);
+    const { evaluationId } = await plane.json('tools evaluate call.json --run r2');
+    expect(await shown()).toContain(`used by ${evaluationId} at 20`);
+  });
+});
