@@ -134,10 +134,12 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     policy: ['json', 'merkle', 'decided'],
     risk: ['json', 'graph'],
     replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
-    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk'],
+    // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
+    coverage: ['json', 'event'],
+    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
-    intake: ['json'],
+    intake: ['json', 'coverage'],
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';
+import { isOwnId, sequenceOf } from '../coverage/report.ts';
 import { describeLog } from './formats/otlp-logs.ts';
 import { describeSpan, SpanTree } from './formats/otlp-spans.ts';
 import type { Timed } from './formats/otlp-timed.ts';
@@ -97,6 +98,8 @@ export interface ReceivedEvent {
   readonly source: string;
   /** The call or result that it reports, which another signal may report too. */
   readonly call: string | null;
+  /** Whether the event holds the number of its record in its session. */
+  readonly isNumbered: boolean;
 }
 
 export interface Received {
@@ -195,17 +198,22 @@ function eventsOf(
   // one event for each that was added, in the same order
   return sorted.flatMap(({ timed, record, source }, at) => {
     const event = events[at];
-    return event === undefined ? [] : [{ event, record, source, call: callOf(run, timed) }];
+    return event === undefined
+      ? []
+      : [{ event, record, source, call: callOf(run, timed), isNumbered: isNumbered(timed) }];
   });
 }
 
 const inOrder = ({ timed: a }: Described, { timed: b }: Described): number =>
   (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank;
 
+/** A record of a call and its result gives its number to both; the result keeps it. */
+const isNumbered = ({ eventType, metadata }: Timed): boolean =>
+  eventType === 'tool.result' && sequenceOf(metadata) !== null;
+
 /** Names a call or its result in a run; null for a call without an id of its own. */
 function callOf({ runId }: RunBuilder, { eventType, metadata }: Timed): string | null {
   const id = metadata['toolCallId'];
-  if (!/^tool\.(call|result)$/.test(eventType) || typeof id !== 'string' || id.startsWith('import:'))
-    return null;
+  if (!/^tool\.(call|result)$/.test(eventType) || !isOwnId(id)) return null;
   return digest([runId, eventType, id]);
 }

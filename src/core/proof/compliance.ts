@@ -63,6 +63,10 @@ export interface GovernedEvent {
   readonly serverMs: number;
   /** The call of the event. */
   readonly call: CallMade;
+  /** The id that its client gave the call, or null. */
+  readonly callId?: string | null;
+  /** Whether the event reports a call from elsewhere: telemetry or a transcript. */
+  readonly isReport?: boolean;
 }
 
 const checkIds = [
@@ -105,6 +109,9 @@ export class PolicyCompliance {
     undecided: 0,
     uncompared: 0,
   };
+  /** Call ids of events that a decision allowed, and reports that may be of such a call. */
+  readonly #decided = new Set<string>();
+  readonly #reports: { readonly index: number; readonly callId: string }[] = [];
   #isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
@@ -140,16 +147,22 @@ export class PolicyCompliance {
     known.approvedAt = Math.min(known.approvedAt, given.index);
   }
 
-  /** Counts a governed event. One evaluation by all policies in force serves one later event. */
-  governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
-    this.#counts.governed++;
+  /**
+   * Counts a governed event. One evaluation by all policies in force serves one later event. A report without a decision
+   * waits for the event of the same call that names one: telemetry may come before the record of the program that asked.
+   */
+  governed(event: GovernedEvent): void {
+    const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
     if (policyActive) this.#isGoverned = true;
     const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
-    const decided = known !== undefined && known.whole && known.index < index && !known.used;
-    if (!decided && policyActive) {
-      this.#counts.undecided++;
-      this.#violation('every_governed_event_decided', index);
+    if (known === undefined && event.isReport === true && callId !== null && policyActive) {
+      this.#reports.push({ index, callId });
+      return;
     }
+    this.#counts.governed++;
+    const decided = known !== undefined && known.whole && known.index < index && !known.used;
+    if (decided && callId !== null) this.#decided.add(callId);
+    if (!decided && policyActive) this.#undecided(index);
     if (known === undefined) return;
     known.used = true;
     if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
@@ -161,9 +174,19 @@ export class PolicyCompliance {
     }
   }
 
+  #undecided(index: number): void {
+    this.#counts.undecided++;
+    this.#violation('every_governed_event_decided', index);
+  }
+
   /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
+    for (const { index, callId } of this.#reports.splice(0)) {
+      if (this.#decided.has(callId)) continue;
+      this.#counts.governed++;
+      this.#undecided(index);
+    }
     const checks = checkIds.map((id) => ({ id, pass: !this.#failed.has(id) }));
     return {
       layer: 'policy_compliance',
