@@ -1,5 +1,6 @@
 /** Every task by name. The worker thread runs them from here. */
 import { bundle } from './proofs/bundle-task.ts';
+import { coverage } from './coverage/task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
@@ -19,6 +20,7 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   bundle,
   policyHistory,
   replay,
+  coverage,
   export: exportTask,
   index,
 };

@@ -9,6 +9,8 @@ import { type Bundle, pathHashes } from './bundle.ts';
 import { openDisclosures } from './disclosed.ts';
 import type { ErasedDigests } from './erasures.ts';
 import { checkDerivation, checkGraph } from './check-graph.ts';
+import { CoverageJudge } from '../coverage/judge.ts';
+import { coverageLayer } from './coverage.ts';
 import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from '../json/parse.ts';
 import { causalConsistency } from './layers.ts';
@@ -65,6 +67,11 @@ export function recompute(bundle: Bundle, stated: Stated, checks: CheckList): Re
     const { facts, graphIndex } = graph;
     compare(causalConsistency(facts, { graphIndex, runEvents: run.below(graphIndex) }), evidence);
     if (disclosed.complete) checkDerivation(bundle, events.slice(0, facts.events), checks);
+  }
+  if (integrity !== null && disclosed.complete && statements.has('x-coverage')) {
+    const coverage = new CoverageJudge();
+    for (const event of events) coverage.add(event);
+    compare(coverageLayer(coverage.finish()), evidence);
   }
   checkRecomputed(recomputed, checks);
   return { recomputed, digests: disclosed.counts, notes: notesOf(events.length, evidence) };
