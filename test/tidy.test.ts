@@ -210,8 +210,12 @@ function rings(imports: ReadonlyMap<string, readonly string[]>): string[][] {
 
 const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
 
+/** The file of a command of one word is `run.ts`, also that of `gov run`. */
+const oneWordRun = 'src/cli/commands/run/run.ts';
+
 /** Whether a word of the file's name is the name of its folder, in either number. */
 function repeatsFolder(path: string): boolean {
+  if (path === oneWordRun) return false;
   const folder = singular(posix.basename(posix.dirname(path)));
   const words = posix.basename(path).split('.')[0]!.split('-');
   return words.some((word) => singular(word) === folder);

@@ -18,13 +18,11 @@ import {
   readBatch,
   receive,
   traceIdsOf,
-  unnamedRun,
   type Batch,
   type Received,
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
 import { observationOf, reportKey } from '../../core/coverage/report.ts';
-import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { append, unmetered } from './append.ts';
@@ -32,6 +30,7 @@ import { acceptedOf, asEvents, judgeAll } from './batch.ts';
 import { Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
+import { linksOf, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
 import { sourcePrefix } from './sources.ts';
 
@@ -174,9 +173,10 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
   const calls = received.events.filter(({ call }) => call !== null);
   await facts.load(calls.map(({ call }) => factNames.call + call));
+  await facts.load(startsOf(received).map(({ name }) => name));
   const others = await recordedCalls(services).of(services, projectId, calls);
   const events = [
-    ...linksOf(received, { known, atMs }),
+    ...linksOf(received, { known, atMs, facts }),
     ...unreported(received.events, { facts, batch, others }),
   ];
   const judged = await judgeAll(
@@ -206,36 +206,6 @@ function unreported(
     if (by === batch.signal) facts.set(factNames.call + call, batch.signal);
     const isKnown = by !== batch.signal || others.has(event.runId, reportKey(event));
     return [isKnown ? { ...received, event: observationOf(event) } : received];
-  });
-}
-
-/** Says in the run of a conversation that its trace began in a run of its own. */
-function linksOf(
-  { traces, events }: Received,
-  { known, atMs }: { readonly known: ReadonlyMap<string, string>; readonly atMs: number },
-): ReceivedEvent[] {
-  const source = events[0]?.source ?? '';
-  return [...traces].flatMap(([trace, run]) => {
-    const before = known.get(trace);
-    if (before === undefined || before === run || before !== unnamedRun(trace)) return [];
-    return [
-      {
-        event: {
-          runId: run,
-          eventType: 'run.linked',
-          actor: { name: 'gov', role: 'system' },
-          resource: { name: before, type: 'run' },
-          action: 'link',
-          timestamp: formatTimestamp(atMs),
-          metadata: { importer: 'otlp', traceId: trace, run: before, timestampSource: 'import' },
-          clientEventId: `otlp:link.${trace}`,
-        },
-        record: -1,
-        source,
-        call: null,
-        isNumbered: false,
-      },
-    ];
   });
 }
 
