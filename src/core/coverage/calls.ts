@@ -57,6 +57,7 @@ const members = [
   'scope',
   'timestampSource',
   'evaluationId',
+  'recordedBy',
   'outcome',
   'ok',
   'observed',

@@ -18,9 +18,14 @@ export const observedType = 'x.tool.observed';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Importers write `timestampSource` in each event; the receiver and files of OTLP also write `importer`. */
+/**
+ * Importers write `timestampSource` in each event; the receiver and files of OTLP also write `importer`. A hook builds its
+ * events as importers do, and names itself in `recordedBy`; no importer names an evaluation.
+ */
 export function sourceOf(metadata: Metadata): ReportSource {
   if (metadata['importer'] === 'otlp') return 'otlp';
+  const { recordedBy, evaluationId } = metadata;
+  if (typeof recordedBy === 'string' || typeof evaluationId === 'string') return 'direct';
   return typeof metadata['timestampSource'] === 'string' ? 'transcript' : 'direct';
 }
 

@@ -24,7 +24,8 @@ interface KnownRun {
   readonly keys: Set<string>;
 }
 
-const wanted = new Set(['toolCallId', 'importer', 'timestampSource'].map((member) => `/metadata/${member}`));
+const members = ['toolCallId', 'importer', 'timestampSource', 'recordedBy', 'evaluationId'];
+const wanted = new Set(members.map((member) => `/metadata/${member}`));
 const types = ['tool.call', 'tool.result'] as const;
 const pageEvents = 500;
 

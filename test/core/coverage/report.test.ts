@@ -23,7 +23,9 @@ describe('the source of an event', () => {
   it('is telemetry, a transcript, or the program that governs', () => {
     expect(sourceOf({ importer: 'otlp', timestampSource: 'source' })).toBe('otlp');
     expect(sourceOf({ timestampSource: 'import' })).toBe('transcript');
-    expect(sourceOf({ evaluationId: 'pev_1', timestampSource: 1 })).toBe('direct');
+    expect(sourceOf({ evaluationId: 'pev_1', timestampSource: 'source' })).toBe('direct');
+    expect(sourceOf({ recordedBy: 'hook', timestampSource: 'source' })).toBe('direct');
+    expect(sourceOf({ toolCallId: 'c1' })).toBe('direct');
   });
 });
 

@@ -41,6 +41,9 @@ const bodiesIn = (name: string): Session['otlp'] =>
       return signal === undefined ? [] : [{ signal, bytes }];
     });
 
+/** A hook builds its events as importers do, and names itself. */
+const written = { recordedBy: 'hook', timestampSource: 'source' };
+
 /** `atMs`: when the hook ran, which its body does not say. */
 const hookEvents = (runId: string, bodies: readonly HookBody[], atMs: number): EventInput[] =>
   bodies.flatMap(({ hook_event_name: name, tool_name: tool, tool_use_id: toolCallId }, at): EventInput[] => {
@@ -52,6 +55,7 @@ const hookEvents = (runId: string, bodies: readonly HookBody[], atMs: number): E
     };
     if (name === 'PreToolUse') {
       const metadata = {
+        ...written,
         toolCallId,
         evaluationId: 'pev_01jq3v5k8hf7wb3c9x2m4n6p8r',
         argumentsHash: 'sha256:00',
@@ -59,7 +63,14 @@ const hookEvents = (runId: string, bodies: readonly HookBody[], atMs: number): E
       return [{ ...shared, eventType: 'tool.call', action: 'call', metadata }];
     }
     if (name !== 'PostToolUse') return [];
-    return [{ ...shared, eventType: 'tool.result', action: 'complete', metadata: { toolCallId, ok: true } }];
+    return [
+      {
+        ...shared,
+        eventType: 'tool.result',
+        action: 'complete',
+        metadata: { ...written, toolCallId, outcome: 'ok' },
+      },
+    ];
   });
 
 export function claudeSession(): Session {
