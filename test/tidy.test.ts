@@ -135,10 +135,12 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     policy: ['json', 'merkle', 'decided'],
     risk: ['json', 'graph'],
     replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
-    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk'],
+    // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
+    coverage: ['json', 'event'],
+    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
-    intake: ['json'],
+    intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],
   },
@@ -211,8 +213,12 @@ function rings(imports: ReadonlyMap<string, readonly string[]>): string[][] {
 
 const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
 
+/** The file of a command of one word is `run.ts`, also that of `gov run`. */
+const oneWordRun = 'src/cli/commands/run/run.ts';
+
 /** Whether a word of the file's name is the name of its folder, in either number. */
 function repeatsFolder(path: string): boolean {
+  if (path === oneWordRun) return false;
   const folder = singular(posix.basename(posix.dirname(path)));
   const words = posix.basename(path).split('.')[0]!.split('-');
   return words.some((word) => singular(word) === folder);

@@ -33,6 +33,7 @@ import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
 import { lazyBackground, together, type Reporting } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
+import type { WatchOptions } from './coverage-watch.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
@@ -77,6 +78,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const held = heldConfig(config, () => assembled.services);
   const { dataDir, config: configured = {} } = config;
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
+  const coverage = lazyCoverage(() => ({ ...assembled.services, projectId: config.projectId, log }), log);
   const assembled = assemble({
     engine,
     keys,
@@ -90,6 +92,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
       ...(tls?.reasons() ?? []),
       ...telemetry.reasons(),
       ...sync.reasons(),
+      ...coverage.reasons(),
       ...(witnesses?.reasons() ?? []),
     ],
     witnesses,
@@ -114,7 +117,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(telemetry, sync, orders, ...(witnesses === undefined ? [] : [witnesses])),
+    background: together(telemetry, sync, orders, coverage, ...(witnesses === undefined ? [] : [witnesses])),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
     env,
@@ -154,6 +157,16 @@ const lazyTelemetry = (options: () => TelemetryOptions, log: Log): Reporting =>
       return () => new Telemetry(options());
     },
     { afterMs: 100, log, failure: 'telemetry could not start' },
+  );
+
+/** Loads the comparison of sources after startup. Calls `options` then. */
+const lazyCoverage = (options: () => WatchOptions, log: Log): Reporting =>
+  lazyBackground(
+    async () => {
+      const { CoverageWatch } = await import('./coverage-watch.ts');
+      return () => new CoverageWatch(options());
+    },
+    { afterMs: 1000, log, failure: 'could not start to compare the sources of runs' },
   );
 
 /** Loads the client that fetches configurations once the plane listens: a plane that enrols meanwhile needs it at once. */

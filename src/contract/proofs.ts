@@ -23,6 +23,7 @@ export const layerNames = [
   'decision_lineage',
   'replay_determinism',
   'log_inclusion',
+  'x-coverage',
 ] as const;
 export type LayerName = (typeof layerNames)[number];
 export const defaultLayers: readonly LayerName[] = [

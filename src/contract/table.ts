@@ -2,6 +2,7 @@
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
+import { coverage } from './coverage.ts';
 import { planeConfig } from './plane-config.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
@@ -26,6 +27,7 @@ import { tools } from './tools.ts';
 export const table = {
   ...events,
   ...sources,
+  ...coverage,
   ...proofs,
   ...risk,
   ...replay,

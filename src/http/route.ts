@@ -70,6 +70,7 @@ export const isHeavy = ({ tag }: Operation): boolean =>
 /** The resource that the id in a path names: `event` for `/events/{eventId}`. */
 export const namedBy = ({ params, path }: Operation): string => {
   if (path.startsWith('/governance/snapshots/')) return 'snapshot';
+  if (path.startsWith('/runs/')) return 'run';
   const [name = ''] = Object.keys((params?.properties ?? {}) as object);
   return named[name] ?? 'resource';
 };

@@ -9,6 +9,7 @@ import { auth } from './access/auth.ts';
 import { billing } from './access/billing.ts';
 import { planeConfigs } from './planes/config.ts';
 import { combine } from './combine.ts';
+import { coverage } from './coverage/handlers.ts';
 import type { Handlers } from './call/handler.ts';
 import { evaluations } from './policies/evaluate.ts';
 import { erasures } from './erasure/handlers.ts';
@@ -33,6 +34,7 @@ import { tools } from './policies/tools.ts';
 export const handlers: Handlers = combine({
   events,
   sources,
+  coverage,
   proofs,
   risk,
   replays,

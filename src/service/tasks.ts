@@ -1,5 +1,6 @@
 /** Every task by name. The worker thread runs them from here. */
 import { bundle, bundlePart } from './proofs/bundle-task.ts';
+import { coverage } from './coverage/task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
@@ -20,6 +21,7 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   bundlePart,
   policyHistory,
   replay,
+  coverage,
   export: exportTask,
   index,
 };

@@ -60,7 +60,7 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   );
 });
 
-/** Read by the plane, by the service, by bin/gov or install.sh, or by Node. */
+/** Read by the plane, by the service, by bin/gov or install.sh, or by Node; or written by `gov run` for its program. */
 const otherVariables = [
   'GOV_LISTEN',
   'GOV_METRICS_LISTEN',
@@ -87,6 +87,11 @@ const otherVariables = [
   'LD_PRELOAD',
   'NODE_EXTRA_CA_CERTS',
   'NODE_OPTIONS',
+  'GOV_RUN',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_RESOURCE_ATTRIBUTES',
 ];
 
 it('the index docs/README.md links every page', () => {
@@ -232,6 +237,7 @@ describe.each([
   'how-to/govern-agents',
   'how-to/score-risk',
   'how-to/replay-a-run',
+  'how-to/see-what-ran-ungoverned',
 ])('docs/%s.md', (name) => {
   const reader = new Reader();
   const of = page(`docs/${name}.md`);

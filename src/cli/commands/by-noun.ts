@@ -31,6 +31,8 @@ import * as proofs from './proofs/spec.ts';
 import * as quickstart from './quickstart/spec.ts';
 import * as replay from './replay/spec.ts';
 import * as risk from './risk/spec.ts';
+import * as run from './run/spec.ts';
+import * as runs from './runs/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
 import * as usage from './usage/spec.ts';
@@ -65,6 +67,8 @@ const handMade: readonly CommandSpec[] = [
   quickstart,
   replay,
   risk,
+  run,
+  runs,
   service,
   tools,
   usage,

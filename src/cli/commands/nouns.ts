@@ -4,6 +4,7 @@
 export const nouns: readonly (readonly [heading: string, noun: string, summary: string])[] = [
   ['Start', 'quickstart', ''],
   ['Record', 'events', 'Audit events: push, list, follow'],
+  ['Record', 'run', ''],
   ['Record', 'runs', 'Runs of agents'],
   ['Record', 'sources', 'Sources of received telemetry'],
   ['Decide', 'policy', 'Policies: what agents may do'],

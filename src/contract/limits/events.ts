@@ -27,4 +27,7 @@ export const events = {
   otlpBodyBytes: 16 * MiB,
   otlpRecords: 20_000,
   otlpWaiting: 64,
+  /** Runs whose calls of other sources a process remembers, and how many of each it reads. */
+  otlpRunsKnown: 200,
+  otlpCallsKnown: 5000,
 } as const;

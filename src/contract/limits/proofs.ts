@@ -2,6 +2,9 @@
 export const proofs = {
   layers: 16,
   syncProofEvents: 10_000,
+  /** A source that is this late has a gap. */
+  coverageSettleSeconds: 60,
+  coverageCallsAnswered: 1000,
   graphNodesAnswered: 50_000,
   graphEdgesAnswered: 200_000,
   graphNodesDeclared: 50_000,

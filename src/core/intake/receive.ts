@@ -7,8 +7,9 @@ import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';
+import { isOwnId, sequenceOf } from '../coverage/report.ts';
 import { describeLog } from './formats/otlp-logs.ts';
-import { describeSpan, SpanTree } from './formats/otlp-spans.ts';
+import { describeSpan, SpanTree, startedRun } from './formats/otlp-spans.ts';
 import type { Timed } from './formats/otlp-timed.ts';
 import { runOfLog, tracesNamed } from './formats/otlp.ts';
 import { capture } from './otlp/capture.ts';
@@ -97,6 +98,10 @@ export interface ReceivedEvent {
   readonly source: string;
   /** The call or result that it reports, which another signal may report too. */
   readonly call: string | null;
+  /** Whether the event holds the number of its record in its session. */
+  readonly isNumbered: boolean;
+  /** The run in which `gov run` started the program, or null. */
+  readonly startedIn: string | null;
 }
 
 export interface Received {
@@ -128,6 +133,7 @@ interface Described {
   readonly timed: Timed;
   readonly record: number;
   readonly source: string;
+  readonly startedIn: string | null;
 }
 
 /** Returns the events of a batch, in the order of their times, in their runs. */
@@ -140,7 +146,7 @@ export function receive(batch: Batch, options: ReceiveOptions): Received {
   const builders = new Map<string, { run: RunBuilder; described: Described[] }>();
   const filtered = new Map<string, number>();
   const traces = new Map<string, string>();
-  const write = (id: string, at: Pick<Described, 'record' | 'source'>, of: (run: RunBuilder) => Timed[]) => {
+  const write = (id: string, at: Omit<Described, 'timed'>, of: (run: RunBuilder) => Timed[]) => {
     const found = builders.get(id) ?? { run: builderOf(id, options), described: [] };
     builders.set(id, found);
     const events = of(found.run);
@@ -153,15 +159,17 @@ export function receive(batch: Batch, options: ReceiveOptions): Received {
   };
   spans.forEach((span, record) => {
     const source = sourceIdOf(span.resource);
-    const isKept = write(tree.runOf(span), { record, source }, (run) =>
+    const isKept = write(tree.runOf(span), { record, source, startedIn: startedIn(span) }, (run) =>
       describeSpan(span, { run, tree, awaits: true }),
     );
     if (isKept) remember(span.traceId);
   });
   logs.forEach((log, record) => {
     const source = sourceIdOf(log.resource);
-    const isKept = write(runOfLog(log, tree), { record: spans.length + record, source }, (run) =>
-      describeLog(log, run, logKey(log)),
+    const isKept = write(
+      runOfLog(log, tree),
+      { record: spans.length + record, source, startedIn: startedIn(log) },
+      (run) => describeLog(log, run, logKey(log)),
     );
     if (isKept && isTraceId(log.traceId)) remember(log.traceId);
   });
@@ -169,6 +177,11 @@ export function receive(batch: Batch, options: ReceiveOptions): Received {
     if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));
   return { events: [...builders.values()].flatMap((each) => eventsOf(each, options)), traces, filtered };
 }
+
+const startedIn = ({ resource }: SpanRecord | LogRecord): string | null => {
+  const run = startedRun(resource);
+  return run === undefined ? null : runIdFrom(run);
+};
 
 const builderOf = (id: string, { atMs }: ReceiveOptions): RunBuilder =>
   new RunBuilder('otlp', { id }, { importedAt: atMs, sourceName: '', idBase: 'otlp' });
@@ -193,19 +206,24 @@ function eventsOf(
   for (const { timed } of sorted) run.add({ ...timed, metadata: capture(timed.metadata, policy) });
   const { events } = run.finish(described.length);
   // one event for each that was added, in the same order
-  return sorted.flatMap(({ timed, record, source }, at) => {
+  return sorted.flatMap(({ timed, ...described }, at) => {
     const event = events[at];
-    return event === undefined ? [] : [{ event, record, source, call: callOf(run, timed) }];
+    return event === undefined
+      ? []
+      : [{ event, ...described, call: callOf(run, timed), isNumbered: isNumbered(timed) }];
   });
 }
 
 const inOrder = ({ timed: a }: Described, { timed: b }: Described): number =>
   (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank;
 
+/** A record of a call and its result gives its number to both; the result keeps it. */
+const isNumbered = ({ eventType, metadata }: Timed): boolean =>
+  eventType === 'tool.result' && sequenceOf(metadata) !== null;
+
 /** Names a call or its result in a run; null for a call without an id of its own. */
 function callOf({ runId }: RunBuilder, { eventType, metadata }: Timed): string | null {
   const id = metadata['toolCallId'];
-  if (!/^tool\.(call|result)$/.test(eventType) || typeof id !== 'string' || id.startsWith('import:'))
-    return null;
+  if (!/^tool\.(call|result)$/.test(eventType) || !isOwnId(id)) return null;
   return digest([runId, eventType, id]);
 }

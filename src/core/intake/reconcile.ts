@@ -1,10 +1,11 @@
 /**
  * What a recording adds to a run that exists. An event that the run has is not sent again. One that now says more, because
- * its observation ended later, gives an event.completed with what was added. One that says something else makes the whole
- * recording another one: nothing of it may be stored. Tested by `test/core/intake/reconcile.test.ts`.
+ * its observation ended later, gives an event.completed with what was added. A call or result that another source has
+ * recorded gives an `x.tool.observed`. An event that says something else makes the whole recording another one: nothing of it may be stored. Tested by `test/core/intake/reconcile.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
+import { observationOf, observedType, reportKey, sourceOf } from '../coverage/report.ts';
 import { isObject } from '../json/object.ts';
 import type { Json, JsonObject } from '../json/canonical.ts';
 import { shortHash, type ImportedRun } from './run.ts';
@@ -47,15 +48,17 @@ export function reconcile(
   const events: (EventInput | null)[] = [];
   let completed = 0;
   let merged = 0;
-  for (const event of run.events) {
-    const id = event.clientEventId ?? '';
+  for (const given of run.events) {
+    const id = given.clientEventId ?? '';
     const before = known.byId.get(id);
     if (before === undefined) {
-      const isMerged = run.mergeable.has(id) && known.hasOtherSignal(event);
+      const isMerged = run.mergeable.has(id) && known.hasOtherSignal(given);
       if (isMerged) merged += 1;
+      const event = known.hasOtherSource(given) ? observationOf(given) : given;
       events.push(isMerged ? null : event);
       continue;
     }
+    const event = before.eventType === observedType ? observationOf(given) : given;
     const found = compare(before, event);
     if ('pointer' in found) return { clientEventId: id, ...found };
     const isComplete = Object.keys(found.added).length === 0;
@@ -70,6 +73,7 @@ class Known {
   readonly byId = new Map<string, StoredEvent>();
   readonly #completions = new Map<string, number>();
   readonly #calls = new Map<string, Set<unknown>>();
+  readonly #sources = new Map<string, Set<unknown>>();
 
   constructor(stored: readonly StoredEvent[]) {
     for (const event of stored) {
@@ -79,6 +83,9 @@ class Known {
       const call = callOf(event);
       if (call !== undefined)
         this.#calls.set(call, (this.#calls.get(call) ?? new Set()).add(event.metadata['signal']));
+      const key = event.eventType === observedType ? null : reportKey(event);
+      if (key !== null)
+        this.#sources.set(key, (this.#sources.get(key) ?? new Set()).add(sourceOf(event.metadata)));
     }
   }
 
@@ -99,6 +106,12 @@ class Known {
   hasOtherSignal(event: EventInput): boolean {
     const signals = this.#calls.get(callOf(event) ?? '');
     return signals !== undefined && [...signals].some((signal) => signal !== event.metadata?.['signal']);
+  }
+
+  /** Whether another source has recorded the same call or result, and this one has not. */
+  hasOtherSource(event: EventInput): boolean {
+    const sources = this.#sources.get(reportKey(event) ?? '');
+    return sources !== undefined && !sources.has(sourceOf(event.metadata ?? {}));
   }
 }
 

@@ -28,9 +28,15 @@ export function answersOf(
   };
 }
 
-/** A layer whose subject never happened, such as a replay, says nothing against the record. */
-const isRecorded = ({ passed, code }: LayerVerification): boolean =>
-  passed || code === 'DECISION_NOT_RUN' || code === 'REPLAY_NOT_RUN';
+/**
+ * A layer whose subject never happened, such as a replay, says nothing against the record; nor do sources that disagree, of
+ * which the record is the evidence.
+ */
+const isRecorded = ({ name, passed, code }: LayerVerification): boolean =>
+  passed ||
+  code === 'DECISION_NOT_RUN' ||
+  code === 'REPLAY_NOT_RUN' ||
+  (name === 'x-coverage' && code === 'LAYER_NOT_SATISFIED');
 
 function complianceOf(layer: LayerVerification | undefined): Compliance {
   if (layer === undefined || layer.basis === 'not_checked') return 'not_checked';

@@ -251,8 +251,10 @@ function anchorFault(checks: CheckList): VerdictCode {
   return fault?.code ?? 'NO_TRUSTED_KEY';
 }
 
-const vacuousCode = ({ layer }: Statement): VerdictCode =>
-  layer === 'replay_determinism' ? 'NO_DECISION_REPLAYED' : 'NO_POLICY_ACTIVE';
+function vacuousCode({ layer }: Statement): VerdictCode {
+  if (layer === 'replay_determinism') return 'NO_DECISION_REPLAYED';
+  return layer === 'x-coverage' ? 'NO_SECOND_SOURCE' : 'NO_POLICY_ACTIVE';
+}
 
 function negativeCode({ layer, verdict }: Statement): VerdictCode {
   if (verdict === 'not_run' && layer === 'decision_lineage') return 'DECISION_NOT_RUN';

@@ -67,6 +67,10 @@ export interface GovernedEvent {
   readonly serverMs: number;
   /** The call of the event. */
   readonly call: CallMade;
+  /** The id that its client gave the call, or null. */
+  readonly callId?: string | null;
+  /** Whether the event reports a call from elsewhere: telemetry or a transcript. */
+  readonly isReport?: boolean;
 }
 
 const checkIds = [
@@ -121,6 +125,9 @@ export class PolicyCompliance {
     undecided: 0,
     uncompared: 0,
   };
+  /** Call ids of events that a decision allowed, and reports that may be of such a call. */
+  readonly #decided = new Set<string>();
+  readonly #reports: { readonly index: number; readonly callId: string }[] = [];
   #isGoverned = false;
 
   evaluation(leaf: EvaluatedLeaf): void {
@@ -178,16 +185,22 @@ export class PolicyCompliance {
     }
   }
 
-  /** Counts a governed event. One evaluation by all policies in force serves one later event. */
-  governed({ index, evaluationId, policyActive, serverMs, call }: GovernedEvent): void {
-    this.#counts.governed++;
+  /**
+   * Counts a governed event. One evaluation by all policies in force serves one later event. A report without a decision
+   * waits for the event of the same call that names one: telemetry may come before the record of the program that asked.
+   */
+  governed(event: GovernedEvent): void {
+    const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
     if (policyActive) this.#isGoverned = true;
     const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
-    const decided = known !== undefined && known.whole && known.index < index && !known.used;
-    if (!decided && policyActive) {
-      this.#counts.undecided++;
-      this.#violation('every_governed_event_decided', index);
+    if (known === undefined && event.isReport === true && callId !== null && policyActive) {
+      this.#reports.push({ index, callId });
+      return;
     }
+    this.#counts.governed++;
+    const decided = known !== undefined && known.whole && known.index < index && !known.used;
+    if (decided && callId !== null) this.#decided.add(callId);
+    if (!decided && policyActive) this.#undecided(index);
     if (known === undefined) return;
     known.used = true;
     if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
@@ -205,9 +218,19 @@ export class PolicyCompliance {
     use.ran ??= index;
   }
 
+  #undecided(index: number): void {
+    this.#counts.undecided++;
+    this.#violation('every_governed_event_decided', index);
+  }
+
   /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
+    for (const { index, callId } of this.#reports.splice(0)) {
+      if (this.#decided.has(callId)) continue;
+      this.#counts.governed++;
+      this.#undecided(index);
+    }
     // a layer of a run without uses has the same text as before there were any
     const ids = checkIds.filter((id) => id !== 'approvals_used_once' || this.#uses > 0);
     const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));

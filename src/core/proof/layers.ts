@@ -20,6 +20,7 @@ export const layerOrder: readonly LayerName[] = [
   'decision_lineage',
   'replay_determinism',
   'log_inclusion',
+  'x-coverage',
 ];
 const layersByDefault: readonly LayerName[] = layerOrder.slice(0, 3);
 

@@ -9,6 +9,8 @@ import { type BundleEvent, type BundleFrame, pathHashes } from './bundle.ts';
 import { Disclosures } from './disclosed.ts';
 import type { ErasedDigests } from './erasures.ts';
 import { checkGraph, DerivationCheck } from './check-graph.ts';
+import { CoverageJudge } from '../coverage/judge.ts';
+import { coverageLayer } from './coverage.ts';
 import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from '../json/parse.ts';
 import { causalConsistency } from './layers.ts';
@@ -48,6 +50,8 @@ export class Recomputation {
   readonly #disclosures: Disclosures;
   readonly #events: EventsCheck;
   readonly #derivation: DerivationCheck | null;
+  /** Null if the proof has no such layer. */
+  readonly #coverage: CoverageJudge | null;
 
   constructor(frame: BundleFrame, stated: Stated, checks: CheckList) {
     const { evidence, erased } = stated;
@@ -57,6 +61,7 @@ export class Recomputation {
     this.#disclosures = new Disclosures(checks, erased);
     this.#events = new EventsCheck(frame, stated);
     this.#derivation = frame.graph === undefined ? null : new DerivationCheck(frame.graph, evidence.runId);
+    this.#coverage = stated.statements.has('x-coverage') ? new CoverageJudge() : null;
   }
 
   add(enclosed: BundleEvent): void {
@@ -64,7 +69,9 @@ export class Recomputation {
     const bodies = this.#disclosures.add(enclosed) ?? { disclosures: null };
     const event = { ...readRunEvent({ index, record, disclosures: null }), ...bodies };
     this.#events.add(event, inclusion);
-    if (this.#disclosures.complete) this.#derivation?.add(event);
+    if (!this.#disclosures.complete) return;
+    this.#derivation?.add(event);
+    this.#coverage?.add(event);
   }
 
   finish(): Recomputed {
@@ -89,6 +96,9 @@ export class Recomputation {
       const { facts, graphIndex } = graph;
       compare(causalConsistency(facts, { graphIndex, runEvents: run.below(graphIndex) }), evidence);
       if (disclosed.complete) this.#derivation?.finish(checks);
+    }
+    if (integrity !== null && disclosed.complete && this.#coverage !== null) {
+      compare(coverageLayer(this.#coverage.finish()), evidence);
     }
     checkRecomputed(recomputed, checks);
     return { recomputed, digests: disclosed.counts, notes: notesOf(this.#events.run.length, evidence) };

@@ -51,6 +51,7 @@ export const verdictCodes = {
   // Passed, but every output shows the code.
   NO_POLICY_ACTIVE: 'No policy was active, so the layer holds vacuously',
   NO_DECISION_REPLAYED: 'The run has no decisions to replay, so the layer holds vacuously',
+  NO_SECOND_SOURCE: 'No call of the run has a second source, so the layer holds vacuously',
 } as const;
 export type VerdictCode = keyof typeof verdictCodes;
 
@@ -62,6 +63,7 @@ export const isUnread = (code: string | null | undefined): boolean =>
 export const vacuousCodes = {
   NO_POLICY_ACTIVE: 'no policy was active',
   NO_DECISION_REPLAYED: 'no decision was replayed',
+  NO_SECOND_SOURCE: 'no call has a second source',
 } as const satisfies Partial<Record<VerdictCode, string>>;
 export type VacuousCode = keyof typeof vacuousCodes;
 

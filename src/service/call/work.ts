@@ -4,6 +4,7 @@
  * by `test/host/process/thread-work.test.ts`.
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
+import type { RunCoverage } from '../../contract/coverage.ts';
 import type { GraphDeclaration } from '../../contract/graphs.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
@@ -305,6 +306,8 @@ export interface Tasks {
   policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Extends the map of the log. Null where the map is far behind, or its leaves were pruned before it was saved. */
   index: { input: IndexInput; output: Indexed | null };
+  /** Compares the sources of a run. */
+  coverage: { input: RunOf; output: RunCoverage };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */

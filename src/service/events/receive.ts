@@ -18,19 +18,20 @@ import {
   readBatch,
   receive,
   traceIdsOf,
-  unnamedRun,
   type Batch,
   type Received,
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
-import { formatTimestamp } from '../../core/time.ts';
-import type { FactChange } from '../../store/port/store.ts';
+import { observationOf, reportKey } from '../../core/coverage/report.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
-import { append, unmetered, type PlainEffect } from './append.ts';
+import { append, unmetered } from './append.ts';
 import { acceptedOf, asEvents, judgeAll } from './batch.ts';
+import { Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
+import { linksOf, startsOf } from './links.ts';
+import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
 import { sourcePrefix } from './sources.ts';
 
 /** What became of the records of a request. */
@@ -146,6 +147,7 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
         return requestOf(plan);
       });
   if ('replayed' in stored) throw new Error('expected an append without an idempotency key, got a replay');
+  recordedCalls(services).appended(projectId, requestOf(plan).leaves, stored.assigned);
   const repeated = repeatedIn(plan, stored.assigned);
   if (repeated.size > 0) await countRepeated(services, caller, { plan, repeated });
   return recordedOf(batch, plan, { repeated });
@@ -169,8 +171,14 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   );
   const atMs = now();
   const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
-  await facts.load(received.events.flatMap(({ call }) => (call === null ? [] : [factNames.call + call])));
-  const events = [...linksOf(received, { known, atMs }), ...unreported(received.events, { facts, batch })];
+  const calls = received.events.filter(({ call }) => call !== null);
+  await facts.load(calls.map(({ call }) => factNames.call + call));
+  await facts.load(startsOf(received).map(({ name }) => name));
+  const others = await recordedCalls(services).of(services, projectId, calls);
+  const events = [
+    ...linksOf(received, { known, atMs, facts }),
+    ...unreported(received.events, { facts, batch, others }),
+  ];
   const judged = await judgeAll(
     events.map(({ event }) => event),
     services,
@@ -181,46 +189,23 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   return { received, events, judged, facts };
 }
 
-/** Leaves out calls and results that another signal has reported, and remembers the others. */
+/**
+ * Leaves out calls and results that another signal has reported, and remembers the others. What another source than
+ * telemetry recorded is an observation.
+ */
 function unreported(
   events: readonly ReceivedEvent[],
-  { facts, batch }: { readonly facts: Facts; readonly batch: Batch },
+  { facts, batch, others }: { readonly facts: Facts; readonly batch: Batch; readonly others: KnownCalls },
 ): ReceivedEvent[] {
-  return events.filter(({ call }) => {
-    if (call === null) return true;
+  return events.flatMap((received) => {
+    const { call, event, isNumbered } = received;
+    if (call === null) return [received];
     const by = facts.get(factNames.call + call) ?? batch.signal;
-    if (by !== batch.signal) return false;
-    facts.set(factNames.call + call, batch.signal);
-    return true;
-  });
-}
-
-/** Says in the run of a conversation that its trace began in a run of its own. */
-function linksOf(
-  { traces, events }: Received,
-  { known, atMs }: { readonly known: ReadonlyMap<string, string>; readonly atMs: number },
-): ReceivedEvent[] {
-  const source = events[0]?.source ?? '';
-  return [...traces].flatMap(([trace, run]) => {
-    const before = known.get(trace);
-    if (before === undefined || before === run || before !== unnamedRun(trace)) return [];
-    return [
-      {
-        event: {
-          runId: run,
-          eventType: 'run.linked',
-          actor: { name: 'gov', role: 'system' },
-          resource: { name: before, type: 'run' },
-          action: 'link',
-          timestamp: formatTimestamp(atMs),
-          metadata: { importer: 'otlp', traceId: trace, run: before, timestampSource: 'import' },
-          clientEventId: `otlp:link.${trace}`,
-        },
-        record: -1,
-        source,
-        call: null,
-      },
-    ];
+    // a number that is left out would count as missing
+    if (by !== batch.signal && !isNumbered) return [];
+    if (by === batch.signal) facts.set(factNames.call + call, batch.signal);
+    const isKnown = by !== batch.signal || others.has(event.runId, reportKey(event));
+    return [isKnown ? { ...received, event: observationOf(event) } : received];
   });
 }
 
@@ -348,46 +333,4 @@ function recordedOf(
     rejected: batch.rejected.count + faulty.size,
     reason,
   };
-}
-
-/** Facts of a project: read once, changed here, written with the request. */
-class Facts {
-  readonly #read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  readonly #before = new Map<string, string>();
-  readonly #after = new Map<string, string>();
-
-  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>) {
-    this.#read = read;
-  }
-
-  async load(names: readonly string[]): Promise<void> {
-    for (const [name, value] of await this.#read([...new Set(names)])) this.#before.set(name, value);
-  }
-
-  get(name: string): string | null {
-    return this.#after.get(name) ?? this.#before.get(name) ?? null;
-  }
-
-  /** A state that an earlier request wrote. */
-  json<State>(name: string): State | null {
-    const value = this.get(name);
-    return value === null ? null : (JSON.parse(value) as State);
-  }
-
-  set(name: string, value: string): void {
-    if (this.get(name) !== value) this.#after.set(name, value);
-  }
-
-  get isEmpty(): boolean {
-    return this.#after.size === 0;
-  }
-
-  effects(): PlainEffect[] {
-    const facts = [...this.#after].map(([name, to]): FactChange => ({
-      name,
-      from: this.#before.get(name) ?? null,
-      to,
-    }));
-    return facts.length === 0 ? [] : [{ kind: 'saveFacts', facts }];
-  }
 }

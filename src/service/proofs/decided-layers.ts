@@ -10,6 +10,7 @@ import {
   type CallMade,
   type GovernedEvent,
 } from '../../core/proof/compliance.ts';
+import { sourceOf } from '../../core/coverage/report.ts';
 import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
   argumentsHash,
@@ -115,7 +116,9 @@ const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
 /** The evaluation and tool call that a governed event names. Its writer, a client, controls both. */
-function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' | 'call'> {
+function toldBy(
+  disclosures: string | null,
+): Pick<GovernedEvent, 'evaluationId' | 'call' | 'callId' | 'isReport'> {
   const event =
     disclosures === null
       ? new Map<string, Json>()
@@ -124,6 +127,8 @@ function toldBy(disclosures: string | null): Pick<GovernedEvent, 'evaluationId' 
   const resource = objectOf(event.get('resource'));
   return {
     evaluationId: textOf(metadata?.['evaluationId']),
+    callId: textOf(metadata?.['toolCallId']),
+    isReport: sourceOf(metadata ?? {}) !== 'direct',
     call: {
       actor: canonicalOf(event.get('actor')),
       tool: resource?.['type'] === 'tool' ? textOf(resource['name']) : null,

@@ -6,6 +6,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
+import { coverageLayer } from '../../core/proof/coverage.ts';
 import { openCheckpoint, openTrustedCheckpoint, type Checkpoint } from '../../core/note/checkpoint.ts';
 import { sourcePointer } from '../../core/event/links.ts';
 import type { GraphFacts } from '../../core/graph/rows.ts';
@@ -20,6 +21,7 @@ import { strictObject } from '../../core/event/run-entry.ts';
 import type { RunIndex } from '../../core/event/run-index.ts';
 import { layerStatement, type Evidence, type LayerResult } from '../../core/proof/statement.ts';
 import type { StoreReader } from '../../store/port/store.ts';
+import { coverageOf } from '../coverage/task.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { erasureNoting } from '../erasure/noting.ts';
 import { decisionLineage, policyCompliance, replayedDecisions } from './decided-layers.ts';
@@ -109,6 +111,8 @@ async function layerResult(
       return replayedDecisions(context, input);
     case 'log_inclusion':
       return judgeLog(context.reader, input);
+    case 'x-coverage':
+      return coverageLayer(await coverageOf(context, input, input.treeSize));
   }
 }
 

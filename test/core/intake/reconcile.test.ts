@@ -95,4 +95,33 @@ describe('a trace that completes later', () => {
     const again = reconcile(after, [...stored(before), ...stored({ events: fresh })]);
     expect('events' in again && again.events.every((event) => event === null)).toBe(true);
   });
+
+  it('a recording adds an observation where another source has its call, also when it is pushed again', () => {
+    const session = [
+      { role: 'user', content: 'pay' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'pay', arguments: '{"amount":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'done' },
+    ];
+    const run = one(session);
+    const governed = run.events
+      .filter(({ eventType }) => eventType === 'tool.call')
+      .map(({ clientEventId: _id, ...event }) => ({
+        ...event,
+        metadata: { toolCallId: 'c1', evaluationId: 'pev_1' },
+      }));
+    const found = reconcile(run, stored({ events: governed }));
+    const fresh = 'events' in found ? found.events.filter((event) => event !== null) : [];
+    const types = fresh.map(({ eventType }) => eventType).filter((type) => /tool/.test(type));
+    expect(types).toEqual(['x.tool.observed', 'tool.result']);
+    expect(fresh.find(({ eventType }) => eventType === 'x.tool.observed')?.metadata).toMatchObject({
+      observed: 'tool.call',
+      tool: 'pay',
+      arguments: { bytes: 12 },
+    });
+    const again = reconcile(run, stored({ events: [...governed, ...fresh] }));
+    expect('events' in again && again.events.every((event) => event === null)).toBe(true);
+  });
 });

@@ -4,6 +4,7 @@ import {
   type CallMade,
   type DecidedLeaf,
   type EvaluatedLeaf,
+  type GovernedEvent,
   PolicyCompliance,
   type UseLeaf,
 } from '../../../src/core/proof/compliance.ts';
@@ -274,6 +275,34 @@ describe('policy compliance', () => {
       calls: [[11, 'pev_1']],
     });
     expect([claims['uncompared'], verdict]).toEqual([1, 'pass']);
+  });
+
+  it('policy compliance counts a report of a decided call as that call, whichever comes first', () => {
+    const event = { policyActive: true, serverMs: 0, call: search, callId: 'c1' };
+    const report = { ...event, evaluationId: null, isReport: true };
+    const decided = { ...event, evaluationId: 'pev_1' };
+    const judgeBoth = (...events: GovernedEvent[]) => {
+      const compliance = new PolicyCompliance();
+      compliance.evaluation(evaluated());
+      for (const each of events) compliance.governed(each);
+      return compliance.finish();
+    };
+    for (const [first, second] of [
+      [report, decided],
+      [decided, report],
+    ] as const) {
+      const { verdict, claims } = judgeBoth({ ...first, index: 11 }, { ...second, index: 12 });
+      expect([verdict, claims['governed'], claims['undecided']]).toEqual(['pass', 1, 0]);
+    }
+    for (const other of [
+      { ...report, callId: 'c2' },
+      { ...report, callId: null },
+      { ...report, isReport: false },
+    ]) {
+      const { verdict, claims } = judgeBoth({ ...decided, index: 11 }, { ...other, index: 12 });
+      expect([verdict, claims['governed'], claims['undecided']]).toEqual(['fail', 2, 1]);
+      expect(claims['firstViolation']).toEqual({ check: 'every_governed_event_decided', index: 12 });
+    }
   });
 });
 

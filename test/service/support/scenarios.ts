@@ -64,6 +64,7 @@ export const scenarios: readonly Scenario[] = [
   ['getProof', 200],
   ['getProofBundle', 200],
   ['getProofBundle', 400, ({ proofId }) => ({ path: `/proofs/${proofId}/bundle?events=all` })],
+  ['getRunCoverage', 200],
   ['getGraph', 200],
   ['declareGraph', 200, () => ({ body: { nodes: [], edges: [] } })],
   ['declareGraph', 400, () => ({ body: { nodes: 1 } })],

@@ -1,10 +1,7 @@
 /**
  * `gov tools exec --tool NAME --run R -- COMMAND…`: runs a command as a governed tool call, directly and without a shell.
- * If this process crashes meanwhile, the recorded call has no outcome. It never opens standard input: that would make
- * the stream non-blocking for the command too. Tested by `test/cli/commands/tools/exec.test.ts` against a real plane.
+ * If this process crashes meanwhile, the recorded call has no outcome. Tested by `test/cli/commands/tools/exec.test.ts` against a real plane.
  */
-import { spawn } from 'node:child_process';
-import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import {
   GovOutcomeUnrecorded,
@@ -15,6 +12,7 @@ import {
 import { GovApiError } from '../../../client/errors.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
+import { Relay, type Ended } from '../../program/relay.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsExec as spec } from './spec.ts';
@@ -33,7 +31,9 @@ export const run: Run<typeof spec> = async (invocation) => {
         if (decision !== null && decision.approvalId !== null) {
           await out.note(safe`${decision.reason}; ${decision.approvalId} lets this call run once, now`);
         }
-        return relay.run(invocation);
+        const { code, cause } = await relay.run(invocation.args.command, invocation.io);
+        // throws, so that the outcome records it
+        if (code !== 0) throw new CommandFailed(cause?.message ?? `exit code ${code}`);
       },
       {
         approvalTimeoutMs: flags.waitApproval ?? 0,
@@ -100,76 +100,7 @@ async function codeAfter(failure: unknown, ended: Ended, { out }: Invocation<typ
   return ended.code;
 }
 
-interface Ended {
-  readonly code: number;
-  /** Why the command could not start. */
-  readonly cause?: CliError;
-}
-
 /** The command failed. The outcome of the call records this. */
 class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
-}
-
-const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
-type Name = (typeof names)[number];
-
-/** Signals end the waiting for a decision; once the command runs, it gets them. */
-class Relay {
-  /** How the command ended; null before that. */
-  ended: Ended | null = null;
-  readonly #stop = new AbortController();
-  readonly #isTerminal: boolean;
-  readonly #handlers: readonly (readonly [Name, () => void])[];
-  #child: ReturnType<typeof spawn> | undefined;
-  #first: Name | undefined;
-
-  constructor(isTerminal: boolean) {
-    this.#isTerminal = isTerminal;
-    this.#handlers = names.map((name) => [name, () => this.#on(name)] as const);
-    for (const [name, handler] of this.#handlers) process.on(name, handler);
-  }
-
-  /** Fires if a signal comes before the command runs. */
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get signalCode(): number {
-    return 128 + constants.signals[this.#first ?? 'SIGINT'];
-  }
-
-  #on(name: Name): void {
-    this.#first ??= name;
-    if (this.#child === undefined) return this.#stop.abort(new Error(`ended by ${name}`));
-    // a terminal sends these to all its foreground processes, including the command
-    if (!this.#isTerminal || name === 'SIGTERM') this.#child.kill(name);
-  }
-
-  /** Runs the command to its end. Throws if it failed, so that the outcome records it. */
-  async run({ args, io }: Invocation<typeof spec>): Promise<void> {
-    const [command = '', ...more] = args.command;
-    this.ended = await new Promise<Ended>((resolve) => {
-      const child = spawn(command, more, { stdio: 'inherit', shell: false, cwd: io.cwd, env: { ...io.env } });
-      this.#child = child;
-      child.once('error', (cause) => resolve(unstarted(command, cause)));
-      child.once('exit', (code, signal) =>
-        resolve({ code: signal === null ? (code ?? 1) : 128 + constants.signals[signal] }),
-      );
-    });
-    const { code, cause } = this.ended;
-    if (code !== 0) throw new CommandFailed(cause?.message ?? `exit code ${code}`);
-  }
-
-  release(): void {
-    for (const [name, handler] of this.#handlers) process.off(name, handler);
-  }
-}
-
-/** Exit codes of shells: 127 not found, 126 could not start. */
-function unstarted(command: string, cause: Error): Ended {
-  const code = 'code' in cause ? String(cause.code) : '';
-  const why = code === 'ENOENT' ? 'the command does not exist' : code || cause.message;
-  const message = `cannot start ${command}: ${why}`;
-  return { code: code === 'ENOENT' ? 127 : 126, cause: new CliError(exit.error, message, { code, cause }) };
 }

@@ -106,10 +106,11 @@ class LineWriter {
     }
     const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
     const isOutput = String(own['type']).endsWith('_output');
+    const blocked = isOutput && isBlocked(own['output']);
     this.#items.write(own, {
       ...said,
-      failed: isOutput && exit !== undefined && exit !== 0,
-      extra: isOutput && exit !== undefined ? { exitCode: exit } : undefined,
+      failed: blocked || (isOutput && exit !== undefined && exit !== 0),
+      extra: blocked ? { blocked } : isOutput && exit !== undefined ? { exitCode: exit } : undefined,
     });
   }
 
@@ -141,6 +142,10 @@ function isOfProgram(message: Source, passed: unknown): boolean {
     text.trimStart(),
   );
 }
+
+/** Codex gives the reason of a hook that blocked a call in place of the call's output. */
+const isBlocked = (output: unknown): boolean =>
+  typeof output === 'string' && /^(?:Command|Tool call) blocked by PreToolUse hook\b/.test(output);
 
 /** Older files say the exit code in the JSON of the output, or in its text. */
 function exitIn(output: unknown): number | undefined {

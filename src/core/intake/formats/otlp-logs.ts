@@ -89,7 +89,7 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
     case 'tool_call':
       return called({ ...shared, toolCallId, tool, facts, attributes });
     default:
-      if (filtered.test(name) || name.startsWith('gen_ai.')) return [];
+      if (!isNumbered(attributes) && (filtered.test(name) || name.startsWith('gen_ai.'))) return [];
       return [
         { ...shared, rank: 0, eventType: 'agent.step', action: name, metadata: { ...facts, body: log.body } },
       ];
@@ -140,10 +140,14 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
         content: attributeOf(attributes, 'toolOutput'),
         outcome: failed ? 'error' : 'ok',
         durationMs: attributes['duration_ms'],
+        otel: isNumbered(attributes) ? { 'event.sequence': attributes['event.sequence'] } : undefined,
       },
     },
   ];
 }
+
+/** A numbered record is always recorded: one that is left out would count as missing. */
+const isNumbered = (attributes: Source): boolean => attributes['event.sequence'] !== undefined;
 
 const toolType = (attributes: Source): string =>
   textOf(attributes['mcp_server']) !== undefined || attributes['tool_source'] === 'mcp' ? 'mcp_tool' : 'tool';

@@ -52,15 +52,22 @@ export class SpanTree {
   }
 }
 
-/** Returns the run that the first record of each trace names. */
+/** Returns the run that the first record of each trace names; else the run in which its program was started. */
 export function namedTraces(records: readonly (SpanRecord | LogRecord)[]): Map<string, string> {
   const runs = new Map<string, string>();
-  for (const { traceId, attributes } of records) {
+  const started = new Map<string, string>();
+  for (const { traceId, attributes, resource } of records) {
+    if (traceId === undefined) continue;
     const run = textAttribute(attributes, 'run');
-    if (run !== undefined && traceId !== undefined && !runs.has(traceId)) runs.set(traceId, run);
+    if (run !== undefined && !runs.has(traceId)) runs.set(traceId, run);
+    const own = startedRun(resource);
+    if (own !== undefined) started.set(traceId, own);
   }
-  return runs;
+  return new Map([...started, ...runs]);
 }
+
+/** `gov run` names its run in the resource of the program that it starts. */
+export const startedRun = (resource: Source): string | undefined => textOf(resource['gov.run']);
 
 const keyOf = ({ traceId, spanId }: Pick<SpanRecord, 'traceId' | 'spanId'>): string =>
   `span.${traceId}.${spanId}`;

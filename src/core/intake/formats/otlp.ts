@@ -8,7 +8,7 @@ import { textAttribute } from '../otlp/dialects.ts';
 import { isRequest, logsOf, signals, spansOf, type LogRecord, type SpanRecord } from '../otlp/records.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from './otlp-logs.ts';
-import { describeSpan, namedTraces, SpanTree } from './otlp-spans.ts';
+import { describeSpan, namedTraces, SpanTree, startedRun } from './otlp-spans.ts';
 import type { Timed } from './otlp-timed.ts';
 
 const name = 'otlp';
@@ -26,7 +26,7 @@ export const tracesNamed = ({
 }: {
   readonly spans: readonly SpanRecord[];
   readonly logs: readonly LogRecord[];
-}): Map<string, string> => new Map([...namedTraces(logs), ...namedTraces(spans)]);
+}): Map<string, string> => namedTraces([...spans, ...logs]);
 
 const isRequests = (value: unknown): value is readonly Source[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRequest);
@@ -53,7 +53,7 @@ export function runOfLog(log: LogRecord, tree: SpanTree): string {
   const own = textAttribute(log.attributes, 'run');
   if (own !== undefined) return own;
   if (log.traceId !== undefined) return tree.runOfTrace(log.traceId);
-  return `log:${shortHash(JSON.stringify(log.resource))}`;
+  return startedRun(log.resource) ?? `log:${shortHash(JSON.stringify(log.resource))}`;
 }
 
 function write(

@@ -2,9 +2,8 @@
  * What is kept of the content that telemetry carries: arguments, results, messages and the people it names. A project
  * keeps it, its SHA-256 over canonical JSON (RFC 8785), or nothing. Tested by `test/core/intake/otlp/capture.test.ts`.
  */
-import { hash } from 'node:crypto';
-import { canonicalize, type Json } from '../../json/canonical.ts';
 import type { ContentCapture } from '../../../contract/projects.ts';
+import { digestOf } from '../../json/digest.ts';
 import { isSource, type Source } from '../run.ts';
 
 const contentMembers: ReadonlySet<string> = new Set([
@@ -78,23 +77,4 @@ function isContent(name: string, value: unknown): boolean {
   if (isContentName(name)) return typeof value !== 'number' && typeof value !== 'boolean';
   if (typeof value === 'string') return value.length > labelChars;
   return typeof value === 'object' && JSON.stringify(value).length > labelChars;
-}
-
-function digestOf(value: unknown): { readonly hash: string; readonly bytes: number } {
-  const text = canonicalOf(value);
-  return { hash: `sha256:${hash('sha256', text, 'hex')}`, bytes: Buffer.byteLength(text) };
-}
-
-/** Numbers and texts that JSON cannot carry are hashed as the texts that would be recorded. */
-function canonicalOf(value: unknown): string {
-  try {
-    return canonicalize(value as Json);
-  } catch (error) {
-    if (error instanceof RangeError) throw error;
-    const repaired = JSON.stringify(value, (_name, each: unknown) => {
-      if (typeof each === 'string') return each.toWellFormed();
-      return typeof each === 'number' && !Number.isFinite(each) ? String(each) : each;
-    });
-    return canonicalize(JSON.parse(repaired) as Json);
-  }
 }

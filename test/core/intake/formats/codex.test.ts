@@ -61,4 +61,20 @@ describe('importing lines of Codex', () => {
     const [run] = importValue([line('event_msg', { type: 'wormhole_opened' })]);
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
   });
+
+  it('the Codex importer reads a call that a hook blocked as refused', () => {
+    const [run] = importValue([
+      line('session_meta', { id: 's1' }),
+      line('response_item', { type: 'function_call', call_id: 'c', name: 'exec', arguments: '{}' }),
+      line('response_item', {
+        type: 'function_call_output',
+        call_id: 'c',
+        output: 'Command blocked by PreToolUse hook: no shell. Command: rm',
+      }),
+    ]);
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({
+      outcome: 'error',
+      extra: { blocked: true },
+    });
+  });
 });

@@ -1,0 +1,103 @@
+/**
+ * Looks at the newest runs once a minute, and gives health a reason where a recent run has calls that ran ungoverned, or a
+ * source with a gap. A finding counts when two looks in a row have it: telemetry may be recorded before the program that
+ * asked for the decision. Without an active policy nothing governs calls, so nothing is looked at.
+ * Proven by `test/plane/serve/coverage-watch.test.ts`.
+ */
+import type { RunCoverage } from '../../src/contract/coverage.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { isSystemRun } from '../../src/contract/system-runs.ts';
+import type { Log } from '../../src/service/call/log.ts';
+import type { TaskRunner } from '../../src/service/call/work.ts';
+import type { StoreReader } from '../../src/store/port/store.ts';
+import type { Reporting } from './background.ts';
+
+const everyMs = 60_000;
+/** Runs that are looked at, and the age at which a run is no longer recent. */
+const newestRuns = 20;
+const recentMs = 24 * 3600 * 1000;
+
+export interface WatchOptions {
+  readonly projectId: string;
+  readonly store: Pick<StoreReader, 'runs' | 'policiesInForce'>;
+  readonly work: Pick<TaskRunner, 'run'>;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+interface Looked {
+  readonly events: number;
+  readonly finding: string | null;
+  /** Whether the look before found something too. */
+  readonly isConfirmed: boolean;
+}
+
+export class CoverageWatch implements Reporting {
+  readonly #options: WatchOptions;
+  #runs = new Map<string, Looked>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#looking = this.look().catch((error: unknown) =>
+        this.#options.log.warn({ err: error }, 'the coverage of recent runs could not be checked'),
+      );
+    }, everyMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  reasons(): readonly string[] {
+    return [...this.#runs].flatMap(([runId, { finding, isConfirmed }]) =>
+      finding === null || !isConfirmed
+        ? []
+        : [`coverage: run ${runId} has ${finding}; see gov runs coverage ${runId}`],
+    );
+  }
+
+  /** Judges the recent runs. One that has not grown since the last look is not read again. */
+  async look(): Promise<void> {
+    const { projectId, store, work, now } = this.#options;
+    const looked = new Map<string, Looked>();
+    const { policies } = await store.policiesInForce(projectId);
+    const runs = policies.length === 0 ? [] : await store.runs(projectId, {}, { limit: newestRuns });
+    for (const { runId, events, lastTimestampMs } of runs) {
+      if (isSystemRun(runId) || now() - lastTimestampMs > recentMs || events > limits.syncProofEvents)
+        continue;
+      const before = this.#runs.get(runId);
+      const finding =
+        before?.events === events
+          ? before.finding
+          : findingOf(await work.run('coverage', { projectId, runId }, { events }));
+      looked.set(runId, {
+        events,
+        finding,
+        isConfirmed: finding !== null && (before?.finding ?? null) !== null,
+      });
+    }
+    this.#runs = looked;
+  }
+}
+
+/** What health says of a run; null if nothing is wrong. */
+function findingOf({ counts, gaps, covered }: RunCoverage): string | null {
+  if (covered) return null;
+  const parts = [
+    [counts['denied_but_ran'] ?? 0, 'calls that ran after their denial'],
+    [counts['ungoverned'] ?? 0, 'ungoverned calls'],
+    [counts['gap'] ?? 0, 'calls that a source lacks'],
+    [gaps.reduce((sum, { first, last }) => sum + last - first + 1, 0), 'missing log records'],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}`)
+    .join(', ');
+}

@@ -1,0 +1,133 @@
+/**
+ * `gov run -- PROGRAM…`: runs any program as a recorded run. Start and end are events; the program sends its telemetry to
+ * the same service. If this process is killed, the run has no end. Tested by `test/cli/commands/run/program.test.ts`.
+ */
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import { isatty } from 'node:tty';
+import type { Client } from '../../../client/create.ts';
+import type { EventInput } from '../../../contract/events.ts';
+import { limits } from '../../../contract/limits.ts';
+import { defaultLayers } from '../../../contract/proofs.ts';
+import { digestOf } from '../../../core/json/digest.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, failureOf } from '../../program/exit.ts';
+import { Relay, type Ended } from '../../program/relay.ts';
+import { safe } from '../../terminal/safe.ts';
+import { environmentOf } from '../../start/environment.ts';
+import { gitFacts } from '../../start/git.ts';
+import type { run as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, session, io } = call;
+  const [program = ''] = args.command;
+  const runId = flags.run ?? newRunId(io.now());
+  const actor = { name: flags.actor ?? basename(program), role: 'agent' };
+  const relay = new Relay(isatty(0));
+  try {
+    const client = await session.client();
+    const recorder = new Recorder(client, { runId, actor, now: io.now });
+    const isRecorded = await started(call, { recorder, relay });
+    if (relay.signal.aborted) return relay.signalCode;
+    const startedMs = io.now();
+    const env = environmentOf(call, runId);
+    const ended = await relay.run(args.command, { cwd: io.cwd, env });
+    if (ended.cause !== undefined) await call.out.fail(ended.cause, call.out.isJson);
+    const isEnded = await endedWith(call, { recorder, ended, durationMs: io.now() - startedMs });
+    if (!isRecorded || !isEnded) return ended.code === 0 && flags.fail !== 'open' ? exit.error : ended.code;
+    if (flags.prove !== 'no') await prove(call, client, runId);
+    return ended.code;
+  } finally {
+    relay.release();
+  }
+};
+
+/** Names a run by its time, so that lists of runs sort by it. */
+function newRunId(nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `run-${time}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Writes the events of the program itself. */
+class Recorder {
+  readonly #client: Client;
+  readonly #run: { readonly runId: string; readonly actor: EventInput['actor']; readonly now: () => number };
+
+  constructor(client: Client, of: { runId: string; actor: EventInput['actor']; now: () => number }) {
+    this.#client = client;
+    this.#run = of;
+  }
+
+  async record(
+    eventType: string,
+    { action, metadata, signal }: { action: string; metadata: Record<string, unknown>; signal?: AbortSignal },
+  ): Promise<void> {
+    const { runId, actor, now } = this.#run;
+    const timestamp = new Date(now()).toISOString();
+    const body: EventInput = { runId, eventType, actor, action, timestamp, metadata };
+    await this.#client.createEvent({ body, signal });
+  }
+}
+
+/** Records the start. Throws if it fails, unless --fail open; then returns false. */
+async function started(
+  { args, flags, io, out }: Call,
+  { recorder, relay }: { recorder: Recorder; relay: Relay },
+): Promise<boolean> {
+  const [program = '', ...rest] = args.command;
+  const git = await gitFacts(io.cwd);
+  const metadata = {
+    program: basename(program).slice(0, limits.actionChars),
+    // arguments often hold secrets: the hash is enough to compare runs
+    arguments: digestOf(rest),
+    ...(git === null ? {} : { git }),
+  };
+  try {
+    await recorder.record('run.started', { action: 'start', metadata, signal: relay.signal });
+    return true;
+  } catch (cause) {
+    if (relay.signal.aborted) return false;
+    if (flags.fail !== 'open') throw cause;
+    await out.warn(safe`the run is not recorded: ${failureOf(cause).message}`);
+    return false;
+  }
+}
+
+async function endedWith(
+  { out }: Call,
+  { recorder, ended, durationMs }: { recorder: Recorder; ended: Ended; durationMs: number },
+): Promise<boolean> {
+  const { code, signal, cause } = ended;
+  const metadata = {
+    exitCode: code,
+    durationMs,
+    outcome: code === 0 ? 'ok' : 'error',
+    ...(signal === undefined ? {} : { signal }),
+    ...(cause === undefined ? {} : { error: cause.message }),
+  };
+  try {
+    await recorder.record('run.ended', { action: 'end', metadata });
+    return true;
+  } catch (failure) {
+    await out.warn(safe`the end of the run could not be recorded: ${failureOf(failure).message}`);
+    return false;
+  }
+}
+
+/** Proves the run and says so in one line. A proof that fails does not change the exit code. */
+async function prove({ out }: Call, client: Client, runId: string): Promise<void> {
+  try {
+    const layers = [...defaultLayers, 'x-coverage'];
+    const answer = await client.createProof({ body: { runId, composed: { layers } } });
+    if (answer.status === 202)
+      return await out.note(safe`run ${runId} is proved in job ${answer.body.jobId}`);
+    const failed = answer.body.layers.filter(({ verified }) => !verified).map(({ name }) => name);
+    const found = failed.length === 0 ? '' : `; not satisfied: ${failed.join(', ')}`;
+    await out.note(safe`run ${runId}: proof ${answer.body.proofId}${found}`);
+    if (failed.includes('x-coverage')) await out.note(safe`see why: gov runs coverage ${runId}`);
+  } catch (failure) {
+    await out.warn(safe`run ${runId} could not be proved: ${failureOf(failure).message}`);
+  }
+}

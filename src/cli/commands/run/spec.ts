@@ -1,0 +1,44 @@
+/** `gov run`, as data. Tested by `test/cli/commands/run/program.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
+import { command } from '../../program/spec.ts';
+
+export const run = command({
+  name: 'run',
+  summary: 'Run a program as a recorded run: start, end, telemetry, proof',
+  changes: true,
+  details: [
+    'Records the start with the commit of the working directory, starts the program directly on its own standard streams, records how it ended, and proves the run. gov forwards signals and returns the exit code of the program.',
+    'The program finds its run in GOV_RUN, and the receiver of telemetry in OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS. Telemetry that names no conversation belongs to the run. The headers contain the key that gov uses. Give one with few scopes in GOV_API_KEY: events:write, and proofs:write unless --prove no.',
+    'If the start cannot be recorded, the program does not start.',
+  ],
+  args: [{ name: 'command', description: 'The program and its arguments, after --', variadic: true }],
+  flags: {
+    run: {
+      type: 'string',
+      value: 'RUN',
+      maxLength: limits.identifierChars,
+      description: 'Run to record in; default: a new one',
+    },
+    actor: { type: 'string', value: 'NAME', description: 'Name of the agent; default: the program' },
+    fail: {
+      type: 'string',
+      value: 'HOW',
+      choices: ['closed', 'open'],
+      description: 'open: start the program also if nothing can be recorded; default closed',
+    },
+    prove: {
+      type: 'string',
+      value: 'WHEN',
+      choices: ['yes', 'no'],
+      description: 'no: do not prove the run at its end; default yes',
+    },
+  },
+  ownsSignals: true,
+  examples: ['gov run -- claude -p "fix the tests"', 'gov run --run nightly-7 --prove no -- python agent.py'],
+  exitCodes: {
+    1: 'the end could not be recorded (or the exit code of the program)',
+    10: 'the start could not be recorded: the program did not start',
+    126: 'the program could not be started',
+    127: 'the program was not found',
+  },
+});

@@ -1,0 +1,83 @@
+/**
+ * Runs the command of a user: directly, without a shell, on the standard streams of this process. It gets the signals that
+ * this process gets, and its exit code is that of a shell. It never opens standard input: that would make the stream
+ * non-blocking for the command too. Tested by `test/cli/commands/tools/exec.test.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { CliError, exit } from './exit.ts';
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number;
+  /** The signal that ended it. */
+  readonly signal?: NodeJS.Signals;
+  /** Why the command could not start. */
+  readonly cause?: CliError;
+}
+
+const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+type Name = (typeof names)[number];
+
+/** Signals end the waiting before the command; once the command runs, it gets them. */
+export class Relay {
+  /** How the command ended; null before that. */
+  ended: Ended | null = null;
+  readonly #stop = new AbortController();
+  readonly #isTerminal: boolean;
+  readonly #handlers: readonly (readonly [Name, () => void])[];
+  #child: ReturnType<typeof spawn> | undefined;
+  #first: Name | undefined;
+
+  /** `isTerminal`: whether standard input is one. */
+  constructor(isTerminal: boolean) {
+    this.#isTerminal = isTerminal;
+    this.#handlers = names.map((name) => [name, () => this.#on(name)] as const);
+    for (const [name, handler] of this.#handlers) process.on(name, handler);
+  }
+
+  /** Fires if a signal comes before the command runs. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get signalCode(): number {
+    return 128 + constants.signals[this.#first ?? 'SIGINT'];
+  }
+
+  #on(name: Name): void {
+    this.#first ??= name;
+    if (this.#child === undefined) return this.#stop.abort(new Error(`ended by ${name}`));
+    // a terminal sends these to all its foreground processes, including the command
+    if (!this.#isTerminal || name === 'SIGTERM') this.#child.kill(name);
+  }
+
+  /** Runs the command to its end. */
+  async run(
+    command: readonly string[],
+    { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+  ): Promise<Ended> {
+    const [program = '', ...args] = command;
+    this.ended = await new Promise<Ended>((resolve) => {
+      const child = spawn(program, args, { stdio: 'inherit', shell: false, cwd, env: { ...env } });
+      this.#child = child;
+      child.once('error', (cause) => resolve(unstarted(program, cause)));
+      child.once('exit', (code, signal) =>
+        resolve(signal === null ? { code: code ?? 1 } : { code: 128 + constants.signals[signal], signal }),
+      );
+    });
+    return this.ended;
+  }
+
+  release(): void {
+    for (const [name, handler] of this.#handlers) process.off(name, handler);
+  }
+}
+
+/** Exit codes of shells: 127 not found, 126 could not start. */
+function unstarted(command: string, cause: Error): Ended {
+  const code = 'code' in cause ? String(cause.code) : '';
+  const why = code === 'ENOENT' ? 'the command does not exist' : code || cause.message;
+  const message = `cannot start ${command}: ${why}`;
+  return { code: code === 'ENOENT' ? 127 : 126, cause: new CliError(exit.error, message, { code, cause }) };
+}

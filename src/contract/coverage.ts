@@ -1,0 +1,69 @@
+/** Coverage of runs (extension, contract P5): whether the sources of a run agree that nothing ran ungoverned. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { operation } from './operation.ts';
+import { nullable, oneOf, runIdParams } from './shapes.ts';
+
+/** The worst first. */
+export const coverageVerdicts = [
+  'denied_but_ran',
+  'ungoverned',
+  'gap',
+  'single_source',
+  'not_run',
+  'governed',
+] as const;
+export type CoverageVerdict = (typeof coverageVerdicts)[number];
+
+const reportSources = ['direct', 'otlp', 'transcript'] as const;
+
+const count = Type.Integer({ minimum: 0 });
+
+const CoveredCall = Type.Object({
+  callId: nullable(Type.String({ description: 'The id that the client gave the call' })),
+  eventId: Type.String({ description: 'The first event of the call' }),
+  tool: nullable(Type.String()),
+  verdict: oneOf(coverageVerdicts),
+  decision: nullable(oneOf(['allowed', 'denied'])),
+  sources: Type.Array(oneOf(reportSources)),
+  detail: nullable(Type.String({ description: 'What is missing, for the verdict gap' })),
+});
+
+export const RunCoverage = Type.Object({
+  runId: Type.String(),
+  events: count,
+  covered: Type.Boolean({
+    description: 'false: a call is ungoverned, ran after a denial, or a source has a gap',
+  }),
+  confirmed: Type.Integer({ minimum: 0, description: 'Calls that two sources or more report' }),
+  counts: Type.Object(Object.fromEntries(coverageVerdicts.map((verdict) => [verdict, count]))),
+  sources: Type.Array(Type.Object({ source: oneOf(reportSources), calls: count })),
+  gaps: Type.Array(
+    Type.Object({
+      source: oneOf(reportSources),
+      first: Type.Integer({ minimum: 0, description: 'First missing number of a log record' }),
+      last: count,
+    }),
+  ),
+  calls: Type.Array(CoveredCall, {
+    description: `Calls, the worst verdicts first, then in log order; at most ${limits.coverageCallsAnswered}`,
+  }),
+  truncated: Type.Boolean({ description: 'Whether the run has more calls or gaps than the answer' }),
+});
+export type RunCoverage = Static<typeof RunCoverage>;
+
+export const coverage = {
+  getRunCoverage: operation({
+    method: 'GET',
+    path: '/runs/{runId}/coverage',
+    tag: 'Compliance Proofs',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    summary: 'Compare the sources of a run: what ran ungoverned, and what is missing',
+    params: runIdParams,
+    success: { 200: RunCoverage },
+    statuses: [401, 404, 500],
+  }),
+} as const;

@@ -1,0 +1,179 @@
+/**
+ * What each source said of the tool calls of a run, from its events. A call is known by the id that its client gave it; a
+ * call without one stands alone. Clients write all of it: a value of an unexpected type is not there.
+ * Tested by `test/core/coverage/judge.test.ts`.
+ */
+import { valuesAt } from '../event/bodies.ts';
+import type { Fields } from '../event/links.ts';
+import type { RunEvent } from '../event/run-entry.ts';
+import { isObject } from '../json/object.ts';
+import type { Json } from '../json/parse.ts';
+import { parseTimestamp } from '../time.ts';
+import { isOwnId, observedType, sourceOf, type ReportSource } from './report.ts';
+
+/** What one source said of one call. */
+interface Sighting {
+  /** The model asked for it, or a program was about to run it. */
+  requested: boolean;
+  /** It ran, and ended well or in a way that the source does not say. */
+  ran: boolean;
+  /** It ended with an error: it ran, or was refused. */
+  failed: boolean;
+  /** The client refused it. */
+  refused: boolean;
+}
+
+export interface CallFacts {
+  readonly id: string | null;
+  readonly eventId: string;
+  readonly index: number;
+  tool: string | null;
+  /** The policies allowed it, or denied it; null: nothing decided. */
+  decision: 'allowed' | 'denied' | null;
+  readonly sightings: Map<ReportSource, Sighting>;
+  /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */
+  lastMs: number;
+  lastServerMs: number;
+}
+
+/** An event as coverage reads it. */
+export interface ReadEvent {
+  readonly index: number;
+  readonly eventId: string;
+  /** The type; of an observation, the type that the event would have had. */
+  readonly type: string;
+  readonly atMs: number;
+  readonly serverMs: number;
+  readonly source: ReportSource;
+  readonly metadata: Readonly<Record<string, Json>>;
+  readonly tool: string | null;
+}
+
+const members = [
+  'toolCallId',
+  'importer',
+  'signal',
+  'record',
+  'scope',
+  'timestampSource',
+  'evaluationId',
+  'recordedBy',
+  'outcome',
+  'ok',
+  'observed',
+  'tool',
+  'extra',
+  'otel',
+] as const;
+const wanted = new Set(['/resource', '/resource/name', ...members.map((member) => `/metadata/${member}`)]);
+
+/** Reads an event; null if it is malformed. `fields`: its disclosed values, if they were parsed before. */
+export function readEvent({ index, clear, disclosures }: RunEvent): ReadEvent | null {
+  if (clear === null) return null;
+  const fields: Fields = disclosures === null ? new Map() : valuesAt(disclosures, wanted);
+  const metadata: Record<string, Json> = {};
+  for (const member of members) {
+    const value = fields.get(`/metadata/${member}`);
+    if (value !== undefined) metadata[member] = value;
+  }
+  const { observed, tool } = metadata;
+  const isObserved = clear.eventType === observedType && typeof observed === 'string';
+  const named = isObserved ? tool : (fields.get('/resource/name') ?? fields.get('/resource'));
+  return {
+    index,
+    eventId: clear.eventId,
+    type: isObserved ? observed : clear.eventType,
+    atMs: parseTimestamp(clear.timestamp) ?? 0,
+    serverMs: parseTimestamp(clear.serverTimestamp) ?? 0,
+    source: sourceOf(metadata),
+    metadata,
+    tool: typeof named === 'string' ? named : null,
+  };
+}
+
+const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
+
+/** The calls of a run, in the order of their first event. */
+export class Calls {
+  readonly #byId = new Map<string, CallFacts>();
+  readonly #all: CallFacts[] = [];
+
+  get all(): readonly CallFacts[] {
+    return this.#all;
+  }
+
+  /** Adds the next event of the run; returns the call that it is about, or null. */
+  add(event: ReadEvent): CallFacts | null {
+    if (!callTypes.test(event.type)) return null;
+    const call = this.#callOf(event);
+    if (call === null) return null;
+    const sighting = call.sightings.get(event.source) ?? unseen();
+    call.sightings.set(event.source, sighting);
+    note(event, call, sighting);
+    call.tool ??= event.tool;
+    call.lastMs = Math.max(call.lastMs, event.atMs);
+    call.lastServerMs = Math.max(call.lastServerMs, event.serverMs);
+    return call;
+  }
+
+  #callOf({ metadata, type, eventId, index }: ReadEvent): CallFacts | null {
+    const { toolCallId: id } = metadata;
+    const key = typeof id === 'string' && id !== '' ? id : null;
+    const known = key === null ? undefined : this.#byId.get(key);
+    if (known !== undefined) return known;
+    // a result without an id belongs to a call that nothing names
+    if (key === null && type !== 'tool.call' && type !== 'tool.denied') return null;
+    const call: CallFacts = {
+      id: isOwnId(key) ? key : null,
+      eventId,
+      index,
+      tool: null,
+      decision: null,
+      sightings: new Map(),
+      lastMs: 0,
+      lastServerMs: 0,
+    };
+    if (key !== null) this.#byId.set(key, call);
+    this.#all.push(call);
+    return call;
+  }
+}
+
+const unseen = (): Sighting => ({ requested: false, ran: false, failed: false, refused: false });
+
+function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: Sighting): void {
+  switch (type) {
+    case 'tool.call': {
+      sighting.requested = true;
+      const isDecided = source === 'direct' && typeof metadata['evaluationId'] === 'string';
+      if (isDecided) call.decision = 'allowed';
+      // telemetry reports a call when it has ended; a program that records one directly is about to run it
+      if (source === 'otlp' || (source === 'direct' && !isDecided)) sighting.ran = true;
+      break;
+    }
+    case 'tool.result':
+      if (isRefusal(metadata['extra'])) sighting.refused = true;
+      else if (metadata['outcome'] === 'error' || metadata['ok'] === false) sighting.failed = true;
+      else sighting.ran = true;
+      break;
+    case 'tool.denied':
+      sighting.requested = true;
+      if (source === 'direct') call.decision ??= 'denied';
+      break;
+    case 'tool.decision':
+      sighting.requested = true;
+      break;
+    default: // tool.call_blocked
+      sighting.requested = true;
+      sighting.refused = true;
+      if (source === 'direct') call.decision ??= 'denied';
+  }
+}
+
+/** Transcripts say of a result that the client refused the call. */
+function isRefusal(extra: Json | undefined): boolean {
+  if (!isObject(extra)) return false;
+  const { permissionDecision: decided, blocked } = extra;
+  const decision = isObject(decided) ? decided['decision'] : undefined;
+  return blocked === true || (typeof decision === 'string' && !/^(?:accept|allow|approve)/.test(decision));
+}

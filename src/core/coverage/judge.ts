@@ -1,0 +1,119 @@
+/**
+ * Coverage of a run: whether its sources agree that nothing ran ungoverned. A verdict for each call, from the events of the
+ * run alone, so that whoever has them comes to the same verdicts. It finds that sources disagree, or that one has a gap; it
+ * cannot find what all of them leave out. Tested by `test/core/coverage/judge.test.ts`.
+ */
+import { coverageVerdicts, type CoverageVerdict } from '../../contract/coverage.ts';
+import { limits } from '../../contract/limits.ts';
+import type { RunEvent } from '../event/run-entry.ts';
+import { Calls, readEvent, type CallFacts } from './calls.ts';
+import type { ReportSource } from './report.ts';
+import { SourceFacts, type NumberGap } from './sources.ts';
+
+/** Verdicts that somebody has to look at. */
+export const alarms: ReadonlySet<CoverageVerdict> = new Set(['denied_but_ran', 'ungoverned', 'gap']);
+
+export interface CoveredCall {
+  /** The id that the client gave it; null where a source gave none. */
+  readonly callId: string | null;
+  /** Its first event. */
+  readonly eventId: string;
+  readonly index: number;
+  readonly tool: string | null;
+  readonly verdict: CoverageVerdict;
+  readonly decision: 'allowed' | 'denied' | null;
+  readonly sources: readonly ReportSource[];
+  /** Why the verdict is `gap`. */
+  readonly detail: string | null;
+}
+
+export interface Coverage {
+  readonly events: number;
+  readonly calls: readonly CoveredCall[];
+  readonly counts: Readonly<Record<CoverageVerdict, number>>;
+  readonly sources: readonly { readonly source: ReportSource; readonly calls: number }[];
+  readonly gaps: readonly NumberGap[];
+  /** Whether a call or a gap is an alarm. */
+  readonly isAlarming: boolean;
+  /** Calls that two sources or more report. */
+  readonly confirmed: number;
+}
+
+/** Takes the events of a run in order. Cost: about 5 µs an event; memory: about 500 bytes a call. */
+export class CoverageJudge {
+  readonly #calls = new Calls();
+  readonly #sources = new SourceFacts();
+  #events = 0;
+  #lastServerMs = 0;
+
+  add(event: RunEvent): void {
+    const read = readEvent(event);
+    this.#events += 1;
+    if (read === null) return;
+    this.#lastServerMs = Math.max(this.#lastServerMs, read.serverMs);
+    const call = this.#calls.add(read);
+    this.#sources.add(read, { reportsCall: call !== null });
+  }
+
+  finish(): Coverage {
+    const calls = this.#calls.all.map((call) => this.#judge(call));
+    const counts = Object.fromEntries(coverageVerdicts.map((verdict) => [verdict, 0])) as Record<
+      CoverageVerdict,
+      number
+    >;
+    const bySource = new Map<ReportSource, number>();
+    for (const { verdict, sources } of calls) {
+      counts[verdict] += 1;
+      for (const source of sources) bySource.set(source, (bySource.get(source) ?? 0) + 1);
+    }
+    for (const source of this.#sources.seen) if (!bySource.has(source)) bySource.set(source, 0);
+    const gaps = this.#sources.gaps();
+    return {
+      events: this.#events,
+      calls,
+      counts,
+      sources: [...bySource]
+        .map(([source, reported]) => ({ source, calls: reported }))
+        .toSorted((a, b) => (a.source < b.source ? -1 : 1)),
+      gaps,
+      isAlarming: gaps.length > 0 || calls.some(({ verdict }) => alarms.has(verdict)),
+      confirmed: calls.filter(({ sources }) => sources.length > 1).length,
+    };
+  }
+
+  #judge(call: CallFacts): CoveredCall {
+    const { id, eventId, index, tool, decision, sightings } = call;
+    const [verdict, detail] = this.#verdictOf(call);
+    const sources = [...sightings.keys()].toSorted();
+    return { callId: id, eventId, index, tool, verdict, decision, sources, detail };
+  }
+
+  #verdictOf(call: CallFacts): readonly [CoverageVerdict, string | null] {
+    const seen = [...call.sightings.values()];
+    const ran = seen.some((each) => each.ran);
+    const isRefused = seen.some((each) => each.refused);
+    // a client reports a refusal as a failure too
+    if (call.decision === 'denied') return [ran ? 'denied_but_ran' : 'governed', null];
+    const hasRun = ran || (seen.some((each) => each.failed) && !isRefused);
+    if (call.decision === null) return [hasRun ? 'ungoverned' : 'not_run', null];
+    const missing = this.#missing(call, hasRun);
+    if (missing !== null) return ['gap', missing];
+    return [seen.length === 1 ? 'single_source' : 'governed', null];
+  }
+
+  /** What a source lacks of a call that it has to have; null if nothing, or if its report may still come. */
+  #missing({ id, sightings, lastMs, lastServerMs }: CallFacts, hasRun: boolean): string | null {
+    if (id === null) return null;
+    const isOld = this.#lastServerMs - lastServerMs >= limits.coverageSettleSeconds * 1000;
+    for (const source of ['otlp', 'transcript'] as const) {
+      if (!this.#sources.hasAllCalls(source)) continue;
+      if (!isOld && !this.#sources.isLater(source, lastMs)) continue;
+      const sighting = sightings.get(source);
+      if (sighting === undefined) return `${source} does not have the call`;
+      if (!sighting.requested) return `${source} has the result, not the call`;
+      const isEnded = sighting.ran || sighting.failed || sighting.refused;
+      if (hasRun && !isEnded) return `${source} has the call, not its result`;
+    }
+    return null;
+  }
+}

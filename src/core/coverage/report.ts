@@ -1,0 +1,75 @@
+/**
+ * Which source reported a tool call, and how the report of a further source is recorded. Within a run, a call id that
+ * another source has recorded is not a second call: the report becomes an event `x.tool.observed`, which names the type
+ * that it would have had. The graph, counts of calls and `policy_compliance` then see the call once, and coverage still
+ * has each source. Tested by `test/core/coverage/report.test.ts`.
+ */
+import type { EventInput } from '../../contract/events.ts';
+import { digestOf, isDigest } from '../json/digest.ts';
+
+/**
+ * `direct`: the program that governs the call, such as a hook, a proxy or the SDK. `otlp`: telemetry of the agent.
+ * `transcript`: a recording that was imported.
+ */
+export type ReportSource = 'direct' | 'otlp' | 'transcript';
+
+/** The type of the report of a further source. */
+export const observedType = 'x.tool.observed';
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/**
+ * Importers write `timestampSource` in each event; the receiver and files of OTLP also write `importer`. A hook builds its
+ * events as importers do, and names itself in `recordedBy`; no importer names an evaluation.
+ */
+export function sourceOf(metadata: Metadata): ReportSource {
+  if (metadata['importer'] === 'otlp') return 'otlp';
+  const { recordedBy, evaluationId } = metadata;
+  if (typeof recordedBy === 'string' || typeof evaluationId === 'string') return 'direct';
+  return typeof metadata['timestampSource'] === 'string' ? 'transcript' : 'direct';
+}
+
+/** Names the call or result that an event reports; null for other events, and for calls without an id of their own. */
+export function reportKey({
+  eventType,
+  metadata,
+}: Pick<EventInput, 'eventType' | 'metadata'>): string | null {
+  const type = eventType === observedType ? metadata?.['observed'] : eventType;
+  const id = metadata?.['toolCallId'];
+  const isReport = type === 'tool.call' || type === 'tool.result';
+  return isReport && isOwnId(id) ? `${type} ${id}` : null;
+}
+
+/** An id that an importer made up names a call in its own source alone. */
+export const isOwnId = (id: unknown): id is string =>
+  typeof id === 'string' && id !== '' && !id.startsWith('import:');
+
+/** Returns the number that a session gave the log record of an event; null if it has none. */
+export function sequenceOf(metadata: Metadata): number | null {
+  const otel = metadata['otel'];
+  const given =
+    typeof otel === 'object' && otel !== null && 'event.sequence' in otel ? otel['event.sequence'] : null;
+  const number = typeof given === 'string' && given !== '' ? Number(given) : given;
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null;
+}
+
+/** Members with content: the source that recorded the call has it. */
+const contents = ['arguments', 'content'] as const;
+
+/** Returns the event that reports a call which another source has recorded. The same event always gives the same one. */
+export function observationOf(event: EventInput): EventInput {
+  const { resource, eventType, metadata = {}, ...rest } = event;
+  const { details: _details, ...facts } = metadata;
+  const digests = contents.flatMap((name) => {
+    const value = facts[name];
+    if (value === undefined || value === null) return [];
+    return [[name, isDigest(value) ? value : digestOf(value)] as const];
+  });
+  const tool = typeof resource === 'object' && resource !== null ? resource.name : resource;
+  return {
+    ...rest,
+    eventType: observedType,
+    action: 'observe',
+    metadata: { ...facts, observed: eventType, tool, ...Object.fromEntries(digests) },
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Events that lead from one run to another: from a conversation to the run in which its trace began, and from the run in
+ * which `gov run` started a program to the conversations that the program names.
+ * Proven by `test/http/otlp/receive.engines.test.ts`.
+ */
+import { unnamedRun, type Received, type ReceivedEvent } from '../../core/intake/receive.ts';
+import { sha256 } from '../../core/hash.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { Facts } from './facts.ts';
+
+/** A run that names another one, and the fact that says so. */
+interface Start {
+  readonly run: string;
+  readonly conversation: string;
+  readonly name: string;
+}
+
+export function startsOf({ events }: Received): Start[] {
+  const starts = new Map<string, Start>();
+  for (const { startedIn: run, event } of events) {
+    if (run === null || run === event.runId) continue;
+    const conversation = event.runId;
+    const name = `l:${sha256(JSON.stringify([run, conversation])).toString('hex', 0, 16)}`;
+    starts.set(name, { run, conversation, name });
+  }
+  return [...starts.values()];
+}
+
+interface Linking {
+  /** Runs by trace id, as earlier requests made them known. */
+  readonly known: ReadonlyMap<string, string>;
+  readonly atMs: number;
+  readonly facts: Facts;
+}
+
+export function linksOf(received: Received, { known, atMs, facts }: Linking): ReceivedEvent[] {
+  const source = received.events[0]?.source ?? '';
+  const link = (
+    runId: string,
+    to: string,
+    key: string,
+    metadata: Record<string, unknown>,
+  ): ReceivedEvent => ({
+    event: {
+      runId,
+      eventType: 'run.linked',
+      actor: { name: 'gov', role: 'system' },
+      resource: { name: to, type: 'run' },
+      action: 'link',
+      timestamp: formatTimestamp(atMs),
+      metadata: { importer: 'otlp', ...metadata, run: to, timestampSource: 'import' },
+      clientEventId: `otlp:link.${key}`,
+    },
+    record: -1,
+    source,
+    call: null,
+    isNumbered: false,
+    startedIn: null,
+  });
+  const begun = [...received.traces].flatMap(([trace, run]) => {
+    const before = known.get(trace);
+    if (before === undefined || before === run || before !== unnamedRun(trace)) return [];
+    return [link(run, before, trace, { traceId: trace })];
+  });
+  const started = startsOf(received).flatMap(({ run, conversation, name }) => {
+    if (facts.get(name) !== null) return [];
+    facts.set(name, conversation);
+    return [link(run, conversation, name.slice('l:'.length), {})];
+  });
+  return [...begun, ...started];
+}

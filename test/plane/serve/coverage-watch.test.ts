@@ -1,0 +1,79 @@
+/** Findings about recent runs in the health of a plane. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CoverageWatch } from '../../../plane/serve/coverage-watch.ts';
+import { readPlaneFile } from '../../../src/host/data/config.ts';
+import { openReader } from '../../../src/store/sqlite/store.ts';
+import { silentLog } from '../../../src/service/call/log.ts';
+import { tasks } from '../../../src/service/tasks.ts';
+import type { TaskContext } from '../../../src/service/call/work.ts';
+import { log, logs, nanos, post, span, traceId, traces } from '../../http/otlp/requests.ts';
+import { governing } from '../../service/support/governed.ts';
+import { startPlane, type TestPlane } from '../../support/serving.ts';
+
+let plane: TestPlane;
+let gov: ReturnType<typeof governing>;
+beforeAll(async () => {
+  plane = await startPlane();
+  gov = governing(plane);
+});
+afterAll(() => plane.end());
+
+const tool = (runId: string, n: number, ms: number): Promise<unknown> => {
+  const values = {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'pay',
+    'gen_ai.tool.call.id': 'c1',
+  };
+  const members = { traceId: traceId(n), startTimeUnixNano: nanos(ms), endTimeUnixNano: nanos(ms) };
+  return post(plane, 'traces', traces(span(n, { ...values, 'session.id': runId }, members)));
+};
+
+describe('the watch over recent runs', () => {
+  it('reports ungoverned calls and missing records at the second look, until they are governed or old', async () => {
+    const reader = openReader(`${plane.dataDir}/gov.db`);
+    const context = { reader, host: {}, breathe: async () => {} } as unknown as TaskContext;
+    let ahead = 0;
+    let judged = 0;
+    const watch = new CoverageWatch({
+      projectId: readPlaneFile(join(plane.dataDir, 'plane.json')).projectId,
+      store: reader,
+      work: {
+        run: async (name, input) => {
+          judged += 1;
+          return tasks[name](context, input);
+        },
+      },
+      now: () => Date.now() + ahead,
+      log: silentLog,
+    });
+    await tool('ungoverned', 1, Date.now());
+    await watch.look();
+    await watch.look();
+    // nothing governs calls before there is a policy
+    expect([watch.reasons(), judged]).toEqual([[], 0]);
+
+    await gov.policy('no-shell', { 'tool.name': 'shell' }, 'deny');
+    await tool('old', 2, Date.now() - 25 * 3600 * 1000);
+    const numbered = { 'event.name': 'user_prompt', 'session.id': 'gap', 'event.sequence': 3 };
+    await post(plane, 'logs', logs(log(numbered, { timeUnixNano: nanos(Date.now()) })));
+    await watch.look();
+    expect(watch.reasons()).toEqual([]);
+    await watch.look();
+    expect(watch.reasons().toSorted()).toEqual([
+      'coverage: run gap has 3 missing log records; see gov runs coverage gap',
+      'coverage: run ungoverned has 1 ungoverned calls; see gov runs coverage ungoverned',
+    ]);
+    // runs that have not grown are not read again
+    expect(judged).toBe(2);
+
+    const { evaluationId } = await gov.tool('ungoverned', 'pay');
+    await gov.ran('ungoverned', { evaluationId, toolCallId: 'c1' });
+    await watch.look();
+    expect(watch.reasons()).toHaveLength(1);
+    ahead = 25 * 3600 * 1000;
+    await watch.look();
+    expect(watch.reasons()).toEqual([]);
+    await reader.close();
+  });
+});
