@@ -67,13 +67,15 @@ class LineWriter {
   }
 
   write(line: Source): void {
-    const key = textOf(line['uuid']);
-    const at = readTime(line['timestamp']);
     const type = String(line['type']);
     if (bookkeeping.has(type)) {
       this.#conversation.run.changes.add('bookkeeping');
       return;
     }
+    const id = textOf(line['uuid']);
+    const key = id === undefined ? undefined : this.#conversation.run.keyOf(id, line);
+    if (id !== undefined && key === undefined) return;
+    const at = readTime(line['timestamp']);
     const actor =
       line['isSidechain'] === true
         ? { name: `${name}/${textOf(line['agentId']) ?? 'subagent'}`, role: 'agent' }

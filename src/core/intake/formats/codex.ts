@@ -64,7 +64,9 @@ class LineWriter {
   write(line: Source & { payload: Source }, index: number): void {
     const { payload } = line;
     const ordinal = line['ordinal'];
-    const key = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const id = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const key = this.#conversation.run.keyOf(id, line);
+    if (key === undefined) return;
     const at = readTime(line['timestamp']);
     switch (line['type']) {
       case 'session_meta':
