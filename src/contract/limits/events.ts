@@ -27,4 +27,9 @@ export const events = {
   otlpBodyBytes: 16 * MiB,
   otlpRecords: 20_000,
   otlpWaiting: 64,
+  /** A source that has sent telemetry for this long is expected to send again within the same time. */
+  sourceSilentHours: 24,
+  sourcesWatched: 10_000,
+  /** Days after its last use until a fact of received telemetry is deleted: runs of traces, reported calls, sources. */
+  intakeFactDays: 30,
 } as const;

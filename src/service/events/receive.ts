@@ -9,9 +9,12 @@ import { GovError } from '../../contract/problems.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
 import {
   extendSequence,
+  extendService,
   extendSource,
+  serviceId,
   type Observed,
   type SequenceState,
+  type ServiceState,
   type SourceState,
 } from '../../core/intake/otlp/sources.ts';
 import {
@@ -24,14 +27,13 @@ import {
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { FactChange } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
-import { append, unmetered, type PlainEffect } from './append.ts';
+import { append, unmetered } from './append.ts';
 import { acceptedOf, asEvents, judgeAll } from './batch.ts';
+import { factNames, Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
-import { sourcePrefix } from './sources.ts';
 
 /** What became of the records of a request. */
 export interface Recorded {
@@ -44,9 +46,6 @@ export interface Recorded {
   /** Why the first one was rejected. */
   readonly reason: string | null;
 }
-
-/** Prefixes of the names of facts. */
-const factNames = { source: sourcePrefix, sequence: 'q:', trace: 't:', call: 'c:' } as const;
 
 /** The runs by which requests of a project wait for each other; no client can name them. */
 const readTurn = 'gov.otlp.read';
@@ -152,13 +151,14 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
 }
 
 async function planOf(services: Services, caller: Caller, batch: Batch): Promise<Plan> {
-  const { store, now } = services;
+  const atMs = services.now();
   const { projectId } = caller.project;
-  const facts = new Facts((names) => store.facts(projectId, names));
+  const facts = new Facts(services, { projectId, atMs });
   const traceIds = traceIdsOf(batch);
   await facts.load([
     ...traceIds.map((id) => factNames.trace + id),
     ...[...batch.sources.keys()].map((id) => factNames.source + id),
+    ...[...batch.sources.values()].map(({ service }) => factNames.service + serviceId(service)),
     ...[...batch.sequences.keys()].map((id) => factNames.sequence + id),
   ]);
   const known = new Map(
@@ -167,7 +167,6 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
       return run === null ? [] : [[id, run] as const];
     }),
   );
-  const atMs = now();
   const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
   await facts.load(received.events.flatMap(({ call }) => (call === null ? [] : [factNames.call + call])));
   const events = [...linksOf(received, { known, atMs }), ...unreported(received.events, { facts, batch })];
@@ -189,9 +188,8 @@ function unreported(
   return events.filter(({ call }) => {
     if (call === null) return true;
     const by = facts.get(factNames.call + call) ?? batch.signal;
-    if (by !== batch.signal) return false;
-    facts.set(factNames.call + call, batch.signal);
-    return true;
+    facts.set(factNames.call + call, by);
+    return by === batch.signal;
   });
 }
 
@@ -255,6 +253,8 @@ function noteSources(batch: Batch, { received, events, judged, facts, atMs }: No
   for (const [id, counted] of added) {
     const before = facts.json<SourceState>(factNames.source + id);
     facts.set(factNames.source + id, JSON.stringify(extendSource(before, counted, atMs)));
+    const name = factNames.service + serviceId(counted.service);
+    facts.set(name, JSON.stringify(extendService(facts.json<ServiceState>(name), counted.service, atMs)));
   }
 }
 
@@ -306,7 +306,7 @@ async function countRepeated(
   const { projectId } = caller.project;
   const sources = recordsBy(events, (at) => repeated.has(events[at]?.record ?? -1));
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const facts = new Facts((names) => services.store.facts(projectId, names));
+    const facts = new Facts(services, { projectId, atMs: services.now() });
     await facts.load([...sources.keys()].map((id) => factNames.source + id));
     for (const [id, { size }] of sources) {
       const before = facts.json<SourceState>(factNames.source + id);
@@ -348,46 +348,4 @@ function recordedOf(
     rejected: batch.rejected.count + faulty.size,
     reason,
   };
-}
-
-/** Facts of a project: read once, changed here, written with the request. */
-class Facts {
-  readonly #read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  readonly #before = new Map<string, string>();
-  readonly #after = new Map<string, string>();
-
-  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>) {
-    this.#read = read;
-  }
-
-  async load(names: readonly string[]): Promise<void> {
-    for (const [name, value] of await this.#read([...new Set(names)])) this.#before.set(name, value);
-  }
-
-  get(name: string): string | null {
-    return this.#after.get(name) ?? this.#before.get(name) ?? null;
-  }
-
-  /** A state that an earlier request wrote. */
-  json<State>(name: string): State | null {
-    const value = this.get(name);
-    return value === null ? null : (JSON.parse(value) as State);
-  }
-
-  set(name: string, value: string): void {
-    if (this.get(name) !== value) this.#after.set(name, value);
-  }
-
-  get isEmpty(): boolean {
-    return this.#after.size === 0;
-  }
-
-  effects(): PlainEffect[] {
-    const facts = [...this.#after].map(([name, to]): FactChange => ({
-      name,
-      from: this.#before.get(name) ?? null,
-      to,
-    }));
-    return facts.length === 0 ? [] : [{ kind: 'saveFacts', facts }];
-  }
 }

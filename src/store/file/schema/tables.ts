@@ -11,7 +11,7 @@
 
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { indexTables } from '../../schema/index-map.ts';
-import { intakeTable } from '../../schema/intake.ts';
+import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
@@ -216,6 +216,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 2, sql: inSqlite(indexTables) },
   { version: 3, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
   { version: 4, sql: inSqlite(intakeTable) },
+  { version: 5, sql: inSqlite(intakeDays('unixepoch() / 86400')) },
 ];
 
 export const headDelete =
