@@ -26,6 +26,8 @@ export const events = {
 
   otlpBodyBytes: 16 * MiB,
   otlpRecords: 20_000,
+  /** Levels of lists and maps in a value; deeper ones would end at the stack. */
+  otlpDepth: 1000,
   otlpWaiting: 64,
   /** A source that has sent telemetry for this long is expected to send again within the same time. */
   sourceSilentHours: 24,
