@@ -5,12 +5,14 @@
  * Proven by `test/plane/config/apply.test.ts`.
  */
 import type {
+  CaptureInForce,
   PlaneConfigApplied,
   PlaneConfigSource,
   HeldPlaneConfig,
   PolicyMode,
 } from '../../src/contract/plane-config.ts';
 import { GovError } from '../../src/contract/problems.ts';
+import type { ContentCapture } from '../../src/contract/projects.ts';
 import {
   PlaneConfigRefused,
   hashOfText,
@@ -26,6 +28,7 @@ import type { Services } from '../../src/service/dependencies.ts';
 import type { StoredSettings } from '../../src/service/call/settings.ts';
 import type { StoredPolicy } from '../../src/store/port/store.ts';
 import type { PlaneConfig as PlaneConfigFile } from '../../src/host/data/config.ts';
+import { captureInForce } from './content.ts';
 import { ConfigCopy } from './copy.ts';
 import { configAuthor } from './plan.ts';
 import {
@@ -44,6 +47,8 @@ export interface ConfigOptions {
   /** The project of the plane, not of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;
+  /** What `plane.json` says. */
+  readonly contentCapture?: ContentCapture | undefined;
   /** The service whose configuration the plane takes. Null while the plane knows no service. */
   readonly trust: () => PlaneConfigTrust | null;
   readonly services: () => Services;
@@ -129,7 +134,7 @@ export class HeldConfig implements PlaneConfig {
       bundleHash,
       signed,
       verifierKey: null,
-      plane: { mode, appliedAt, from, refused },
+      plane: { mode, appliedAt, from, refused, contentCapture: this.#capture() },
     };
   }
 
@@ -243,7 +248,13 @@ export class HeldConfig implements PlaneConfig {
   }
 
   settings(): Partial<StoredSettings> {
-    return this.#applied === null ? {} : { redactionKeys: [...this.#applied.redactionKeys] };
+    if (this.#applied === null) return {};
+    const redactionKeys = [...this.#applied.redactionKeys];
+    return { redactionKeys, contentCapture: this.#capture().value };
+  }
+
+  #capture(): CaptureInForce {
+    return captureInForce(this.#options.contentCapture, this.#applied?.contentCapture ?? undefined);
   }
 }
 
@@ -254,13 +265,15 @@ export const heldConfig = (
     projectId,
     environment,
     config = {},
-  }: Pick<PlaneConfigFile, 'dataDir' | 'projectId' | 'environment' | 'config'>,
+    contentCapture,
+  }: Pick<PlaneConfigFile, 'dataDir' | 'projectId' | 'environment' | 'config' | 'contentCapture'>,
   services: () => Services,
 ): HeldConfig =>
   new HeldConfig({
     dataDir,
     projectId,
     mode: config.policies ?? 'beside',
+    contentCapture,
     trust: () => trustOf(dataDir, config, environment),
     services,
   });

@@ -4,6 +4,7 @@
  * each hash. Proven by `test/plane/config/apply.test.ts`.
  */
 import type { PlaneConfigFault, PlaneConfigSource, PolicyMode } from '../../src/contract/plane-config.ts';
+import type { ContentCapture } from '../../src/contract/projects.ts';
 import type { OpenPlaneConfig } from '../../src/core/plane/config.ts';
 import { openEvent, systemRun, type EventDraft } from '../../src/core/event/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
@@ -26,6 +27,8 @@ export interface AppliedConfig {
   readonly policies: number;
   readonly riskConfigHash: string | null;
   readonly redactionKeys: readonly string[];
+  /** Null or absent: the service says nothing about it. */
+  readonly contentCapture?: ContentCapture | null;
 }
 
 /** Returns null where no configuration was ever in force. Cost: one read. */
@@ -85,6 +88,7 @@ export function configApplied(
         findings,
         riskConfigHash: riskConfig === null ? null : riskRouter(riskConfig.config as RiskSettings).configHash,
         redactionKeys: [...bundle.settings.redactionKeys],
+        contentCapture: bundle.settings.contentCapture ?? null,
         previousVersion: previous?.bundleVersion ?? null,
         previousHash: previous?.bundleHash ?? null,
       },

@@ -96,6 +96,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
       ...(witnesses?.reasons() ?? []),
     ],
     witnesses,
+    planeProject: config.projectId,
     planeConfig: () => held,
   });
   await held.open().catch(async (error: unknown) => {

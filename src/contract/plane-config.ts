@@ -9,7 +9,7 @@ import { environments } from './auth-words.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { action, policyId, severity, version } from './policies.ts';
-import { redactionKeys } from './projects.ts';
+import { contentCaptures, redactionKeys } from './projects.ts';
 import { RiskConfigInput, riskSignal } from './risk.ts';
 import { exact, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
@@ -59,7 +59,11 @@ export const PlaneConfigDocument = exact({
       }),
     }),
   ),
-  settings: exact({ redactionKeys }),
+  settings: exact({
+    redactionKeys,
+    /** Only if the project sets it: older planes refuse a document with it. */
+    contentCapture: Type.Optional(oneOf(contentCaptures)),
+  }),
 });
 export type PlaneConfigDocument = Static<typeof PlaneConfigDocument>;
 
@@ -118,6 +122,12 @@ const Refusal = Type.Object({
   since: timestamp('When the plane first refused it'),
 });
 
+const CaptureInForce = Type.Object({
+  value: oneOf(contentCaptures),
+  from: oneOf(['default', 'plane.json', 'service']),
+});
+export type CaptureInForce = Static<typeof CaptureInForce>;
+
 const HeldPlaneConfig = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
@@ -130,6 +140,7 @@ const HeldPlaneConfig = Type.Object({
       appliedAt: timestamp('When it was applied'),
       from: oneOf(bundleSources),
       refused: nullable(Refusal),
+      contentCapture: CaptureInForce,
     }),
   ),
 });

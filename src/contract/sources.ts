@@ -17,6 +17,9 @@ const Source = Type.Object({
   filtered: count('Records that say nothing about an agent'),
   rejected: count('Records that were refused'),
   metrics: count('Metrics, which are not recorded'),
+  silent: Type.Boolean({
+    description: `Its service sent for ${limits.sourceSilentHours} hours or more, and then nothing for longer than that`,
+  }),
   missing: count('Numbers that are missing from its sessions (event.sequence)'),
   clockOffsetMs: nullable(
     Type.Integer({

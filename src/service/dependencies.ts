@@ -64,6 +64,8 @@ export interface Services {
   readonly counts: Counts;
   /** Settings that a plane's configuration and service decide; absent on a hosted service. */
   readonly planeSettings?: () => Partial<StoredSettings>;
+  /** The project of a plane; absent on a hosted service. */
+  readonly planeProject?: string;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;

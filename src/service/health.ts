@@ -7,10 +7,13 @@ import { formatTimestamp } from '../core/time.ts';
 import type { Caller } from './call/caller.ts';
 import type { Handlers } from './call/handler.ts';
 import type { Services } from './dependencies.ts';
+import { silentSources } from './events/silence.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
   async getHealth({ caller }, services) {
-    const reasons = [...(await reasonsOf(services)), ...(services.degraded?.() ?? [])];
+    const projectId = caller?.project.projectId ?? services.planeProject;
+    const silent = projectId === undefined ? [] : await silentSources(services, projectId);
+    const reasons = [...(await reasonsOf(services)), ...(services.degraded?.() ?? []), ...silent];
     const { writable } = services.store.condition();
     if (!writable) return { status: 503, body: report('unavailable', { caller, services, reasons }) };
     const status = reasons.length === 0 ? 'ok' : 'degraded';

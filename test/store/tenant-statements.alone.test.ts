@@ -37,7 +37,7 @@ const everywhere: Reasons = {
   'jobs are worked off for all tenants, one tenant after the other':
     /^WITH RECURSIVE turn .* FROM job WHERE status IN \('pending', 'processing'\) AND project = turn\.project AND due_ms/,
   'what is past its time is swept, whosoever it is':
-    /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part))/,
+    /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part|intake_fact))/,
   'artifacts past their time are found for all tenants':
     /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/,
   'challenges that nobody answered in time are found for all tenants':

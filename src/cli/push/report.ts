@@ -31,6 +31,8 @@ interface ImportCount {
   readonly items: number;
   readonly events: number;
   readonly changes: Readonly<Partial<Record<Change, number>>>;
+  /** Ids that the source uses for several parts. */
+  readonly numbered?: readonly string[];
 }
 
 const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
@@ -125,7 +127,7 @@ export class Report {
   }
 
   async #importedRun(note: Extract<ImportNote, { kind: 'run' }>): Promise<void> {
-    const { runId, format, items, events, changes } = note.run;
+    const { runId, format, items, events, changes, numbered } = note.run;
     this.#importedRuns += 1;
     this.#importedItems += items;
     this.#importedEvents += events.length;
@@ -137,10 +139,22 @@ export class Report {
         items,
         events: events.length,
         changes: Object.fromEntries(changes),
+        ...(numbered.length === 0 ? {} : { numbered: numbered.slice(0, limits.pushListedRejections) }),
       });
     }
+    if (numbered.length > 0) await this.#numberedIds(note.source, numbered);
     await this.#out.detail(
       safe`${note.source}: run ${runId}, ${counted(items, 'item')}, ${counted(events.length, 'event')}`,
+    );
+  }
+
+  async #numberedIds(source: string, ids: readonly string[]): Promise<void> {
+    const distinct = [...new Set(ids)];
+    const more = distinct.length - limits.pushListedRejections;
+    const shown = distinct.slice(0, limits.pushListedRejections).join(', ');
+    const others = more > 0 ? safe` and ${number(more)} more` : safe``;
+    await this.#remark(
+      safe`${source}: ids of several parts with different content: ${shown}${others}; all parts are recorded`,
     );
   }
 

@@ -14,7 +14,7 @@ import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
 import { counted } from './count.ts';
 import { Report } from './report.ts';
-import { findSources, isPipe } from './source.ts';
+import { drain, findSources, isPipe } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushIo, type PushOptions, type PushWork } from './work.ts';
 
@@ -47,13 +47,33 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
           },
         });
   const work: PushWork = { options, io, sources, progress, report, pushed };
+  try {
+    await pushAll(work);
+  } catch (failure) {
+    await readToEnd(work, failure);
+    throw failure;
+  }
+  return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
+}
+
+async function pushAll(work: PushWork): Promise<void> {
+  const { options } = work;
   if (options.dryRun) await dryRun(work);
   else if (options.spool === undefined) await pushFromMemory(work);
   else {
     const { pushThroughSpool } = await import('./spooled.ts');
     await pushThroughSpool(work, options.spool);
   }
-  return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
+}
+
+/** A full disk must not end the program before the pipe. A wrong command ends at once. */
+async function readToEnd({ io, sources }: PushWork, failure: unknown): Promise<void> {
+  const { stdin, signal } = io;
+  const isOpen = sources.some(({ path }) => path === null) && !stdin.readableEnded && !stdin.destroyed;
+  const { exit: code, message } = failureOf(failure);
+  if (!isOpen || signal.aborted || code === exit.usage) return;
+  await io.tell(safe`${message}; gov reads standard input to its end and keeps nothing more of it`);
+  await drain(stdin, signal);
 }
 
 async function dryRun(work: PushWork): Promise<void> {

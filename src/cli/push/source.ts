@@ -169,15 +169,9 @@ async function peek(chunks: Chunks): Promise<{ first: Buffer; all: Chunks }> {
   return { first, all };
 }
 
-/** Returns the encoding that the first bytes show: a mark, or the zeros of UTF-16 before or after an ASCII character. */
-function encodingOf([a, b, c, d]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-8' {
-  if ((a === 0xff && b === 0xfe) || (b === 0 && d === 0 && a !== 0)) return 'utf-16le';
-  if ((a === 0xfe && b === 0xff) || (a === 0 && c === 0 && b !== 0)) return 'utf-16be';
-  return 'utf-8';
-}
-
 /** Yields UTF-8 without the byte order mark that editors on Windows put before it. Reads UTF-16 as well. */
 async function* asUtf8(chunks: Chunks): AsyncGenerator<Uint8Array> {
+  const { encodingOf } = await import('../../core/intake/source.ts');
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let isFirst = true;
   for await (const chunk of chunks) {

@@ -24,6 +24,7 @@ const preferred: Preferred = {
     'service',
     'instance',
     'lastSeenAt',
+    'silent',
     'kept',
     'filtered',
     'rejected',

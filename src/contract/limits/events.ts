@@ -26,8 +26,15 @@ export const events = {
 
   otlpBodyBytes: 16 * MiB,
   otlpRecords: 20_000,
+  /** Levels of lists and maps in a value; deeper ones would end at the stack. */
+  otlpDepth: 1000,
   otlpWaiting: 64,
   /** Runs whose calls of other sources a process remembers, and how many of each it reads. */
   otlpRunsKnown: 200,
   otlpCallsKnown: 5000,
+  /** A source that has sent telemetry for this long is expected to send again within the same time. */
+  sourceSilentHours: 24,
+  sourcesWatched: 10_000,
+  /** Days after its last use until a fact of received telemetry is deleted: runs of traces, reported calls, sources. */
+  intakeFactDays: 30,
 } as const;

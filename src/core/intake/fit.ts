@@ -19,6 +19,8 @@ export const changeLabels = {
   unknown_part: 'parts that gov does not understand, recorded as x.unknown',
   bookkeeping: 'records of the source about itself, not recorded',
   version_replaced: 'older versions of an observation, replaced by the newest',
+  id_repeated: 'parts that the source contains twice, recorded once',
+  id_numbered: 'parts that share an id and differ, numbered',
   observation_numbered: 'observations that share an id and differ, numbered',
   call_merged: 'tool calls reported twice, by a span and a log, recorded once',
   cause_unknown: 'causes that the source does not contain',

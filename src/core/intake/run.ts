@@ -8,6 +8,7 @@ import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
+import { Repeats, type Place } from './repeats.ts';
 import type { SourceTime } from './time.ts';
 
 /** The input of an importer. The same values for the same source make an import repeatable. */
@@ -24,7 +25,7 @@ export interface ImportContext {
   readonly repaired?: boolean | undefined;
   /** Runs by trace id, of traces that other files of the same push name. */
   readonly traces?: ReadonlyMap<string, string> | undefined;
-  /** The beginning of clientEventIds, of a source whose keys need no run; default: the run id. */
+  /** The beginning of clientEventIds, of a caller that handles repeated keys itself; default: the run id. */
   readonly idBase?: string | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
@@ -39,6 +40,8 @@ export interface ImportedRun {
   readonly changes: ReadonlyMap<Change, number>;
   /** Events that another signal of the same source may have recorded with other words, by clientEventId. */
   readonly mergeable: ReadonlySet<string>;
+  /** Ids of the source that came again with other content, and were numbered. */
+  readonly numbered: readonly string[];
 }
 
 /**
@@ -110,6 +113,9 @@ export class RunBuilder {
   readonly #events: EventInput[] = [];
   readonly #idBase: string;
   readonly #mergeable = new Set<string>();
+  readonly #parts = new Repeats();
+  readonly #drafts = new Repeats();
+  readonly #repeated: string[] = [];
   /** Events without a key so far. A run's end has a key, because more may follow it. */
   #numbered = 0;
 
@@ -132,10 +138,43 @@ export class RunBuilder {
     return `${id.slice(0, limits.identifierChars - 9)}-${hash('sha256', key, 'hex').slice(0, 8)}`;
   }
 
-  /** Appends an event; returns its clientEventId. The id depends on what came before alone. */
+  /**
+   * Returns the key of a part that its source names: its id, or a numbered one if an earlier part with other content has
+   * it; undefined for a part that came before.
+   */
+  keyOf(id: string, part: unknown): string | undefined {
+    const place = this.#counted(id, this.#parts.placeOf(id, part));
+    return place.isRepeat ? undefined : place.id;
+  }
+
+  #counted(id: string, place: Place): Place {
+    if (place.isRepeat) this.changes.add('id_repeated');
+    else if (place.id !== id) {
+      this.changes.add('id_numbered');
+      this.#repeated.push(id);
+    }
+    return place;
+  }
+
+  #placeOf(draft: Draft): Place {
+    const id = this.idOf(draft.key ?? String(this.#numbered++));
+    if (this.#context.idBase !== undefined) return { id, isRepeat: false };
+    const place = this.#counted(id, this.#drafts.placeOf(id, draft));
+    if (place.id.length <= limits.identifierChars) return place;
+    return {
+      ...place,
+      id: `${place.id.slice(0, limits.identifierChars - 9)}-${shortHash(place.id)}`,
+    };
+  }
+
+  /**
+   * Appends an event, unless the run has the same one under its key; returns its clientEventId. The id depends on what
+   * came before alone.
+   */
   add(draft: Draft): string {
     const index = this.#events.length;
-    const clientEventId = this.idOf(draft.key ?? String(this.#numbered++));
+    const { id: clientEventId, isRepeat } = this.#placeOf(draft);
+    if (isRepeat) return clientEventId;
     const time = draft.at ?? null;
     const repairs = this.changes.of('text_repaired');
     const event = {
@@ -180,6 +219,7 @@ export class RunBuilder {
       items,
       changes: this.changes.counts,
       mergeable: this.#mergeable,
+      numbered: this.#repeated,
     };
   }
 

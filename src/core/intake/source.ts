@@ -135,11 +135,16 @@ function isJsonLines(text: string): boolean {
   return sent.test(first) || !('reason' in parsedLine(first, 1));
 }
 
-/** Returns the text of a file: UTF-8, or UTF-16 if it begins with a mark. `repaired`: some bytes were unreadable. */
+/** Returns the encoding that the first bytes show: a mark, or the zeros of UTF-16 before or after an ASCII character. */
+export function encodingOf([a, b, c, d]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-8' {
+  if ((a === 0xff && b === 0xfe) || (b === 0 && d === 0 && a !== 0)) return 'utf-16le';
+  if ((a === 0xfe && b === 0xff) || (a === 0 && c === 0 && b !== 0)) return 'utf-16be';
+  return 'utf-8';
+}
+
+/** Returns the text of a file: UTF-8 or UTF-16. `repaired`: some bytes were unreadable. */
 export function decodeText(bytes: Uint8Array): { readonly text: string; readonly repaired: boolean } {
-  const [first, second] = bytes;
-  const encoding =
-    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  const encoding = encodingOf(bytes);
   try {
     return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), repaired: false };
   } catch {

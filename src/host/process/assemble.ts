@@ -62,6 +62,8 @@ export interface Parts {
   readonly witnesses?: Witnesses | undefined;
   /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
+  /** See `Services.planeProject`. */
+  readonly planeProject?: string;
   /** Creates `Services.planeConfig`. */
   readonly planeConfig?: (services: () => Services) => PlaneConfig;
 }
@@ -119,6 +121,7 @@ export function assemble(parts: Parts): Assembled {
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
     ...(planeConfig === undefined ? {} : { planeConfig }),
+    ...(parts.planeProject === undefined ? {} : { planeProject: parts.planeProject }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),
     hosting,

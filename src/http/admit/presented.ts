@@ -47,9 +47,14 @@ export function readToken(headers: IncomingHttpHeaders): string | null {
   return String(apiKey);
 }
 
+/**
+ * `%20` counts as the space: exporters take the header from `OTEL_EXPORTER_OTLP_HEADERS`, which is percent-encoded, and
+ * some send it without decoding it (Claude Code 2.1).
+ */
 function bearerToken(header: string): string {
-  if (header.slice(0, 7).toLowerCase() !== 'bearer ') throw missingCredential();
-  return header.slice(7).trim();
+  const [scheme] = /^bearer(?: |%20)/i.exec(header) ?? [];
+  if (scheme === undefined) throw missingCredential();
+  return header.slice(scheme.length).trim();
 }
 
 /**

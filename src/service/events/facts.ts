@@ -1,26 +1,47 @@
 /**
- * What received requests need to know of earlier ones, by name: the run of a trace, the state of a source, the signal that
- * reported a call. Tested by `test/http/otlp/receive.engines.test.ts`.
+ * What received telemetry made known to a project: facts by name, read once, changed here, and written with the request
+ * that changes them. The sweep deletes a fact that no request has used for `limits.intakeFactDays`.
+ * Proven by `test/http/otlp/receive.engines.test.ts` and `test/service/events/silence.test.ts`.
  */
-import type { FactChange } from '../../store/port/store.ts';
+import type { Fact, FactChange } from '../../store/port/store.ts';
+import type { Services } from '../dependencies.ts';
 import type { PlainEffect } from './append.ts';
 
-/** Facts of a project: read once, changed here, written with the request. */
+/** The beginnings of the names of facts. */
+export const factNames = {
+  /** A source: `service.name` and `service.instance.id`. */
+  source: 's:',
+  /** All instances of a service. */
+  service: 'v:',
+  /** Numbers of the records of a session. */
+  sequence: 'q:',
+  /** The run of a trace. */
+  trace: 't:',
+  /** The signal that reported a tool call. */
+  call: 'c:',
+  /** A run in which `gov run` started a program, and a conversation that the program named. */
+  link: 'l:',
+} as const;
+
+const dayMs = 86_400_000;
+
 export class Facts {
-  readonly #read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  readonly #before = new Map<string, string>();
+  readonly #read: (names: readonly string[]) => Promise<ReadonlyMap<string, Fact>>;
+  readonly #day: number;
+  readonly #before = new Map<string, Fact>();
   readonly #after = new Map<string, string>();
 
-  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, string>>) {
-    this.#read = read;
+  constructor({ store }: Pick<Services, 'store'>, of: { readonly projectId: string; readonly atMs: number }) {
+    this.#read = (names) => store.facts(of.projectId, names);
+    this.#day = Math.floor(of.atMs / dayMs);
   }
 
   async load(names: readonly string[]): Promise<void> {
-    for (const [name, value] of await this.#read([...new Set(names)])) this.#before.set(name, value);
+    for (const [name, fact] of await this.#read([...new Set(names)])) this.#before.set(name, fact);
   }
 
   get(name: string): string | null {
-    return this.#after.get(name) ?? this.#before.get(name) ?? null;
+    return this.#after.get(name) ?? this.#before.get(name)?.value ?? null;
   }
 
   /** A state that an earlier request wrote. */
@@ -29,8 +50,10 @@ export class Facts {
     return value === null ? null : (JSON.parse(value) as State);
   }
 
+  /** Sets a fact, and keeps it from being deleted: a fact in use is written once a day. */
   set(name: string, value: string): void {
-    if (this.get(name) !== value) this.#after.set(name, value);
+    const isUsedToday = (this.#before.get(name)?.day ?? 0) >= this.#day;
+    if (this.get(name) !== value || !isUsedToday) this.#after.set(name, value);
   }
 
   get isEmpty(): boolean {
@@ -40,9 +63,9 @@ export class Facts {
   effects(): PlainEffect[] {
     const facts = [...this.#after].map(([name, to]): FactChange => ({
       name,
-      from: this.#before.get(name) ?? null,
+      from: this.#before.get(name)?.value ?? null,
       to,
     }));
-    return facts.length === 0 ? [] : [{ kind: 'saveFacts', facts }];
+    return facts.length === 0 ? [] : [{ kind: 'saveFacts', facts, day: this.#day }];
   }
 }

@@ -6,7 +6,7 @@
 import { unnamedRun, type Received, type ReceivedEvent } from '../../core/intake/receive.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Facts } from './facts.ts';
+import { factNames, type Facts } from './facts.ts';
 
 /** A run that names another one, and the fact that says so. */
 interface Start {
@@ -20,7 +20,7 @@ export function startsOf({ events }: Received): Start[] {
   for (const { startedIn: run, event } of events) {
     if (run === null || run === event.runId) continue;
     const conversation = event.runId;
-    const name = `l:${sha256(JSON.stringify([run, conversation])).toString('hex', 0, 16)}`;
+    const name = `${factNames.link}${sha256(JSON.stringify([run, conversation])).toString('hex', 0, 16)}`;
     starts.set(name, { run, conversation, name });
   }
   return [...starts.values()];
@@ -65,7 +65,7 @@ export function linksOf(received: Received, { known, atMs, facts }: Linking): Re
   const started = startsOf(received).flatMap(({ run, conversation, name }) => {
     if (facts.get(name) !== null) return [];
     facts.set(name, conversation);
-    return [link(run, conversation, name.slice('l:'.length), {})];
+    return [link(run, conversation, name.slice(factNames.link.length), {})];
   });
   return [...begun, ...started];
 }

@@ -9,9 +9,12 @@ import { GovError } from '../../contract/problems.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
 import {
   extendSequence,
+  extendService,
   extendSource,
+  serviceId,
   type Observed,
   type SequenceState,
+  type ServiceState,
   type SourceState,
 } from '../../core/intake/otlp/sources.ts';
 import {
@@ -27,12 +30,11 @@ import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { append, unmetered } from './append.ts';
 import { acceptedOf, asEvents, judgeAll } from './batch.ts';
-import { Facts } from './facts.ts';
+import { factNames, Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
-import { sourcePrefix } from './sources.ts';
 
 /** What became of the records of a request. */
 export interface Recorded {
@@ -45,9 +47,6 @@ export interface Recorded {
   /** Why the first one was rejected. */
   readonly reason: string | null;
 }
-
-/** Prefixes of the names of facts. */
-const factNames = { source: sourcePrefix, sequence: 'q:', trace: 't:', call: 'c:' } as const;
 
 /** The runs by which requests of a project wait for each other; no client can name them. */
 const readTurn = 'gov.otlp.read';
@@ -154,13 +153,14 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
 }
 
 async function planOf(services: Services, caller: Caller, batch: Batch): Promise<Plan> {
-  const { store, now } = services;
+  const atMs = services.now();
   const { projectId } = caller.project;
-  const facts = new Facts((names) => store.facts(projectId, names));
+  const facts = new Facts(services, { projectId, atMs });
   const traceIds = traceIdsOf(batch);
   await facts.load([
     ...traceIds.map((id) => factNames.trace + id),
     ...[...batch.sources.keys()].map((id) => factNames.source + id),
+    ...[...batch.sources.values()].map(({ service }) => factNames.service + serviceId(service)),
     ...[...batch.sequences.keys()].map((id) => factNames.sequence + id),
   ]);
   const known = new Map(
@@ -169,7 +169,6 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
       return run === null ? [] : [[id, run] as const];
     }),
   );
-  const atMs = now();
   const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
   const calls = received.events.filter(({ call }) => call !== null);
   await facts.load(calls.map(({ call }) => factNames.call + call));
@@ -203,7 +202,7 @@ function unreported(
     const by = facts.get(factNames.call + call) ?? batch.signal;
     // a number that is left out would count as missing
     if (by !== batch.signal && !isNumbered) return [];
-    if (by === batch.signal) facts.set(factNames.call + call, batch.signal);
+    facts.set(factNames.call + call, by);
     const isKnown = by !== batch.signal || others.has(event.runId, reportKey(event));
     return [isKnown ? { ...received, event: observationOf(event) } : received];
   });
@@ -240,6 +239,8 @@ function noteSources(batch: Batch, { received, events, judged, facts, atMs }: No
   for (const [id, counted] of added) {
     const before = facts.json<SourceState>(factNames.source + id);
     facts.set(factNames.source + id, JSON.stringify(extendSource(before, counted, atMs)));
+    const name = factNames.service + serviceId(counted.service);
+    facts.set(name, JSON.stringify(extendService(facts.json<ServiceState>(name), counted.service, atMs)));
   }
 }
 
@@ -291,7 +292,7 @@ async function countRepeated(
   const { projectId } = caller.project;
   const sources = recordsBy(events, (at) => repeated.has(events[at]?.record ?? -1));
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const facts = new Facts((names) => services.store.facts(projectId, names));
+    const facts = new Facts(services, { projectId, atMs: services.now() });
     await facts.load([...sources.keys()].map((id) => factNames.source + id));
     for (const [id, { size }] of sources) {
       const before = facts.json<SourceState>(factNames.source + id);

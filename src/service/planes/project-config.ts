@@ -22,7 +22,7 @@ import type { ByAge, Project, StoreReader } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
-import { settingsOf } from '../call/settings.ts';
+import { settingsOf, type StoredSettings } from '../call/settings.ts';
 
 interface SignedProjectConfig {
   readonly bundleVersion: number;
@@ -103,6 +103,8 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
   const settingsIndex = await newestSettings(store, projectId);
   const newest = Math.max(policyIndex ?? 0, configIndex ?? 0, settingsIndex ?? 0);
   const { redactionKeys } = settingsOf(stored);
+  // a default that nobody chose decides nothing at a plane
+  const { contentCapture } = JSON.parse(stored.settings) as Partial<StoredSettings>;
   const descriptions = await descriptionsOf(store, projectId);
   return {
     schemaVersion: planeConfigSchema,
@@ -126,7 +128,10 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
       config === null
         ? null
         : { algorithm: riskAlgorithm, config: readJson(config) as unknown as RiskConfig },
-    settings: { redactionKeys: [...redactionKeys] },
+    settings: {
+      redactionKeys: [...redactionKeys],
+      ...(contentCapture === undefined ? {} : { contentCapture }),
+    },
   };
 }
 

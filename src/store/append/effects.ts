@@ -20,7 +20,7 @@ import type {
   StoredPolicyVersion,
   StoredProof,
 } from '../port/store.ts';
-import type { Effect } from '../port/store.ts';
+import type { Effect, Fact } from '../port/store.ts';
 import type { ErasableBody } from '../erasure/erasable-body.ts';
 import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subject-keys.ts';
 import { decideApproval, openApproval, useApproval, type ApprovalRows } from './approvals.ts';
@@ -65,7 +65,7 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows {
   completeJob(effect: EffectOf<'completeJob'>): boolean;
   /** Null if there is no such fact. */
   fact(name: string): string | null;
-  saveFact(name: string, value: string): void;
+  saveFact(name: string, fact: Fact): void;
   policy(policyId: string): Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'> | null;
   createPolicy(policy: StoredPolicy): void;
   saveVersion(version: StoredPolicyVersion): void;
@@ -193,12 +193,12 @@ function appendedLeaf(
   );
 }
 
-function saveFacts(rows: EffectRows, { facts }: EffectOf<'saveFacts'>): void {
+function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): void {
   for (const { name, from, to } of facts) {
     if (rows.fact(name) !== from) {
       throw new GovError('CONFLICT', `expected fact ${name} unchanged, got another value; read it again`);
     }
-    rows.saveFact(name, to);
+    rows.saveFact(name, { value: to, day });
   }
 }
 

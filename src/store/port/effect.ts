@@ -14,6 +14,12 @@ import type {
 } from './rows.ts';
 
 /** A fact of a project's telemetry, such as the run of a trace. */
+/** What received telemetry made known, and the last day on which a request used it: days since 1970. */
+export interface Fact {
+  readonly value: string;
+  readonly day: number;
+}
+
 export interface FactChange {
   readonly name: string;
   /** The value before; null for a new fact. */
@@ -45,7 +51,7 @@ export type Effect =
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
   /** Refused with CONFLICT if the worker has lost its lease. */
   /** Remembers what received telemetry said. CONFLICT if a fact is not `from` any more. */
-  | { readonly kind: 'saveFacts'; readonly facts: readonly FactChange[] }
+  | { readonly kind: 'saveFacts'; readonly facts: readonly FactChange[]; readonly day: number }
   | {
       readonly kind: 'completeJob';
       readonly jobId: string;

@@ -17,6 +17,7 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { ExportReader, ExportStore } from './exports.ts';
+import type { Fact } from './effect.ts';
 import type { IndexMapReader, IndexMapStore } from './index-map.ts';
 import type { MeterReader } from './metering.ts';
 import type { AppendOutcome, AppendRequest } from './request.ts';
@@ -137,7 +138,7 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
   ): Promise<Leaf[]>;
 
   /** The facts with these names that exist. */
-  facts(projectId: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  facts(projectId: string, names: readonly string[]): Promise<ReadonlyMap<string, Fact>>;
   /** Facts whose names begin with `prefix`, in the order of their names. `after` is a name. */
   factsFrom(
     projectId: string,

@@ -6,6 +6,13 @@
  */
 import { id } from './words.ts';
 
+/** Facts are found by the day of their last use, so that old ones can be deleted. `today`: SQL of the engine. */
+export const intakeDays = (today: string): string => `
+ALTER TABLE intake_fact ADD COLUMN day integer NOT NULL DEFAULT 0;
+UPDATE intake_fact SET day = ${today};
+CREATE INDEX intake_fact_day ON intake_fact (day);
+`;
+
 export const intakeTable = `
 CREATE TABLE intake_fact (
   project integer NOT NULL,

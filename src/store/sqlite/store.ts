@@ -216,6 +216,7 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });
       while (await engine.write({ verb: 'sweepAnswers', nowMs }));
+      while (await engine.write({ verb: 'sweepFacts', nowMs }));
     },
   };
 }

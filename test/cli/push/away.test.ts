@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -149,6 +150,17 @@ describe('a push that is interrupted', () => {
     service.before = () => {};
     await push({ spool, resume: true }, { folder, service });
     expect(sequence()).toEqual(numbers(13));
+  });
+
+  it('a push whose spool cannot be written reads the pipe to its end, so that its writer lives on', async () => {
+    folder.write('taken', 'a file where the directory of the spool should be');
+    const stdin = new PassThrough();
+    const pushed = push({ files: ['-'], spool: join(folder.path, 'taken') }, { folder, service, stdin });
+    for (let n = 0; n < 200; n++) if (!stdin.write(events(100))) await once(stdin, 'drain');
+    stdin.end();
+    const { code, stderr } = await pushed;
+    expect(stdin.readableEnded).toBe(true);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining('reads standard input to its end')]);
   });
 
   it('an interrupted push resumes only the files that it was reading', async () => {

@@ -49,6 +49,25 @@ describe('importing a recording again', () => {
     expect((await importing('chat.json')).value).toMatchObject({ accepted: 0, known: 4, rejected: 0 });
   });
 
+  it('a session that uses an id twice is recorded whole, names the id, and can grow', async () => {
+    const line = (uuid: string, content: string) =>
+      JSON.stringify({ type: 'user', sessionId: 's', uuid, message: { role: 'user', content } });
+    const lines = [line('u1', 'a'), line('u1', 'b'), line('u1', 'a')];
+    folder.write('s.jsonl', lines.join('\n'));
+    const first = await importing('s.jsonl');
+    expect(first.value).toMatchObject({ accepted: 3, rejected: 0 });
+    expect(first.value.imports[0]).toMatchObject({
+      numbered: ['u1'],
+      changes: { id_repeated: 1, id_numbered: 1 },
+    });
+    expect(first.stderr).toContain(
+      's.jsonl: ids of several parts with different content: u1; all parts are recorded',
+    );
+    folder.write('s.jsonl', [...lines, line('u2', 'c')].join('\n'));
+    expect((await importing('s.jsonl')).value).toMatchObject({ accepted: 1, known: 3, rejected: 0 });
+    expect(texts()).toEqual(['a', 'b', 'c']);
+  });
+
   it('a repeated import adds exactly the new events of a session, in order, without an invented end', async () => {
     folder.write('chat.json', chat('hello', 'hi'));
     await importing('chat.json');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documents, parseLoose } from '../../../src/core/intake/source.ts';
+import { decodeText, documents, parseLoose } from '../../../src/core/intake/source.ts';
 
 const values = (text: string): unknown[] =>
   [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
@@ -45,5 +45,14 @@ describe('the documents of a file', () => {
     expect(() => values('{"a":')).toThrow(/^f\.json:1: expected/);
     expect(() => values('{\n"a":1,\n"b":x\n}')).toThrow(/^f\.json:3: expected/);
     expect(() => values('')).toThrow(/^f\.json:1: expected/);
+  });
+
+  it('a text of UTF-16 is read in both orders of bytes, with a mark and without', () => {
+    const text = '{"a":"é😀"}\n{"a":2}\n';
+    const little = Buffer.from(text, 'utf16le');
+    const big = Buffer.from(little).swap16();
+    for (const bytes of [Buffer.from(text), little, big, Buffer.from(`\ufeff${text}`, 'utf16le')])
+      expect(decodeText(bytes)).toEqual({ text, repaired: false });
+    expect(decodeText(little.subarray(0, -1)).repaired).toBe(true);
   });
 });

@@ -61,6 +61,16 @@ describe('the receiver', () => {
     expect(await typesOf('sdk-logs')).toEqual(Array(5).fill('prompt.submitted'));
   });
 
+  it('takes a key whose header an exporter took from a variable without decoding it', async () => {
+    // OTEL_EXPORTER_OTLP_HEADERS is percent-encoded; Claude Code 2.1 sends it as it is
+    const headers = { authorization: `Bearer%20${plane.key}` };
+    const answer = await post(plane, 'traces', traces(tool(1, {}, { traceId: traceId(95) })), {
+      key: null,
+      headers,
+    });
+    expect([answer.status, countsOf(answer)['kept']]).toEqual([200, 1]);
+  });
+
   it('counts no record twice that an exporter repeats', async () => {
     const answers: number[] = [];
     for (let time = 0; time < 2; time++) {

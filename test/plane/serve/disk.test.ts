@@ -87,7 +87,10 @@ describe('a plane that records', () => {
     expect([disk, telemetry?.enrolled, reasons]).toEqual([
       null,
       false,
-      [expect.stringMatching(/^disk_unreadable: ENOENT/)],
+      [
+        expect.stringMatching(/^disk_unreadable: ENOENT/),
+        expect.stringMatching(/^plane\.json_unreadable: expected a plane at /),
+      ],
     ]);
   });
 });

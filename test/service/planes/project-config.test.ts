@@ -93,8 +93,14 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     });
     const { projectId } = await must('GET', '/auth/identity');
     await must('PUT', `/projects/${projectId}`, { settings: { redactionKeys: ['/metadata/card'] } });
+    expect((await next()).signed?.bundle.settings).toEqual({ redactionKeys: ['/metadata/card'] });
+    // a document has it only if the project sets it, so that older planes can read the others
+    await must('PUT', `/projects/${projectId}`, { settings: { contentCapture: 'none' } });
     const last = await next();
-    expect(last.signed?.bundle.settings).toEqual({ redactionKeys: ['/metadata/card'] });
+    expect(last.signed?.bundle.settings).toEqual({
+      redactionKeys: ['/metadata/card'],
+      contentCapture: 'none',
+    });
     await must('POST', '/events', {
       runId: 'r',
       eventType: 'x',

@@ -39,6 +39,12 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   return out.verdict;
 };
 
+const sourceText = {
+  default: 'the default',
+  'plane.json': 'plane.json',
+  service: 'the service',
+} as const;
+
 function told({ bundleVersion, bundleHash, signed, plane }: HeldPlaneConfig): Safe[] {
   const lines = [safe`configuration ${bundleVersion}  ${bundleHash}`];
   if (signed !== null) {
@@ -50,6 +56,8 @@ function told({ bundleVersion, bundleHash, signed, plane }: HeldPlaneConfig): Sa
     );
   }
   if (plane === null) return lines;
+  const { value, from } = plane.contentCapture;
+  lines.push(safe`  content   ${value} (${sourceText[from]})`);
   lines.push(safe`  in force  since ${plane.appliedAt}, from ${plane.from}; policies: ${plane.mode}`);
   if (plane.refused !== null) {
     const { reason, since, detail } = plane.refused;

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Client } from '../../../client/create.ts';
+import type { CaptureInForce } from '../../../contract/plane-config.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
@@ -65,6 +66,8 @@ export interface PlaneStatus {
   /** Null for a plane on another machine. */
   readonly disk: Disk | null;
   readonly telemetry: Telemetry | null;
+  /** What is kept of content in received telemetry, and who says so; null if this key may not read it. */
+  readonly contentCapture: CaptureInForce | null;
   /** Waiting writes, from the metrics of a plane on this machine. */
   readonly queueDepth: number | null;
 }
@@ -76,6 +79,16 @@ function readRunning(dataDir: string): Running {
   } catch {
     // the plane does not serve, or this user may not read the file
     return {};
+  }
+}
+
+/** Returns what the service's configuration and `plane.json` decide together; `own`: what the file alone says. */
+async function contentCaptureOf(client: Client, own: CaptureInForce | null): Promise<CaptureInForce | null> {
+  try {
+    return (await client.getConfigBundle()).body.plane?.contentCapture ?? null;
+  } catch (cause) {
+    if (!(cause instanceof GovApiError)) throw cause;
+    return cause.status === 404 ? own : null;
   }
 }
 
@@ -140,13 +153,14 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = context?.kind === 'plane' ? context.dataDir : null;
   const running = dataDir === null ? {} : readRunning(dataDir);
   const baseUrl = session.baseUrl().value;
-  const { disk, telemetry, reasons } = dataDir === null ? nowhere : await overview(dataDir);
+  const { disk, telemetry, contentCapture, reasons } = dataDir === null ? nowhere : await overview(dataDir);
   // port 0: the system chooses the port when the plane serves, so nobody can be asked now
   const isNowhere = dataDir !== null && running.baseUrl === undefined && new URL(baseUrl).port === '0';
   const served = isNowhere
     ? { reasons: [`not running: no process serves ${dataDir}`] }
     : await serving(await session.client({ retries: 0 }), {
         running,
+        contentCapture,
         env: io.env,
         trust: session.trustFile(),
       });
@@ -163,6 +177,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     databaseBytes: disk === null || disk.databaseBytes === 0 ? null : disk.databaseBytes,
     disk,
     telemetry,
+    contentCapture: null,
     queueDepth: null,
     ...served,
     reasons: [...new Set([...(served.reasons ?? []), ...(telemetry?.reasons ?? []), ...reasons])],
@@ -173,15 +188,19 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   return out.verdict;
 };
 
-const nowhere = { disk: null, telemetry: null, reasons: [] } as const;
+const nowhere = { disk: null, telemetry: null, contentCapture: null, reasons: [] } as const;
 
-async function overview(dataDir: string): Promise<Pick<PlaneStatus, 'disk' | 'telemetry' | 'reasons'>> {
+async function overview(
+  dataDir: string,
+): Promise<Pick<PlaneStatus, 'disk' | 'telemetry' | 'contentCapture' | 'reasons'>> {
   const { overviewOf } = await import('../../../../plane/serve/overview.ts');
   return overviewOf(dataDir);
 }
 
 interface Asking {
   readonly running: Running;
+  /** What `plane.json` alone says. */
+  readonly contentCapture: CaptureInForce | null;
   readonly env: Io['env'];
   readonly trust: string | undefined;
 }
@@ -189,13 +208,15 @@ interface Asking {
 /** Returns data of the serving plane, or the reason why it does not serve. Rethrows other failures. */
 async function serving(
   client: Client,
-  { running, env, trust }: Asking,
+  { running, contentCapture: own, env, trust }: Asking,
 ): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
   try {
     const health = await healthOf(client);
     const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
     const chain = await chainOf(client, trust);
-    return { ...health, pid, startedAt, configHash, chain, queueDepth: await queueDepth(metricsUrl, env) };
+    const contentCapture = await contentCaptureOf(client, own);
+    const depth = await queueDepth(metricsUrl, env);
+    return { ...health, pid, startedAt, configHash, chain, contentCapture, queueDepth: depth };
   } catch (cause) {
     if (!(cause instanceof GovNetworkError)) throw cause;
     return { reasons: [cause.message] };
@@ -224,6 +245,12 @@ function diskText({ disk }: PlaneStatus): string | null {
   return `${bytesText(databaseBytes)} of databases${exports}, ${bytesText(freeBytes)} free${growth}${left}`;
 }
 
+function contentText({ contentCapture }: PlaneStatus): string | null {
+  if (contentCapture === null) return null;
+  const { value, from } = contentCapture;
+  return `${value} of received telemetry (${from === 'service' ? 'the service' : from})`;
+}
+
 function serviceText({ telemetry }: PlaneStatus): string | null {
   if (telemetry === null) return null;
   const { enrolled, mode, service, lastContactAt, failingSince } = telemetry;
@@ -250,6 +277,7 @@ function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[]
     ['config', status.configHash?.slice(0, hashChars) ?? null],
     ['log', chainText(status)],
     ['disk', diskText(status)],
+    ['content', contentText(status)],
     ['queue', status.queueDepth === null ? null : `${status.queueDepth} writes waiting`],
     ['service', serviceText(status)],
     ['spool', spoolText(status)],

@@ -67,13 +67,15 @@ class LineWriter {
   }
 
   write(line: Source): void {
-    const key = textOf(line['uuid']);
-    const at = readTime(line['timestamp']);
     const type = String(line['type']);
     if (bookkeeping.has(type)) {
       this.#conversation.run.changes.add('bookkeeping');
       return;
     }
+    const id = textOf(line['uuid']) ?? requestKey(line);
+    const key = id === undefined ? undefined : this.#conversation.run.keyOf(id, line);
+    if (id !== undefined && key === undefined) return;
+    const at = readTime(line['timestamp']);
     const actor =
       line['isSidechain'] === true
         ? { name: `${name}/${textOf(line['agentId']) ?? 'subagent'}`, role: 'agent' }
@@ -83,6 +85,10 @@ class LineWriter {
     if (type === 'user' && message !== undefined) this.#user(line, message, said);
     else if (type === 'assistant' && message !== undefined) this.#assistant(line, message, said);
     else if (type === 'attachment') this.#attachment(line, said);
+    else if (type === 'api-request-shape')
+      this.#conversation.instructed({ ...said, content: line['shape'] }, 'request');
+    else if (type === 'api-request-blob')
+      this.#conversation.instructed({ ...said, content: message ?? line }, 'context');
     else if (type === 'system') {
       const { subtype, content, level } = line;
       this.#conversation.step(`system ${String(subtype)}`, { content, level }, said);
@@ -166,6 +172,12 @@ class LineWriter {
   }
 }
 
+/** Parts of requests to the model have no uuid: a session names each by the hash of its content. */
+function requestKey(line: Source): string | undefined {
+  const hash = textOf(line['shapeHash']) ?? textOf(line['hash']);
+  return hash === undefined ? undefined : `${String(line['type'])}.${hash}`;
+}
+
 type Said = Pick<Parameters<Conversation['prompted']>[0], 'at' | 'key' | 'actor'>;
 
 function picked(source: Source, names: readonly string[]): Source | undefined {
@@ -184,6 +196,7 @@ export const claudeCode: Format = {
     ['assistant: tool_use', 'tool.call'],
     ['assistant: text at the end of a turn', 'output.delivered'],
     ['attachment, system', 'agent.step'],
+    ['api-request-shape, api-request-blob', 'snapshot.captured'],
     ['queue-operation, api-request, cost-state and other bookkeeping', 'counted, not recorded'],
     ['another line or block', 'x.unknown'],
   ],

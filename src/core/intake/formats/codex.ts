@@ -11,22 +11,32 @@ import { ItemWriter } from './openai-items.ts';
 
 const name = 'codex';
 
-const types = words('session_meta response_item event_msg turn_context compacted token_usage_record');
+const types = words(
+  'session_meta response_item event_msg turn_context world_state compacted token_usage_record',
+);
 /** Messages that repeat what other lines say, or say only how the program is doing. */
 const repeats = words(
   'user_message agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break token_count item_started thread_settings_applied thread_name_updated exec_command_begin exec_command_end mcp_tool_call_begin mcp_tool_call_end patch_apply_begin patch_apply_end web_search_begin web_search_end view_image_tool_call turn_diff stream_error',
 );
 
-const isLine = (value: unknown): value is Source & { payload: Source } =>
+type Line = Source & { readonly payload: Source };
+
+const isKnownLine = (value: unknown): value is Line =>
   isSource(value) && types.has(String(value['type'])) && isSource(value['payload']);
 
-const isRollout = (value: unknown): value is readonly (Source & { payload: Source })[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isLine);
+/** A newer release may write lines of other types. */
+const isLine = (value: unknown): value is Line =>
+  isKnownLine(value) ||
+  (isSource(value) &&
+    typeof value['type'] === 'string' &&
+    typeof value['timestamp'] === 'string' &&
+    isSource(value['payload']));
+
+const isRollout = (value: unknown): value is readonly Line[] =>
+  Array.isArray(value) && value.every(isLine) && value.some(isKnownLine);
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
-  const lines = (Array.isArray(document) ? document : [document]) as readonly (Source & {
-    payload: Source;
-  })[];
+  const lines = (Array.isArray(document) ? document : [document]) as readonly Line[];
   const meta = lines.find((line) => line['type'] === 'session_meta')?.payload ?? {};
   const id = textOf(meta['id']) ?? textOf(meta['session_id']);
   const run = new RunBuilder(name, id === undefined ? { opening: lines[0] } : { id }, context);
@@ -61,10 +71,12 @@ class LineWriter {
     this.#items = new ItemWriter(conversation);
   }
 
-  write(line: Source & { payload: Source }, index: number): void {
+  write(line: Line, index: number): void {
     const { payload } = line;
     const ordinal = line['ordinal'];
-    const key = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const id = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const key = this.#conversation.run.keyOf(id, line);
+    if (key === undefined) return;
     const at = readTime(line['timestamp']);
     switch (line['type']) {
       case 'session_meta':
@@ -73,11 +85,12 @@ class LineWriter {
         this.#item(payload, { at, key });
         break;
       case 'turn_context':
+      case 'world_state':
         this.#conversation.run.add({
           eventType: 'snapshot.captured',
           actor: this.#conversation.agent,
           action: 'capture',
-          resource: { name: 'turn context', type: 'configuration' },
+          resource: { name: String(line['type']).replace('_', ' '), type: 'configuration' },
           metadata: { content: payload },
           key,
           at,
@@ -89,8 +102,11 @@ class LineWriter {
       case 'token_usage_record':
         this.#conversation.run.changes.add('bookkeeping');
         break;
-      default:
+      case 'event_msg':
         this.#event(payload, { at, key });
+        break;
+      default:
+        this.#conversation.unknown(`a line of type ${String(line['type'])}`, payload, { at, key });
     }
   }
 
@@ -160,11 +176,11 @@ export const codex: Format = {
   expects: 'lines with timestamp, type and payload',
   maps: [
     ['session_meta', 'run.started'],
-    ['turn_context, messages of the program', 'snapshot.captured'],
+    ['turn_context, world_state, messages of the program', 'snapshot.captured'],
     ['response_item', 'as openai-responses says'],
     ['event_msg that repeats an item, token usage', 'counted, not recorded'],
     ['event_msg of a task or an error', 'agent.step'],
-    ['another event or item', 'x.unknown'],
+    ['another line, event or item', 'x.unknown'],
   ],
   example: [
     { timestamp: '2026-01-05T09:00:00Z', type: 'session_meta', payload: { id: 's1', cwd: '/work' } },
@@ -179,7 +195,8 @@ export const codex: Format = {
       },
     },
   ],
-  detect: (document) => (isRollout(document) || isLine(document) ? 'lines with type and payload' : undefined),
+  detect: (document) =>
+    isRollout(document) || isKnownLine(document) ? 'lines with type and payload' : undefined,
   isLine,
   runs,
 };

@@ -69,18 +69,21 @@ interface Recording {
   readonly instructions?: unknown;
   readonly response?: Source;
   readonly facts: Source;
+  /** Members of an entry other than its request and response, such as those of a logging proxy. */
+  readonly beside?: Source;
 }
 
 function read(entry: Source): Recording {
   const response = [entry, entry['response']].find(isResponse);
-  const request = isRequest(entry['request']) ? entry['request'] : response === entry ? {} : entry;
+  const asked = isRequest(entry['request']) ? entry['request'] : undefined;
+  const request = asked ?? (response === entry ? {} : entry);
   const given = request['input'];
-  const asked: readonly unknown[] = Array.isArray(given)
+  const items: readonly unknown[] = Array.isArray(given)
     ? given
     : given === undefined
       ? []
       : [{ type: 'message', role: 'user', content: given }];
-  const input = asked.filter(isSource);
+  const input = items.filter(isSource);
   const { input: _input, instructions, response: _response, ...facts } = request;
   return {
     identity: identityOf(request, response) ?? { opening: input[0] },
@@ -88,7 +91,13 @@ function read(entry: Source): Recording {
     instructions: instructions ?? response?.['instructions'],
     ...(response === undefined ? {} : { response }),
     facts,
+    ...(asked !== undefined ? { beside: besideOf(entry, response) } : {}),
   };
+}
+
+function besideOf(entry: Source, response: Source | undefined): Source {
+  const { request: _request, response: answer, ...rest } = entry;
+  return response === undefined && answer !== undefined ? { ...rest, response: answer } : rest;
 }
 
 function identityOf(request: Source, response: Source | undefined): Identity | undefined {
@@ -99,7 +108,7 @@ function identityOf(request: Source, response: Source | undefined): Identity | u
 }
 
 function write(recording: Recording, context: ImportContext): ImportedRun {
-  const { identity, input, instructions, response, facts } = recording;
+  const { identity, input, instructions, response, facts, beside = {} } = recording;
   const run = new RunBuilder(name, identity, context);
   const agent = { name: 'assistant', role: 'agent' };
   const model = textOf(response?.['model']) ?? textOf(facts['model']);
@@ -128,6 +137,11 @@ function write(recording: Recording, context: ImportContext): ImportedRun {
     if (isSource(item)) writer.write(item, { at, key: place });
     else conversation.unknown('an item that is no object', item, { at, key: place });
   }
+  if (Object.keys(beside).length > 0)
+    conversation.unknown('members beside a request', beside, {
+      at,
+      key: key === undefined ? 'beside' : `${key}.beside`,
+    });
   return run.finish(items.length);
 }
 
@@ -143,7 +157,7 @@ export const openaiResponses: Format = {
     ['function_call, custom_tool_call, …_call', 'tool.call'],
     ['…_call_output', 'tool.result'],
     ['mcp_call, web_search_call and others that the provider runs', 'tool.call, tool.result'],
-    ['another item or part', 'x.unknown'],
+    ['another item or part, members beside request and response', 'x.unknown'],
   ],
   example: {
     id: 'resp_1',

@@ -65,9 +65,10 @@ class EventWriter {
   }
 
   write(event: Source): void {
+    const key = this.#conversation.run.keyOf(String(event['id']), event);
+    if (key === undefined) return;
     const at = readTime(event['timestamp']);
     if (at === null) this.#conversation.run.changes.add('time_unreadable');
-    const key = String(event['id']);
     const said = { at, key, extra: extraOf(event, members) };
     switch (event['kind']) {
       case 'SystemPromptEvent':

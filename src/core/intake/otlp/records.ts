@@ -2,6 +2,8 @@
  * Spans and log records of OTLP requests, flattened: attributes as plain values, with their resource and scope. Ids may come
  * in any case; what is missing is empty. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 import { Unreadable, type Signal } from './protobuf.ts';
@@ -131,14 +133,13 @@ function eachOf<Read>(
     try {
       found.push(read(placed));
     } catch (error) {
-      // values that nest too deep for the stack
-      if (!(error instanceof RangeError) || refuse === undefined) throw error;
-      refuse('expected values of less depth', {});
+      if (!(error instanceof TooDeep) || refuse === undefined) throw error;
+      refuse(error.message, placed.resource);
     }
   };
   for (const request of requests) {
     for (const group of members(request[groups], {})) {
-      const resource = isSource(group['resource']) ? attributesOf(group['resource']['attributes']) : {};
+      const resource = resourceOf(group['resource'], refuse !== undefined);
       for (const within of members(group[scopes], resource)) {
         const scope = isSource(within['scope']) ? textOf(within['scope']['name']) : undefined;
         for (const record of members(within[records], resource)) take({ record, resource, scope });
@@ -146,6 +147,17 @@ function eachOf<Read>(
     }
   }
   return found;
+}
+
+/** A resource that nests too deep names no source, but its records are read. */
+function resourceOf(resource: unknown, isReceived: boolean): Source {
+  if (!isSource(resource)) return {};
+  try {
+    return attributesOf(resource['attributes']);
+  } catch (error) {
+    if (!(error instanceof TooDeep) || !isReceived) throw error;
+    return {};
+  }
 }
 
 function readable(
@@ -173,25 +185,34 @@ const idOf = (value: unknown): string | undefined => {
   return id === undefined || /^0*$/.test(id) ? undefined : id;
 };
 
-function attributesOf(attributes: unknown): Source {
+class TooDeep extends GovError {
+  constructor() {
+    super('VALIDATION_ERROR', `expected values of at most ${limits.otlpDepth} levels, got more`);
+  }
+}
+
+function attributesOf(attributes: unknown, level = 0): Source {
   const members: [string, unknown][] = [];
   for (const each of list(attributes)) {
     const { key, value } = each;
-    if (typeof key === 'string') members.push([key, valueOf(value)]);
+    if (typeof key === 'string') members.push([key, valueOf(value, level)]);
   }
   return Object.fromEntries(members); // also a name such as `__proto__`
 }
 
-/** Returns the plain value of an AnyValue; an empty one is undefined. */
-function valueOf(value: unknown): unknown {
+/** Returns the plain value of an AnyValue; an empty one is undefined. `level`: lists and maps around it. */
+function valueOf(value: unknown, level = 0): unknown {
   if (!isSource(value)) return value ?? undefined;
+  if (level > limits.otlpDepth) throw new TooDeep();
   const [kind] = Object.keys(value);
   const inner = kind === undefined ? undefined : value[kind];
   switch (kind) {
     case 'arrayValue':
-      return isSource(inner) && Array.isArray(inner['values']) ? inner['values'].map(valueOf) : [];
+      return isSource(inner) && Array.isArray(inner['values'])
+        ? inner['values'].map((each) => valueOf(each, level + 1))
+        : [];
     case 'kvlistValue':
-      return isSource(inner) ? attributesOf(inner['values']) : {};
+      return isSource(inner) ? attributesOf(inner['values'], level + 1) : {};
     case 'intValue':
       return Number.isSafeInteger(Number(inner)) ? Number(inner) : inner;
     default:

@@ -4,6 +4,7 @@
  * Tested by `test/core/intake/otlp/sources.test.ts`.
  */
 import { hash } from 'node:crypto';
+import { limits } from '../../../contract/limits.ts';
 import { Changes, line } from '../fit.ts';
 import { textOf, type Source } from '../run.ts';
 
@@ -94,6 +95,27 @@ export function extendSource(before: SourceState | null, added: Observed, atMs: 
     missing: Math.max(0, (before?.missing ?? 0) + missing),
     offsetMs: offsets.length === 0 ? null : Math.min(...offsets),
   };
+}
+
+/** All instances of a service: one that ends is followed by another. */
+export interface ServiceState {
+  readonly service: string;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
+}
+
+export const serviceId = (service: string): string => hash('sha256', service, 'hex').slice(0, 32);
+
+export const extendService = (before: ServiceState | null, service: string, atMs: number): ServiceState => ({
+  service,
+  firstSeenMs: before?.firstSeenMs ?? atMs,
+  lastSeenMs: Math.max(before?.lastSeenMs ?? 0, atMs),
+});
+
+/** Whether a service sent for `limits.sourceSilentHours`, and then nothing for longer than that. */
+export function isSilent({ firstSeenMs, lastSeenMs }: ServiceState, nowMs: number): boolean {
+  const boundMs = limits.sourceSilentHours * 3_600_000;
+  return lastSeenMs - firstSeenMs >= boundMs && nowMs - lastSeenMs > boundMs;
 }
 
 /** The numbers that a session has sent: all below `next`, without those in `gaps` (first and last, both missing). */

@@ -12,7 +12,7 @@
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { approvedCallColumns } from '../../schema/approved-calls.ts';
 import { indexTables } from '../../schema/index-map.ts';
-import { intakeTable } from '../../schema/intake.ts';
+import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
@@ -218,6 +218,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 3, sql: `${inSqlite(timeCountTables)}${runSpans}${countTimes('run_event')};${fillSpans}` },
   { version: 4, sql: inSqlite(intakeTable) },
   { version: 5, sql: inSqlite(approvedCallColumns) + approvalUse },
+  { version: 6, sql: inSqlite(intakeDays('unixepoch() / 86400')) },
 ];
 
 export const headDelete =

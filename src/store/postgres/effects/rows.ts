@@ -251,16 +251,17 @@ function claims({ project, facts, undo, write }: Writing): Of<'saveRiskConfig' |
 }
 
 const saveFact = sql(
-  `INSERT INTO intake_fact (project, name, value) VALUES ($1, $2, $3)
-   ON CONFLICT (project, name) DO UPDATE SET value = excluded.value`,
+  `INSERT INTO intake_fact (project, name, value, day) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (project, name) DO UPDATE
+   SET value = excluded.value, day = greatest(intake_fact.day, excluded.day)`,
 );
 
 function factRows({ project, facts, undo, write }: Writing): Of<'fact' | 'saveFact'> {
   return {
     fact: (name) => facts.intake.get(name) ?? null,
-    saveFact: (name, value) => {
+    saveFact: (name, { value, day }) => {
       undo.set(facts.intake, name, value);
-      write(step(saveFact, project, name, value));
+      write(step(saveFact, project, name, value, day));
     },
   };
 }

@@ -74,6 +74,10 @@ const sweepAnswers = sql(
   `DELETE FROM idempotency WHERE (project, key) IN (
      SELECT project, key FROM idempotency WHERE at_ms < $1 ORDER BY at_ms LIMIT ${sweepRows})`,
 );
+const sweepFacts = sql(
+  `DELETE FROM intake_fact WHERE (project, name) IN (
+     SELECT project, name FROM intake_fact WHERE day < $1 LIMIT ${sweepRows})`,
+);
 const sweepStaged = sql(
   `DELETE FROM graph_part p WHERE staged_ms < $1
      AND NOT EXISTS (SELECT FROM graph g WHERE g.project = p.project AND g.graph_id = p.graph_id)`,
@@ -132,10 +136,12 @@ export function tasks(
         step(sweepStaged, nowMs - stagedMs),
         step(sweepSessions, nowMs - sessionKeptMs),
       ]);
-      for (;;) {
-        const wanted = step(sweepAnswers, nowMs - limits.idempotencyHours * hourMs);
-        const [{ count }] = await database.write(scope, [wanted]);
-        if (count === 0) return;
+      const old = [
+        step(sweepAnswers, nowMs - limits.idempotencyHours * hourMs),
+        step(sweepFacts, Math.floor(nowMs / dayMs) - limits.intakeFactDays),
+      ];
+      for (const wanted of old) {
+        for (let count = 1; count > 0;) [{ count }] = await database.write(scope, [wanted]);
       }
     },
   };

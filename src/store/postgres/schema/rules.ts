@@ -201,5 +201,11 @@ export const laterTables: Readonly<Record<string, TableRules>> = { index_map: ca
 
 /** Of the table of the fourth migration. */
 export const intakeRules: Readonly<Record<string, TableRules>> = {
-  intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
+  intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' },
 };
+
+/** Of the fifth migration: the sweep deletes the facts of all tenants. */
+export const intakeSweep = `
+CREATE POLICY sweep ON intake_fact FOR DELETE USING (${onDuty('sweep')});
+CREATE POLICY swept ON intake_fact FOR SELECT USING (${onDuty('sweep')});
+`;

@@ -8,16 +8,16 @@
  */
 import { exportTables } from './exports.ts';
 import { telemetryTables } from './planes.ts';
-import { rulesOf, security } from './security.ts';
+import { rulesOf, security, unforced } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
 import { indexTables } from '../../schema/index-map.ts';
-import { intakeTable } from '../../schema/intake.ts';
+import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
 import { countsByTime } from './counts.ts';
-import { intakeRules, laterTables, timeCountRules } from './rules.ts';
+import { intakeRules, intakeSweep, laterTables, timeCountRules } from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -177,6 +177,10 @@ export const migrations: readonly Migration[] = [
   { version: 3, sql: inPostgres(timeCountTables) + countsByTime + rulesOf(timeCountRules) },
   { version: 4, sql: inPostgres(intakeTable) + rulesOf(intakeRules) },
   { version: 5, sql: inPostgres(approvedCallColumns) + approvalUse },
+  {
+    version: 6,
+    sql: unforced('intake_fact', intakeDays('extract(epoch FROM now())::bigint / 86400')) + intakeSweep,
+  },
 ];
 
 /** The version that this release needs. */

@@ -150,13 +150,13 @@ function factRows(prepare: Prepare, current: Current): Of<'fact' | 'saveFact'> {
   );
   const save = prepare(
     'save intake fact',
-    `INSERT INTO intake_fact (project, name, value) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET value = excluded.value`,
+    `INSERT INTO intake_fact (project, name, value, day) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value, day = max(day, excluded.day)`,
   );
   return {
     fact: (name) => find.get(current.project, name)?.value ?? null,
-    saveFact: (name, value) => {
-      save.run(current.project, name, value);
+    saveFact: (name, { value, day }) => {
+      save.run(current.project, name, value, day);
     },
   };
 }

@@ -48,6 +48,8 @@ export interface TaskStatements extends ExportTasks, IndexMapTasks {
   sweepSessions(nowMs: number): void;
   /** Deletes some of the expired stored responses; false once none is left. */
   sweepAnswers(nowMs: number): boolean;
+  /** Deletes some of the facts that no request has used for `limits.intakeFactDays`; false once none is left. */
+  sweepFacts(nowMs: number): boolean;
   /** Deletes graph rows that were never logged. */
   sweepStaged(): void;
 }
@@ -120,7 +122,7 @@ function projectTasks(
 
 function sweepTasks(
   prepare: Prepare,
-): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepStaged'> {
+): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepFacts' | 'sweepStaged'> {
   // Response numbers roughly follow their time: the oldest come first.
   const answers = prepare(
     'sweep answers',
@@ -133,6 +135,11 @@ function sweepTasks(
      WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ? AND NOT ${comparesSql}`,
   );
   const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
+  const facts = prepare(
+    'sweep intake facts',
+    `DELETE FROM intake_fact WHERE (project, name) IN
+       (SELECT project, name FROM intake_fact WHERE day < ? LIMIT ${sweepRows})`,
+  );
   const staged = prepare(
     'sweep staged parts',
     `DELETE FROM graph_part WHERE NOT EXISTS (
@@ -146,6 +153,7 @@ function sweepTasks(
       sessions.run(nowMs - sessionKeptMs);
     },
     sweepAnswers: (nowMs) => answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0,
+    sweepFacts: (nowMs) => facts.run(Math.floor(nowMs / dayMs) - limits.intakeFactDays).changes > 0,
     sweepStaged: () => {
       staged.run();
     },

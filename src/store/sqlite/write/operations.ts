@@ -57,6 +57,7 @@ interface Inputs {
   dropMap: OfProject;
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
+  sweepFacts: { readonly nowMs: number };
 }
 
 interface Results extends Record<keyof Inputs, unknown> {
@@ -80,6 +81,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   dropMap: void;
   sweepOld: void;
   sweepAnswers: boolean;
+  sweepFacts: boolean;
 }
 
 export type Verb = keyof Inputs;
@@ -148,6 +150,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.sweepSessions(write.nowMs);
     case 'sweepAnswers':
       return tasks.sweepAnswers(write.nowMs);
+    case 'sweepFacts':
+      return tasks.sweepFacts(write.nowMs);
   }
 }
 

@@ -66,4 +66,24 @@ describe('importing lines of Claude Code', () => {
       'a line of type portal',
     ]);
   });
+
+  it('the Claude Code importer records what a request to the model contained, once for each content', () => {
+    const part = (type: string, members: object) => ({ type, sessionId: 's', ...members });
+    const [run] = importValue([
+      line('1', 'user', { message: { role: 'user', content: 'go' } }),
+      part('api-request-shape', {
+        shapeHash: 'a1',
+        shape: { system: [{ type: 'text', text: 'Be brief.' }] },
+      }),
+      part('api-request-blob', { hash: 'b1', message: { role: 'system', content: 'Today is Monday.' } }),
+      part('api-request-blob', { hash: 'b1', message: { role: 'system', content: 'Today is Monday.' } }),
+    ]);
+    expect(
+      ofType([run!], 'snapshot.captured').map((event) => [event.clientEventId, meta(event)['content']]),
+    ).toEqual([
+      ['s:api-request-shape.a1', { system: [{ type: 'text', text: 'Be brief.' }] }],
+      ['s:api-request-blob.b1', { role: 'system', content: 'Today is Monday.' }],
+    ]);
+    expect(types(run)).not.toContain('x.unknown');
+  });
 });

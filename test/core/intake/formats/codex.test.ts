@@ -77,4 +77,25 @@ describe('importing lines of Codex', () => {
       extra: { blocked: true },
     });
   });
+  it('the Codex importer keeps lines of types that a newer release writes', () => {
+    const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hello' }] };
+    const [run, ...others] = importValue([
+      line('session_meta', { id: 's1' }),
+      line('world_state', { full: true }),
+      line('hologram', { text: 'new' }),
+      line('response_item', message),
+    ]);
+    expect(others).toEqual([]);
+    expect(types(run)).toEqual(['run.started', 'snapshot.captured', 'x.unknown', 'prompt.submitted']);
+    expect(meta(ofType([run!], 'x.unknown')[0])).toMatchObject({
+      what: 'a line of type hologram',
+      text: 'new',
+    });
+  });
+
+  it('the Codex importer does not claim lines of another program with a type and a payload', () => {
+    expect(() => importValue([line('order', { id: 1 }), line('invoice', { id: 2 })])).toThrow(
+      /got none of them/,
+    );
+  });
 });

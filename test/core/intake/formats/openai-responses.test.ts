@@ -97,4 +97,15 @@ describe('importing the Responses API', () => {
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
     expect(meta(run?.events[1])['what']).toBe('an item of type teleport');
   });
+
+  it('the Responses importer records members that stand beside a request and its response', () => {
+    const request = { model: 'gpt-5', input: 'hello' };
+    const response = { id: 'resp_9', object: 'response', output: [] };
+    const besideOf = (entry: object) =>
+      ofType(importValue(entry), 'x.unknown').map((event) => [event.clientEventId, meta(event)['value']]);
+    expect(besideOf({ request, response })).toEqual([]);
+    expect(besideOf({ request, response, user: 'ann', latencyMs: 7 })).toEqual([
+      ['resp_9:resp_9.beside', { user: 'ann', latencyMs: 7 }],
+    ]);
+  });
 });

@@ -17,7 +17,7 @@ const acrossTenants: readonly RegExp[] = [
   /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/s,
   /^SELECT p\.project_id AS "projectId", r\.plane_id .* WHERE r\.attestation = 'pending' AND r\.challenge_expires_ms <=/s,
   /^UPDATE subject_key k SET secret = .* FROM erased_key e/s,
-  /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session))/,
+  /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session|intake_fact))/,
 ];
 
 /** Those that carry a tenant and are planned by more than their values. */
