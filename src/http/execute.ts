@@ -89,6 +89,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const canonical = canonicalOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
+    route.dropNulls?.(body);
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
     await breath?.next();

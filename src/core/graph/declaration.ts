@@ -4,6 +4,7 @@
  * hash identifies the declaration in a logged graph. A declared node commits to its data by
  * `SHA-256("gov.node/v1\n" || JCS({ data, id, salt, type }))`. Proven by `test/core/graph/declaration.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { GraphDeclaration, GraphEdge } from '../../contract/graphs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError, type FieldError } from '../../contract/problems.ts';
@@ -35,7 +36,7 @@ export function checkDeclaration(
   known: (nodeId: string) => boolean,
 ): void {
   const errors: FieldError[] = [];
-  const fault = (pointer: string, code: string, detail: string): void => {
+  const fault = (pointer: string, code: FieldCode, detail: string): void => {
     errors.push({ pointer, in: 'body', code, detail });
   };
   const ids = new Set<string>();

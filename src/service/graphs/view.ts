@@ -105,7 +105,7 @@ async function refuseOthers(context: TaskContext, of: RunOf, graph: GraphDeclara
     .map((name) => ({
       pointer: `/${name}`,
       in: 'body' as const,
-      code: 'READ_ONLY_FIELD',
+      code: 'READ_ONLY_FIELD' as const,
       detail: `${name} is set by the service: expected what it answered, or nothing`,
     }));
   if (errors.length > 0) throw refusal({ errors, truncated: false });

@@ -196,7 +196,7 @@ function requireArtifact(body: Partial<Record<(typeof artifactMembers)[number], 
     .map((name) => ({
       pointer: `/${name}`,
       in: 'body' as const,
-      code: 'MISSING_FIELD',
+      code: 'MISSING_FIELD' as const,
       detail: `expected a member ${name}, or proofId alone`,
     }));
   if (errors.length > 0) throw refusal({ errors, truncated: false });

@@ -10,7 +10,7 @@ import { safe } from '../../terminal/safe.ts';
 import { printProof, saveBundle } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
-import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
+import { defaultWaitMs, failureOf, waitForJob } from '../../terminal/waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;
@@ -45,8 +45,7 @@ async function awaited(invocation: Invocation<typeof spec>, jobId: string): Prom
   const job = await waitForJob(client, { jobId, deadline, signal });
   // the result of a job that makes a proof
   if (job.status === 'completed') return show(invocation, job.result as unknown as ComplianceProof);
-  const reason = await jobError(client, job);
-  throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
+  throw new CliError(exit.error, failureOf(job), {
     code: 'JOB_FAILED',
     next: [`gov jobs retry ${jobId}`],
   });
