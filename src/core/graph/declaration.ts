@@ -35,6 +35,19 @@ export function checkDeclaration(
   runId: string,
   known: (nodeId: string) => boolean,
 ): void {
+  const checks = checking(input, runId, known);
+  while (checks.next().done !== true);
+}
+
+/** Nodes or edges between two pauses: 1 ms. */
+const checkedAtOnce = 1000;
+
+/** `checkDeclaration` with pauses, at which other work may run. Returns whether an edge names a node of the run. */
+export function* checking(
+  input: GraphDeclaration,
+  runId: string,
+  known: (nodeId: string) => boolean,
+): Generator<void, boolean> {
   const errors: FieldError[] = [];
   const fault = (pointer: string, code: FieldCode, detail: string): void => {
     errors.push({ pointer, in: 'body', code, detail });
@@ -42,6 +55,7 @@ export function checkDeclaration(
   const ids = new Set<string>();
   const runNode = runNodeId(runId);
   for (const [at, { id, type }] of input.nodes.entries()) {
+    if (at % checkedAtOnce === 0) yield;
     if (ids.has(id)) fault(`/nodes/${at}/id`, 'DUPLICATE_ITEM', `expected each node once, got ${id} again`);
     ids.add(id);
     const isEvent = isEventForm(id);
@@ -57,9 +71,13 @@ export function checkDeclaration(
     }
   }
   const seen = new Set<string>();
+  let namesOther = false;
   for (const [at, edge] of input.edges.entries()) {
+    if (at % checkedAtOnce === 0) yield;
     for (const end of ['source', 'target'] as const) {
-      if (ids.has(edge[end]) || known(edge[end])) continue;
+      if (ids.has(edge[end])) continue;
+      namesOther = true;
+      if (known(edge[end])) continue;
       fault(`/edges/${at}/${end}`, 'UNKNOWN_NODE', 'expected a declared node or a node of the run');
     }
     const key = edgeKey(edge);
@@ -67,7 +85,7 @@ export function checkDeclaration(
     seen.add(key);
   }
   const [first] = errors;
-  if (first === undefined) return;
+  if (first === undefined) return namesOther;
   throw new GovError('VALIDATION_ERROR', `body ${first.pointer}: ${first.detail}`, {
     errors: errors.slice(0, limits.fieldErrors),
     ...(errors.length > limits.fieldErrors ? { extensions: { errorsTruncated: true } } : {}),

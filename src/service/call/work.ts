@@ -4,7 +4,6 @@
  * by `test/host/process/thread-work.test.ts`.
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
-import type { GraphDeclaration } from '../../contract/graphs.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import type { DsseEnvelope } from '../../core/note/dsse.ts';
@@ -268,10 +267,10 @@ export interface Tasks {
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
-  /** Refuses edges to nodes that neither the run nor the request has. */
-  knownEdges: { input: RunOf & { readonly graph: Pick<GraphDeclaration, 'nodes' | 'edges'> }; output: null };
+  /** Refuses edges to nodes that neither the run nor the request has. `graph`: canonical text, which is sent at once. */
+  knownEdges: { input: RunOf & { readonly graph: string }; output: null };
   /** Checks a declaration against the run and returns the text to store. */
-  declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
+  declaration: { input: RunOf & { readonly graph: string; readonly salt: string }; output: string };
 }
 
 export type TaskName = keyof Tasks;
