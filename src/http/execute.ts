@@ -91,6 +91,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
     route.dropNulls?.(body);
+    await breath?.next();
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
     await breath?.next();

@@ -199,8 +199,11 @@ function decimal(literal: string): string {
   return `${sign}${digits.slice(start, end)}e${Number(power) - fraction.length + digits.length - end}`;
 }
 
-/** Returns the end of the value at an offset, if the value is JSON. Looks at strings and brackets alone. */
-export function valueEnd(bytes: Uint8Array, start: number): number {
+/**
+ * Returns the end of the value at an offset, if the value is JSON; in a list or object of more than `most` bytes, an offset
+ * after as many. Looks at strings and brackets alone.
+ */
+export function valueEnd(bytes: Uint8Array, start: number, most = Infinity): number {
   let depth = 0;
   let at = start;
   do {
@@ -212,6 +215,6 @@ export function valueEnd(bytes: Uint8Array, start: number): number {
       else if (depth === 0) return afterScalar(bytes, at, 'json');
       if (++at > bytes.length) unexpected(bytes, bytes.length, 'the end of a list or an object');
     }
-  } while (depth > 0);
+  } while (depth > 0 && at - start <= most);
   return at;
 }
