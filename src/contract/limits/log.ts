@@ -44,6 +44,9 @@ export const log = {
   indexSaveLeaves: 16_384,
   /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
   indexBehind: 262_144,
+  /** Index leaves that questions (`GET /log/answers`) may add to a log at once, and seconds until they may add one more. */
+  indexAsks: 60,
+  indexAskSeconds: 60,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 } as const;

@@ -70,11 +70,15 @@ export interface IndexInput {
   readonly lists: readonly ShownList[];
   /** With `leaf`: a question that the map answers. */
   readonly ask?: Asked;
+  /** Whether a question may append an index leaf. */
+  readonly mayAppend?: boolean;
 }
 
 export interface Indexed {
   /** The index leaf that covers the map; null for `check`, and where the log grew while it was asked. */
   readonly leafIndex: number | null;
+  /** Present where the question needs a leaf that it may not append: until when the newest one covers; null without one. */
+  readonly coveredMs?: number | null;
   readonly answer?: { readonly entry: MapEntry; readonly range?: AnswerRange };
   /** For each list, what the map says of it. The inclusion of an item after it in the log is missing. */
   readonly entries: readonly MapEntry[];

@@ -79,7 +79,7 @@ async function answered(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
     const input = { projectId, mode: 'leaf', signed: { size, root }, treeSize: 0, lists: [], ask } as const;
-    const indexed = await indexer.index(input);
+    const indexed = await indexer.ask(input);
     if (indexed === null) {
       const detail =
         'the log has no index yet; gov log index build makes one, and so does a serving process in time';

@@ -90,6 +90,8 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   const isNewer = newest !== null && newest.size >= kept.map.size;
   const isCovered =
     isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask, signed.size));
+  if (ask !== undefined && !isCovered && input.mayAppend !== true)
+    return { leafIndex: null, entries: [], coveredMs: newest === null ? null : coveredUntil(newest) };
   const least = ask === undefined || isCovered ? treeSize : signed.size;
   const to = Math.max(least, kept.map.size, isCovered && mode === 'leaf' ? newest.size : 0);
   if (to - kept.map.size > limits.indexBehind) return null;
