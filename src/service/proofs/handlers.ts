@@ -16,7 +16,7 @@ import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { asProof, listsOf, prove, provedAnswer } from './prove.ts';
 import { appendMetered, requireRoom } from '../access/quota.ts';
-import { noEvents } from '../events/run-stream.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import { fieldError, refusal } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { StoredProof } from '../../store/port/store.ts';
@@ -35,7 +35,7 @@ export const proofs: Pick<
     const layers = chooseLayers(body.composed?.layers);
     const schemaVersion = checkedVersion(body.schemaVersion);
     const events = (await services.store.run(projectId, runId))?.events ?? 0;
-    if (events === 0) throw noEvents(runId);
+    if (events === 0) throw await missingRun(services, { projectId, runId });
     if (body.async === true) return enqueue(call, services);
     if (events > limits.syncProofEvents) throw tooLarge(runId, events);
     await requireRoom(services, caller, 'compliance_proof');

@@ -23,7 +23,7 @@ import type { Replayed } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { currentGraph } from '../graphs/log.ts';
 import { appendMetered } from '../access/quota.ts';
-import { noEvents } from '../events/run-stream.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import type { Services } from '../dependencies.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
@@ -48,7 +48,7 @@ export async function prove(
 ): Promise<{ proof: ComplianceProof } | Replayed> {
   const { projectId, runId, layers, schemaVersion } = request;
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
-  if (events === 0) throw noEvents(runId);
+  if (events === 0) throw await missingRun(services, request);
   const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
   const signed = await services.checkpoints.sign(projectId);
   if (layers.includes('log_inclusion')) await services.witnesses?.cosigned(projectId, signed);

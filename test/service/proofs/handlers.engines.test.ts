@@ -273,6 +273,31 @@ describe('completeness in a bundle', () => {
   });
 });
 
+describe('a run whose rows were all deleted', () => {
+  it('a run whose rows were all deleted is told from a run without events, and the answer names the check', async () => {
+    const own = await startPlane();
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
+    await own.call('POST', '/events/batch', { body: { events } });
+    for (const table of ['run_event', 'run']) await own.sql(`DELETE FROM ${table}`);
+    const { status, body } = await own.call('POST', '/proofs', { body: { runId: 'r' } });
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toMatch(
+      /the list of the events of r: it has 0 .* and the log 5 .* run gov log fsck --deep/,
+    );
+    const other = await own.call('POST', '/proofs', { body: { runId: 'nobody' } });
+    expect([other.status, other.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
+
+    const { jobId } = (await own.call('POST', '/replay', { body: { runId: 'r' } })).body;
+    for (;;) {
+      const job = (await own.call('GET', `/jobs/${jobId}`)).body;
+      if (job.errorSummary === null) continue;
+      expect(job.errorSummary).toMatch(/^STORAGE_FAULT: .*events of r: it has 0/);
+      break;
+    }
+    await own.end();
+  });
+});
+
 describe('a changed database', () => {
   const tampered = async (
     change: (third: string) => string,
