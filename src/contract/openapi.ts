@@ -75,7 +75,9 @@ function responses(row: Operation): JsonRecord {
       continue;
     }
     const location = hasLocation(row, Number(status)) ? headerReferences(['Location']) : {};
-    const head = { description: row.summary, headers: { ...answerHeaders(row), ...location } };
+    const isProof = row.meters === 'compliance_proof' && status === '201';
+    const own = isProof ? headerReferences(['Gov-Completeness']) : {};
+    const head = { description: row.summary, headers: { ...answerHeaders(row), ...location, ...own } };
     if ('empty' in content) {
       result[status] = head;
       continue;

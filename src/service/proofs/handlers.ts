@@ -41,7 +41,7 @@ export const proofs: Pick<
     await requireRoom(services, caller, 'compliance_proof');
     const by = { kind: 'call', caller, idempotency, basePath } as const;
     const proved = await prove(services, { projectId, runId, layers, schemaVersion, by });
-    return 'replayed' in proved ? proved : provedAnswer(proved.proof, basePath);
+    return 'replayed' in proved ? proved : provedAnswer(proved, basePath);
   },
 
   async listProofs({ query, caller }, services) {

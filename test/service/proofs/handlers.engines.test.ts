@@ -26,6 +26,7 @@ describe('POST /proofs', () => {
     const { status, body, headers } = await prove({ runId: 'run-1' });
     expect(status).toBe(201);
     expect(headers['location']).toBe(`/api/v1/proofs/${body.proofId}`);
+    expect(headers['gov-completeness']).toBe('checked');
     expect(names(body.layers)).toEqual(['event_integrity', 'causal_consistency', 'policy_compliance']);
     expect(body.layers.every(({ verified }: { verified: boolean }) => verified)).toBe(true);
     expect(body.createdAt).toBe(body.commitment.timestamp);

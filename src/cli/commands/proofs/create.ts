@@ -2,12 +2,12 @@
  * `gov proofs create`: creates a proof at once, in a job, or in a job that it waits for.
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
-import type { ComplianceProof, ProofRequest } from '../../../contract/proofs.ts';
+import { completenessHeader, type ComplianceProof, type ProofRequest } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage, type ExitCode } from '../../program/exit.ts';
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import { printProof, saveBundle } from './get.ts';
+import { lacksIndex, noteUnchecked, printProof, saveBundle } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, failureOf, waitForJob } from '../../terminal/waiting.ts';
@@ -31,7 +31,10 @@ export const run: Run<typeof spec> = async (invocation) => {
     ...(flags.async || flags.wait ? { async: true } : {}),
   };
   const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
-  if (answer.status === 201) return show(invocation, answer.body);
+  if (answer.status === 201) {
+    const isUnchecked = answer.headers[completenessHeader] === 'not_checked';
+    return show(invocation, answer.body, isUnchecked);
+  }
   if (flags.wait) return awaited(invocation, answer.body.jobId);
   await out.one(answer.body, plainView(['jobId']));
   if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
@@ -60,7 +63,11 @@ function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefine
 }
 
 /** Prints the proof, and writes its bundle where --out says. Returns the exit code. */
-async function show(call: Invocation<typeof spec>, proof: ComplianceProof): Promise<number> {
+async function show(
+  call: Invocation<typeof spec>,
+  proof: ComplianceProof,
+  isUnchecked = false,
+): Promise<number> {
   const { flags, out, session } = call;
   out.verdict = exitOf(proof, flags.failOn);
   await printProof(proof, out);
@@ -68,6 +75,9 @@ async function show(call: Invocation<typeof spec>, proof: ComplianceProof): Prom
     const client = await session.client();
     const { bytes } = await client.getProofBundle({ params: { proofId: proof.proofId } });
     await saveBundle(flags.out, bytes, call);
+    if (lacksIndex(bytes)) await noteUnchecked(out, proof.proofId);
+  } else if (isUnchecked) {
+    await noteUnchecked(out, proof.proofId);
   } else if (out.isHuman) {
     // a layer can hold because nothing was governed, which only a verification shows
     await out.note(safe`see the basis of each layer: gov proofs verify ${proof.proofId}`);

@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { bundleTlogProof } from '../../../core/proof/bundle.ts';
+import { bundleMediaType, bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readBundle } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -29,8 +29,9 @@ export const run: Run<typeof spec> = async (invocation) => {
       ? ({ events: 'none', attestation: true, completeness: false } as const)
       : { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
   const { bytes } = await client.getProofBundle({ params, query });
-  const document = convert(bytes, flags.format ?? 'govproof');
-  await deliver(invocation, document);
+  const format = flags.format ?? 'govproof';
+  await deliver(invocation, convert(bytes, format));
+  if (format === 'govproof' && !flags.v1 && lacksIndex(bytes)) await noteUnchecked(out, args.proofId);
 };
 
 type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
@@ -83,6 +84,16 @@ export async function printProof(proof: ComplianceProof, out: Out): Promise<void
     ),
   ]);
 }
+
+/** Whether a bundle does not show whether anything is missing. */
+export const lacksIndex = (bundle: Uint8Array): boolean =>
+  Buffer.from(bundle).includes(`"mediaType":"${bundleMediaType}"`);
+
+/** Says that a proof or bundle does not show that nothing is missing, and what to do. */
+export const noteUnchecked = (out: Out, proofId: string): Promise<void> =>
+  out.warn(
+    safe`none missing: not checked, because the index of the log is still built; later: gov proofs get ${proofId} --out FILE`,
+  );
 
 /** Writes a bundle to a file, and names the command that verifies it. */
 export async function saveBundle(file: string, bundle: Uint8Array, call: Saving): Promise<void> {
