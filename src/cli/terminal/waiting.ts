@@ -39,6 +39,6 @@ export async function waitForJob(client: Client, { jobId, deadline, signal }: Wa
   }
 }
 
-/** Says that a job failed, and why. */
-export const failureOf = ({ jobId, errorSummary }: Job): string =>
-  `job ${jobId} failed${errorSummary === null ? '' : `: ${errorSummary}`}`;
+/** Says that a job failed, and why. A service of an older release does not say why here. */
+export const failureOf = ({ jobId, errorSummary }: Pick<Job, 'jobId'> & Partial<Job>): string =>
+  `job ${jobId} failed${(errorSummary ?? '') === '' ? '' : `: ${errorSummary}`}`;
