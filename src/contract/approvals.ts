@@ -3,17 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { clientId, cursorQuery, exact, limitQuery, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
 import { ToolCall } from './tools.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
@@ -92,7 +82,18 @@ export const approvals = {
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),
     }),
-    success: { 200: page(ShownApproval) },
+    success: {
+      200: Type.Object({
+        data: Type.Array(ShownApproval),
+        nextCursor: nullable(Type.String()),
+        altered: Type.Optional(
+          Type.Array(serviceId('apr'), {
+            description:
+              'Approvals of this page whose stored rows differ from the log; they are not shown. Run gov log fsck --deep',
+          }),
+        ),
+      }),
+    },
     statuses: [400, 401, 500],
   }),
   getApproval: operation({

@@ -23,7 +23,10 @@ const party = (members: Record<string, ReturnType<typeof text>>, description: st
     [
       Type.String({ minLength: 1, maxLength: limits.partyChars }),
       Type.Object(
-        Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, Type.Optional(schema)])),
+        // a party is content: a null in it is recorded, as one in metadata is
+        Object.fromEntries(
+          Object.entries(members).map(([name, schema]) => [name, Type.Optional(nullable(schema))]),
+        ),
         { minProperties: 1, maxProperties: limits.partyMembers },
       ),
     ],
@@ -125,8 +128,8 @@ export const Run = Type.Object({
 export type Run = Static<typeof Run>;
 
 const between = {
-  startTime: Type.Optional(timestamp('Inclusive lower bound on the client timestamp')),
-  endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp')),
+  startTime: Type.Optional(timestamp('Inclusive lower bound on the client timestamp, to the millisecond')),
+  endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp, to the millisecond')),
 };
 
 const BatchResult = Type.Object({

@@ -37,8 +37,8 @@ const Filters = exact({
     Type.String({ minLength: 1, maxLength: limits.eventTypeChars, description: 'audit_events only' }),
   ),
   status: Type.Optional(Type.String({ maxLength: 32, description: 'jobs and replays only' })),
-  startTime: Type.Optional(timestamp('Inclusive')),
-  endTime: Type.Optional(timestamp('Inclusive')),
+  startTime: Type.Optional(timestamp('Inclusive, to the millisecond')),
+  endTime: Type.Optional(timestamp('Inclusive, to the millisecond')),
 });
 export type ExportFilters = Static<typeof Filters>;
 

@@ -286,8 +286,8 @@ export const governance = {
     params: policyParams,
     body: exact({
       proposedVersion,
-      startTime: Type.Optional(timestamp('Inclusive lower bound on evaluatedAt')),
-      endTime: Type.Optional(timestamp('Inclusive upper bound on evaluatedAt')),
+      startTime: Type.Optional(timestamp('Inclusive lower bound on evaluatedAt, to the millisecond')),
+      endTime: Type.Optional(timestamp('Inclusive upper bound on evaluatedAt, to the millisecond')),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.historyEvaluations })),
     }),
     success: {

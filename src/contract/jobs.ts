@@ -19,6 +19,14 @@ const status = Type.Union([
 ]);
 const created = { createdAt: timestamp('When it was accepted') };
 const completed = { completedAt: nullable(timestamp('When it completed or failed')) };
+const failure = {
+  errorSummary: nullable(
+    Type.String({
+      maxLength: limits.jobErrorChars,
+      description: 'Why the job failed, or why its last attempt did; null once it is completed',
+    }),
+  ),
+};
 
 const Job = Type.Object({
   jobId: serviceId('job'),
@@ -28,6 +36,7 @@ const Job = Type.Object({
   result: Type.Optional(Type.Unknown()),
   ...created,
   ...completed,
+  ...failure,
 });
 const ListedJob = Type.Object({
   jobId: serviceId('job'),
@@ -37,7 +46,7 @@ const ListedJob = Type.Object({
   ...created,
   ...completed,
   durationMs: nullable(Type.Integer()),
-  errorSummary: nullable(Type.String({ maxLength: limits.jobErrorChars })),
+  ...failure,
   request: Type.Unknown(),
 });
 export type ListedJob = Static<typeof ListedJob>;
@@ -71,8 +80,8 @@ export const jobs = {
       type: Type.Optional(type),
       status: Type.Optional(status),
       runId: Type.Optional(clientId('Run')),
-      startTime: Type.Optional(timestamp('Inclusive lower bound on createdAt')),
-      endTime: Type.Optional(timestamp('Inclusive upper bound on createdAt')),
+      startTime: Type.Optional(timestamp('Inclusive lower bound on createdAt, to the millisecond')),
+      endTime: Type.Optional(timestamp('Inclusive upper bound on createdAt, to the millisecond')),
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),
     }),

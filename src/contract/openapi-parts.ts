@@ -3,9 +3,11 @@
  * Proven by `test/contract/openapi.test.ts`.
  */
 import { projectHeader, sessionCookie, telemetryHeaders } from './auth-words.ts';
+import { fieldCodes } from './field-codes.ts';
 import { limits } from './limits.ts';
 import type { Tag } from './operation.ts';
 import { problems } from './problems.ts';
+import { telemetryFaults } from './telemetry.ts';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 export type JsonRecord = { [name: string]: JsonValue };
@@ -105,7 +107,7 @@ export const problemSchema: JsonRecord = {
         properties: {
           pointer: { type: 'string' },
           in: { type: 'string', enum: ['body', 'query', 'path', 'header'] },
-          code: { type: 'string' },
+          code: { type: 'string', enum: [...Object.keys(fieldCodes), ...telemetryFaults] },
           detail: { type: 'string' },
           limit: { type: 'number' },
         },
@@ -134,6 +136,13 @@ export const headerComponents: JsonRecord = {
   'Retry-After': header('Seconds to wait before the request is repeated', 'integer'),
   'WWW-Authenticate': header('The missing or invalid credential (RFC 6750)'),
   Allow: header('Allowed methods of the path'),
+  'Gov-Completeness': header(
+    '`checked`: the proof was compared with the index of the log, so nothing is missing; `not_checked`: the index is still built',
+  ),
+  Location: {
+    ...header('Path of what was created, or of the job, export or data plane to look at (RFC 9110)'),
+    required: true,
+  },
   Upgrade: header('websocket'),
   ETag: header('Identifies these exact bytes, for If-Range, If-Match and If-None-Match'),
   'Accept-Ranges': header('bytes: the service accepts range requests'),

@@ -21,7 +21,7 @@ import {
   type JsonRecord,
   type JsonValue,
 } from './openapi-parts.ts';
-import { accessOf, type Operation } from './operation.ts';
+import { accessOf, hasLocation, type Operation } from './operation.ts';
 import { receivers } from './otlp.ts';
 import { table, type OperationId } from './table.ts';
 
@@ -74,7 +74,10 @@ function responses(row: Operation): JsonRecord {
       result[status] = { description: row.summary, 'x-message': plainSchema(content) };
       continue;
     }
-    const head = { description: row.summary, headers: answerHeaders(row) };
+    const location = hasLocation(row, Number(status)) ? headerReferences(['Location']) : {};
+    const isProof = row.meters === 'compliance_proof' && status === '201';
+    const own = isProof ? headerReferences(['Gov-Completeness']) : {};
+    const head = { description: row.summary, headers: { ...answerHeaders(row), ...location, ...own } };
     if ('empty' in content) {
       result[status] = head;
       continue;
@@ -265,7 +268,8 @@ export function openapiDocument(
     info: {
       title: 'Governance Service',
       version: '1.0.0',
-      description: 'Records what AI agents do, proves it, and replays it.',
+      description:
+        'Records what AI agents do, proves it, and replays it. Null for an optional member of a request body means the same as no member.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [

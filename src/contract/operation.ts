@@ -166,6 +166,13 @@ export type Output<Row extends Operation> = {
   };
 }[keyof Row['success'] & number];
 
+/**
+ * Whether a success answer has the header Location: each 201 but that of a batch, whose answer lists what it created, and
+ * each 202 that a client follows, but not that of a report.
+ */
+export const hasLocation = ({ items, signed }: Operation, status: number): boolean =>
+  (status === 201 && items === undefined) || (status === 202 && signed !== true);
+
 /** The caller that an operation accepts; see `Access` for the defaults. */
 export const accessOf = ({ access, scope }: Operation): Access =>
   access ?? (scope === null ? 'anyone' : 'project');

@@ -1,5 +1,7 @@
 /** What to do about each problem, in one sentence. Proven by `test/contract/problems.test.ts`. */
+import { fieldCodes } from './field-codes.ts';
 import { problems, problemSlug, type ProblemCode } from './problems.ts';
+import { telemetryFaults } from './telemetry.ts';
 
 export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   VALIDATION_ERROR:
@@ -88,5 +90,15 @@ export function problemsPage(): string {
     'This page is made from the error register; `test/contract/problems.test.ts` compares the two.',
     '',
     ...sections.map((section) => `${section}\n`),
+    '## Codes in `errors`',
+    '',
+    'A validation error lists its findings in `errors`. The `code` of each one is one of these, and never changes either.',
+    '',
+    '| Code | Meaning |',
+    '|---|---|',
+    ...Object.entries(fieldCodes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`),
+    '',
+    `A report or an attestation of a data plane that does not verify has one of ${telemetryFaults.map((fault) => `\`${fault}\``).join(', ')}.`,
+    '',
   ].join('\n');
 }

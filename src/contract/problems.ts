@@ -4,6 +4,9 @@
  * this table with the thrown codes, `docs/reference/problems.md` and the operations.
  */
 
+import type { FieldCode } from './field-codes.ts';
+import type { TelemetryFault } from './telemetry.ts';
+
 /** One problem type: its HTTP status, the fixed title, and whether the same request may succeed later. */
 export interface Problem {
   readonly status: number;
@@ -76,7 +79,7 @@ export type ProblemCode = keyof typeof problems;
 export interface FieldError {
   readonly pointer: string;
   readonly in: 'body' | 'query' | 'path' | 'header';
-  readonly code: string;
+  readonly code: FieldCode | TelemetryFault;
   readonly detail: string;
   readonly limit?: number;
 }

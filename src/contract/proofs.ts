@@ -118,6 +118,9 @@ export type VerifyResult = Static<typeof VerifyResult>;
 
 const proofParams = exact({ proofId: serviceId('prf') });
 
+/** Header of a new proof: `checked`, or `not_checked` while the index of the log is built. */
+export const completenessHeader = 'gov-completeness';
+
 export const proofs = {
   createProof: operation({
     method: 'POST',

@@ -43,6 +43,28 @@ export function parseTimestamp(text: string): number | null {
   return unixMs >= 0 && unixMs < endOf9999 ? unixMs : null;
 }
 
+/**
+ * Returns the first Unix millisecond at or after a timestamp, or null for a text outside of the profile. As a bound of
+ * times that are whole milliseconds it selects exactly what the timestamp selects, but for the last one of 9999.
+ */
+export function ceilTimestamp(text: string): number | null {
+  const ms = parseTimestamp(text);
+  return ms === null ? null : Math.min(ms + (nanosBeyondMs(text) === 0 ? 0 : 1), endOf9999 - 1);
+}
+
+/** Whether the first timestamp is later than the second, to the nanosecond. False for a text outside of the profile. */
+export function isLater(first: string, second: string): boolean {
+  const [one, other] = [parseTimestamp(first), parseTimestamp(second)];
+  if (one === null || other === null) return false;
+  return one === other ? nanosBeyondMs(first) > nanosBeyondMs(second) : one > other;
+}
+
+/** Returns the digits of an accepted timestamp beyond its millisecond, as nanoseconds. */
+function nanosBeyondMs(text: string): number {
+  const end = endOfFraction(text);
+  return end <= 23 ? 0 : digits(text, 23, end) * 10 ** (29 - end);
+}
+
 /** Returns `YYYY-MM-DDTHH:mm:ss.sssZ` of Unix milliseconds from 1970 to 9999; throws for another value, a bug. */
 export function formatTimestamp(unixMs: number): string {
   if (!(Number.isInteger(unixMs) && unixMs >= 0 && unixMs < endOf9999)) {

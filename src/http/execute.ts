@@ -7,6 +7,7 @@ import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { parseItems } from '../core/json/items.ts';
 import { defaultBounds, largeBounds, parseJson, type Json } from '../core/json/parse.ts';
+import { parseJsonInSlices } from '../core/json/sliced.ts';
 import { notFound } from '../service/call/answer.ts';
 import type { Caller } from '../service/call/caller.ts';
 import type { Conditions } from '../service/call/handler.ts';
@@ -18,7 +19,7 @@ import { compress, isCompressible } from './answer/compress.ts';
 import { jsonMediaType, writeAnswer, type Written } from './answer/write.ts';
 import { readmit } from './admit/request.ts';
 import { asRouteError } from './errors.ts';
-import { readIdempotency, readIdempotencyOfList, replay, runOnce } from './idempotency.ts';
+import { readIdempotency, readIdempotencyInSlices, replay, runOnce } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
 import { renderProblem } from './answer/problem.ts';
 import { streamAnswer } from './answer/download.ts';
@@ -84,11 +85,13 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
   const read = readBody(route, request);
   const body = read instanceof Promise ? await read : read;
-  const breath = isLarge(request) ? slicesOf(route, request) : null;
+  const breath = paceOf(route, request);
   await breath?.next();
   const canonical = canonicalOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
+    route.dropNulls?.(body);
+    await breath?.next();
     const findings = route.check(body);
     if (findings !== null) throw refusal(findings);
     await breath?.next();
@@ -101,7 +104,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const idempotency =
     header === undefined || pace === null
       ? readIdempotency(header, keyed, services)
-      : await readIdempotencyOfList(header, keyed, { ...services, pace });
+      : await readIdempotencyInSlices(header, keyed, { ...services, pace });
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
   const conditions = row.ranged === true ? conditionsOf(request) : null;
   const shown = { caller, presented, conditions, canonical };
@@ -159,33 +162,31 @@ function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {
   return isWritten && contentType !== jsonMediaType ? body : JSON.stringify(body);
 }
 
-/**
- * From this size on, a list is read in slices, and each step of another body has a turn of its own: what is smaller takes
- * 2 ms.
- */
+/** From this size on, a body is read in slices, and each later step has a turn of its own: what is smaller takes 2 ms. */
 const slicedBytes = 256 * 1024;
 
 const slicesOf = ({ services }: Route, { caller }: FastifyRequest): Slice =>
   services.slices.of(caller?.project.projectId ?? '');
 
-/** Slices for a body that is a long list, or null. */
+/** Slices for a large body, or null. */
 const paceOf = (route: Route, request: FastifyRequest): Slice | null =>
-  route.row.items !== undefined && isLarge(request) ? slicesOf(route, request) : null;
+  isLarge(request) ? slicesOf(route, request) : null;
 
 const isLarge = ({ body }: FastifyRequest): boolean =>
   ((body as Buffer | undefined)?.length ?? 0) > slicedBytes;
 
 /**
  * The parsed body. Undefined where the row takes no body and the request has none or an empty object. A promise only
- * where the items of a list are read one by one, since the body is large or one of them may be at fault.
+ * where the body is large, or where the items of a list are read one by one, since one of them may be at fault.
  */
 function readBody(route: Route, request: FastifyRequest): unknown {
   const { row } = route;
   const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
   if (row.body === undefined) return bytes.length === 0 ? undefined : requireEmpty(parseJson(bytes));
   const bounds = (row.bodyBytes ?? 0) > limits.bodyBytes ? largeBounds : defaultBounds;
-  if (row.items === undefined) return parseJson(bytes, bounds);
   const pace = paceOf(route, request);
+  if (row.items === undefined)
+    return pace === null ? parseJson(bytes, bounds) : parseJsonInSlices(bytes, bounds, pace);
   if (pace !== null) return parseItems(bytes, { bounds, member: row.items, pace });
   try {
     return parseJson(bytes, bounds);

@@ -14,6 +14,7 @@ import { append, keyReused, unmetered } from '../service/events/append.ts';
 import type { StoredResponse } from '../store/port/store.ts';
 import { problemMediaType, renderProblem } from './answer/problem.ts';
 import { jsonMediaType, type Written } from './answer/write.ts';
+import { eachPiece } from '../core/json/sliced.ts';
 import type { Route } from './route.ts';
 import { openKept, type Idempotency } from '../service/call/idempotency.ts';
 import { fieldError } from '../service/call/schema.ts';
@@ -49,24 +50,17 @@ export function readIdempotency(
   return { key, fingerprint: fingerprint(beforeBody(request) + body) };
 }
 
-/** The same for a body that is only a long list, in slices. */
-export async function readIdempotencyOfList(
+/** The same for a large body, in slices. */
+export async function readIdempotencyInSlices(
   header: string | string[],
   request: KeyedRequest,
   { fingerprinting, pace }: Pick<Services, 'fingerprinting'> & { readonly pace: Pace },
 ): Promise<Idempotency> {
   const key = scopedKey(String(header), request);
-  const [[member, items] = ['', []], ...others] = Object.entries(request.body as Record<string, Json[]>);
-  if (others.length > 0)
-    throw new Error(`expected a body that is only a list, got ${others.length} members more`);
   const made = fingerprinting();
-  // the canonical form of the body, part by part
-  made.add(`${beforeBody(request)}{${JSON.stringify(member)}:[`);
-  for (const [at, item] of items.entries()) {
-    if (pace.isOver()) await pace.next();
-    made.add((at === 0 ? '' : ',') + canonicalize(item));
-  }
-  made.add(']}');
+  made.add(beforeBody(request));
+  // a parsed body is JSON
+  await eachPiece(request.body as Json, { pace, take: (text) => made.add(text) });
   return { key, fingerprint: made.finish() };
 }
 

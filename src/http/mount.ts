@@ -1,6 +1,7 @@
 /** Turns the rows of the contract table into routes of Fastify. Proven by `test/http/transport.test.ts`. */
 import type { FastifyInstance } from 'fastify';
 import { limits } from '../contract/limits.ts';
+import { rowNullDropper } from '../contract/nulls.ts';
 import { accessOf, type Operation } from '../contract/operation.ts';
 import { table, type OperationId } from '../contract/table.ts';
 import type { OperationPlace } from '../service/access/shown.ts';
@@ -25,6 +26,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
     const isEmpty = first !== undefined && 'empty' in first;
     const access = accessOf(row);
     const stats = new OperationStats(id);
+    const dropNulls = rowNullDropper(row);
     const below = (environment: OperationPlace['environment']): Route => ({
       ...options,
       id,
@@ -40,6 +42,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
       handler: options.handlers[id] as AnyHandler,
       inFlight,
       stats,
+      dropNulls,
       check: null,
     });
     for (const environment of environments) addRoute(app, below(environment));

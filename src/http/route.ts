@@ -2,6 +2,7 @@
  * A row of the contract table as the server mounts it, once for each environment. Proven by
  * `test/http/transport.test.ts`.
  */
+import type { DropNulls } from '../contract/nulls.ts';
 import type { Access, Operation } from '../contract/operation.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Caller } from '../service/call/caller.ts';
@@ -56,6 +57,8 @@ export interface Route extends MountOptions {
   readonly handler: AnyHandler;
   readonly inFlight: InFlight;
   readonly stats: OperationStats;
+  /** Removes optional members of a body that are null; null where there are none. */
+  readonly dropNulls: DropNulls | null;
   /** The compiled check of the body; null until the first request needs it. */
   check: BodyCheck | null;
 }

@@ -3,6 +3,7 @@
  * spelling only. Repeated, unknown or wrong parameters are errors, as in a body. Proven by
  * `test/http/hostile.test.ts`.
  */
+import type { FieldCode } from '../contract/field-codes.ts';
 import { limits } from '../contract/limits.ts';
 import type { FieldError } from '../contract/problems.ts';
 import { echo, explain, type JsonSchema } from '../service/call/explain.ts';
@@ -69,7 +70,7 @@ function decode(text: string): string | null {
   }
 }
 
-const fault = (name: string, code: string, detail: string): FieldError => ({
+const fault = (name: string, code: FieldCode, detail: string): FieldError => ({
   pointer: `/${name.slice(0, limits.echoChars)}`,
   in: 'query',
   code,

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
+import { fieldCodes } from '../../src/contract/field-codes.ts';
 import { problemHelp, problemsPage } from '../../src/contract/problem-help.ts';
 import { GovError, problems, problemSlug, type ProblemCode } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
+import { telemetryFaults } from '../../src/contract/telemetry.ts';
 import { renderProblem } from '../../src/http/answer/problem.ts';
 import { projectRoot } from '../paths.ts';
 
@@ -39,6 +41,21 @@ describe('the error register', () => {
         .filter((code) => !Object.hasOwn(problems, code)),
     );
     expect(unknown).toEqual([]);
+  });
+
+  it('the list of field codes contains every code of a finding that the sources name', () => {
+    const known = new Set<string>([...Object.keys(fieldCodes), ...telemetryFaults]);
+    const named = globSync(`${projectRoot}/src/{contract,core,service,http,store}/**/*.ts`).flatMap(
+      (path) => [
+        ...readFileSync(path, 'utf8').matchAll(/\bin: '(?:body|query|path|header)',\s*code: '(\w+)'/g),
+      ],
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.map(([, code = '']) => code).filter((code) => !known.has(code))).toEqual([]);
+    for (const [code, meaning] of Object.entries(fieldCodes)) {
+      expect(code).toMatch(/^[A-Z][A-Z_]+$/);
+      expect(meaning).toMatch(/^[A-Z].*[^.]$/);
+    }
   });
 
   it('the error register has a problem for each status that an operation documents', () => {

@@ -1,7 +1,7 @@
 /** RFC 3339 in the profile of contract A3: the RFC's examples, every boundary, `Date` as oracle. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
+import { ceilTimestamp, formatTimestamp, isLater, parseTimestamp } from '../../src/core/time.ts';
 
 const first = 0;
 const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -129,6 +129,46 @@ describe('formatTimestamp', () => {
     fc.assert(
       fc.property(fc.integer({ min: first, max: last }), (unixMs) => {
         expect(parseTimestamp(formatTimestamp(unixMs))).toBe(unixMs);
+      }),
+    );
+  });
+});
+
+describe('ceilTimestamp and isLater', () => {
+  test.each([
+    ['2026-11-20T14:00:00Z', '2026-11-20T14:00:00.000Z'],
+    ['2026-11-20T14:00:00.123Z', '2026-11-20T14:00:00.123Z'],
+    ['2026-11-20T14:00:00.123000000Z', '2026-11-20T14:00:00.123Z'],
+    ['2026-11-20T14:00:00.1230000Z', '2026-11-20T14:00:00.123Z'],
+    ['2026-11-20T14:00:00.123000001Z', '2026-11-20T14:00:00.124Z'],
+    ['2026-11-20T14:00:00.1231+01:00', '2026-11-20T13:00:00.124Z'],
+    ['2026-11-20T14:00:59.9999Z', '2026-11-20T14:01:00.000Z'],
+    ['9999-12-31T23:59:59.999999999Z', '9999-12-31T23:59:59.999Z'],
+  ])('ceilTimestamp of %s is %s', (text, ceiled) => {
+    expect(ceilTimestamp(text)).toBe(Date.parse(ceiled));
+  });
+
+  test('ceilTimestamp returns null and isLater returns false for a text that is not a timestamp', () => {
+    expect(ceilTimestamp('2026-11-20')).toBeNull();
+    expect(isLater('2026-11-20', '2026-11-20T14:00:00Z')).toBe(false);
+    expect(isLater('2026-11-20T14:00:00Z', '')).toBe(false);
+  });
+
+  test('isLater compares nanoseconds of any two timestamps', () => {
+    const time = fc.record({
+      ms: fc.integer({ min: 1_700_000_000_000, max: 1_700_000_000_002 }),
+      fraction: fc.integer({ min: 0, max: 999_999 }),
+      digits: fc.integer({ min: 0, max: 6 }),
+    });
+    const written = ({ ms, fraction, digits }: { ms: number; fraction: number; digits: number }) => {
+      const beyond = String(fraction).padStart(6, '0').slice(0, digits);
+      const text = new Date(ms).toISOString().replace('Z', `${beyond}Z`);
+      return { text, nanos: BigInt(ms) * 1_000_000n + BigInt(beyond.padEnd(6, '0')) };
+    };
+    fc.assert(
+      fc.property(time, time, (one, other) => {
+        const [a, b] = [written(one), written(other)];
+        expect(isLater(a.text, b.text)).toBe(a.nanos > b.nanos);
       }),
     );
   });

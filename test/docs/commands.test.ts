@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { manifest } from '../../src/cli/commands/commands/run.ts';
 import { streams } from '../../src/contract/events.ts';
 import { receivers } from '../../src/contract/otlp.ts';
+import { fieldCodes } from '../../src/contract/field-codes.ts';
 import { problems } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
 import { verdictCodes } from '../../src/core/proof/verdict.ts';
@@ -51,7 +52,7 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
       const operations = [...each.text.matchAll(/`((?:GET|POST|PUT|DELETE|PATCH) \/[^\s`]*)`/g)]
         .map(([, text = '']) => text)
         .filter((text) => !isServed(text) && text !== 'GET /openapi.json');
-      const known = [...Object.keys(problems), ...Object.keys(verdictCodes)];
+      const known = [problems, fieldCodes, verdictCodes].flatMap((codes) => Object.keys(codes));
       const constants = [...each.text.matchAll(/`([A-Z]+(?:_[A-Z0-9]+)+)`/g)].map(([, text = '']) => text);
       const variables = Object.keys(manifest().environment);
       const unknown = constants.filter((text) => ![...known, ...variables, ...otherVariables].includes(text));

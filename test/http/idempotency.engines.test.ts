@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
-import { readIdempotency, readIdempotencyOfList } from '../../src/http/idempotency.ts';
+import { readIdempotency, readIdempotencyInSlices } from '../../src/http/idempotency.ts';
 import { deriveSecrets } from '../../src/service/call/secrets.ts';
 import { event, startPlane, type TestPlane } from '../support/serving.ts';
 import type { Answer } from '../support/answer.ts';
@@ -66,10 +66,16 @@ describe('an Idempotency-Key', () => {
   it('an Idempotency-Key has the same fingerprint of a list in slices as of the whole', async () => {
     const { fingerprint, fingerprinting } = deriveSecrets(Buffer.alloc(32, 7));
     const pace = { isOver: () => true, next: () => Promise.resolve() };
-    for (const events of [[], [1], [{ b: 'é', a: [null] }, '"', 2]]) {
-      const request = { caller: null, method: 'POST', route: '/r', url: '/r?x', body: { events } };
+    const nodes = Array.from({ length: 3000 }, (_, at) => ({ id: `n${at}`, data: { at } }));
+    for (const body of [
+      { events: [] },
+      { events: [1] },
+      { events: [{ b: 'é', a: [null] }, '"', 2] },
+      { runId: 'r', nodes, edges: [] },
+    ]) {
+      const request = { caller: null, method: 'POST', route: '/r', url: '/r?x', body };
       const whole = readIdempotency('k', request, { fingerprint });
-      expect(await readIdempotencyOfList('k', request, { fingerprinting, pace })).toEqual(whole);
+      expect(await readIdempotencyInSlices('k', request, { fingerprinting, pace })).toEqual(whole);
     }
   });
 

@@ -54,6 +54,11 @@ describe('the oracle', () => {
     ['a missing member', () => count({}), /required property/],
     ['a member that is not published', () => count({ count: 1, total: 1 }), /additional/],
     ['a status that is not published', () => count({ count: 1 }, json, 202), /undocumented status/],
+    [
+      'a 201 without Location',
+      () => checkAnswer('POST', '/api/v1/events', answer(201, { eventId: 'evt_x', runId: 'r' }, json)),
+      /no Location/,
+    ],
     ['another media type', () => count({ count: 1 }, { ...json, 'content-type': 'text/html' }), /media type/],
     [
       'an answer that may be stored',

@@ -25,6 +25,7 @@ const document = JSON.parse(JSON.stringify(openapiDocument())) as {
   readonly components: {
     readonly responses: Readonly<Record<string, Response>>;
     readonly schemas: Record<string, object>;
+    readonly headers: Readonly<Record<string, { readonly required?: boolean }>>;
   };
 };
 
@@ -109,7 +110,10 @@ function checkPublished(id: OperationId, { status, headers, text, body }: Answer
       : `/components/responses/${status}`;
   for (const name of Object.keys(response?.headers ?? {})) {
     const value = headers[name.toLowerCase()];
-    if (value === undefined) continue;
+    if (value === undefined) {
+      if (document.components.headers[name]?.required === true) throw new Error(`no ${name}`);
+      continue;
+    }
     const parsed = /^[0-9]+$/.test(String(value)) ? Number(value) : value;
     hold(parsed, `/components/headers/${name}/schema`, name);
   }

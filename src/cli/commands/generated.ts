@@ -64,10 +64,10 @@ async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): Asyn
     const query = { ...input.query, cursor, limit: left === Infinity ? undefined : left };
     const { body } = await call({ ...input, query });
     // a list row returns a page; this code shows its items and does not rely on their form
-    const page = body as { data?: Row[]; events?: Row[]; nextCursor?: string | null };
-    const { nextCursor = null } = page;
+    const page = body as { data?: Row[]; events?: Row[]; nextCursor?: string | null; altered?: string[] };
+    const { nextCursor = null, altered = [] } = page;
     const items = itemsOf({ ...page, nextCursor }).slice(0, left);
-    yield { items, nextCursor };
+    yield { items, nextCursor, altered };
     left -= items.length;
     const goOn = bounds.all || typeof bounds.limit === 'number';
     if (nextCursor === null || nextCursor === cursor || left <= 0 || !goOn) return;

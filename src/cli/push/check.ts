@@ -5,6 +5,7 @@
  */
 import type { ErrorObject } from 'ajv';
 import { eventReadOnly, EventInput } from '../../contract/events.ts';
+import { nullDropper } from '../../contract/nulls.ts';
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
@@ -19,7 +20,9 @@ export async function loadCheck(now: () => number): Promise<(event: Json) => str
   const ajv = new Ajv({ strict: true, strictRequired: false, verbose: true });
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null });
   const valid = ajv.compile<EventInput>(EventInput as object);
+  const dropNulls = nullDropper(EventInput);
   return (event) => {
+    dropNulls?.(event);
     if (!valid(event)) return cut(schemaReason(valid.errors ?? []));
     const reason = otherReason(event, now());
     return reason === null ? null : cut(reason);

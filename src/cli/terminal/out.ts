@@ -19,6 +19,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface ListPage {
   readonly items: readonly Row[];
   readonly nextCursor: string | null;
+  /** Ids of rows that the service does not show, because they differ from its log. */
+  readonly altered?: readonly string[];
 }
 
 export interface Streams {
@@ -152,6 +154,7 @@ export class Out {
     let nextCursor: string | null = null;
     if (this.format === 'csv') await this.line(csvLine(view.wide.map(({ name }) => name)));
     for await (const page of pages) {
+      await this.#warnAltered(page);
       count += page.items.length;
       ({ nextCursor } = page);
       if (this.isHuman && page.items.length > 0) await this.lines(table.lines(page.items));
@@ -185,11 +188,19 @@ export class Out {
     const items: Row[] = [];
     let nextCursor: string | null = null;
     for await (const page of pages) {
+      await this.#warnAltered(page);
       for (const item of page.items) items.push(item);
       ({ nextCursor } = page);
     }
     const value = { [wrapper]: items, nextCursor };
     return this.format === 'json' ? this.json(value) : this.lines(yamlLines(value));
+  }
+
+  async #warnAltered({ altered = [] }: ListPage): Promise<void> {
+    if (altered.length === 0) return;
+    await this.warn(
+      safe`not shown, because the stored row differs from the log: ${altered.join(', ')}; run gov log fsck --deep`,
+    );
   }
 
   #layout(): Layout {

@@ -13,7 +13,7 @@ import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { replayGraph } from '../commands/replay/spec.ts';
 import { plainView } from './view.ts';
-import { defaultWaitMs, jobError, waitForJob } from './waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from './waiting.ts';
 
 type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'settings' | 'signal'>;
 
@@ -31,8 +31,7 @@ export async function replayed(
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline, signal });
   if (job.status !== 'completed') {
-    const reason = await jobError(client, job);
-    throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
+    throw new CliError(exit.error, jobFailure(job), {
       code: 'JOB_FAILED',
       next: [`gov jobs retry ${jobId}`],
     });

@@ -39,8 +39,6 @@ export async function waitForJob(client: Client, { jobId, deadline, signal }: Wa
   }
 }
 
-/** Returns the error of a job, which only the list contains; empty if the list no longer has the job. */
-export async function jobError(client: Client, job: Job): Promise<string> {
-  const { body } = await client.listJobs({ query: { runId: job.runId, status: 'failed' } });
-  return body.data.find(({ jobId }) => jobId === job.jobId)?.errorSummary ?? '';
-}
+/** Says that a job failed, and why. A service of an older release does not say why here. */
+export const jobFailure = ({ jobId, errorSummary }: Pick<Job, 'jobId'> & Partial<Job>): string =>
+  `job ${jobId} failed${(errorSummary ?? '') === '' ? '' : `: ${errorSummary}`}`;

@@ -57,8 +57,14 @@ export const log = {
   indexLeaves: 4096,
   /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */
   indexSaveLeaves: 16_384,
-  /** A bundle does not wait for the index of a log that lacks more leaves: about two seconds. */
+  /** A proof or bundle does not extend the index of a log that lacks more leaves: about two seconds. */
   indexBehind: 262_144,
+  /** While the index is built, a proof or bundle waits for it if it lacks at most so many leaves, and at most so long. */
+  indexWaitLeaves: 1_048_576,
+  indexWaitSeconds: 10,
+  /** Index leaves that questions (`GET /log/answers`) may add to a log at once, and seconds until they may add one more. */
+  indexAsks: 60,
+  indexAskSeconds: 60,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
 } as const;

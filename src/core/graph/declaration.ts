@@ -4,6 +4,7 @@
  * hash identifies the declaration in a logged graph. A declared node commits to its data by
  * `SHA-256("gov.node/v1\n" || JCS({ data, id, salt, type }))`. Proven by `test/core/graph/declaration.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { GraphDeclaration, GraphEdge } from '../../contract/graphs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError, type FieldError } from '../../contract/problems.ts';
@@ -34,13 +35,27 @@ export function checkDeclaration(
   runId: string,
   known: (nodeId: string) => boolean,
 ): void {
+  const checks = checking(input, runId, known);
+  while (checks.next().done !== true);
+}
+
+/** Nodes or edges between two pauses: 1 ms. */
+const checkedAtOnce = 1000;
+
+/** `checkDeclaration` with pauses, at which other work may run. Returns whether an edge names a node of the run. */
+export function* checking(
+  input: GraphDeclaration,
+  runId: string,
+  known: (nodeId: string) => boolean,
+): Generator<void, boolean> {
   const errors: FieldError[] = [];
-  const fault = (pointer: string, code: string, detail: string): void => {
+  const fault = (pointer: string, code: FieldCode, detail: string): void => {
     errors.push({ pointer, in: 'body', code, detail });
   };
   const ids = new Set<string>();
   const runNode = runNodeId(runId);
   for (const [at, { id, type }] of input.nodes.entries()) {
+    if (at % checkedAtOnce === 0) yield;
     if (ids.has(id)) fault(`/nodes/${at}/id`, 'DUPLICATE_ITEM', `expected each node once, got ${id} again`);
     ids.add(id);
     const isEvent = isEventForm(id);
@@ -56,9 +71,13 @@ export function checkDeclaration(
     }
   }
   const seen = new Set<string>();
+  let namesOther = false;
   for (const [at, edge] of input.edges.entries()) {
+    if (at % checkedAtOnce === 0) yield;
     for (const end of ['source', 'target'] as const) {
-      if (ids.has(edge[end]) || known(edge[end])) continue;
+      if (ids.has(edge[end])) continue;
+      namesOther = true;
+      if (known(edge[end])) continue;
       fault(`/edges/${at}/${end}`, 'UNKNOWN_NODE', 'expected a declared node or a node of the run');
     }
     const key = edgeKey(edge);
@@ -66,7 +85,7 @@ export function checkDeclaration(
     seen.add(key);
   }
   const [first] = errors;
-  if (first === undefined) return;
+  if (first === undefined) return namesOther;
   throw new GovError('VALIDATION_ERROR', `body ${first.pointer}: ${first.detail}`, {
     errors: errors.slice(0, limits.fieldErrors),
     ...(errors.length > limits.fieldErrors ? { extensions: { errorsTruncated: true } } : {}),

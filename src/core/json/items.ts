@@ -10,7 +10,6 @@ import { sha256 } from '../hash.ts';
 import { countValues, decodeJson, parseJson, type Json, type JsonBounds } from './parse.ts';
 import { scan } from './scan.ts';
 import {
-  afterScalar,
   afterSpace,
   byteAt,
   closingQuote,
@@ -18,6 +17,7 @@ import {
   quoted,
   stringBetween,
   unexpected,
+  valueEnd,
 } from './token.ts';
 
 const QUOTE = 0x22;
@@ -193,21 +193,4 @@ async function itemsAt(bytes: Uint8Array, start: number, { bounds, pace }: Items
     at = afterSpace(bytes, end);
   }
   return { items, values, start, end: at + 1 };
-}
-
-/** The end of the value at an offset, if the value is JSON. */
-function valueEnd(bytes: Uint8Array, start: number): number {
-  let depth = 0;
-  let at = start;
-  do {
-    const byte = byteAt(bytes, at);
-    if (byte === QUOTE) at = closingQuote(bytes, at + 1, 'json') + 1;
-    else {
-      if (byte === OBJECT || byte === ARRAY) depth++;
-      else if (byte === OBJECT_END || byte === ARRAY_END) depth--;
-      else if (depth === 0) return afterScalar(bytes, at, 'json');
-      if (++at > bytes.length) unexpected(bytes, bytes.length, 'the end of a list or an object');
-    }
-  } while (depth > 0);
-  return at;
 }

@@ -18,7 +18,7 @@ import type { Json } from './canonical.ts';
 import { buildJson } from './build.ts';
 import { closingQuote, malformed, quoted, stringBetween } from './token.ts';
 import { scan } from './scan.ts';
-import type { JsonBounds } from './scan.ts';
+import type { JsonBounds, NameCount } from './scan.ts';
 
 export { canonicalize, canonicalText } from './canonical.ts';
 export type { Json, JsonObject } from './canonical.ts';
@@ -43,14 +43,19 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * for any content, about 1.5 times decoding and `JSON.parse`.
  */
 export function parseJson(bytes: Uint8Array, bounds: JsonBounds = defaultBounds): Json {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    malformed(0, 'a JSON value', 'a byte order mark');
-  }
-  const names = scan(bytes, bounds);
+  const names = scanJson(bytes, bounds);
   const text = decodeJson(bytes);
   const value = names.escaped === 0 ? (JSON.parse(text) as Json) : buildJson(bytes);
   if (countNames(value) !== names.all) refuseRepeatedName(bytes, bounds);
   return value;
+}
+
+/** The checks of `parseJson` before it builds a value: all but UTF-8 and repeated names. */
+export function scanJson(bytes: Uint8Array, bounds: JsonBounds): NameCount {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    malformed(0, 'a JSON value', 'a byte order mark');
+  }
+  return scan(bytes, bounds);
 }
 
 /**
@@ -109,7 +114,8 @@ export function countValues(value: Json): number {
   return count;
 }
 
-function refuseRepeatedName(bytes: Uint8Array, bounds: JsonBounds): never {
+/** INVALID_JSON with the offset of the second of two equal names in an object. */
+export function refuseRepeatedName(bytes: Uint8Array, bounds: JsonBounds): never {
   const seen: Set<string>[] = [];
   scan(bytes, bounds, (at, depth, first) => {
     const names = (first ? undefined : seen[depth]) ?? new Set<string>();

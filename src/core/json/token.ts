@@ -12,6 +12,10 @@ import { GovError } from '../../contract/problems.ts';
 export type Profile = 'i-json' | 'json';
 
 const QUOTE = 0x22;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+const ARRAY = 0x5b;
+const ARRAY_END = 0x5d;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const MINUS = 0x2d;
@@ -193,4 +197,24 @@ function decimal(literal: string): string {
   if (start === end) return '0';
   const sign = mantissa.startsWith('-') ? '-' : '';
   return `${sign}${digits.slice(start, end)}e${Number(power) - fraction.length + digits.length - end}`;
+}
+
+/**
+ * Returns the end of the value at an offset, if the value is JSON; in a list or object of more than `most` bytes, an offset
+ * after as many. Looks at strings and brackets alone.
+ */
+export function valueEnd(bytes: Uint8Array, start: number, most = Infinity): number {
+  let depth = 0;
+  let at = start;
+  do {
+    const byte = byteAt(bytes, at);
+    if (byte === QUOTE) at = closingQuote(bytes, at + 1, 'json') + 1;
+    else {
+      if (byte === OBJECT || byte === ARRAY) depth++;
+      else if (byte === OBJECT_END || byte === ARRAY_END) depth--;
+      else if (depth === 0) return afterScalar(bytes, at, 'json');
+      if (++at > bytes.length) unexpected(bytes, bytes.length, 'the end of a list or an object');
+    }
+  } while (depth > 0 && at - start <= most);
+  return at;
 }

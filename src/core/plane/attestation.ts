@@ -108,7 +108,7 @@ function checkReferences(challenge: Challenge, proof: AttestationProof): void {
     const detail = `expected ${challenge[name]} of the challenge, got ${proof[name]}`;
     const pointer = `/${name}`;
     throw new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
-      errors: [{ pointer, in: 'body', code: 'const', detail }],
+      errors: [{ pointer, in: 'body', code: 'NOT_ALLOWED', detail }],
     });
   }
 }

@@ -23,7 +23,7 @@ import { canonicalText, parseJson, type Json, type JsonObject } from '../json/pa
 import { count, hash, list, object, refuse, text, type Location, type Shape } from '../json/shape.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
-import { parseTimestamp } from '../time.ts';
+import { ceilTimestamp } from '../time.ts';
 import { readIncluded } from './read-bundle.ts';
 import type { IncludedRecord } from './bundle.ts';
 import { Fault, openIndex, type OpenIndex } from './completeness.ts';
@@ -126,8 +126,8 @@ function countOf({ question, entry, range }: Answer, index: OpenIndex): number |
     return new Fault('ANSWER_INVALID', 'the entry is of another key than the question');
   const value = openEntry(entry, index.root);
   if (value === null) return new Fault('INDEX_INVALID', 'the index has no such list');
-  const since = question.since === null ? null : parseTimestamp(question.since);
-  const until = question.until === null ? null : parseTimestamp(question.until);
+  const since = question.since === null ? null : ceilTimestamp(question.since);
+  const until = question.until === null ? null : ceilTimestamp(question.until);
   if ((question.since !== null && since === null) || (question.until !== null && until === null))
     return new Fault('ANSWER_INVALID', 'expected times as RFC 3339 texts');
   if (until !== null && until > coveredUntil(index)) {

@@ -3,6 +3,7 @@
  * A layer depends only on the leaves below a tree size, so it can be recomputed at any later time.
  * `integrity.ts` has `event_integrity`. Proven by `test/core/proof/layers.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -29,7 +30,7 @@ const layersByDefault: readonly LayerName[] = layerOrder.slice(0, 3);
  * empty list, a repeated name, or an unknown one. The client controls the names.
  */
 export function chooseLayers(requested: readonly string[] = layersByDefault): LayerName[] {
-  const refuse = (at: number, code: string, detail: string): never => {
+  const refuse = (at: number, code: FieldCode, detail: string): never => {
     const pointer = at < 0 ? '/composed/layers' : `/composed/layers/${at}`;
     throw new GovError('VALIDATION_ERROR', `body ${pointer}: ${detail}`, {
       errors: [{ pointer, in: 'body', code, detail }],

@@ -4,6 +4,7 @@
  * prototype. `configHash = SHA-256("gov.riskconfig/v1\n" || JCS({ algorithm, config }))`.
  * Proven by `test/core/risk/config.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError, type FieldError } from '../../contract/problems.ts';
 import type { RiskAction, RiskMode } from '../../contract/risk-words.ts';
@@ -96,7 +97,7 @@ export function checkRiskConfig({ signals = {} }: RiskSettings): void {
   const errors: FieldError[] = [];
   for (const [name, { min = 0, max = 1 }] of Object.entries(signals)) {
     const shown = pointerToken(name.slice(0, limits.signalChars));
-    const fault = (code: string, detail: string): void => {
+    const fault = (code: FieldCode, detail: string): void => {
       errors.push({ pointer: `/signals/${shown}`, in: 'body', code, detail });
     };
     if (name === '') fault('TOO_SHORT', 'expected a name of at least 1 character, got an empty one');

@@ -28,6 +28,7 @@ const answerHeaders = [
   'deprecation',
   'etag',
   'gov-api-version',
+  'gov-completeness',
   'gov-stability',
   'idempotent-replayed',
   'link',

@@ -4,6 +4,7 @@
  * life than its own.
  * Each change is in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { ApiKeyRecord } from '../../contract/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -215,7 +216,7 @@ function checkedExpiry(expiresAt: string | null, nowMs: number): number | null {
   if (expiresMs === null) return null;
   const latest = new Date(nowMs);
   latest.setUTCFullYear(latest.getUTCFullYear() + limits.keyYears);
-  const refused = (code: string, detail: string): GovError =>
+  const refused = (code: FieldCode, detail: string): GovError =>
     fieldError({ pointer: '/expiresAt', in: 'body', code, detail });
   if (expiresMs <= nowMs) {
     throw refused('TOO_SMALL', `expected a time after now (${formatTimestamp(nowMs)}), got ${expiresAt}`);

@@ -26,9 +26,9 @@ export const auth: Pick<
   | 'getIdentity'
   | 'getAuthConfiguration'
 > = {
-  async signUp({ body, presented, idempotency }, services) {
+  async signUp({ body, presented, idempotency, basePath }, services) {
     const person = await identityOf(services).verify(presented?.bearer ?? '', { freshSignIn: false });
-    return signUp(services, { person, body, idempotency: ofPerson(idempotency, person) });
+    return signUp(services, { person, body, idempotency: ofPerson(idempotency, person), basePath });
   },
 
   /** Each call opens a new session (contract B14), a repeat under the same Idempotency-Key too. */
@@ -48,12 +48,14 @@ export const auth: Pick<
     return { status: 200, body: { success: true }, headers: { 'set-cookie': clearedCookie } };
   },
 
-  async createCliToken({ body, idempotency }, services) {
+  async createCliToken({ body, idempotency, basePath }, services) {
     const { person, verified } = await signIn(services, body.idToken);
     const { token, session } = newSession('cli', person, services);
     const { organizationId } = person.organization;
     const expiresAt = formatTimestamp(session.expiresMs);
-    const answer = { status: 201, body: { token, organizationId, expiresAt } } as const;
+    // the token has no address; this one shows whom it names
+    const headers = { location: `${basePath}/auth/identity` };
+    const answer = { status: 201, body: { token, organizationId, expiresAt }, headers } as const;
     return openSession(services, person, {
       session,
       idempotency: ofPerson(idempotency, verified),

@@ -3,6 +3,7 @@
  * host, and a text that every URL parser (WHATWG, RFC 3986) reads the same way. Proven by
  * `test/service/access/billing.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
 import { fieldError } from '../call/schema.ts';
@@ -47,5 +48,5 @@ export function checkedReturnUrl(text: string, { hosts, sandbox }: ReturnRules):
   return url.href;
 }
 
-const refused = (code: string, detail: string): GovError =>
+const refused = (code: FieldCode, detail: string): GovError =>
   fieldError({ pointer: '/returnUrl', in: 'body', code, detail });

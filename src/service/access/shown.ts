@@ -2,6 +2,7 @@
  * Parts that all kinds of credentials share: the request's credential, and the errors that refuse it
  * (contract B5, B7, A15, A17). Proven by `test/http/admit/credentials.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { Environment } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
@@ -71,7 +72,7 @@ export const wrongEnvironment = (environment: Environment): GovError =>
     `expected a key of the ${environment} environment; production keys are gov_live_…, sandbox keys gov_test_…`,
   );
 
-export const projectFault = (code: string, detail: string): GovError =>
+export const projectFault = (code: FieldCode, detail: string): GovError =>
   fieldError({ pointer: '/Gov-Project', in: 'header', code, detail });
 
 /** A refusal of a known caller, which its project's log may record. The caller gets an ordinary error. */

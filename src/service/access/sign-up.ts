@@ -37,13 +37,14 @@ export async function signUp(
     person,
     body,
     idempotency,
-  }: { person: VerifiedPerson; body: SignUpBody; idempotency: Idempotency | null },
-): Promise<{ status: 201; body: SignedUp } | Replayed> {
+    basePath,
+  }: { person: VerifiedPerson; body: SignUpBody; idempotency: Idempotency | null; basePath: string },
+): Promise<SignUpAnswer | Replayed> {
   // checked before anything is created, because most repeats find a known person
   const earlier = await earlierSignUp(services, person, idempotency);
   if (earlier === 'known') throw userExists();
   if (earlier !== null) return earlier;
-  const { organization, user, projects, answer } = newTenant(services, person, body);
+  const { organization, user, projects, answer } = newTenant(services, person, { ...body, basePath });
   const kept = sealedWrite(idempotency, answer, services).idempotency;
   try {
     await services.store.createTenant({
@@ -98,17 +99,23 @@ export const ofPerson = (
         key: sha256(JSON.stringify(['gov.idempotency/1', issuer, subject, idempotency.key])).toString('hex'),
       };
 
+interface SignUpAnswer {
+  readonly status: 201;
+  readonly body: SignedUp;
+  readonly headers: { readonly location: string };
+}
+
 interface Made {
   readonly organization: StoredOrganization;
   readonly user: StoredUser;
   readonly projects: readonly NewProject[];
-  readonly answer: { readonly status: 201; readonly body: SignedUp };
+  readonly answer: SignUpAnswer;
 }
 
 function newTenant(
   services: Services,
   { issuer, subject, email }: VerifiedPerson,
-  { name, organizationName }: SignUpBody,
+  { name, organizationName, basePath }: SignUpBody & { readonly basePath: string },
 ): Made {
   const { randomBytes, salt } = services;
   const hosting = hostingOf(services);
@@ -136,6 +143,7 @@ function newTenant(
         projectId: home.sandbox,
         apiKeys: { sandbox: test.token, production: live.token },
       },
+      headers: { location: `${basePath}/projects/${home.sandbox}` },
     },
   };
 }

@@ -6,6 +6,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
+import type { FieldCode } from '../../contract/field-codes.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { namePattern } from '../../contract/text-patterns.ts';
 import { parseTimestamp } from '../../core/time.ts';
@@ -34,22 +35,6 @@ export interface JsonSchema {
   readonly minimum?: number;
   readonly maximum?: number;
 }
-
-/** Rules that a member of `errors` can name. */
-export type FieldCode =
-  | 'MISSING_FIELD'
-  | 'UNKNOWN_FIELD'
-  | 'READ_ONLY_FIELD'
-  | 'WRONG_TYPE'
-  | 'NOT_ALLOWED'
-  | 'TOO_SHORT'
-  | 'TOO_LONG'
-  | 'TOO_FEW'
-  | 'TOO_MANY'
-  | 'TOO_SMALL'
-  | 'TOO_LARGE'
-  | 'DUPLICATE_ITEM'
-  | 'BAD_FORMAT';
 
 export interface Findings {
   readonly errors: readonly FieldError[];

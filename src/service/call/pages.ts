@@ -3,7 +3,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { parseTimestamp } from '../../core/time.ts';
+import { isLater, parseTimestamp } from '../../core/time.ts';
 import type { ByAge } from '../../store/port/store.ts';
 import type { CursorScope, Position } from './cursors.ts';
 import { fieldError } from './schema.ts';
@@ -13,14 +13,18 @@ import type { Services } from '../dependencies.ts';
 export const pageLimit = (limit: number | undefined, fallback: number, max: number): number =>
   Math.min(limit ?? fallback, max);
 
-/** Inclusive bounds in Unix milliseconds. VALIDATION_ERROR where endTime is before startTime. */
+/**
+ * Inclusive bounds in Unix milliseconds (contract E13). Digits beyond are cut, as those of each compared time are, so
+ * that an event is found by its own timestamp. VALIDATION_ERROR where endTime is before startTime.
+ */
 export function timeRange(
   query: { startTime?: string | undefined; endTime?: string | undefined },
   place: 'query' | 'body' = 'query',
 ): { startMs?: number; endMs?: number } {
-  const startMs = query.startTime === undefined ? null : parseTimestamp(query.startTime);
-  const endMs = query.endTime === undefined ? null : parseTimestamp(query.endTime);
-  if (startMs !== null && endMs !== null && startMs > endMs) {
+  const { startTime, endTime } = query;
+  const startMs = startTime === undefined ? null : parseTimestamp(startTime);
+  const endMs = endTime === undefined ? null : parseTimestamp(endTime);
+  if (startTime !== undefined && endTime !== undefined && isLater(startTime, endTime)) {
     throw fieldError({
       pointer: '/endTime',
       in: place,

@@ -5,7 +5,6 @@
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { RunCoverage } from '../../contract/coverage.ts';
-import type { GraphDeclaration } from '../../contract/graphs.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import type { DsseEnvelope } from '../../core/note/dsse.ts';
@@ -85,6 +84,8 @@ export interface IndexInput {
   readonly keys?: readonly MapKey[];
   /** With `leaf`: a question that the map answers. */
   readonly ask?: Asked;
+  /** Whether a question may append an index leaf. */
+  readonly mayAppend?: boolean;
 }
 
 export interface Indexed {
@@ -93,6 +94,8 @@ export interface Indexed {
   /** How many leaves the map covers, and its function. */
   readonly size: number;
   readonly fn: MapFunction;
+  /** Present where the question needs a leaf that it may not append: until when the newest one covers; null without one. */
+  readonly coveredMs?: number | null;
   readonly answer?: { readonly entry: MapEntry; readonly range?: AnswerRange };
   /** For each list and then each key, what the map says of it. The inclusion of an item after it in the log is missing. */
   readonly entries: readonly MapEntry[];
@@ -312,10 +315,10 @@ export interface Tasks {
   replay: { input: ReplayInput; output: ReplayedRun };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
-  /** Refuses edges to nodes that neither the run nor the request has. */
-  knownEdges: { input: RunOf & { readonly graph: Pick<GraphDeclaration, 'nodes' | 'edges'> }; output: null };
+  /** Refuses edges to nodes that neither the run nor the request has. `graph`: canonical text, which is sent at once. */
+  knownEdges: { input: RunOf & { readonly graph: string }; output: null };
   /** Checks a declaration against the run and returns the text to store. */
-  declaration: { input: RunOf & { readonly graph: GraphDeclaration; readonly salt: string }; output: string };
+  declaration: { input: RunOf & { readonly graph: string; readonly salt: string }; output: string };
 }
 
 export type TaskName = keyof Tasks;

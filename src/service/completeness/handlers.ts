@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { answerMediaType, answerText } from '../../core/proof/answer.ts';
 import { pathText } from '../../core/proof/bundle.ts';
-import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
+import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Indexed } from '../call/work.ts';
@@ -54,14 +54,15 @@ export const answers: Pick<Handlers, 'askLog'> = {
   },
 };
 
+/** The bound in whole milliseconds, as server times are. Rounding up is exact for `since` and for `until`. */
 function msOf(text: string | undefined, name: string): number | null {
   if (text === undefined) return null;
-  const ms = parseTimestamp(text);
+  const ms = ceilTimestamp(text);
   if (ms === null)
     throw fieldError({
       pointer: `/${name}`,
       in: 'query',
-      code: 'INVALID',
+      code: 'BAD_FORMAT',
       detail: 'expected a time (RFC 3339)',
     });
   return ms;
@@ -78,7 +79,7 @@ async function answered(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
     const input = { projectId, mode: 'leaf', signed: { size, root }, treeSize: 0, lists: [], ask } as const;
-    const indexed = await indexer.index(input);
+    const indexed = await indexer.ask(input);
     if (indexed === null) {
       const detail =
         'the log has no index yet; gov log index build makes one, and so does a serving process in time';

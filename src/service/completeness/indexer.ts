@@ -4,11 +4,14 @@
  * processes may append one each: both are true. Proven by `test/service/completeness/attack.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import { draftIndex } from '../../core/completeness/index-leaf.ts';
+import { formatTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Store } from '../../store/port/store.ts';
 import type { Log } from '../call/log.ts';
 import type { Indexed, IndexInput, TaskHost, TaskRunner } from '../call/work.ts';
 import type { SignedCheckpoint } from '../log/checkpoints.ts';
+import { AskBudget } from './ask-budget.ts';
 
 interface Options {
   readonly store: Store;
@@ -24,6 +27,7 @@ export class Indexer {
   readonly #covered = new Map<string, number>();
   /** Projects that wait for the background, and the newest signed head of each. */
   readonly #waiting = new Map<string, SignedCheckpoint>();
+  readonly #asks = new AskBudget();
   #isRunning = false;
   #isStopped = false;
 
@@ -34,6 +38,42 @@ export class Indexer {
   /** Runs the task `index`; see `Tasks`. `events`: about how many of them it reads again. */
   index(input: IndexInput, events = 0): Promise<Indexed | null> {
     return this.#options.work.run('index', input, { events, host: this.#hostOf(input.projectId) });
+  }
+
+  /**
+   * Answers a question at a signed head. RATE_LIMITED where it needs an index leaf, and questions have added as many as
+   * they may (`limits.indexAsks`).
+   */
+  async ask(input: IndexInput): Promise<Indexed | null> {
+    const { projectId } = input;
+    const mayAppend = this.#asks.take(projectId);
+    let appended = false;
+    const { appendIndex, ...host } = this.#hostOf(projectId);
+    const counted: Pick<TaskHost, 'appendIndex' | 'saveMap'> = {
+      ...host,
+      appendIndex: (map) => {
+        appended = true;
+        return appendIndex(map);
+      },
+    };
+    try {
+      const indexed = await this.#options.work.run(
+        'index',
+        { ...input, mayAppend },
+        { events: 0, host: counted },
+      );
+      if (indexed?.coveredMs !== undefined) throw this.#tooMany(projectId, indexed.coveredMs);
+      return indexed;
+    } finally {
+      if (mayAppend && !appended) this.#asks.giveBack(projectId);
+    }
+  }
+
+  #tooMany(projectId: string, coveredMs: number | null): GovError {
+    const { indexAsks, indexAskSeconds } = limits;
+    const covered = coveredMs === null ? '' : ` ask for a time until ${formatTimestamp(coveredMs)}, or`;
+    const detail = `this answer needs an index leaf, and questions add at most ${indexAsks} of them at once and one in ${indexAskSeconds} s:${covered} repeat later`;
+    return new GovError('RATE_LIMITED', detail, { retryAfterSeconds: this.#asks.waitSeconds(projectId) });
   }
 
   /** Takes each signed head of an audit log. Returns at once; the index follows in the background. */

@@ -3,6 +3,7 @@
  * stays in memory between tasks; one task at a time works on it. Proven by
  * `test/service/completeness/attack.test.ts`.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { mapEntry, growthOf, type MapEntry } from '../../core/completeness/entry.ts';
 import { readIndex } from '../../core/completeness/index-leaf.ts';
@@ -57,7 +58,8 @@ function slotOf(reader: StoreReader, projectId: string): Slot {
 
 export const index: Task<'index'> = async (context, input) => {
   const slot = slotOf(context.reader, input.projectId);
-  if ((slot.isBuilding || slot.isLost) && input.mode !== 'build') return null;
+  if (slot.isLost && input.mode !== 'build') return null;
+  if (slot.isBuilding && input.mode !== 'build' && !(await isBuiltSoon(slot, input))) return null;
   const before = slot.working;
   const work = async (): Promise<Indexed | null> => {
     await before.catch(() => {});
@@ -77,6 +79,25 @@ export const index: Task<'index'> = async (context, input) => {
   return working;
 };
 
+/**
+ * Waits for a map that is built, if it is nearly complete, for at most `limits.indexWaitSeconds`. Returns whether it is
+ * built. The background does not wait: it comes again with later leaves.
+ */
+async function isBuiltSoon({ kept, working }: Slot, { mode, signed }: IndexInput): Promise<boolean> {
+  const lacking = signed.size - (kept?.map.size ?? 0);
+  if (mode === 'due' || lacking > limits.indexWaitLeaves) return false;
+  const ended = new AbortController();
+  const built = working.then(
+    () => true,
+    () => true, // the caller meets the failure itself
+  );
+  const { signal } = ended;
+  const late = pause(limits.indexWaitSeconds * 1000, false, { signal, ref: false }).catch(() => false);
+  const isBuilt = await Promise.race([built, late]);
+  ended.abort();
+  return isBuilt;
+}
+
 async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Promise<Indexed | null> {
   const { projectId, mode, signed, treeSize } = input;
   const fn = slot.kept?.map.fn ?? (await functionOf(context, projectId));
@@ -92,6 +113,11 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   const isNewer = newest !== null && newest.size >= kept.map.size;
   const isCovered =
     isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask, signed.size));
+  if (ask !== undefined && !isCovered && input.mayAppend !== true)
+    {
+    const coveredMs = newest === null ? null : coveredUntil(newest);
+    return { leafIndex: null, entries: [], size: kept.map.size, fn, coveredMs };
+  }
   const least = ask === undefined || isCovered ? treeSize : signed.size;
   const to = Math.max(least, kept.map.size, isCovered && mode === 'leaf' ? newest.size : 0);
   if (to - kept.map.size > limits.indexBehind) return null;

@@ -11,7 +11,8 @@ import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
-import { codePoints, jsonType, type FieldCode } from '../call/explain.ts';
+import type { FieldCode } from '../../contract/field-codes.ts';
+import { codePoints, jsonType } from '../call/explain.ts';
 import type { Services } from '../dependencies.ts';
 import { memberName } from '../../core/json/pointer.ts';
 

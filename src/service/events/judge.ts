@@ -4,7 +4,9 @@
  * `test/service/events/handlers.engines.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
+import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
+import { rowNullDropper } from '../../contract/nulls.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
@@ -12,7 +14,7 @@ import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
-import { plain, type FieldCode } from '../call/explain.ts';
+import { plain } from '../call/explain.ts';
 import type { Redact } from './redaction.ts';
 import { loadCheck, type BodyCheck } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
@@ -35,7 +37,7 @@ export type Judged =
   | { readonly draft: EventDraft; readonly fingerprint: string | null }
   | { readonly fault: FieldError };
 
-const fault = (pointer: string, code: string, detail: string, limit?: number): { fault: FieldError } => ({
+const fault = (pointer: string, code: FieldCode, detail: string, limit?: number): { fault: FieldError } => ({
   fault: { pointer, in: 'body', code, detail, ...(limit === undefined ? {} : { limit }) },
 });
 
@@ -67,7 +69,7 @@ export function judgeEvent(
   const redacted = redact === null ? { event: input } : redact(input);
   if ('fault' in redacted) return redacted;
   const made = draftEvent(redacted.event, timestampMs, salt);
-  if ('code' in made) return fault(made.pointer, made.code.toUpperCase(), made.detail);
+  if ('code' in made) return fault(made.pointer, draftCodes[made.code], made.detail);
   // reads subjects before redaction, so that a redacted subject can still be erased
   const about = subjects === null ? null : subjects(input as unknown as JsonObject);
   if (about !== null && 'fault' in about) return about;
@@ -91,11 +93,16 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 let eventCheck: Promise<BodyCheck> | undefined;
+const dropNulls = rowNullDropper(table.createEvent);
 
-/** The schema check of a single event, for batches. */
-export function loadEventCheck(): Promise<BodyCheck> {
+/** The schema check of a single event, for batches. First removes optional members that are null, as `execute.ts` does. */
+export async function loadEventCheck(): Promise<BodyCheck> {
   const { body, readOnly } = table.createEvent;
-  return (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
+  const check = await (eventCheck ??= loadCheck(body, { in: 'body', readOnly }));
+  return (event) => {
+    dropNulls?.(event);
+    return check(event);
+  };
 }
 
 /** The fault of an event that is not in the JSON profile (contract P2). */
@@ -107,6 +114,8 @@ const itemCodes = {
   too_large: 'EVENT_TOO_LARGE',
 } as const;
 
+const draftCodes = { event_too_large: 'EVENT_TOO_LARGE', unsafe_json: 'UNSAFE_JSON' } as const;
+
 /** Reason codes of contract E10 for findings about an event. */
 const reasons: Readonly<Record<string, string>> = {
   MISSING_FIELD: 'missing_field',
@@ -116,7 +125,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNSAFE_JSON: 'unsafe_json',
   TOO_COMPLEX: 'too_complex',
   CLIENT_EVENT_ID_CONFLICT: 'client_event_id_conflict',
-} satisfies Partial<Record<FieldCode | string, string>>;
+} satisfies Partial<Record<FieldCode, string>>;
 
 /** The `reason` of a rejected event: a stable code, then place and detail, at most 500 characters. */
 export function rejection({ pointer, code, detail }: FieldError): string {

@@ -4,6 +4,8 @@
  */
 import { refuseSystemRun } from '../events/system-run.ts';
 import { formatTimestamp } from '../../core/time.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { canonicalInSlices } from '../../core/json/sliced.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
@@ -22,8 +24,10 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
     refuseSystemRun(params.runId, 'path');
     const { store, now, salt, runs, work } = services;
     const of = { projectId: caller.project.projectId, runId: params.runId };
+    // a parsed body is JSON
+    const graph = await canonicalInSlices(body as unknown as Json, services.slices.of(of.projectId));
     await runs.inTurn(of, async () => {
-      const input = { ...of, graph: body, salt: salt() };
+      const input = { ...of, graph, salt: salt() };
       const declaration = await work.run('declaration', input, { events: await eventsOf(services, of) });
       const { declaredMs } = await store.graphState(of.projectId, of.runId);
       await store.append({

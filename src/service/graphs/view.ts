@@ -20,6 +20,7 @@ import {
 } from '../../core/graph/declaration.ts';
 import { GraphUnion } from '../../core/graph/union.ts';
 import { sha256 } from '../../core/hash.ts';
+import { canonicalize, readJson, type Json } from '../../core/json/parse.ts';
 import { typeId } from '../../core/id.ts';
 import { RunGraph } from '../../core/graph/lineage.ts';
 import { readRecord } from '../../core/event/run-entry.ts';
@@ -100,12 +101,13 @@ async function refuseOthers(context: TaskContext, of: RunOf, graph: GraphDeclara
     view === null
       ? { runId: of.runId }
       : { ...(await ownMembers(context, of, view)), truncated: view.graph.answer().truncated };
+  const text = (value: unknown): string => (value === undefined ? '' : canonicalize(value as Json)); // both are JSON
   const errors = sent
-    .filter((name) => JSON.stringify(graph[name]) !== JSON.stringify(stored[name]))
+    .filter((name) => text(graph[name]) !== text(stored[name]))
     .map((name) => ({
       pointer: `/${name}`,
       in: 'body' as const,
-      code: 'READ_ONLY_FIELD',
+      code: 'READ_ONLY_FIELD' as const,
       detail: `${name} is set by the service: expected what it answered, or nothing`,
     }));
   if (errors.length > 0) throw refusal({ errors, truncated: false });
@@ -120,7 +122,11 @@ export const lineageBody: Task<'lineageBody'> = async (context, { projectId, run
   return encode({ runId, nodeId, nodes, edges, ...(truncated ? { truncated } : {}) });
 };
 
-export const declaration: Task<'declaration'> = async (context, { projectId, runId, graph, salt }) => {
+/** Reads the canonical text of a graph that the contract's schema accepted. */
+const readGraph = (text: string): GraphDeclaration => readJson(text) as unknown as GraphDeclaration;
+
+export const declaration: Task<'declaration'> = async (context, { projectId, runId, graph: text, salt }) => {
+  const graph = readGraph(text);
   const state = await context.reader.graphState(projectId, runId);
   if (state.sealed !== null) {
     throw new GovError(
@@ -139,7 +145,8 @@ export const declaration: Task<'declaration'> = async (context, { projectId, run
 };
 
 /** VALIDATION_ERROR for an edge to a node that neither the request nor the graph of the run has (contract F14). */
-export const knownEdges: Task<'knownEdges'> = async (context, { graph, ...of }) => {
+export const knownEdges: Task<'knownEdges'> = async (context, { graph: text, ...of }) => {
+  const graph = readGraph(text);
   const view = await viewOf(context, of, { whole: true });
   checkDeclaration(graph, of.runId, (nodeId) => view?.graph.has(nodeId) === true);
   return null;

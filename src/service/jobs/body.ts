@@ -9,6 +9,11 @@ export const jobTimes = ({ createdMs, completedMs }: StoredJob) => ({
   completedAt: time(completedMs),
 });
 
+/** Why a job failed, or why its last attempt did. A job that completed later has no error. */
+export const jobFailure = ({ status, errorSummary }: StoredJob) => ({
+  errorSummary: status === 'completed' ? null : errorSummary,
+});
+
 export const jobIdentity = ({ jobId, type, runId, status }: StoredJob) => ({ jobId, type, runId, status });
 const read = (text: string | null): unknown => (text === null ? null : (JSON.parse(text) as unknown));
 
@@ -20,6 +25,6 @@ export const listedJob = (job: StoredJob) => ({
   ...jobIdentity(job),
   ...jobTimes(job),
   durationMs: durationMs(job),
-  errorSummary: job.errorSummary,
+  ...jobFailure(job),
   request: read(job.request),
 });

@@ -8,7 +8,7 @@ import type { StoredJob } from '../../store/port/store.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
-import { jobIdentity, jobTimes, listedJob } from './body.ts';
+import { jobFailure, jobIdentity, jobTimes, listedJob } from './body.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
 import { resultOf } from '../replay/result.ts';
 
@@ -25,7 +25,7 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
     }
     return {
       status: 200,
-      body: { ...jobIdentity(job), ...jobTimes(job) },
+      body: { ...jobIdentity(job), ...jobTimes(job), ...jobFailure(job) },
       ...(job.status === 'failed' ? {} : { headers: retryAfter }),
     };
   },
@@ -78,6 +78,7 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
  * The body of a completed job. A result can be tens of megabytes, so its stored text is inserted unparsed.
  */
 const completedBody = (job: StoredJob, result: string): Buffer => {
-  const [head, tail] = [JSON.stringify(jobIdentity(job)), JSON.stringify(jobTimes(job))];
+  const head = JSON.stringify(jobIdentity(job));
+  const tail = JSON.stringify({ ...jobTimes(job), ...jobFailure(job) });
   return Buffer.from(`${head.slice(0, -1)},"result":${result},${tail.slice(1)}`);
 };

@@ -148,3 +148,7 @@ export function reportBody(stored: StoredReport, nowMs: number): ReportRecord {
     attestation: attestationOf(stored, nowMs),
   };
 }
+
+/** Headers of an answer that shows credentials of a data plane once: its address, and that no cache keeps the answer. */
+export const shownAt = ({ planeId }: Pick<StoredPlane, 'planeId'>, basePath: string) =>
+  ({ 'cache-control': 'no-store', location: `${basePath}/telemetry/planes/${planeId}` }) as const;

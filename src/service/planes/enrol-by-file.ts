@@ -22,11 +22,12 @@ import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { attempts, keptChanging, nextEnrolment, refuseClaim, termsOf } from './enrolled.ts';
+import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
 import { newestHeld } from './newest.ts';
 
 export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
-  async enrollDataPlaneByFile({ params, body, caller, idempotency }, services) {
+  async enrollDataPlaneByFile({ params, body, caller, idempotency, basePath }, services) {
     const { projectId, environment } = caller.project;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const plane = await services.store.plane(projectId, params.dataPlaneId);
@@ -38,7 +39,8 @@ export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
       // a plane that cannot ask continues after its newest report
       const newest = await newestHeld(services.store, plane);
       const open = { schemaVersion: answerSchema, ...terms, newest, sealTo: body.sealTo } as const;
-      const answer = { status: 201, body: sealed(services, plane, { open, shown }) } as const;
+      const sealedBody = sealed(services, plane, { open, shown });
+      const answer = { status: 201, body: sealedBody, headers: shownAt(plane, basePath) } as const;
       const leaves = [planeChanged('enrolled', after, { nowMs, salt: services.salt, by: caller })];
       const effects = [{ kind: 'savePlane', plane: after }] as const;
       const request = {

@@ -35,9 +35,9 @@ import {
   savePlane,
   termsOf,
 } from './enrolled.ts';
+import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
 
-const noStore = { 'cache-control': 'no-store' } as const;
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
 export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentials' | 'getCosigner'> = {
@@ -61,12 +61,12 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
         previousValidUntil: null,
         ...termsOf(services, { plane, environment: project.environment, nowMs }),
       };
-      return { status: 201, body, headers: noStore };
+      return { status: 201, body, headers: shownAt(plane, basePath) };
     }
     throw keptChanging();
   },
 
-  async rotatePlaneCredentials({ body, caller, idempotency }, services) {
+  async rotatePlaneCredentials({ body, caller, idempotency, basePath }, services) {
     const { store } = services;
     const { stored: known, byPrevious } = callingPlane(caller);
     const overlapMs = (body.overlapSeconds ?? limits.planeOverlapSeconds) * 1000;
@@ -89,7 +89,7 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
           ...fresh.shown,
           previousValidUntil: formatTimestamp(previous.untilMs),
         },
-        headers: noStore,
+        headers: shownAt(plane, basePath),
       } as const;
       const leaves = [planeChanged('rotated', after, { nowMs, salt: services.salt, by: caller })];
       const saved = await savePlane(services, after, {

@@ -16,10 +16,9 @@ import type { Handlers } from '../call/handler.ts';
 import { createToken, keyDigest } from '../access/token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
-import { planeBody, reportBody } from './answers.ts';
+import { planeBody, reportBody, shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
 
-const noStore = { 'cache-control': 'no-store' } as const;
 const scopes = ['telemetry:manage'] as const;
 const attempts = 5;
 
@@ -48,9 +47,10 @@ export const planes: Pick<
       revokedMs: null,
       revision: 1,
     };
-    const { headers, ...given } = await tokenAnswer(services, caller, plane, token);
-    const location = `${basePath}/telemetry/planes/${plane.planeId}`;
-    const answer = { ...given, headers: { ...headers, location } } as const;
+    const answer = {
+      ...(await tokenAnswer(services, caller, plane, token)),
+      headers: shownAt(plane, basePath),
+    };
     const stored = await appendFor(
       services,
       { caller, scopes },
@@ -66,14 +66,17 @@ export const planes: Pick<
   },
 
   /** Tries again where the plane reports or rotates at the same time. An earlier token ends. */
-  async issueEnrolmentToken({ params, caller, idempotency }, services) {
+  async issueEnrolmentToken({ params, caller, basePath, idempotency }, services) {
     const { projectId } = caller.project;
     for (let attempt = 0; ; attempt++) {
       const before = await planeOf(services, caller, params.dataPlaneId);
       const nowMs = services.now();
       const { token, kept } = freshToken(services, caller, nowMs);
       const plane = { ...before, ...kept, revision: before.revision + 1 };
-      const answer = await tokenAnswer(services, caller, plane, token);
+      const answer = {
+        ...(await tokenAnswer(services, caller, plane, token)),
+        headers: shownAt(plane, basePath),
+      };
       const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
       const effects = [{ kind: 'savePlane', plane }] as const;
       const sealed = sealedWrite(idempotency, answer, services);
@@ -169,7 +172,6 @@ const tokenAnswer = async (services: Services, { project }: Caller, plane: Store
       enrolmentToken: token,
       expiresAt: formatTimestamp(plane.tokenExpiresMs),
     },
-    headers: noStore,
   }) as const;
 
 /** Rethrows an error unless the plane changed in the meantime and attempts are left. */

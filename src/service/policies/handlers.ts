@@ -118,7 +118,7 @@ export const policies: Pick<
   },
 
   async addPolicyVersion(call, services) {
-    const { body, caller } = call;
+    const { body, caller, basePath } = call;
     const proposed = readProposed(body, '/condition');
     return changePolicy(call, services, async (policy, atMs) => {
       const { policyId, name, latestVersion, status, revision } = policy;
@@ -134,7 +134,8 @@ export const policies: Pick<
         revision: revision + 1,
         standing: status === 'review' ? { review: versionOf(version, name) } : {},
       };
-      return { change, answer: { status: 201, body: versionBody(version) } };
+      const headers = { location: `${basePath}/governance/policies/${policyId}/versions` };
+      return { change, answer: { status: 201, body: versionBody(version), headers } };
     });
   },
 

@@ -2,6 +2,7 @@
  * Reads checkpoints as callers send them (contract O5): `{step?, context}`. Simulate and impact also accept
  * the bare context. Proven by `test/service/policies/simulate.engines.test.ts`.
  */
+import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
@@ -21,7 +22,7 @@ export function readCheckpoint(value: Readonly<Record<string, unknown>>, pointer
 }
 
 function spelledOut(sent: JsonObject, pointer: string): PolicyInput {
-  const refuse = (member: string, code: string, detail: string): never => {
+  const refuse = (member: string, code: FieldCode, detail: string): never => {
     const field: FieldError = { pointer: `${pointer}/${member}`, in: 'body', code, detail };
     throw fieldError(field);
   };

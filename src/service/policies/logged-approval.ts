@@ -9,16 +9,16 @@ import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf, StoredApproval, StoreReader } from '../../store/port/store.ts';
 import { contradiction } from '../proofs/contradiction.ts';
 
-/** An approval whose row agrees with its leaves, and the evaluation that opened it. */
+/** An approval whose row agrees with its leaves, the evaluation that opened it, and the bytes of that. */
 export interface LoggedApproval extends StoredApproval {
   readonly evaluation: Evaluation;
+  readonly bytes: number;
 }
 
 /**
  * The approval, or null where there is none. STORAGE_FAULT where its row contradicts the leaves: who asked,
- * how long it is open, whether and how it was decided, whether it was used. Agents act on it, so an altered row must open nothing.
- * Cost: two or three leaves, about 25 µs
- * each.
+ * how long it is open, whether and how it was decided, whether it was used. Agents act on it, so an altered row must open
+ * nothing. Cost: two or three leaves, about 25 µs each.
  */
 export async function loggedApproval(
   store: StoreReader,
@@ -30,8 +30,7 @@ export async function loggedApproval(
   const use = before === null ? null : await store.leafOf(projectId, 'gov.use/1', approvalId);
   const row = await store.approval(projectId, approvalId);
   if (row === null) return null;
-  const { evaluation } = await openedBy(store, projectId, row);
-  const approval = { ...row, evaluation };
+  const approval = { ...row, ...(await openedBy(store, projectId, row)) };
   if (approval.used !== null || use !== null) await refuseOtherUse(store, projectId, { approval, use });
   if (approval.decision === null && before === null) return approval;
   const decided = before ?? (await store.leafOf(projectId, 'gov.approval/1', approvalId));
@@ -59,7 +58,7 @@ async function refuseOtherUse(
 }
 
 /** The evaluation that opened an approval, and its bytes. STORAGE_FAULT where its leaf contradicts the row. */
-export async function openedBy(
+async function openedBy(
   store: StoreReader,
   projectId: string,
   row: StoredApproval,

@@ -16,7 +16,7 @@ import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { asProof, listsOf, prove, provedAnswer } from './prove.ts';
 import { appendMetered, requireRoom } from '../access/quota.ts';
-import { noEvents } from '../events/run-stream.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import { refusal } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { streamedBundle } from './bundle-stream.ts';
@@ -36,13 +36,13 @@ export const proofs: Pick<
     const layers = chooseLayers(body.composed?.layers);
     const schemaVersion = checkedVersion(body.schemaVersion);
     const events = (await services.store.run(projectId, runId))?.events ?? 0;
-    if (events === 0) throw noEvents(runId);
+    if (events === 0) throw await missingRun(services, { projectId, runId });
     if (body.async === true) return enqueue(call, services);
     if (events > limits.syncProofEvents) throw tooLarge(runId, events);
     await requireRoom(services, caller, 'compliance_proof');
     const by = { kind: 'call', caller, idempotency, basePath } as const;
     const proved = await prove(services, { projectId, runId, layers, schemaVersion, by });
-    return 'replayed' in proved ? proved : provedAnswer(proved.proof, basePath);
+    return 'replayed' in proved ? proved : provedAnswer(proved, basePath);
   },
 
   async listProofs({ query, caller }, services) {
@@ -188,7 +188,7 @@ function requireArtifact(body: Partial<Record<(typeof artifactMembers)[number], 
     .map((name) => ({
       pointer: `/${name}`,
       in: 'body' as const,
-      code: 'MISSING_FIELD',
+      code: 'MISSING_FIELD' as const,
       detail: `expected a member ${name}, or proofId alone`,
     }));
   if (errors.length > 0) throw refusal({ errors, truncated: false });

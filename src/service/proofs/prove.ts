@@ -6,7 +6,7 @@
  * A crash before the proof's leaf leaves at most a logged graph. A crash after it leaves the whole proof; the
  * next second's checkpoint then signs S′. Proven by `test/service/proofs/handlers.engines.test.ts`.
  */
-import type { ComplianceProof, LayerName } from '../../contract/proofs.ts';
+import { completenessHeader, type ComplianceProof, type LayerName } from '../../contract/proofs.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalText } from '../../core/json/parse.ts';
 import { composeProof, proofLeafFields } from '../../core/proof/binding.ts';
@@ -23,7 +23,7 @@ import type { Replayed } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { currentGraph } from '../graphs/log.ts';
 import { appendMetered } from '../access/quota.ts';
-import { noEvents } from '../events/run-stream.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import type { Services } from '../dependencies.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
@@ -41,14 +41,17 @@ interface ProveRequest extends RunOf {
     | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
 }
 
+export interface Proved {
+  readonly proof: ComplianceProof;
+  /** Whether the lists of the proof were compared with the map of the log. */
+  readonly isChecked: boolean;
+}
+
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
-export async function prove(
-  services: Services,
-  request: ProveRequest,
-): Promise<{ proof: ComplianceProof } | Replayed> {
+export async function prove(services: Services, request: ProveRequest): Promise<Proved | Replayed> {
   const { projectId, runId, layers, schemaVersion } = request;
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
-  if (events === 0) throw noEvents(runId);
+  if (events === 0) throw await missingRun(services, request);
   const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
   const signed = await services.checkpoints.sign(projectId);
   if (layers.includes('log_inclusion')) await services.witnesses?.cosigned(projectId, signed);
@@ -68,11 +71,11 @@ export async function prove(
     events,
   };
   const computed = await services.work.run('layers', input, { events });
-  await requireComplete(services, projectId, { computed, checkpoint });
+  const isChecked = await requireComplete(services, projectId, { computed, checkpoint });
   const proofId = typeId('prf', timestampMs, services.randomBytes(10));
   const timestamp = formatTimestamp(timestampMs);
   const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
-  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null };
+  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null, isChecked };
   const made = appendRequest(services, request, draft);
   const { by } = request;
   const stored =
@@ -81,21 +84,22 @@ export async function prove(
       : await append(services, { ...made, projectId, meter: unmetered });
   if ('replayed' in stored) return stored;
   await signOver(services, projectId);
-  return { proof: composed.proof };
+  return { proof: composed.proof, isChecked };
 }
 
 /**
- * Compares the lists of the layers with the map of the log. STORAGE_FAULT where the tables lack events or decisions. Where
- * the map is not built yet, nothing is compared; a bundle then shows no completeness either.
+ * Compares the lists of the layers with the map of the log. STORAGE_FAULT where the tables lack events or decisions. Returns
+ * false where the map is not built yet, so that nothing is compared; the answer says so.
  */
 async function requireComplete(
   { indexer }: Services,
   projectId: string,
   { computed, checkpoint }: { computed: Layers; checkpoint: Checkpoint },
-): Promise<void> {
+): Promise<boolean> {
   const { size, root } = checkpoint;
   const lists = listsOf(Object.fromEntries(computed.layers.map(({ name, statement }) => [name, statement])));
-  await indexer.index({ projectId, mode: 'check', signed: { size, root }, treeSize: size, lists });
+  const input = { projectId, mode: 'check', signed: { size, root }, treeSize: size, lists } as const;
+  return (await indexer.index(input)) !== null;
 }
 
 /** The lists that the statements of a proof depend on. */
@@ -117,7 +121,7 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 function appendRequest(
   { now }: Services,
   { runId, by }: ProveRequest,
-  draft: { proof: ComplianceProof; preimage: string; computed: Layers; graphIndex: number | null },
+  draft: Proved & { preimage: string; computed: Layers; graphIndex: number | null },
 ): Omit<PlainRequest, 'projectId' | 'meter'> {
   const { proof, preimage, computed, graphIndex } = draft;
   // a proof is JSON by its type
@@ -148,14 +152,21 @@ function appendRequest(
   return {
     leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
     effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
-    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(proof, by.basePath)) : {}),
+    ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(draft, by.basePath)) : {}),
   };
 }
 
 export const asProof = (caller: Caller) => ({ caller, op: 'compliance_proof', units: 1 }) as const;
 
-export const provedAnswer = (proof: ComplianceProof, basePath: string) =>
-  ({ status: 201, body: proof, headers: { location: `${basePath}/proofs/${proof.proofId}` } }) as const;
+export const provedAnswer = ({ proof, isChecked }: Proved, basePath: string) =>
+  ({
+    status: 201,
+    body: proof,
+    headers: {
+      location: `${basePath}/proofs/${proof.proofId}`,
+      [completenessHeader]: isChecked ? 'checked' : 'not_checked',
+    },
+  }) as const;
 
 /**
  * Signs a checkpoint over the proof, which is already durable. After a failure the service tries again every

@@ -7,10 +7,11 @@ import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ReplaySummary } from '../../contract/replay.ts';
-import { checkDeclaration } from '../../core/graph/declaration.ts';
+import { checking } from '../../core/graph/declaration.ts';
 import { draftSnapshot } from '../../core/decided/snapshot.ts';
 import { typeId } from '../../core/id.ts';
-import { canonicalText } from '../../core/json/parse.ts';
+import { canonicalText, type Json } from '../../core/json/parse.ts';
+import { canonicalInSlices } from '../../core/json/sliced.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Effect, StoredJob } from '../../store/port/store.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
@@ -48,23 +49,28 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   async createReplay(call, services) {
     const { runId, replaySnapshot } = call.body;
     if (replaySnapshot !== undefined) refuseSystemRun(runId, 'body');
-    return enqueue(call, services, replaySnapshot ?? null);
+    return enqueue(call, services, {
+      request: canonicalText(call.body),
+      snapshot: replaySnapshot ?? null,
+    });
   },
 
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
     refuseSystemRun(runId, 'body');
-    const slice = services.slices.of(call.caller.project.projectId);
-    const own = new Set(nodes.map(({ id }) => id));
-    checkDeclaration({ nodes, edges }, runId, () => true);
-    // other nodes are known only after the events of the run are read
-    if (edges.some(({ source, target }) => !own.has(source) || !own.has(target))) {
-      const of = { projectId: call.caller.project.projectId, runId };
-      const events = (await services.store.run(of.projectId, runId))?.events ?? 0;
-      await services.work.run('knownEdges', { ...of, graph: { nodes, edges } }, { events });
+    const { projectId } = call.caller.project;
+    const slice = services.slices.of(projectId);
+    const checks = checking({ nodes, edges }, runId, () => true);
+    let step = checks.next();
+    for (; step.done !== true; step = checks.next()) if (slice.isOver()) await slice.next();
+    // a parsed body is JSON
+    const request = await canonicalInSlices(call.body as unknown as Json, slice);
+    // nodes of the run are known only after its events are read
+    if (step.value) {
+      const events = (await services.store.run(projectId, runId))?.events ?? 0;
+      await services.work.run('knownEdges', { projectId, runId, graph: request }, { events });
     }
-    await slice.next(); // a graph of 20,000 nodes takes 60 ms until here, and 40 ms more
-    return enqueue(call, services, null);
+    return enqueue(call, services, { request, snapshot: null });
   },
 
   async getReplay({ params, caller }, { store }) {
@@ -85,7 +91,11 @@ interface Accepting {
  * Accepts a replay and counts its unit, once. Where the run has no snapshot, the same append records this
  * one. A crash leaves all of it or nothing.
  */
-async function enqueue(call: Accepting, services: Services, snapshot: SnapshotInput | null) {
+async function enqueue(
+  call: Accepting,
+  services: Services,
+  { request, snapshot }: { readonly request: string; readonly snapshot: SnapshotInput | null },
+) {
   const { body, caller, basePath } = call;
   const { projectId } = caller.project;
   const createdMs = services.now();
@@ -96,8 +106,7 @@ async function enqueue(call: Accepting, services: Services, snapshot: SnapshotIn
       jobId,
       type: 'replay',
       runId: body.runId,
-      // a parsed body is JSON
-      request: canonicalText(body),
+      request,
       resultId: typeId('rpl', createdMs, services.randomBytes(10)),
       createdMs,
     },

@@ -9,7 +9,9 @@ import type { ReplayRequest } from '../../contract/replay.ts';
 import { draftReplay } from '../../core/decided/replay.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
+import { prunedBelow } from '../events/run-stream.ts';
 import type { Services } from '../dependencies.ts';
 import type { ReplayedRun } from '../call/work.ts';
 
@@ -23,12 +25,13 @@ export async function runReplay(services: Services, job: ClaimedJob): Promise<vo
     ...(await Promise.all(runsOf(job).map((run) => eventsOf(services, projectId, run)))),
   );
   const input = { projectId, runId, replayId, createdMs, request, salt: services.salt() };
+  const replay = (): Promise<ReplayedRun> =>
+    services.work.run('replay', input, { events }).catch((error: unknown) => orMissing(services, job, error));
   // another declaration of the run's graph waits, so that neither undoes the other
-  if (!isOfGraph(request))
-    return complete(services, job, await services.work.run('replay', input, { events }));
+  if (!isOfGraph(request)) return complete(services, job, await replay());
   await services.runs.inTurn({ projectId, runId }, async () => {
     for (let attempt = 1; ; attempt++) {
-      const replayed = await services.work.run('replay', input, { events });
+      const replayed = await replay();
       try {
         return await complete(services, job, replayed);
       } catch (error) {
@@ -46,6 +49,19 @@ function runsOf({ runId, request }: ClaimedJob): string[] {
   // the operation that accepted it checked and stored it
   const { compareRunId } = JSON.parse(request) as ReplayRequest;
   return compareRunId === undefined ? [runId] : [runId, compareRunId];
+}
+
+/** Throws the error; STORAGE_FAULT instead of RUN_HAS_NO_EVENTS where only the rows of a run are missing. */
+async function orMissing(services: Services, job: ClaimedJob, error: unknown): Promise<never> {
+  const { projectId } = job;
+  const isMissing = error instanceof GovError && error.code === 'RUN_HAS_NO_EVENTS';
+  if (!isMissing || prunedBelow(error) !== null) throw error;
+  for (const runId of runsOf(job)) {
+    if ((await eventsOf(services, projectId, runId)) > 0) continue;
+    const found = await missingRun(services, { projectId, runId });
+    if (found.code !== error.code) throw found;
+  }
+  throw error;
 }
 
 const eventsOf = async ({ store }: Services, projectId: string, runId: string): Promise<number> =>

@@ -44,6 +44,8 @@ beforeAll(async () => {
     const nextCursor = from + size < 5 ? String(from + size) : null;
     if (url.searchParams.get('runId') === 'empty') json(response, 200, { events: [], nextCursor: null });
     else if (url.pathname.endsWith('/events')) json(response, 200, { events, nextCursor });
+    else if (url.pathname.endsWith('/approvals'))
+      json(response, 200, { data: [], nextCursor: null, altered: ['apr_1', 'apr_2'] });
     else if (url.pathname.endsWith('/runs')) json(response, 200, { data: [], nextCursor: null });
     else if (url.pathname.endsWith('/proofs')) json(response, 400, refusal);
     else json(response, 200, event(3));
@@ -57,6 +59,16 @@ const list = (flags: string, options: InProcessOptions = {}) =>
 const lines = (text: string): string[] => text.split('\n').slice(0, -1);
 
 describe('a list', () => {
+  it('a list says on stderr which rows the service does not show because they were altered', async () => {
+    for (const format of ['table', 'json', 'ndjson']) {
+      const { stderr, code } = await govHere(['approvals', 'list', '-o', format], { env });
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringContaining('differs from the log: apr_1, apr_2; run gov log fsck --deep'),
+      ]);
+    }
+  });
+
   it('a list in a pipe is tab-separated, without a header and with full values', async () => {
     const { stdout, stderr, code } = await list('--run r');
     expect(code).toBe(0);

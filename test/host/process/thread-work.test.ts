@@ -67,7 +67,7 @@ describe('work in a thread', () => {
     const refusal = await on
       .run(
         'declaration',
-        { ...of(), graph: { nodes: [], edges: [{ source: 'x', target: 'y', type: 'z' }] }, salt: 's' },
+        { ...of(), graph: '{"edges":[{"source":"x","target":"y","type":"z"}],"nodes":[]}', salt: 's' },
         { events: 1 },
       )
       .catch((error: unknown) => error);

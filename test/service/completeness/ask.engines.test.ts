@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { verifyAnswer } from '../../../src/core/proof/answer.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import type { Answer } from '../../support/answer.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
@@ -73,6 +75,32 @@ describe('GET /log/answers', () => {
     await plane.call('POST', '/events', { body: event({ runId: 'three' }) });
     expect(await ask({ runId: 'three' })).toBe(1);
     expect(await leaves()).toBeGreaterThan(before + 1);
+  });
+
+  it('GET /log/answers adds a bounded number of index leaves, whoever asks, and then still answers about the past', async () => {
+    const own = await startPlane();
+    await own.call('POST', '/events', { body: event({ runId: 'r' }) });
+    const leaves = async () => Number((await own.call('GET', '/log/checkpoint')).text.split('\n')[1]);
+    const before = await leaves();
+    const statuses: number[] = [];
+    let refused: Answer | undefined;
+    for (let at = 0; at < limits.indexAsks + 3; at++) {
+      // each is about a time after the newest index leaf
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const until = new Date(Date.now() - 1).toISOString();
+      const answer = await own.call('GET', `/log/answers?${new URLSearchParams({ runId: 'r', until })}`);
+      statuses.push(answer.status);
+      if (answer.status === 429) refused ??= answer;
+    }
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(limits.indexAsks - 1);
+    expect(statuses.at(-1)).toBe(429);
+    expect(await leaves()).toBeLessThanOrEqual(before + limits.indexAsks + 1);
+    expect(refused?.body.code).toBe('RATE_LIMITED');
+    expect(Number(refused?.headers['retry-after'])).toBeLessThanOrEqual(limits.indexAskSeconds);
+    const covered = /until (\S+Z)/.exec(refused?.body.detail)?.[1] ?? '';
+    const past = await own.call('GET', `/log/answers?${new URLSearchParams({ runId: 'r', until: covered })}`);
+    expect(past.status).toBe(200);
+    await own.end();
   });
 
   it('GET /log/answers refuses a query for nothing or for two things, and a future time', async () => {

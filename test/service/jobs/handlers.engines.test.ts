@@ -15,7 +15,7 @@ const enqueue = async (body: Record<string, unknown> = {}) =>
 async function finished(
   jobId: string,
   on = plane,
-): Promise<{ status: string; result?: { proofId: string } }> {
+): Promise<{ status: string; errorSummary: string | null; result?: { proofId: string } }> {
   for (;;) {
     const { body, headers } = await on.call('GET', `/jobs/${jobId}`);
     if (body.status === 'completed' || body.status === 'failed') return body;
@@ -35,7 +35,13 @@ describe('an asynchronous proof', () => {
       '1',
     ]);
     const job = await finished(body.jobId);
-    expect(job).toMatchObject({ jobId: body.jobId, type: 'proof', status: 'completed', runId: 'run-1' });
+    expect(job).toMatchObject({
+      jobId: body.jobId,
+      type: 'proof',
+      status: 'completed',
+      runId: 'run-1',
+      errorSummary: null,
+    });
     const proof = (await plane.call('GET', `/proofs/${job.result?.proofId}`)).body;
     expect(job.result).toEqual(proof);
     expect(proof.schemaVersion).toBe('v1');
@@ -97,9 +103,15 @@ describe('a job that fails', () => {
     await own.sql(fail);
     const { data } = (await own.call('GET', '/jobs?status=failed')).body;
     expect(data[0].errorSummary).toBe('RUN_HAS_NO_EVENTS: none');
+    expect((await finished(body.jobId, own)).errorSummary).toBe('RUN_HAS_NO_EVENTS: none');
     const retried = await own.call('POST', `/jobs/${body.jobId}/retry`);
     expect([retried.status, retried.body.jobId, retried.body.status]).toEqual([202, body.jobId, 'pending']);
-    expect((await finished(body.jobId, own)).status).toBe('completed');
+    expect(await finished(body.jobId, own)).toMatchObject({ status: 'completed', errorSummary: null });
+
+    // the reason of an attempt that failed before another one completed the job
+    await own.sql(`UPDATE job SET error_summary = 'INTERNAL: Internal error'`);
+    expect((await finished(body.jobId, own)).errorSummary).toBeNull();
+    expect((await own.call('GET', '/jobs')).body.data[0].errorSummary).toBeNull();
 
     await own.sql(fail);
     await own.sql('UPDATE job SET request = NULL');

@@ -31,6 +31,15 @@ async function escalate(runId = 'run-1'): Promise<{ approvalId: string; evaluati
 const decide = (approvalId: string, body: unknown, key = plane.keys['approver'] ?? '') =>
   plane.call('POST', `/approvals/${approvalId}/decision`, { body, key });
 
+/** A list shows the others, and names this one. */
+async function expectHidden(approvalId: string): Promise<void> {
+  const other = await escalate();
+  const { status, body } = await plane.call('GET', '/approvals?limit=200');
+  const shown = new Set(body.data.map((each: { approvalId: string }) => each.approvalId));
+  expect([status, shown.has(other.approvalId), shown.has(approvalId)]).toEqual([200, true, false]);
+  expect(body.altered).toContain(approvalId);
+}
+
 describe('approvals', () => {
   it('an approval opens with the escalation and is decided by another key', async () => {
     const { approvalId, evaluationId } = await escalate();
@@ -168,6 +177,7 @@ describe('approvals', () => {
       expect([decided.status, decided.body.code]).toEqual([503, 'STORAGE_FAULT']);
     }
     expect((await plane.call('GET', `/approvals/${approvalId}`)).body.code).toBe('STORAGE_FAULT');
+    await expectHidden(approvalId);
   });
 
   it.each([
@@ -182,6 +192,7 @@ describe('approvals', () => {
     await plane.sql(`UPDATE approval SET ${change} WHERE approval_id = '${approvalId}'`);
     const { status, body } = await plane.call('GET', `/approvals/${approvalId}`);
     expect([status, body.code, body.tree]).toEqual([503, 'STORAGE_FAULT', 'audit']);
+    await expectHidden(approvalId);
     expect((await decide(approvalId, { outcome: 'approved' })).body.code).toBe('STORAGE_FAULT');
   });
 

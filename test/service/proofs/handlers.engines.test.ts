@@ -26,6 +26,7 @@ describe('POST /proofs', () => {
     const { status, body, headers } = await prove({ runId: 'run-1' });
     expect(status).toBe(201);
     expect(headers['location']).toBe(`/api/v1/proofs/${body.proofId}`);
+    expect(headers['gov-completeness']).toBe('checked');
     expect(names(body.layers)).toEqual(['event_integrity', 'causal_consistency', 'policy_compliance']);
     expect(body.layers.every(({ verified }: { verified: boolean }) => verified)).toBe(true);
     expect(body.createdAt).toBe(body.commitment.timestamp);
@@ -269,6 +270,31 @@ describe('completeness in a bundle', () => {
     expect(body.detail).toContain('index_mismatch: the list of the events of r: it has 3');
     const reasons: string[] = (await own.call('GET', '/health')).body.reasons;
     expect(reasons.join()).toContain('integrity_violation');
+    await own.end();
+  });
+});
+
+describe('a run whose rows were all deleted', () => {
+  it('a run whose rows were all deleted is told from a run without events, and the answer names the check', async () => {
+    const own = await startPlane();
+    const events = Array.from({ length: 5 }, (_, n) => event({ runId: 'r', metadata: { n } }));
+    await own.call('POST', '/events/batch', { body: { events } });
+    for (const table of ['run_event', 'run']) await own.sql(`DELETE FROM ${table}`);
+    const { status, body } = await own.call('POST', '/proofs', { body: { runId: 'r' } });
+    expect([status, body.code]).toEqual([503, 'STORAGE_FAULT']);
+    expect(body.detail).toMatch(
+      /the list of the events of r: it has 0 .* and the log 5 .* run gov log fsck --deep/,
+    );
+    const other = await own.call('POST', '/proofs', { body: { runId: 'nobody' } });
+    expect([other.status, other.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
+
+    const { jobId } = (await own.call('POST', '/replay', { body: { runId: 'r' } })).body;
+    for (;;) {
+      const job = (await own.call('GET', `/jobs/${jobId}`)).body;
+      if (job.errorSummary === null) continue;
+      expect(job.errorSummary).toMatch(/^STORAGE_FAULT: .*events of r: it has 0/);
+      break;
+    }
     await own.end();
   });
 });

@@ -8,7 +8,7 @@ import type { ListPage } from '../../terminal/out.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { jobsWait as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../../terminal/waiting.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
   const client = await session.client();
@@ -20,7 +20,7 @@ export const run: Run<typeof spec> = async ({ args, out, session, settings, sign
       const job = await waitForJob(client, { jobId, deadline, signal });
       if (job.status === 'failed') {
         code = exit.error;
-        await out.warn(safe`job ${jobId} failed: ${await jobError(client, job)}`);
+        await out.warn(safe`${jobFailure(job)}`);
       }
       yield { items: [{ ...job }], nextCursor: null };
     }

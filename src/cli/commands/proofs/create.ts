@@ -2,16 +2,16 @@
  * `gov proofs create`: creates a proof at once, in a job, or in a job that it waits for.
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
-import type { ComplianceProof, ProofRequest } from '../../../contract/proofs.ts';
+import { completenessHeader, type ComplianceProof, type ProofRequest } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, failureOf, usage, type ExitCode } from '../../program/exit.ts';
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import { openBundle } from '../../../client/open.ts';
-import { openPlace, printProof, saveBundle, type Place } from './get.ts';
+import { noteUnchecked, openPlace, printProof, saveBundle, type Place } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
-import { defaultWaitMs, jobError, waitForJob } from '../../terminal/waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../../terminal/waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -42,7 +42,10 @@ async function create(invocation: Invocation<typeof spec>, place: Place | null):
     ...(flags.async || flags.wait ? { async: true } : {}),
   };
   const answer = await client.createProof({ body, idempotencyKey: settings.idempotencyKey });
-  if (answer.status === 201) return show(invocation, answer.body, place);
+  if (answer.status === 201) {
+    const isUnchecked = answer.headers[completenessHeader] === 'not_checked';
+    return show(invocation, answer.body, { place, isUnchecked });
+  }
   if (flags.wait) return awaited(invocation, answer.body.jobId, place);
   await out.one(answer.body, plainView(['jobId']));
   if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
@@ -59,9 +62,10 @@ async function awaited(
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline, signal });
   // the result of a job that makes a proof
-  if (job.status === 'completed') return show(invocation, job.result as unknown as ComplianceProof, place);
-  const reason = await jobError(client, job);
-  throw new CliError(exit.error, `job ${jobId} failed${reason === '' ? '' : `: ${reason}`}`, {
+  if (job.status === 'completed') {
+    return show(invocation, job.result as unknown as ComplianceProof, { place, isUnchecked: false });
+  }
+  throw new CliError(exit.error, jobFailure(job), {
     code: 'JOB_FAILED',
     next: [`gov jobs retry ${jobId}`],
   });
@@ -79,12 +83,13 @@ function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefine
 async function show(
   call: Invocation<typeof spec>,
   proof: ComplianceProof,
-  place: Place | null,
+  { place, isUnchecked }: { readonly place: Place | null; readonly isUnchecked: boolean },
 ): Promise<number> {
   const { flags, out } = call;
   out.verdict = exitOf(proof, flags.failOn);
   await printProof(proof, out);
   if (place !== null) await save(call, proof.proofId, place);
+  else if (isUnchecked) await noteUnchecked(out, proof.proofId);
   else if (out.isHuman) {
     // a layer can hold because nothing was governed, which only a verification shows
     await out.note(safe`see the basis of each layer: gov proofs verify ${proof.proofId}`);
@@ -96,7 +101,8 @@ async function show(
 async function save(call: Invocation<typeof spec>, proofId: string, place: Place): Promise<void> {
   try {
     const client = await call.session.client();
-    await saveBundle(place, () => openBundle(client, { params: { proofId } }), call);
+    const lacksIndex = await saveBundle(place, () => openBundle(client, { params: { proofId } }), call);
+    if (lacksIndex) await noteUnchecked(call.out, proofId);
   } catch (failure) {
     if (call.signal.aborted || !(failure instanceof Error)) throw failure;
     const { exit: code, code: name, hint } = failureOf(failure);

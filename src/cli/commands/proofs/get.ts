@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '../../../client/create.ts';
 import { openBundle, type OpenBundle } from '../../../client/open.ts';
-import { bundleTlogProof } from '../../../core/proof/bundle.ts';
+import { bundleMediaType, bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readFrame } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -36,15 +36,21 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (format !== 'govproof')
     return deliverPart(invocation, await partOf(client, args.proofId, format), format);
   const query = { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
+  let lacksIndex: boolean;
   if (flags.out !== undefined && !isStdout(flags.out, invocation)) {
     const place = await openPlace(flags.out, invocation);
-    await saveBundle(place, () => openBundle(client, { params, query }), invocation).finally(place.close);
+    const open = () => openBundle(client, { params, query });
+    lacksIndex = await saveBundle(place, open, invocation).finally(place.close);
   } else if (out.settings.tty) {
     const { body } = await client.getProofBundle({ params, query });
+    lacksIndex = body.mediaType === bundleMediaType;
     await out.line(Safe.json(body, 2));
   } else {
-    await writeOutput('-', (await openBundle(client, { params, query })).chunks, invocation);
+    const seen = watched((await openBundle(client, { params, query })).chunks);
+    await writeOutput('-', seen.chunks, invocation);
+    lacksIndex = seen.lacksIndex();
   }
+  if (!flags.v1 && lacksIndex) await noteUnchecked(out, args.proofId);
 };
 
 type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
@@ -92,6 +98,34 @@ export async function printProof(proof: ComplianceProof, out: Out): Promise<void
   ]);
 }
 
+/** Says that a proof or bundle does not show that nothing is missing, and what to do. */
+export const noteUnchecked = (out: Out, proofId: string): Promise<void> =>
+  out.warn(
+    safe`none missing: not checked, because the index of the log is still built; later: gov proofs get ${proofId} --out FILE`,
+  );
+
+interface Watched {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** After the last chunk: whether the bundle does not show that nothing is missing. */
+  readonly lacksIndex: () => boolean;
+}
+
+/** Looks for the media type of bundles without an index while a bundle passes. */
+function watched(chunks: AsyncIterable<Uint8Array>): Watched {
+  const sought = `"mediaType":"${bundleMediaType}"`;
+  let found = false;
+  const passing = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    let before = Buffer.alloc(0);
+    for await (const chunk of chunks) {
+      const seen = Buffer.concat([before, chunk]);
+      found ||= seen.includes(sought);
+      before = seen.subarray(-sought.length);
+      yield chunk;
+    }
+  };
+  return { chunks: passing(), lacksIndex: () => found };
+}
+
 /** Where `--out` writes. */
 export interface Place extends Output {
   readonly name: string;
@@ -103,11 +137,16 @@ export const openPlace = async (name: string, call: Saving): Promise<Place> => (
   name,
 });
 
-/** Writes a bundle as it arrives, and names the command that verifies it. */
-export async function saveBundle(place: Place, open: () => Promise<OpenBundle>, call: Saving): Promise<void> {
-  const { chunks } = await open();
+/** Writes a bundle as it arrives, and names the command that verifies it. Returns whether it lacks the index. */
+export async function saveBundle(
+  place: Place,
+  open: () => Promise<OpenBundle>,
+  call: Saving,
+): Promise<boolean> {
+  const { chunks, lacksIndex } = watched((await open()).chunks);
   await save(place, chunks, call);
   await call.out.note(safe`verify it: gov proofs verify ${place.name}`);
+  return lacksIndex();
 }
 
 /** Where it fails or is interrupted, nothing of a file is left. */

@@ -9,6 +9,7 @@
  * rejected. As after a crash, such a write may have been stored. Source: Node.js `worker_threads`.
  * Proven by `test/store/sqlite/write/thread.alone.test.ts`.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { errorOf } from '../../../contract/failure.ts';
@@ -19,6 +20,7 @@ import { CommitQueue } from './commit-queue.ts';
 import type { Engine, Settle } from './engine.ts';
 import { isPassing, problemOf, troubleOf } from '../../file/faults.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
+import { inParts, partBytes } from './parts.ts';
 import { SentWrites } from './unanswered.ts';
 import { refusalOf } from './writer.ts';
 import { bytesOf, projectOf, type ResultOf, type Verb, type Write, type WriteOf } from './operations.ts';
@@ -150,19 +152,62 @@ export class ThreadEngine implements Engine {
   }
 
   #send(taken: readonly Waiting[]): void {
-    const first = this.#sent.next;
-    try {
-      const writes = taken.map(({ write }) => write);
-      this.#post({ kind: 'write', first, nowMs: this.#options.clock.now(), writes });
-    } catch (error) {
-      // one of the writes was not plain data: a bug, and `postMessage` sent none of them
-      if (taken.length > 1) for (const item of taken) this.#send([item]);
-      else taken[0]?.reject(problemOf('bug', error));
-      this.#settleDrain();
+    if (taken.reduce((sum, { bytes }) => sum + bytes, 0) > partBytes) {
+      void this.#sendInParts(taken);
       return;
     }
+    try {
+      this.#postWrites(
+        taken.map(({ write }) => write),
+        this.#sent.next,
+      );
+    } catch (error) {
+      this.#refuseClone(taken, error);
+      return;
+    }
+    this.#hold(taken);
+  }
+
+  /**
+   * Sends one part in each turn of the event loop. The writes count as sent meanwhile, so that later ones wait. Never
+   * rejects. A crash in between leaves nothing of them.
+   */
+  async #sendInParts(taken: readonly Waiting[]): Promise<void> {
+    const first = this.#sent.next;
+    const { parts, writes } = inParts(
+      taken.map(({ write }) => write),
+      first,
+    );
+    this.#hold(taken);
+    try {
+      for (const part of parts) {
+        this.#post({ kind: 'leaves', part });
+        await nextTurn();
+        if (this.#ending) return;
+      }
+      this.#postWrites(writes, first);
+    } catch (error) {
+      this.#post({ kind: 'forget', first, count: taken.length });
+      for (const at of taken.keys()) this.#sent.take(first + at);
+      this.#refuseClone(taken, error);
+      this.#sendNext();
+    }
+  }
+
+  #postWrites(writes: readonly Write[], first: number): void {
+    this.#post({ kind: 'write', first, nowMs: this.#options.clock.now(), writes });
+  }
+
+  #hold(taken: readonly Waiting[]): void {
     if (this.#sent.size === 0) this.#thread?.ref();
     this.#sent.add(taken);
+  }
+
+  /** One of the writes was not plain data: a bug, and `postMessage` sent none of them. The others are sent alone. */
+  #refuseClone(taken: readonly Waiting[], error: unknown): void {
+    if (taken.length > 1) for (const item of taken) this.#send([item]);
+    else taken[0]?.reject(problemOf('bug', error));
+    this.#settleDrain();
   }
 
   #post(message: ToThread): void {

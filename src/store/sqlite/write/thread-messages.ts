@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../../../contract/failure.ts';
 import type { Write } from './operations.ts';
+import type { LeavesPart } from './parts.ts';
 
 export interface ThreadStart {
   readonly path: string;
@@ -18,6 +19,10 @@ export type ToThread =
       readonly nowMs: number;
       readonly writes: readonly Write[];
     }
+  /** Leaves of a write that follows. */
+  | { readonly kind: 'leaves'; readonly part: LeavesPart }
+  /** These writes do not follow, since one of them cannot be cloned. */
+  | { readonly kind: 'forget'; readonly first: number; readonly count: number }
   /** A storage error from outside the thread: SQLite's message and code. */
   | { readonly kind: 'report'; readonly message: string; readonly code: string }
   | { readonly kind: 'heal' }

@@ -16,6 +16,7 @@ import { openEngine } from './engine.ts';
 import { storeFiles } from '../../file/paths.ts';
 import { mainApplicationId } from '../../file/schema/tables.ts';
 import { openSubjects } from '../../file/subjects.ts';
+import { ArrivedParts } from './parts.ts';
 import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
 
 if (parentPort === null) throw new Error('this file is a worker thread');
@@ -23,6 +24,7 @@ const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 
 let nowMs = 0;
+const arrived = new ArrivedParts();
 let outcomes: Settled[] = [];
 
 const { path, masterKey } = workerData as ThreadStart;
@@ -62,9 +64,15 @@ function answer(): void {
 
 function receive(message: ToThread): void {
   switch (message.kind) {
+    case 'leaves':
+      arrived.add(message.part);
+      return;
+    case 'forget':
+      arrived.forget(message.first, message.count);
+      return;
     case 'write':
       nowMs = message.nowMs;
-      message.writes.forEach((write, at) => {
+      arrived.complete(message.writes, message.first).forEach((write, at) => {
         const no = message.first + at;
         engine.take(write, {
           resolve: (result) => settle({ no, result }),

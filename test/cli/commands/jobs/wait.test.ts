@@ -14,11 +14,16 @@ beforeAll(async () => {
     const pending = { ...base, jobId: 'job_p', status: 'processing', completedAt: null };
     const done = { ...base, completedAt: '2026-03-01T12:00:05.000Z' };
     if (seen.method === 'POST') return json(response, 202, { jobId: 'job_s' });
-    if (seen.url.includes('/jobs?')) {
-      return json(response, 200, { data: [{ jobId: 'job_f', errorSummary: 'disk full' }], nextCursor: null });
-    }
     if (seen.url.includes('job_p')) return json(response, 200, pending, { 'retry-after': '0' });
-    if (seen.url.includes('job_f')) return json(response, 200, { ...done, jobId: 'job_f', status: 'failed' });
+    if (seen.url.includes('job_f')) {
+      const failed = { ...done, jobId: 'job_f', status: 'failed' };
+      const isOld = seen.url.includes('job_f_old');
+      return json(
+        response,
+        200,
+        isOld ? { ...failed, jobId: 'job_f_old' } : { ...failed, errorSummary: 'disk full' },
+      );
+    }
     asked += 1;
     if (asked < 3) return json(response, 200, { ...pending, jobId: 'job_s' }, { 'retry-after': '0' });
     return json(response, 200, { ...done, jobId: 'job_s', status: 'completed', result: proof });
@@ -49,6 +54,9 @@ describe('gov jobs wait', () => {
     const { code, stderr, stdout } = await govHere(['jobs', 'wait', 'job_f'], { env });
     expect([code, stdout.includes('failed')]).toEqual([1, true]);
     expect(stderr).toContain('job job_f failed: disk full');
+    // a service of an older release does not say why
+    const old = await govHere(['jobs', 'wait', 'job_f_old'], { env });
+    expect([old.code, old.stderr]).toEqual([1, 'warning: job job_f_old failed\n']);
   });
 });
 

@@ -264,8 +264,12 @@ describe('by the service', () => {
     );
     expect([code, readFileSync(out, 'utf8')]).toEqual([0, text]);
     expect(stderr).toContain(`wrote ${out} (${Buffer.byteLength(text)} bytes, sha256 `);
+    // the bundle has no index, and nobody asked for one without
+    expect(stderr).toContain('none missing: not checked, because the index of the log is still built');
     expect(server.seen.at(-1)?.url).toContain('/bundle?events=none');
     expect((await gov(['proofs', 'get', proof.proofId, '--bundle'], { env })).stdout).toBe(text);
+    const asked = await govHere(['proofs', 'get', proof.proofId, '--v1', '--bundle'], { env });
+    expect([asked.stdout, asked.stderr]).toEqual([text, '']);
     expect(existsSync(`${out}.part`)).toBe(false);
   });
 

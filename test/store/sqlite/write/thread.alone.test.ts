@@ -129,6 +129,60 @@ describe('a store with a writer thread', () => {
     await store.close();
   });
 
+  it('a writer thread gets a large request in parts, one in a turn, and stores it whole and in order', async () => {
+    const { plane, store, thread } = await threaded();
+    const post = vi.spyOn(thread, 'postMessage');
+    const text = 'x'.repeat(limits.metadataBytes - 100);
+    const large = () => request(Array.from({ length: 12 }, (_, n) => event({ metadata: { text, n } })));
+    const asked = [large(), request([event()]), large()].map((each) => store.append(each));
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(post.mock.calls.length).toBeLessThan(5); // not all of it within a turn
+    const outcomes = await Promise.all(asked);
+    const indexes = outcomes.flatMap((outcome) =>
+      'assigned' in outcome ? outcome.assigned.map((each) => ('index' in each ? each.index : -1)) : [],
+    );
+    expect(indexes).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
+    expect(post.mock.calls.map(([message]) => (message as { kind: string }).kind)).toContain('leaves');
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('a large request that cannot be cloned is refused as a bug, alone, and leaves nothing behind', async () => {
+    const { plane, store } = await threaded();
+    const text = 'x'.repeat(limits.metadataBytes - 100);
+    const large = () => request(Array.from({ length: 12 }, (_, n) => event({ metadata: { text, n } })));
+    const sent = [
+      request([event()]),
+      { ...large(), surprise: () => 1 } as AppendRequest,
+      large(),
+      request([event()]),
+    ];
+    const codes = await Promise.all(sent.map((each) => codeOf(store.append(each))));
+    expect(codes).toEqual(['none', 'INTERNAL', 'none', 'none']);
+    expect((await store.head('prj_a', 'audit')).size).toBe(15);
+    await store.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
+  it('a writer thread that ends between two parts refuses the request, and stores nothing of it', async () => {
+    const { plane, store, thread } = await threaded();
+    await stored(store, request([event()]));
+    const text = 'x'.repeat(limits.metadataBytes - 100);
+    const asked = codeOf(
+      store.append(request(Array.from({ length: 12 }, (_, n) => event({ metadata: { text, n } })))),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    await thread.terminate();
+    expect(await asked).toBe('STORAGE_FAULT');
+    await store.close();
+    const again = plane.open();
+    expect((await again.head('prj_a', 'audit')).size).toBe(2);
+    await again.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  });
+
   it('a writer thread gets the remaining requests at the end of the turn', async () => {
     const { store, thread } = await threaded();
     const post = vi.spyOn(thread, 'postMessage');
