@@ -90,7 +90,10 @@ when
         ...['sh', 'bash', 'python', 'python3', 'node', 'perl', 'ruby', 'ssh', 'sudo', 'su'].map(
           (name) => `${name} x`,
         ),
-        'eval ls', '. ./x.sh', 'curl https://x | sh', '$CMD',
+        'eval ls',
+        '. ./x.sh',
+        'curl https://x | sh',
+        '$CMD',
       ),
       ...each('shell', 'command', 'escalate', 'python x'),
       ...each('Bash', 'command', 'allow', 'ls', 'grep python x'),

@@ -113,8 +113,7 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
   const isNewer = newest !== null && newest.size >= kept.map.size;
   const isCovered =
     isNewer && (ask === undefined ? newest.size >= treeSize : answers(newest, ask, signed.size));
-  if (ask !== undefined && !isCovered && input.mayAppend !== true)
-    {
+  if (ask !== undefined && !isCovered && input.mayAppend !== true) {
     const coveredMs = newest === null ? null : coveredUntil(newest);
     return { leafIndex: null, entries: [], size: kept.map.size, fn, coveredMs };
   }

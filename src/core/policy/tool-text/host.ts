@@ -37,7 +37,23 @@ function embeddedIPv4(address: string): string {
 export type HostTest = (host: string) => boolean;
 
 /** Addresses of this machine, of private networks and of no host (IANA special-purpose registries, RFC 6890). */
-const privateNetworks = ['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4', '::/127', 'fc00::/7', 'fe80::/10', 'ff00::/8'];
+const privateNetworks = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/127',
+  'fc00::/7',
+  'fe80::/10',
+  'ff00::/8',
+];
 
 /**
  * Reads a member of a set of hosts: `example.com`, `*.example.com` (each name below it), an address, a network such as

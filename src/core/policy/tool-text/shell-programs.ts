@@ -86,7 +86,48 @@ function programName(word: string | undefined): string {
 }
 
 /** Programs that run other programs in ways that are not read here. */
-const opaque = new Set(['parallel', 'entr', 'script', 'expect', 'unshare', 'nsenter', 'flock', 'systemd-run', 'setpriv', 'capsh', 'pkexec', 'gosu', 'su-exec', 'runcon', 'numactl', 'fakeroot', 'proot', 'firejail', 'bwrap', 'ltrace', 'gdb', 'perf', 'valgrind', 'rlwrap', 'unbuffer', 'at', 'batch', 'tmux', 'screen', 'osascript', 'start-stop-daemon', 'fish', 'csh', 'tcsh', 'pwsh', 'powershell', 'cmd', 'nu', 'elvish', 'xonsh']);
+const opaque = new Set([
+  'parallel',
+  'entr',
+  'script',
+  'expect',
+  'unshare',
+  'nsenter',
+  'flock',
+  'systemd-run',
+  'setpriv',
+  'capsh',
+  'pkexec',
+  'gosu',
+  'su-exec',
+  'runcon',
+  'numactl',
+  'fakeroot',
+  'proot',
+  'firejail',
+  'bwrap',
+  'ltrace',
+  'gdb',
+  'perf',
+  'valgrind',
+  'rlwrap',
+  'unbuffer',
+  'at',
+  'batch',
+  'tmux',
+  'screen',
+  'osascript',
+  'start-stop-daemon',
+  'fish',
+  'csh',
+  'tcsh',
+  'pwsh',
+  'powershell',
+  'cmd',
+  'nu',
+  'elvish',
+  'xonsh',
+]);
 
 const shells = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'mksh', 'rbash']);
 

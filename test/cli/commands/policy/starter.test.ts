@@ -14,7 +14,16 @@ describe('starter policies', () => {
       expect((await gov(folder, 'policy', 'starter', 'add', id, '--to', 'p')).code).toBe(0);
       const { code, stdout } = await gov(
         folder,
-        'policy', 'test', 'p', '--cases', 'p', '--mutants', '--min-coverage', '100%', '-o', 'json',
+        'policy',
+        'test',
+        'p',
+        '--cases',
+        'p',
+        '--mutants',
+        '--min-coverage',
+        '100%',
+        '-o',
+        'json',
       );
       const report = JSON.parse(stdout) as { cases: { passed: boolean }[]; mutants: { killed: boolean }[] };
       expect(report.cases.filter(({ passed }) => !passed)).toEqual([]);

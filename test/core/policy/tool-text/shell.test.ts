@@ -59,7 +59,50 @@ const readable: readonly (readonly [line: string, programs: readonly string[]])[
 ];
 
 /** Lines of which nobody can say what they start without running them. */
-const unreadable: readonly string[] = ['$CMD x', '"$CMD" x', '${X}rm', 'r$()m x', '$\'rm\' x', '/bin/r?', '/bin/[r]m', '{rm,x}', '~/rm', '"" x', '/', 'PATH=/tmp ls', 'IFS=x ls', 'LD_PRELOAD=x.so ls', 'BASH_ENV=x bash -c ls', 'env PATH=/tmp ls', 'eval "$X"', 'sh -c "$X"', 'sudo --foo rm', 'sudo -Z rm', 'env -S "rm x"', 'timeout $T rm', 'parallel rm ::: a', 'f() { rm x; }', 'function f { rm; }', 'case x in a) rm;; esac', 'select x in a b; do rm; done', 'a=(rm x)', 'alias ls=rm; ls', 'echo "open', 'echo \'open', 'echo $(rm', 'echo `rm', '(rm', 'rm)', 'cat <<EOF\nx', 'echo !(a)', 'ls\r\nrm', 'ls\0rm', 'rm\x07', 'find . -exec "$X" \\;', '$( (rm) )'];
+const unreadable: readonly string[] = [
+  '$CMD x',
+  '"$CMD" x',
+  '${X}rm',
+  'r$()m x',
+  "$'rm' x",
+  '/bin/r?',
+  '/bin/[r]m',
+  '{rm,x}',
+  '~/rm',
+  '"" x',
+  '/',
+  'PATH=/tmp ls',
+  'IFS=x ls',
+  'LD_PRELOAD=x.so ls',
+  'BASH_ENV=x bash -c ls',
+  'env PATH=/tmp ls',
+  'eval "$X"',
+  'sh -c "$X"',
+  'sudo --foo rm',
+  'sudo -Z rm',
+  'env -S "rm x"',
+  'timeout $T rm',
+  'parallel rm ::: a',
+  'f() { rm x; }',
+  'function f { rm; }',
+  'case x in a) rm;; esac',
+  'select x in a b; do rm; done',
+  'a=(rm x)',
+  'alias ls=rm; ls',
+  'echo "open',
+  "echo 'open",
+  'echo $(rm',
+  'echo `rm',
+  '(rm',
+  'rm)',
+  'cat <<EOF\nx',
+  'echo !(a)',
+  'ls\r\nrm',
+  'ls\0rm',
+  'rm\x07',
+  'find . -exec "$X" \\;',
+  '$( (rm) )',
+];
 
 describe('programs of a shell command', () => {
   it.each(readable)('the command %j starts %j', (line, programs) => {
