@@ -130,7 +130,8 @@ export async function killPlane(
     plane = await serve(dataDir);
     for (const sent of open) await send(plane, sent, acknowledged);
     const { lost, doubled } = await judge(plane, round, acknowledged);
-    const { found } = await fsck({ dataDir, deep: round % 5 === 4 || round === rounds - 1 });
+    const { found, problems } = await fsck({ dataDir, deep: round % 5 === 4 || round === rounds - 1 });
+    if (found > 0) tell(JSON.stringify(problems.slice(0, 5)));
     sum.acknowledged += acknowledged.size;
     sum.repeated += open.length;
     sum.lost += lost;

@@ -112,10 +112,10 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       await readable(check, `${projectId}/data_plane`, () => checkTelemetry(check, project));
     }
     if (options.organizations === undefined) checkOrganizations(check, check.organizations);
-    await readable(check, 'heads', () => {
+    await readable(check, 'heads', async () => {
       const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));
       try {
-        checkHeads(check, heads);
+        await checkHeads(check, heads);
       } finally {
         heads.close();
       }

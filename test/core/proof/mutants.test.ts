@@ -213,10 +213,10 @@ const mutants: Record<string, Mutant> = {
     file: inCompleteness,
     check: `verifyInclusion({
       index: next.index,
-      size: proved.size,
+      size: tree.size,
       leaf,
       path: pathHashes(next.inclusion),
-      root: proved.root,
+      root: tree.root,
     })`,
     instead: 'true',
     forged: () => {
@@ -226,8 +226,8 @@ const mutants: Record<string, Mutant> = {
   },
   'the list extends the shown one': {
     file: inCompleteness,
-    check: 'return extended ? null :',
-    instead: 'return true ? null :',
+    check: "return extended ? 'yes' :",
+    instead: "return true ? 'yes' :",
     forged: () => {
       const { log, bundle } = cut(0);
       log.record({ runId: 'run-1' });

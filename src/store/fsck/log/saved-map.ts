@@ -25,20 +25,26 @@ export function savedMapCheck(
   // a database of an earlier version has no such tables
   const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'index_map'").get() !== undefined;
   if (!isThere) return null;
-  const saved = db
-    .prepare<[number], SavedMap>(
-      'SELECT size, ms, leaf_index AS "leafIndex", parts FROM index_map WHERE project = ?',
-    )
-    .get(no);
-  if (saved === undefined) return null;
-  const record = db
-    .prepare<[number], string>('SELECT record FROM leaf WHERE position = ?')
-    .pluck()
-    .get(positionOf(no, saved.leafIndex));
-  const lists = db.prepare<[number], ListRow>(
-    `SELECT hex(key_hash) AS key, concat_ws(' ', hex(value_hash), n, first_index, first_ms, last_index, last_ms,
-       hex(peaks)) AS state FROM index_list WHERE project = ?`,
-  );
+  // in one read transaction: a process that serves meanwhile saves the next map in both tables
+  const found = db.transaction(() => {
+    const saved = db
+      .prepare<[number], SavedMap>(
+        'SELECT size, ms, leaf_index AS "leafIndex", parts FROM index_map WHERE project = ?',
+      )
+      .get(no);
+    if (saved === undefined) return null;
+    const record = db
+      .prepare<[number], string>('SELECT record FROM leaf WHERE position = ?')
+      .pluck()
+      .get(positionOf(no, saved.leafIndex));
+    const lists = db.prepare<[number], ListRow>(
+      `SELECT hex(key_hash) AS key, concat_ws(' ', hex(value_hash), n, first_index, first_ms, last_index, last_ms,
+         hex(peaks)) AS state FROM index_list WHERE project = ?`,
+    );
+    return { saved, record, got: new Map(lists.all(no).map(({ key, state }) => [key, state])) };
+  })();
+  if (found === null) return null;
+  const { saved, record, got } = found;
   return {
     size: saved.size,
     fn: readIndex(record ?? '')?.fn ?? mapFunction,
@@ -51,7 +57,6 @@ export function savedMapCheck(
             [asHex(valueHash), n, first, firstMs, last, lastMs, asHex(peaks)].join(' '),
           ]),
       );
-      const got = new Map(lists.all(no).map(({ key, state }) => [key, state]));
       const differing = new Set(
         [...expected.keys(), ...got.keys()].filter((key) => expected.get(key) !== got.get(key)),
       );

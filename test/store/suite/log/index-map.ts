@@ -76,7 +76,7 @@ describe('the saved map of a log', () => {
     expect(await store.savedMap('prj_b')).toBeNull();
     const all = { from: Buffer.alloc(32), to: Buffer.alloc(32, 255) };
     expect(await store.mapPart('prj_b', all)).toEqual([]);
-    expect(await store.mapPart('prj_a', all)).toHaveLength(8);
+    expect(await store.mapPart('prj_a', all)).toHaveLength(10);
     await store.dropMap('prj_b');
     expect(await store.savedMap('prj_a')).not.toBeNull();
     await drop();
