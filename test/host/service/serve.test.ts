@@ -157,7 +157,7 @@ describe.skipIf(!engines.includes('postgres'))('a service on PostgreSQL', () => 
     const ada = await service.signUp('ada');
     await ada.call('POST', '/events', { body: event() });
     expect((await service.call('GET', '/health/ready')).status).toBe(200);
-    const files = ['heads.db', 'heads.db-shm', 'heads.db-wal', 'keys', 'service.json'];
+    const files = ['.gitignore', 'heads.db', 'heads.db-shm', 'heads.db-wal', 'keys', 'service.json'];
     expect(readdirSync(service.dataDir).toSorted()).toEqual(files);
     await service.end();
   });
