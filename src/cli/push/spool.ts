@@ -10,7 +10,7 @@
  * a torn record, which counts as never queued; after it, a batch that the next push sends; between the service's response
  * and the acknowledgement, a batch that is sent again under the same idempotency key; between the removal of a queue and
  * of its acks, acks without a queue, which the next opening removes. Tested by `test/cli/push/spool.test.ts`, and by
- * `test/cli/push/kill.test.ts`, which kills processes at random moments.
+ * `test/cli/push/kill.long.test.ts`, which kills processes at random moments.
  */
 import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * A push through the spool: every batch is on disk before it is sent, and reading never waits for the service. Batches
  * without an acknowledgement stay for the next push.
- * Tested by `test/cli/push/away.test.ts` and `test/cli/push/kill.test.ts`.
+ * Tested by `test/cli/push/away.test.ts` and `test/cli/push/kill.long.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

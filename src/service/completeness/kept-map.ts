@@ -7,7 +7,7 @@
  * - each index leaf that it passes must have its root.
  *
  * So an altered table stops a proof (STORAGE_FAULT), and never gets into an index leaf.
- * Proven by `test/service/completeness/attack.test.ts` and, for writes that fail, `test/service/completeness/crash.test.ts`.
+ * Proven by `test/service/completeness/attack.test.ts` and, for writes that fail, `test/service/completeness/crash.long.test.ts`.
  */
 import { readIndex } from '../../core/completeness/index-leaf.ts';
 import { LogMap } from '../../core/completeness/log-map.ts';

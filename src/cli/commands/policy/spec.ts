@@ -280,7 +280,7 @@ export const policyStarterAdd = command({
   name: 'policy starter add',
   summary: 'Write starter policies and their test cases into a folder',
   details: [
-    'It replaces no file. Change the names of tools and arguments to yours, then test and publish the folder.',
+    'It replaces no file. Change the names of tools and arguments to yours, then test the folder: gov policy test policies --cases policies --mutants.',
   ],
   args: [{ name: 'starter', description: 'Starter policy (gov policy starter list)', variadic: true }],
   flags: {
@@ -288,6 +288,6 @@ export const policyStarterAdd = command({
   },
   examples: [
     'gov policy starter add no-destructive-commands only-these-hosts --to policies',
-    'gov policy test policies --cases policies --mutants',
+    'gov policy starter add spending-limit --to policies',
   ],
 });
