@@ -72,9 +72,12 @@ describe.skipIf(programs === null)('a service on a replicated PostgreSQL', () =>
   async function isWhole(runId: string, acknowledged: readonly string[]): Promise<void> {
     for (const { baseUrl } of processes) {
       const key = ada.keys.production;
-      const { body } = await send('GET', `${baseUrl}/events?runId=${runId}&limit=1000`, { key });
-      const stored = (body.events as { eventId: string }[]).map(({ eventId }) => eventId);
-      expect(stored.toSorted()).toEqual([...acknowledged].toSorted());
+      const read = async (): Promise<string[] | number> => {
+        const { status, body } = await send('GET', `${baseUrl}/events?runId=${runId}&limit=1000`, { key });
+        if (status !== 200) return status; // a connection that just ended
+        return (body.events as { eventId: string }[]).map(({ eventId }) => eventId).toSorted();
+      };
+      await expect.poll(read, { timeout: 10_000 }).toEqual([...acknowledged].toSorted());
     }
   }
 
