@@ -38,6 +38,8 @@ interface CallRecord<Value> {
   readonly toolCallId?: string;
   /** Default: `tool`. */
   readonly resourceType?: string;
+  /** The program that records the call, as coverage names it. */
+  readonly recordedBy?: string;
   /** Further members of `tool.call` and `tool.denied`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Describes the tool's result, in which a tool can report its own failure. */
@@ -221,7 +223,12 @@ class Invocation<Value> {
 
   async #record(eventType: string, action: string, metadata: Record<string, unknown>): Promise<void> {
     const { runId, actor, tool } = this.#call;
-    const { toolCallId = this.#id, resourceType = 'tool', metadata: more } = this.#options.record ?? {};
+    const {
+      toolCallId = this.#id,
+      resourceType = 'tool',
+      recordedBy,
+      metadata: more,
+    } = this.#options.record ?? {};
     const event: EventInput = {
       runId,
       eventType,
@@ -229,7 +236,12 @@ class Invocation<Value> {
       resource: { name: tool.name, type: resourceType },
       action,
       timestamp: new Date().toISOString(),
-      metadata: { ...(eventType === 'tool.result' ? {} : more), ...metadata, toolCallId },
+      metadata: {
+        ...(recordedBy === undefined ? {} : { recordedBy }),
+        ...(eventType === 'tool.result' ? {} : more),
+        ...metadata,
+        toolCallId,
+      },
     };
     await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
   }

@@ -16,7 +16,9 @@ export const coverageVerdicts = [
 ] as const;
 export type CoverageVerdict = (typeof coverageVerdicts)[number];
 
-const reportSources = ['direct', 'otlp', 'transcript'] as const;
+/** Programs that ask for decisions, then reports from elsewhere. */
+const reportSources = ['direct', 'hook', 'mcp', 'otlp', 'transcript'] as const;
+export type ReportSource = (typeof reportSources)[number];
 
 const count = Type.Integer({ minimum: 0 });
 

@@ -52,6 +52,8 @@ export interface CallContext {
 const clientInfo = 'io.modelcontextprotocol/clientInfo';
 /** Claude Code names the model's own call here, so that all sources of one call join. */
 const toolUseId = 'claudecode/toolUseId';
+/** The source of the proxy's events in coverage. */
+const recordedBy = 'mcp';
 
 export class Gate {
   readonly #options: GateOptions;
@@ -116,6 +118,7 @@ export class Gate {
         record: {
           toolCallId: this.#toolCallId(call),
           resourceType: 'mcp_tool',
+          recordedBy,
           metadata: this.#metadata(call, context, standing),
           result: (run) => describeRun(run, this.#options.content),
         },
@@ -149,6 +152,7 @@ export class Gate {
       action: 'refuse',
       timestamp: new Date().toISOString(),
       metadata: {
+        recordedBy,
         ...this.#metadata(call, context, standing),
         toolCallId: this.#toolCallId(call),
         pinnedHash: standing.pinned,

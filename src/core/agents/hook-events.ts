@@ -61,6 +61,7 @@ export function rulingEvent(
         argumentsHash: decision.argumentsHash,
         approvalId: decision.approvalId,
         [allowed ? 'decision' : 'status']: decision.decision,
+        ...(tool.mcp === null ? {} : { server: { name: tool.mcp.server }, toolName: tool.name }),
       },
     },
     stamp,
@@ -119,7 +120,9 @@ function draftOf(input: HookInput, facts: Source): Draft {
   }
 }
 
-const resourceOf = ({ name, mcp }: HookedTool): Party => ({ name, type: mcp === null ? 'tool' : 'mcp_tool' });
+/** The tool as the policies saw it: a proof compares the call that ran with the call that was decided. */
+const resourceOf = ({ name, mcp }: HookedTool): Party =>
+  mcp === null ? { name, type: 'tool' } : { name: mcp.name, type: 'mcp_tool' };
 
 function eventOf({ session }: HookInput, draft: Draft, { id, nowMs }: Stamp): EventInput {
   const run = new RunBuilder('hook', { id: session }, { importedAt: nowMs, sourceName: '', idBase: 'hook' });

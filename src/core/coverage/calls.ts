@@ -3,13 +3,14 @@
  * call without one stands alone. Clients write all of it: a value of an unexpected type is not there.
  * Tested by `test/core/coverage/judge.test.ts`.
  */
+import type { ReportSource } from '../../contract/coverage.ts';
 import { valuesAt } from '../event/bodies.ts';
 import type { Fields } from '../event/links.ts';
 import type { RunEvent } from '../event/run-entry.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
-import { isOwnId, observedType, sourceOf, type ReportSource } from './report.ts';
+import { governs, isOwnId, observedType, sourceOf } from './report.ts';
 
 /** What one source said of one call. */
 interface Sighting {
@@ -145,10 +146,10 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
   switch (type) {
     case 'tool.call': {
       sighting.requested = true;
-      const isDecided = source === 'direct' && typeof metadata['evaluationId'] === 'string';
+      const isDecided = governs(source) && typeof metadata['evaluationId'] === 'string';
       if (isDecided) call.decision = 'allowed';
       // telemetry reports a call when it has ended; a program that records one directly is about to run it
-      if (source === 'otlp' || (source === 'direct' && !isDecided)) sighting.ran = true;
+      if (source === 'otlp' || (governs(source) && !isDecided)) sighting.ran = true;
       break;
     }
     case 'tool.result':
@@ -158,7 +159,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       break;
     case 'tool.denied':
       sighting.requested = true;
-      if (source === 'direct') call.decision ??= 'denied';
+      if (governs(source)) call.decision ??= 'denied';
       break;
     case 'tool.decision':
       sighting.requested = true;
@@ -166,7 +167,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
     default: // tool.call_blocked
       sighting.requested = true;
       sighting.refused = true;
-      if (source === 'direct') call.decision ??= 'denied';
+      if (governs(source)) call.decision ??= 'denied';
   }
 }
 

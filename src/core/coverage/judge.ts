@@ -3,11 +3,10 @@
  * run alone, so that whoever has them comes to the same verdicts. It finds that sources disagree, or that one has a gap; it
  * cannot find what all of them leave out. Tested by `test/core/coverage/judge.test.ts`.
  */
-import { coverageVerdicts, type CoverageVerdict } from '../../contract/coverage.ts';
+import { coverageVerdicts, type CoverageVerdict, type ReportSource } from '../../contract/coverage.ts';
 import { limits } from '../../contract/limits.ts';
 import type { RunEvent } from '../event/run-entry.ts';
 import { Calls, readEvent, type CallFacts } from './calls.ts';
-import type { ReportSource } from './report.ts';
 import { SourceFacts, type NumberGap } from './sources.ts';
 
 /** Verdicts that somebody has to look at. */

@@ -4,14 +4,12 @@
  * that it would have had. The graph, counts of calls and `policy_compliance` then see the call once, and coverage still
  * has each source. Tested by `test/core/coverage/report.test.ts`.
  */
+import type { ReportSource } from '../../contract/coverage.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 
-/**
- * `direct`: the program that governs the call, such as a hook, a proxy or the SDK. `otlp`: telemetry of the agent.
- * `transcript`: a recording that was imported.
- */
-export type ReportSource = 'direct' | 'otlp' | 'transcript';
+/** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
+export const governs = (source: ReportSource): boolean => source !== 'otlp' && source !== 'transcript';
 
 /** The type of the report of a further source. */
 export const observedType = 'x.tool.observed';
@@ -19,12 +17,15 @@ export const observedType = 'x.tool.observed';
 type Metadata = Readonly<Record<string, unknown>>;
 
 /**
- * Importers write `timestampSource` in each event; the receiver and files of OTLP also write `importer`. A hook builds its
- * events as importers do, and names itself in `recordedBy`; no importer names an evaluation.
+ * Returns `hook` or `mcp` (the MCP proxy) for the programs that name themselves in `recordedBy`; `direct` for another
+ * program that governs the call, such as the SDK; `otlp` for telemetry; `transcript` for an imported recording.
+ * Importers write `timestampSource` in each event; the receiver and files of OTLP also write `importer`. No importer names
+ * an evaluation.
  */
 export function sourceOf(metadata: Metadata): ReportSource {
   if (metadata['importer'] === 'otlp') return 'otlp';
   const { recordedBy, evaluationId } = metadata;
+  if (recordedBy === 'hook' || recordedBy === 'mcp') return recordedBy;
   if (typeof recordedBy === 'string' || typeof evaluationId === 'string') return 'direct';
   return typeof metadata['timestampSource'] === 'string' ? 'transcript' : 'direct';
 }

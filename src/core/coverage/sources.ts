@@ -2,7 +2,8 @@
  * What a run shows of its sources as a whole: whether one has to have all calls, how far it got, and which numbers of its
  * log records are missing. Tested by `test/core/coverage/judge.test.ts`.
  */
-import { sequenceOf, type ReportSource } from './report.ts';
+import type { ReportSource } from '../../contract/coverage.ts';
+import { governs, sequenceOf } from './report.ts';
 import type { ReadEvent } from './calls.ts';
 
 /** Log records that a source numbered, and that are not in the run: first and last number, both missing. */
@@ -32,7 +33,7 @@ export class SourceFacts {
 
   add(event: ReadEvent, { reportsCall }: { readonly reportsCall: boolean }): void {
     const { source, metadata, atMs } = event;
-    if (source === 'direct') {
+    if (governs(source)) {
       if (reportsCall) this.seen.add(source);
       return;
     }

@@ -10,7 +10,7 @@ import {
   type CallMade,
   type GovernedEvent,
 } from '../../core/proof/compliance.ts';
-import { sourceOf } from '../../core/coverage/report.ts';
+import { governs, sourceOf } from '../../core/coverage/report.ts';
 import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
   argumentsHash,
@@ -128,15 +128,16 @@ function toldBy(
   return {
     evaluationId: textOf(metadata?.['evaluationId']),
     callId: textOf(metadata?.['toolCallId']),
-    isReport: sourceOf(metadata ?? {}) !== 'direct',
+    isReport: !governs(sourceOf(metadata ?? {})),
     call: {
       actor: canonicalOf(event.get('actor')),
-      tool: resource?.['type'] === 'tool' ? textOf(resource['name']) : null,
+      tool: toolTypes.has(resource?.['type']) ? textOf(resource?.['name']) : null,
       argumentsHash: textOf(metadata?.['argumentsHash']),
     },
   };
 }
 
+const toolTypes: ReadonlySet<Json | undefined> = new Set(['tool', 'mcp_tool']);
 const objectOf = (value: Json | undefined): JsonObject | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);

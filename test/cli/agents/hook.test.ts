@@ -14,7 +14,11 @@ let plane: PolicyPlane;
 let config: string;
 beforeAll(async () => {
   plane = await startPolicyPlane({
-    extraKeys: { agent: { scopes: ['tools:evaluate', 'events:write'] }, reader: { scopes: ['events:read'] } },
+    extraKeys: {
+      agent: { scopes: ['tools:evaluate', 'events:write'] },
+      reader: { scopes: ['events:read'] },
+      approver: { scopes: ['approvals:decide', 'governance:read'] },
+    },
   });
   plane.write('p/rm.policy', 'deny "no-rm"\nwhen "rm -rf" in default(arguments.command, "")');
   plane.write('p/push.policy', 'escalate "ask-push"\nwhen "git push" in default(arguments.command, "")');
@@ -92,6 +96,46 @@ describe('gov hook', () => {
     expect(metadata).toMatchObject({ status: 'escalate', approvalId: expect.stringMatching(/^apr_/) });
     expect(stdout).toContain(`gov approvals show ${metadata.approvalId}`);
     expect(await plane.json(`approvals show ${metadata.approvalId}`)).toMatchObject({ status: 'pending' });
+  });
+
+  it('gov hook lets an escalated call go on once after a person approved it; the next one asks again', async () => {
+    const push = async () => {
+      const { code, stdout, stderr } = await hook(
+        event('git push origin', { session_id: 'session-approved' }),
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const { eventType, metadata } = await last('session-approved');
+      return { stdout, eventType, metadata };
+    };
+    const first = await push();
+    const { approvalId } = first.metadata;
+    expect(first.eventType).toBe('tool.denied');
+    expect(first.stdout).toContain(`gov approvals show ${approvalId}`);
+
+    const second = await push();
+    expect(second.eventType).toBe('tool.denied');
+    expect(second.stdout).toContain(`gov approvals show ${approvalId}`);
+    expect(second.metadata).toMatchObject({ status: 'escalate', approvalId });
+
+    const env = { GOV_API_KEY: plane.keys['approver']! };
+    expect((await plane.gov(`approvals approve ${approvalId}`, { env })).code).toBe(0);
+    expect(await push()).toMatchObject({
+      stdout: '{}\n',
+      eventType: 'tool.call',
+      metadata: { decision: 'allow', approvalId },
+    });
+
+    const third = await push();
+    expect(third.eventType).toBe('tool.denied');
+    expect(third.metadata.approvalId).not.toBe(approvalId);
+    expect(third.stdout).toContain(`gov approvals show ${third.metadata.approvalId}`);
+    expect(await plane.json(`approvals show ${approvalId}`)).toMatchObject({
+      status: 'approved',
+      used: { evaluationId: expect.stringMatching(/^pev_/) },
+    });
+    expect(await plane.json(`approvals show ${third.metadata.approvalId}`)).toMatchObject({
+      status: 'pending',
+    });
   });
 
   it('gov hook shows a warning and lets the call go on', async () => {

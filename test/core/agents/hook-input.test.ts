@@ -97,7 +97,7 @@ describe('readHookInput', () => {
 });
 
 describe('the events of a hook', () => {
-  it('callOf gives an MCP tool its own name and server, and keeps the name of the client', () => {
+  it('a call of an MCP tool and its event have the own name and server of the tool, and keep the name of the client', () => {
     const input = good('claude-code', { ...call, tool_name: 'mcp__ledger__pay__all', cwd: '/w' });
     expect(callOf(input, input.tool!)).toMatchObject({
       tool: { name: 'pay__all', server: 'ledger' },
@@ -105,7 +105,10 @@ describe('the events of a hook', () => {
       runId: 's-1',
     });
     const event = rulingEvent(input, { tool: input.tool!, decision }, stamp);
-    expect(event.resource).toEqual({ name: 'mcp__ledger__pay__all', type: 'mcp_tool' });
+    expect(event).toMatchObject({
+      resource: { name: 'pay__all', type: 'mcp_tool' },
+      metadata: { server: { name: 'ledger' }, toolName: 'mcp__ledger__pay__all' },
+    });
   });
 
   it('a call and its refusal carry the id of the call and the evaluation', () => {

@@ -48,7 +48,7 @@ describe.skipIf(!hasData)('coverage of recorded sessions (skipped without the re
       for (const order of orders) {
         const coverage = judged(reported(order));
         expect(found(coverage)).toEqual(['governed']);
-        expect(coverage.calls[0]?.sources).toEqual(['direct', 'otlp', 'transcript']);
+        expect(coverage.calls[0]?.sources).toEqual(['hook', 'otlp', 'transcript']);
         expect(coverage.isAlarming).toBe(false);
       }
     },

@@ -24,7 +24,9 @@ describe('the source of an event', () => {
     expect(sourceOf({ importer: 'otlp', timestampSource: 'source' })).toBe('otlp');
     expect(sourceOf({ timestampSource: 'import' })).toBe('transcript');
     expect(sourceOf({ evaluationId: 'pev_1', timestampSource: 'source' })).toBe('direct');
-    expect(sourceOf({ recordedBy: 'hook', timestampSource: 'source' })).toBe('direct');
+    expect(sourceOf({ recordedBy: 'hook', timestampSource: 'source' })).toBe('hook');
+    expect(sourceOf({ recordedBy: 'mcp' })).toBe('mcp');
+    expect(sourceOf({ recordedBy: 'another', timestampSource: 'source' })).toBe('direct');
     expect(sourceOf({ toolCallId: 'c1' })).toBe('direct');
   });
 });

@@ -6,7 +6,7 @@ export const runsCoverage = command({
   summary: 'Compare the sources of a run: what ran ungoverned, and what is missing',
   details: [
     'For each call: governed, ungoverned (it ran, nothing decided), denied_but_ran, gap (a source lacks it), single_source (nothing else confirms it), not_run.',
-    'Sources are the program that asked for decisions (direct), telemetry (otlp) and imported session files (transcript). gov finds that they disagree, not what all of them leave out.',
+    'Sources are the hook of an agent (hook), the MCP proxy (mcp), other programs that asked for decisions (direct), telemetry (otlp) and imported session files (transcript). gov finds that they disagree, not what all of them leave out.',
     'On a terminal: a table. Into a pipe: JSON.',
   ],
   args: [{ name: 'runId', description: 'Run' }],

@@ -81,7 +81,7 @@ describe.skipIf(!hasData)('the sources of recorded sessions (skipped without the
       verdicts: ['governed'],
       gaps: [],
       sources: [
-        { source: 'direct', calls: 1 },
+        { source: 'hook', calls: 1 },
         { source: 'otlp', calls: 1 },
         { source: 'transcript', calls: 1 },
       ],
