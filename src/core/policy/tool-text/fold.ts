@@ -9,5 +9,5 @@
  */
 export function fold(text: string): string {
   const shown = text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
-  return shown.toUpperCase().toLowerCase().normalize('NFKC');
+  return shown.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 }

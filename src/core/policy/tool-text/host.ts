@@ -10,19 +10,25 @@
  */
 export function hostOf(text: string): string | null {
   // deviation characters have two encodings: IDNA2003 and IDNA2008
-  if (text === '' || /[\p{Cc}\s\\]|[ßς\u200c\u200d]/u.test(text)) return null;
+  if (text === '' || /[\p{Cc}\s\\]|[ßẞς\u200c\u200d]/u.test(text)) return null;
   const [, scheme, rest = text] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(text) ?? [];
   if (scheme === undefined && /^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text)) return null; // mailto:, data:
   if (scheme?.toLowerCase() === 'file') return null;
   const [authority = ''] = rest.split(/[/?#]/, 1);
   const parts = authority.split('@');
   const place = parts.at(-1) ?? '';
-  if (parts.length > 2 || place.includes('%')) return null;
+  if (parts.length > 2 || place.includes('%') || authority.includes('{')) return null; // curl reads {a,b} as two URLs
+  if (
+    scheme === undefined &&
+    (parts.length > 1 ? parts[0]?.includes(':') : /^(?:https?|wss?|ftp):/i.test(place))
+  )
+    return null;
   // with the scheme of the web: only its hosts are normalised
   const url = URL.parse(`http://${place}`);
   if (url === null || url.hostname === '') return null;
   const host = url.hostname.replace(/\.$/, '');
-  return host.startsWith('[') ? embeddedIPv4(host.slice(1, -1)) : host === '' ? null : host;
+  if (host.startsWith('[')) return embeddedIPv4(host.slice(1, -1));
+  return /^[a-z0-9._-]+$/.test(host) ? host : null;
 }
 
 /** Returns the IPv4 address in an IPv6 address (RFC 4291 §2.5.5.2, RFC 6052 §2.1), or the IPv6 address itself. */

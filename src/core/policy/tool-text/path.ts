@@ -6,11 +6,12 @@
 
 /**
  * Returns a path without `.`, `..`, empty parts and backslashes: `/a/./b//../c` becomes `/a/c`. A relative path keeps the
- * `..` at its beginning. Null if the text is no plain path: `~`, `$HOME` and `%2e` mean something else to those who expand
+ * `..` at its beginning. Null if the text is no plain path: `~`, `$HOME`, `{a,b}` and `%2e` mean something else to those who expand
  * or decode them, and control characters end a path early.
  */
 export function plainPath(text: string): string | null {
-  if (text === '' || /^~|[\p{Cc}$`]|%(?:2[ef]|5c|00)/iu.test(text)) return null;
+  if (text === '' || /^~|[\p{Cc}$`]|\{.*(?:,|\.\.).*\}|%(?:25)*(?:2[ef]|5c|00)/iu.test(text)) return null;
+  if (text.includes('/') && text.includes('\\')) return null; // two folders on Windows, one on other systems
   const slashes = text.replaceAll('\\', '/');
   if (/^[a-z][a-z0-9+.-]+:/i.test(slashes)) return null; // a URL
   const isAbsolute = slashes.startsWith('/');

@@ -2,6 +2,7 @@
  * The programs that a shell command line runs: of each part of a pipeline, in substitutions, and behind programs that run
  * others (`sudo`, `xargs`, `sh -c`). Proven by `test/core/policy/tool-text/shell.test.ts`.
  */
+import { decisive } from './shell-variables.ts';
 import { simpleCommands, unknown, Unreadable } from './shell-words.ts';
 
 /** `sh -c`, `eval` and the like inside each other. */
@@ -30,8 +31,6 @@ function addLine(line: string, found: Set<string>, depth: number): void {
 }
 
 const assignment = /^([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=/;
-/** Variables by which a shell or the loader finds what it runs. */
-const decisive = /^(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|LD_\w+|DYLD_\w+)$/;
 
 function addCommand(all: readonly string[], found: Set<string>, depth: number): void {
   let words = all;
@@ -44,26 +43,36 @@ function addCommand(all: readonly string[], found: Set<string>, depth: number): 
   if (words.length === 0) return;
   const [first, ...rest] = words;
   const name = programName(first);
-  if (opaque.has(name)) throw new Unreadable();
+  if (opaque.has(name) || /^ld[-.].*so/.test(name)) throw new Unreadable();
   found.add(name);
+  if (assigning.has(name)) requirePlainNames(name, rest);
   if (shells.has(name)) return addScript(rest, found, depth);
   const wrapper = wrappers[name];
   if (wrapper !== undefined) return addWrapped(wrapper, rest, { found, depth });
   switch (name) {
     case 'eval':
-      return addLine(rest.map(known).join(' '), found, depth + 1);
-    case 'trap':
-      if (rest.length > 1 && rest[0] !== '-' && rest[0] !== '') addLine(known(rest[0]), found, depth + 1);
+      return addLine((rest[0] === '--' ? rest.slice(1) : rest).map(known).join(' '), found, depth + 1);
+    case 'watch':
+      return addLine(
+        commandOf({ flags: 'bcegtwx', valued: 'n' }, rest).map(known).join(' '),
+        found,
+        depth + 1,
+      );
+    case 'xargs':
+      return addXargs(rest, found, depth);
+    case 'source':
+      requireFile(rest[0]);
       return;
+    case 'trap': {
+      const [action, ...signals] = rest[0] === '--' ? rest.slice(1) : rest;
+      if (signals.length > 0 && action !== '-' && action !== '') addLine(known(action), found, depth + 1);
+      return;
+    }
     case 'find':
       return addFound(rest, found, depth);
     case 'su':
-    case 'runuser': {
-      const at = rest.findIndex((word) => /^-(?:[a-z]*c$|-command)/.test(word));
-      if (at === -1) return;
-      const [, value = rest[at + 1]] = /^--command=(.*)$/s.exec(rest[at] ?? '') ?? [];
-      return addLine(known(value), found, depth + 1);
-    }
+    case 'runuser':
+      return addLogin(rest, found, depth);
     case 'alias':
     case 'hash':
     case 'enable':
@@ -118,6 +127,35 @@ const opaque = new Set([
   'screen',
   'osascript',
   'start-stop-daemon',
+  'chrt',
+  'prlimit',
+  'choom',
+  'setarch',
+  'linux32',
+  'linux64',
+  'i386',
+  'i686',
+  'x86_64',
+  'uname26',
+  'sg',
+  'newgrp',
+  'ssh-agent',
+  'dbus-run-session',
+  'xvfb-run',
+  'run-parts',
+  'chpst',
+  'setuidgid',
+  'cgexec',
+  'faketime',
+  'eatmydata',
+  'torsocks',
+  'proxychains',
+  'proxychains4',
+  'bind',
+  'compgen',
+  'complete',
+  'fc',
+  'let',
   'fish',
   'csh',
   'tcsh',
@@ -131,17 +169,76 @@ const opaque = new Set([
 
 const shells = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'mksh', 'rbash']);
 
-/** Adds the programs of `sh -c LINE`. A script in a file or on standard input is not read. */
+/** Adds the programs of `sh -c LINE`. A script in a file is not read; one on standard input makes the line unknown. */
 function addScript(words: readonly string[], found: Set<string>, depth: number): void {
-  for (const [at, word] of words.entries()) {
-    const option = known(word);
-    if (!/^[-+]/.test(option) || option === '--' || option === '-') return;
-    if (option === '-o' || option === '+o' || option === '--rcfile' || option === '--init-file')
-      throw new Unreadable();
-    if (/^-[a-z]*c[a-z]*$/i.test(option)) {
-      const line = words.slice(at + 1).find((each) => !/^[-+]/.test(each));
-      return addLine(known(line), found, depth + 1);
+  let takesLine = false;
+  let at = 0;
+  for (; at < words.length; at += 1) {
+    const option = known(words[at]);
+    if (!/^[-+]/.test(option)) break;
+    if (option === '--' || option === '-') {
+      at += 1;
+      break;
     }
+    if (/^--(?:login|noprofile|norc|posix|restricted|verbose)$/.test(option)) continue;
+    if (!/^[-+][abcefhiklmnprtuvxBCDEHPT]+$/.test(option)) throw new Unreadable();
+    takesLine ||= option.startsWith('-') && option.includes('c');
+  }
+  if (takesLine) addLine(known(words[at]), found, depth + 1);
+  else requireFile(words[at]);
+}
+
+function requireFile(word: string | undefined): void {
+  if (/^\/(?:dev|proc)\//.test(known(word))) throw new Unreadable();
+}
+
+/** Adds the programs of `su … -c LINE`. */
+function addLogin(words: readonly string[], found: Set<string>, depth: number): void {
+  let line: string | undefined;
+  for (let at = 0; at < words.length; at += 1) {
+    const word = known(words[at]);
+    const [, value] = /^--command=(.*)$/s.exec(word) ?? [];
+    if (value !== undefined) line = value;
+    else if (/^-(?:[lmp]*c|-command)$/.test(word)) line = words[(at += 1)];
+    else if (!/^(?:[\w.][\w.-]*|-[lmp]*|--login)$/.test(word)) throw new Unreadable();
+  }
+  addLine(known(line), found, depth + 1); // without a line: a shell that reads standard input
+}
+
+/** Commands of a shell that set variables, or compute the index of one. */
+const assigning = new Set([
+  'declare',
+  'typeset',
+  'local',
+  'export',
+  'readonly',
+  'read',
+  'mapfile',
+  'readarray',
+  'getopts',
+  'unset',
+  'printf',
+  'wait',
+  'test',
+  '[',
+]);
+
+function requirePlainNames(program: string, words: readonly string[]): void {
+  const [first = ''] = words;
+  if (program === 'printf' && !first.startsWith('-v') && !first.startsWith(unknown)) return;
+  if (program === 'test' || program === '[') {
+    const operands = words.filter((word) => word !== ']');
+    const isUnknown = operands.length === 2 && first.startsWith(unknown);
+    if (isUnknown || operands.some((word) => word === '-v' || word === '-R')) throw new Unreadable();
+    return;
+  }
+  const isDeclaration = /^(?:declare|typeset|local|export|readonly)$/.test(program);
+  for (const word of words) {
+    const name = word.replace(/^-v/, '').split(/\+?=/, 1)[0] ?? '';
+    if (decisive.test(name) || /^\w+\[/.test(name)) throw new Unreadable();
+    if (program !== 'printf' && word.startsWith(unknown)) throw new Unreadable();
+    if (isDeclaration && /^[-+]\w*[in]/.test(word)) throw new Unreadable();
+    if (/^(?:mapfile|readarray)$/.test(program) && word.startsWith('-C')) throw new Unreadable();
   }
 }
 
@@ -149,6 +246,8 @@ function addScript(words: readonly string[], found: Set<string>, depth: number):
 interface Wrapper {
   /** Letters of options without a value. */
   readonly flags?: string;
+  /** Letters of options with a value in the same word or without one. */
+  readonly attached?: string;
   /** Letters of options with a value, in the same word or the next. */
   readonly valued?: string;
   /** Long options with a value in the next word; others of `long` have none. */
@@ -180,7 +279,6 @@ const wrappers: Readonly<Record<string, Wrapper | undefined>> = Object.assign(Ob
   setsid: { flags: 'cfw', long: ['ctty', 'fork', 'wait'] },
   nice: { valued: 'n', longValued: ['adjustment'] },
   ionice: { flags: 't', valued: 'cnpPu', longValued: ['class', 'classdata'] },
-  chrt: { flags: 'abfioRr', valued: 'pTPD', operands: 1 },
   taskset: { flags: 'ac', operands: 1 },
   timeout: {
     flags: 'v',
@@ -199,19 +297,7 @@ const wrappers: Readonly<Record<string, Wrapper | undefined>> = Object.assign(Ob
   exec: { flags: 'cl', valued: 'a' },
   command: { flags: 'pvV' },
   builtin: {},
-  xargs: {
-    flags: '0ortx',
-    valued: 'adEIiLlnPs',
-    longValued: ['arg-file', 'delimiter', 'replace', 'max-lines', 'max-args', 'max-procs', 'max-chars'],
-    long: ['null', 'no-run-if-empty', 'verbose', 'exit', 'open-tty', 'interactive'],
-  },
-  watch: {
-    flags: 'bcegtwx',
-    valued: 'n',
-    longValued: ['interval'],
-    long: ['beep', 'color', 'exec', 'no-title'],
-  },
-  strace: { flags: 'cCdDfFhiqrtTvVwxyz', valued: 'abEeIoOpPsSuUX' },
+  strace: { flags: 'cCdDfFhiqrtTvVwxyz', valued: 'abeIoOpPsSuUX' },
   chroot: { longValued: ['userspec', 'groups'], operands: 1 },
   busybox: {},
   toybox: {},
@@ -222,6 +308,21 @@ function addWrapped(
   words: readonly string[],
   { found, depth }: { readonly found: Set<string>; readonly depth: number },
 ): void {
+  let rest = commandOf(wrapper, words);
+  if (wrapper.assigns === true) {
+    if (rest[0] === '-') throw new Unreadable(); // `env -`
+    while (rest[0]?.includes('=') === true) {
+      if (!assignment.test(rest[0]) || decisive.test(rest[0].split('=', 1)[0] ?? '')) throw new Unreadable();
+      rest = rest.slice(1);
+    }
+  } else if (assignment.test(rest[0] ?? '')) throw new Unreadable();
+  if (rest.length === 0) return;
+  if (depth > deepest) throw new Unreadable();
+  addCommand(rest, found, depth + 1);
+}
+
+/** Returns the words after the options and operands of a program that runs another. */
+function commandOf(wrapper: Wrapper, words: readonly string[]): readonly string[] {
   let at = 0;
   while (at < words.length) {
     const word = known(words[at]);
@@ -232,12 +333,32 @@ function addWrapped(
     if (!word.startsWith('-') || word === '-') break;
     at += word.startsWith('--') ? longOption(wrapper, word.slice(2)) : shortOptions(wrapper, word.slice(1));
   }
-  at += wrapper.operands ?? 0;
-  const rest = words.slice(at);
-  if (rest.length === 0) return;
-  if (wrapper.assigns !== true && assignment.test(rest[0] ?? '')) throw new Unreadable();
-  if (depth > deepest) throw new Unreadable();
-  addCommand(rest, found, depth + 1);
+  return words.slice(at + (wrapper.operands ?? 0));
+}
+
+const xargs: Wrapper = {
+  flags: '0ortx',
+  valued: 'adEILnPs',
+  attached: 'eil',
+  longValued: ['arg-file', 'delimiter', 'max-args', 'max-procs', 'max-chars'],
+  long: ['null', 'no-run-if-empty', 'verbose', 'exit', 'open-tty', 'interactive', 'replace', 'max-lines'],
+};
+
+/** Adds the program that `xargs` runs. Words of its input follow the command, or take the place of `{}` in it. */
+function addXargs(words: readonly string[], found: Set<string>, depth: number): void {
+  const command = commandOf(xargs, words);
+  if (command.length === 0) return;
+  const options = words.slice(0, words.length - command.length);
+  let replaced: string | undefined;
+  for (const [at, option] of options.entries()) {
+    const [, isValue, short, long] = /^(?:-[0ortx]*(I)(.*)|-[0ortx]*i(.*)|--replace(?:=.*)?)$/s.exec(
+      option,
+    ) ?? [option];
+    if (isValue !== undefined) replaced = short === '' ? options[at + 1] : short;
+    else if (/^(?:-[0ortx]*i|--replace)/.test(option)) replaced = long ?? (option.split('=', 2)[1] || '{}');
+  }
+  const shown = command.map((word) => (replaced ? word.replaceAll(replaced, unknown) : word));
+  addCommand([...shown, unknown], found, depth + 1);
 }
 
 /** Returns how many words a long option takes. */
@@ -249,8 +370,9 @@ function longOption({ long = [], longValued = [] }: Wrapper, option: string): nu
 }
 
 /** Returns how many words a group of short options takes. */
-function shortOptions({ flags = '', valued = '' }: Wrapper, letters: string): number {
+function shortOptions({ flags = '', attached = '', valued = '' }: Wrapper, letters: string): number {
   for (const [at, letter] of [...letters].entries()) {
+    if (attached.includes(letter)) return 1;
     if (valued.includes(letter)) return at === letters.length - 1 ? 2 : 1;
     if (!flags.includes(letter)) throw new Unreadable();
   }
@@ -260,8 +382,9 @@ function shortOptions({ flags = '', valued = '' }: Wrapper, letters: string): nu
 /** Adds the programs of `find … -exec PROGRAM … ;`. */
 function addFound(words: readonly string[], found: Set<string>, depth: number): void {
   for (const [at, word] of words.entries()) {
-    if (!/^-(?:exec|execdir|ok|okdir)$/.test(word)) continue;
-    const rest = words.slice(at + 1);
+    if (word.startsWith(unknown)) throw new Unreadable(); // may be -exec
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(known(word))) continue;
+    const rest = words.slice(at + 1).map((each) => each.replaceAll('{}', unknown));
     const end = rest.findIndex((each) => each === ';' || each === '+');
     addCommand(end === -1 ? rest : rest.slice(0, end), found, depth + 1);
   }

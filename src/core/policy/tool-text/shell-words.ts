@@ -4,6 +4,8 @@
  * What it does not read (functions, `case`, arrays, extended patterns) makes the whole line unreadable. Proven by
  * `test/core/policy/tool-text/shell.test.ts`.
  */
+import { closing, leading, notRead, operators, redirections } from './shell-signs.ts';
+import { computesVariable, decisive, parameter, testComputes } from './shell-variables.ts';
 
 /**
  * Part of a word that only the running shell knows, such as a variable: NUL, which no line contains. Words are texts after
@@ -16,28 +18,6 @@ export class Unreadable extends Error {}
 
 /** Nested substitutions that are read. */
 const deepest = 16;
-const operators = [
-  '&&',
-  '||',
-  ';;',
-  '|&',
-  '&>>',
-  '&>',
-  '<<-',
-  '<<<',
-  '<<',
-  '>>',
-  '<&',
-  '>&',
-  '<>',
-  '>|',
-  ...';&|<>()\n',
-];
-const redirections = new Set(['<', '>', '>>', '<<', '<<-', '<<<', '<&', '>&', '<>', '>|', '&>', '&>>']);
-/** Before a command; the next word is a command again. */
-const leading = new Set(['!', 'if', 'then', 'elif', 'else', 'while', 'until', 'do', '{', 'coproc']);
-const closing = new Set(['fi', 'done', '}', 'esac']);
-const notRead = new Set(['case', 'function', 'select']);
 
 /** Returns the simple commands of a line, also those in substitutions, each as its words. @throws Unreadable */
 export function simpleCommands(line: string): readonly (readonly string[])[] {
@@ -116,6 +96,7 @@ class Reader {
     const next = this.#line[this.#at + text.length];
     if (next !== undefined && /['"\\$`]/.test(next)) return false;
     if (notRead.has(text)) throw new Unreadable();
+    if (text === 'time') return this.#time();
     if (text === 'for') {
       this.#at += text.length;
       this.#loopHead();
@@ -131,6 +112,16 @@ class Reader {
     return true;
   }
 
+  /** `time` and `time -p` before a command of any kind. With other options it is a program. */
+  #time(): boolean {
+    const [taken] =
+      /^time(?:[ \t]+(?:-p|--)(?=\s|$))*(?![ \t]+-)(?=[\s;&|]|$)/.exec(this.#line.slice(this.#at)) ?? [];
+    if (taken === undefined) return false;
+    this.#at += taken.length;
+    this.#commands.push(['time']);
+    return true;
+  }
+
   /** `for name in words;` or `for ((…))`: reads the words for the commands in them. */
   #loopHead(): void {
     this.#skipBlanks();
@@ -138,26 +129,29 @@ class Reader {
       this.#at += 2;
       return this.#arithmetic();
     }
-    for (;;) {
+    if (decisive.test(this.#word())) throw new Unreadable();
+    for (let at = 0; ; at += 1) {
       this.#skipBlanks();
       const operator = this.#operator();
       if (operator === ';' || operator === '\n') return;
       if (operator !== undefined || this.#at >= this.#line.length) throw new Unreadable();
-      this.#word();
+      if (this.#word() !== 'in' && at === 0) throw new Unreadable(); // `for name do`
     }
   }
 
-  /** `[[ … ]]`: no command, but words may contain some. */
+  /** `[[ … ]]`: no command, but words may contain some, and bash computes those of `-eq`. */
   #test(): void {
+    const words: string[] = [];
     for (;;) {
       this.#skipBlanks();
       if (this.#at >= this.#line.length) throw new Unreadable();
       if (/^\]\](?:[\s;&|)]|$)/.test(this.#line.slice(this.#at))) {
         this.#at += 2;
-        return;
+        break;
       }
-      if (this.#operator() === undefined) this.#word();
+      if (this.#operator() === undefined) words.push(this.#word());
     }
+    if (testComputes(words)) throw new Unreadable();
   }
 
   #redirection(operator: string): void {
@@ -176,9 +170,7 @@ class Reader {
       const body: string[] = [];
       for (;;) {
         if (this.#at >= this.#line.length) throw new Unreadable();
-        const stop = this.#line.indexOf('\n', this.#at);
-        const text = this.#line.slice(this.#at, stop === -1 ? undefined : stop);
-        this.#at = stop === -1 ? this.#line.length : stop + 1;
+        const text = this.#documentLine(isPlain);
         if ((isIndented ? text.replace(/^\t+/, '') : text) === end) break;
         body.push(text);
       }
@@ -186,11 +178,23 @@ class Reader {
     }
   }
 
+  /** Takes a line of a document. In one with substitutions, a backslash at its end joins the next line. */
+  #documentLine(isPlain: boolean): string {
+    const [text = ''] = (isPlain ? /^[^\n]*/ : /^(?:\\[^]|[^\\\n])*/).exec(this.#line.slice(this.#at)) ?? [];
+    this.#at = Math.min(this.#at + text.length + 1, this.#line.length);
+    return isPlain
+      ? text
+      : text.replace(/(\\*)\\\n/g, (all, before: string) => (before.length % 2 === 0 ? before : all));
+  }
+
   #skipBlanks(): void {
     for (;;) {
       const rest = this.#line.slice(this.#at, this.#at + 2);
-      if (rest === '\\\n') this.#at += 2;
-      else if (rest[0] === ' ' || rest[0] === '\t') this.#at += 1;
+      if (rest === '\\\n') {
+        // elsewhere it joins the halves of an operator or a word
+        if (!/[\s;|&]/.test(this.#line[this.#at - 1] ?? ' ')) throw new Unreadable();
+        this.#at += 2;
+      } else if (rest[0] === ' ' || rest[0] === '\t') this.#at += 1;
       else if (rest[0] === '#') {
         const stop = this.#line.indexOf('\n', this.#at);
         this.#at = stop === -1 ? this.#line.length : stop;
@@ -242,7 +246,7 @@ class Reader {
     switch (sign) {
       case '\\':
         this.#at += 1;
-        return this.#line[at + 1] === '\n' ? '' : (this.#line[at + 1] ?? unreadable());
+        return this.#line[at + 1] === '\n' ? unreadable() : (this.#line[at + 1] ?? unreadable());
       case "'":
         return this.#upTo("'");
       case '"':
@@ -305,8 +309,10 @@ class Reader {
       this.list(')');
       return unknown;
     }
+    if (this.#line.startsWith('[', this.#at) || this.#line.startsWith('\\\n', this.#at))
+      throw new Unreadable();
     if (this.#take('{')) {
-      this.#braces();
+      this.#braces(isQuoted);
       return unknown;
     }
     if (!isQuoted && this.#take("'")) {
@@ -330,7 +336,10 @@ class Reader {
   }
 
   /** `${…}`: a default may contain substitutions and quotes. */
-  #braces(): void {
+  #braces(isQuoted: boolean): void {
+    const [taken, name = ''] = parameter.exec(this.#line.slice(this.#at)) ?? unreadable();
+    this.#at += taken.length;
+    if (taken.endsWith('=') && decisive.test(name)) throw new Unreadable();
     this.#levels += 1;
     if (this.#levels > deepest) throw new Unreadable();
     for (;;) {
@@ -341,16 +350,21 @@ class Reader {
         this.#levels -= 1;
         return;
       }
+      if (isQuoted && sign === "'") throw new Unreadable(); // quotes in some forms only
       this.#part(sign, -1);
     }
   }
 
-  /** `((…))` and `$((…))`: may contain substitutions. */
+  /** `((…))` and `$((…))`: may contain substitutions. bash also computes the text of a variable, unless it is set here. */
   #arithmetic(): void {
+    const from = this.#at;
     for (let open = 0; ;) {
-      if (open === 0 && this.#take('))')) return;
+      if (open === 0 && this.#take('))')) {
+        if (computesVariable(this.#line.slice(from, this.#at))) throw new Unreadable();
+        return;
+      }
       const sign = this.#line[this.#at];
-      if (sign === undefined) throw new Unreadable();
+      if (sign === undefined || sign === "'") throw new Unreadable();
       if (sign === '(' || sign === ')') {
         open += sign === '(' ? 1 : -1;
         if (open < 0) throw new Unreadable(); // `$( (a) )`, not arithmetic

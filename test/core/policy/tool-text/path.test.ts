@@ -28,6 +28,10 @@ describe('plain paths', () => {
     'a\nb',
     'file:///etc/passwd',
     'https://x/y',
+    '/srv/app/a\\b/../../secret',
+    '/srv/app\\x',
+    '/srv/app/{../../etc,x}/passwd',
+    '/srv/app/%252e%252e/etc',
   ])('the text %j is no plain path', (text) => {
     expect(plainPath(text)).toBeNull();
   });
