@@ -10,4 +10,7 @@ export const client = {
   clientBackoffMaxMs: 8000,
   invocationsHeld: 100_000,
   invocationIdChars: 128,
+  runShowEvents: 2000,
+  runShowDecisions: 400,
+  runShowCalls: 50,
 } as const;

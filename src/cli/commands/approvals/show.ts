@@ -3,12 +3,12 @@
  * not hide the others. Tested by `test/cli/commands/approvals/show.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
+import { standing } from '../../approvals/standing.ts';
 import type { Run } from '../../program/command.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { clipped } from '../../terminal/clipped.ts';
 import type { Out } from '../../terminal/out.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { relativeTime } from '../../terminal/table.ts';
 import type { approvalsShow as spec } from './spec.ts';
 
 /** More members of arguments or context are counted, not listed. */
@@ -35,23 +35,6 @@ function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
       safe`asked at ${approval.requestedAt} by evaluation ${approval.evaluationId}; -o json shows everything`,
     ),
   ];
-}
-
-/** How long it waits, who decided, and whether it was used. */
-function standing(
-  { status, requestedAt, expiresAt, decidedBy, decidedAt, comment, used }: ShownApproval,
-  now: number,
-): string {
-  if (status === 'pending')
-    return `asked ${relativeTime(requestedAt, now)}, expires ${relativeTime(expiresAt, now)}`;
-  if (decidedBy === null || decidedAt === null) return `at ${expiresAt}`;
-  const use =
-    status === 'denied'
-      ? ''
-      : used === null
-        ? `; not used, expires ${relativeTime(expiresAt, now)}`
-        : `; used by ${used.evaluationId} at ${used.at}`;
-  return `by ${decidedBy} at ${decidedAt}${comment === null ? '' : `: ${comment}`}${use}`;
 }
 
 function members(

@@ -1,4 +1,5 @@
-/** Commands of the noun runs, as data. Tested by `test/cli/commands/runs/coverage.test.ts`. */
+/** Commands of the noun runs, as data. Tested by `test/cli/commands/runs/show.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
 
 export const runsCoverage = command({
@@ -15,4 +16,19 @@ export const runsCoverage = command({
     0: 'no call ran ungoverned or after its denial, and no source has a gap',
     3: 'a call ran ungoverned or after its denial, or a source has a gap',
   },
+});
+
+export const runsShow = command({
+  name: 'runs show',
+  summary: 'Show a run: its events, tool calls with their decisions, approvals, coverage, newest proof',
+  details: [
+    'Nothing is verified: the proof is shown as the service stores it, with the command that verifies it.',
+    `Reads the newest ${limits.runShowEvents} events and ${limits.runShowDecisions} decisions. A terminal shows ${limits.runShowCalls} calls, the worst first. Whatever is left out is named, with the command that shows it.`,
+    'On a terminal: text. Into a pipe: one JSON document, with up to 1,000 calls. Needs the scopes events:read, governance:read and proofs:read.',
+  ],
+  args: [{ name: 'runId', description: 'Run' }],
+  examples: [
+    'gov runs show checkout-42',
+    'gov runs show checkout-42 | jq \'.calls[] | select(.decision == "denied")\'',
+  ],
 });
