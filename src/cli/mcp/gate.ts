@@ -20,7 +20,7 @@ import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
 import type { Pins, Standing } from './pins.ts';
-import { runOf, traceOf, type Headers } from './trace.ts';
+import { codexTurn, runOf, traceOf, type Headers } from './trace.ts';
 
 export interface GateOptions {
   readonly client: Client;
@@ -29,6 +29,8 @@ export interface GateOptions {
   readonly server: string;
   /** The run of all calls; default: the one that the client's trace context names. */
   readonly runId?: string | undefined;
+  /** The session of the client that started the proxy. */
+  readonly session?: string | undefined;
   readonly actor?: string | undefined;
   readonly policyIds?: readonly string[];
   readonly content: ContentCapture;
@@ -167,7 +169,7 @@ export class Gate {
   }
 
   #governed(call: CallMessage, { peers, headers }: CallContext, standing: Standing): GovernedCall {
-    const { server, runId, policyIds = [], actor } = this.#options;
+    const { server, runId, session, policyIds = [], actor } = this.#options;
     const definition = 'definition' in standing ? standing.definition : undefined;
     const version = peers.server?.version?.slice(0, limits.toolNameChars);
     const hints = definition === undefined ? {} : hintsOf(definition.definition);
@@ -180,14 +182,14 @@ export class Gate {
         ...(Object.keys(hints).length === 0 ? {} : { annotations: hints }),
       },
       arguments: call.arguments,
-      runId: runId ?? runOf(call.meta, headers) ?? `mcp:${server}:${this.#instance}`,
+      runId: runId ?? runOf(call.meta, headers, session) ?? `mcp:${server}:${this.#instance}`,
       actor: actor ?? actorOf(call.meta, peers),
       ...(policyIds.length === 0 ? {} : { policyIds: [...policyIds] }),
     };
   }
 
   #toolCallId({ meta, id }: CallMessage): string {
-    const given = meta[toolUseId];
+    const given = meta[toolUseId] ?? codexTurn(meta)?.callId;
     if (typeof given === 'string' && given !== '') return given.slice(0, limits.actionChars);
     return `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
   }

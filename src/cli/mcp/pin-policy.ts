@@ -24,6 +24,8 @@ export function pinCondition(server: string, accepted: ReadonlyMap<string, strin
       { '==': [orEmpty(inContext('tool', 'server')), server] },
       { in: [name, [...accepted.keys()]] },
       { '!': { in: [{ cat: [name, ' ', orEmpty(inContext('tool', 'schemaHash'))] }, pins] } },
+      // a hook sees no definitions, and names its client; the proxy decides the same call again, with the definition
+      { or: [{ exists: ['context', 'tool', 'schemaHash'] }, { missing: ['context', 'client'] }] },
     ],
   };
 }

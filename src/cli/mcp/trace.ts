@@ -1,9 +1,12 @@
 /**
  * The run of a call: from the trace context that clients put into `_meta` (SEP-414) or HTTP headers. The order is that of
- * telemetry, so that both sources land in one run: a conversation or session in `baggage`, then the trace.
+ * telemetry, so that both sources land in one run: a conversation or session in `baggage`, the session of Codex (`_meta`) or
+ * Claude Code (`CLAUDE_CODE_SESSION_ID` of the proxy), then the trace.
  * Tested by `test/cli/mcp/trace.test.ts`.
  */
+import { runIdFrom } from '../../core/intake/run.ts';
 import type { JsonObject } from '../../core/json/canonical.ts';
+import { isObject } from '../../core/json/object.ts';
 
 /** Headers in lower case; absent over stdio. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -19,13 +22,26 @@ export function traceOf(meta: JsonObject, headers: Headers = {}): string | undef
   return trace === undefined || /^0+$/.test(trace) ? undefined : trace;
 }
 
-/** Returns the run that the caller's context names; undefined if it names none. */
-export function runOf(meta: JsonObject, headers: Headers = {}): string | undefined {
+/** What Codex says of the turn to which a call belongs. */
+export function codexTurn(meta: JsonObject): { readonly session?: string; readonly callId?: string } | null {
+  const turn = meta['x-codex-turn-metadata'];
+  if (!isObject(turn)) return null;
+  const [session, callId] = [textOf(turn['session_id']), textOf(meta['callId'])];
+  return { ...(session === undefined ? {} : { session }), ...(callId === undefined ? {} : { callId }) };
+}
+
+/**
+ * Returns the run that the caller's context names; undefined if it names none. `session`: the session of the client that
+ * started the proxy, where the client says it.
+ */
+export function runOf(meta: JsonObject, headers: Headers = {}, session?: string): string | undefined {
   const baggage = textOf(meta['baggage']) ?? textOf(headers['baggage']) ?? '';
   for (const name of conversations) {
     const run = memberOf(baggage, name);
     if (run !== undefined && runIds.test(run)) return run;
   }
+  const named = codexTurn(meta)?.session ?? session;
+  if (named !== undefined && named !== '') return runIdFrom(named);
   const trace = traceOf(meta, headers);
   return trace === undefined ? undefined : `trace:${trace}`;
 }

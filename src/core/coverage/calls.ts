@@ -31,6 +31,8 @@ export interface CallFacts {
   tool: string | null;
   /** The policies allowed it, or denied it; null: nothing decided. */
   decision: 'allowed' | 'denied' | null;
+  /** The MCP proxy refused it. Whoever called the proxy reports the refusal as a call that ended. */
+  isStopped: boolean;
   readonly sightings: Map<ReportSource, Sighting>;
   /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */
   lastMs: number;
@@ -130,6 +132,7 @@ export class Calls {
       index,
       tool: null,
       decision: null,
+      isStopped: false,
       sightings: new Map(),
       lastMs: 0,
       lastServerMs: 0,
@@ -147,7 +150,9 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
     case 'tool.call': {
       sighting.requested = true;
       const isDecided = governs(source) && typeof metadata['evaluationId'] === 'string';
-      if (isDecided) call.decision = 'allowed';
+      // the proxy stands behind the hook: what it refused did not run
+      if (isDecided && !(call.isStopped && source === 'hook')) call.decision = 'allowed';
+      if (isDecided && source === 'mcp') call.isStopped = false;
       // telemetry reports a call when it has ended; a program that records one directly is about to run it
       if (source === 'otlp' || (governs(source) && !isDecided)) sighting.ran = true;
       break;
@@ -159,7 +164,8 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       break;
     case 'tool.denied':
       sighting.requested = true;
-      if (governs(source)) call.decision ??= 'denied';
+      if (source === 'mcp') [call.decision, call.isStopped] = ['denied', true];
+      else if (governs(source)) call.decision ??= 'denied';
       break;
     case 'tool.decision':
       sighting.requested = true;

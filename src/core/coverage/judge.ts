@@ -91,8 +91,8 @@ export class CoverageJudge {
     const seen = [...call.sightings.values()];
     const ran = seen.some((each) => each.ran);
     const isRefused = seen.some((each) => each.refused);
-    // a client reports a refusal as a failure too
-    if (call.decision === 'denied') return [ran ? 'denied_but_ran' : 'governed', null];
+    // a client reports a refusal as a failure too, and one of the proxy as a call that ended
+    if (call.decision === 'denied') return [ran && !call.isStopped ? 'denied_but_ran' : 'governed', null];
     const hasRun = ran || (seen.some((each) => each.failed) && !isRefused);
     if (call.decision === null) return [hasRun ? 'ungoverned' : 'not_run', null];
     const missing = this.#missing(call, hasRun);

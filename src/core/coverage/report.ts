@@ -41,6 +41,17 @@ export function reportKey({
   return isReport && isOwnId(id) ? `${type} ${id}` : null;
 }
 
+/**
+ * Names what an event leaves no room for from another source: the same call or result. A refused call did not run, so a
+ * call or result that another source reports of it is an observation.
+ */
+export function claimedKeys(event: Pick<EventInput, 'eventType' | 'metadata'>): readonly string[] {
+  const id = event.metadata?.['toolCallId'];
+  if (event.eventType === 'tool.denied' && isOwnId(id)) return [`tool.call ${id}`, `tool.result ${id}`];
+  const key = event.eventType === observedType ? null : reportKey(event);
+  return key === null ? [] : [key];
+}
+
 /** An id that an importer made up names a call in its own source alone. */
 export const isOwnId = (id: unknown): id is string =>
   typeof id === 'string' && id !== '' && !id.startsWith('import:');

@@ -5,7 +5,7 @@
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { observationOf, observedType, reportKey, sourceOf } from '../coverage/report.ts';
+import { claimedKeys, observationOf, observedType, reportKey, sourceOf } from '../coverage/report.ts';
 import { isObject } from '../json/object.ts';
 import type { Json, JsonObject } from '../json/canonical.ts';
 import { shortHash, type ImportedRun } from './run.ts';
@@ -83,8 +83,7 @@ class Known {
       const call = callOf(event);
       if (call !== undefined)
         this.#calls.set(call, (this.#calls.get(call) ?? new Set()).add(event.metadata['signal']));
-      const key = event.eventType === observedType ? null : reportKey(event);
-      if (key !== null)
+      for (const key of claimedKeys(event))
         this.#sources.set(key, (this.#sources.get(key) ?? new Set()).add(sourceOf(event.metadata)));
     }
   }

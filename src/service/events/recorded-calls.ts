@@ -1,11 +1,11 @@
 /**
- * Which calls and results of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK, transcripts. They
+ * Which calls, results and refusals of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK, transcripts. They
  * are read from the log when a request reports calls of the run, so that recording events costs nothing more. A process
  * remembers the newest runs; each event is read once. A run that only telemetry writes costs one row a request.
  * Tested by `test/service/coverage/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { reportKey, sourceOf } from '../../core/coverage/report.ts';
+import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
 import { valuesAt } from '../../core/event/bodies.ts';
 import { readRecord } from '../../core/event/run-entry.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
@@ -26,7 +26,7 @@ interface KnownRun {
 
 const members = ['toolCallId', 'importer', 'timestampSource', 'recordedBy', 'evaluationId'];
 const wanted = new Set(members.map((member) => `/metadata/${member}`));
-const types = ['tool.call', 'tool.result'] as const;
+const types = ['tool.call', 'tool.result', 'tool.denied'] as const;
 const pageEvents = 500;
 
 class RecordedCalls {
@@ -111,8 +111,8 @@ function note({ keys }: KnownRun, { record, disclosures }: Leaf): void {
   const metadata = Object.fromEntries(
     [...values].map(([pointer, value]) => [pointer.slice('/metadata/'.length), value]),
   );
-  const key = reportKey({ eventType: readRecord(record)?.eventType ?? '', metadata });
-  if (key !== null && sourceOf(metadata) !== 'otlp') keys.add(key);
+  if (sourceOf(metadata) === 'otlp') return;
+  for (const key of claimedKeys({ eventType: readRecord(record)?.eventType ?? '', metadata })) keys.add(key);
 }
 
 const byProcess = new WeakMap<Services['runs'], RecordedCalls>();

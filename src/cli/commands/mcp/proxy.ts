@@ -15,7 +15,7 @@ import type { mcpProxy as spec } from './spec.ts';
 type Proxying = Invocation<typeof spec>;
 
 export const run: Run<typeof spec> = async (invocation) => {
-  const { args, flags, out, session } = invocation;
+  const { args, flags, io, out, session } = invocation;
   const url = flags.url === undefined ? undefined : urlOf(flags.url);
   if ((url === undefined) === (args.command.length === 0))
     throw usage('expected either the command of a server after --, or --url');
@@ -39,6 +39,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     warn,
     content: flags.content ?? 'hashes',
     runId: flags.run,
+    session: io.env['CLAUDE_CODE_SESSION_ID'],
     actor: flags.actor,
     policyIds: flags.policy,
   });
