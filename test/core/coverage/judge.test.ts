@@ -155,6 +155,28 @@ describe('the verdict of a call', () => {
     expect(found(judged([denied, line('tool.call', '1'), refusal]))).toEqual(['governed']);
   });
 
+  it('is governed where the MCP proxy refused a call that the client reports as ended, also after a hook allowed it', () => {
+    const stopped = direct('tool.denied', { toolCallId: '1', recordedBy: 'mcp' });
+    const hooked = direct('tool.call', { toolCallId: '1', recordedBy: 'hook', evaluationId: 'pev_1' });
+    for (const events of [
+      [stopped, span('1')],
+      [hooked, stopped, span('1')],
+      [stopped, hooked, span('1')],
+    ]) {
+      const { calls } = judged(events);
+      expect(calls.map(({ verdict, decision }) => [verdict, decision])).toEqual([['governed', 'denied']]);
+    }
+  });
+
+  it('is governed where the MCP proxy refused a call and allowed it later', () => {
+    const stopped = direct('tool.denied', { toolCallId: '1', recordedBy: 'mcp' });
+    const ran = direct('tool.call', { toolCallId: '1', recordedBy: 'mcp', evaluationId: 'pev_2' });
+    expect(judged([stopped, ran, span('1')]).calls[0]).toMatchObject({
+      verdict: 'governed',
+      decision: 'allowed',
+    });
+  });
+
   it('is not_run where a call was asked for, and the client refused it or says nothing of a result', () => {
     const refused = line('tool.result', '1', {
       outcome: 'error',

@@ -124,4 +124,25 @@ describe('a trace that completes later', () => {
     const again = reconcile(run, stored({ events: [...governed, ...fresh] }));
     expect('events' in again && again.events.every((event) => event === null)).toBe(true);
   });
+
+  it('a recording adds observations where a hook has refused its call, which did not run', () => {
+    const run = one([
+      { role: 'user', content: 'pay' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'pay', arguments: '{"amount":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'denied' },
+    ]);
+    const refused = {
+      ...run.events[0]!,
+      eventType: 'tool.denied',
+      clientEventId: 'hook:c1',
+      metadata: { toolCallId: 'c1', evaluationId: 'pev_1', recordedBy: 'hook' },
+    };
+    const found = reconcile(run, stored({ events: [refused] }));
+    const fresh = 'events' in found ? found.events.filter((event) => event !== null) : [];
+    const types = fresh.map(({ eventType }) => eventType).filter((type) => /tool/.test(type));
+    expect(types).toEqual(['x.tool.observed', 'x.tool.observed']);
+  });
 });

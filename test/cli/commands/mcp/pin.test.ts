@@ -82,6 +82,27 @@ describe('pinned definitions', () => {
     expect(first.reached()).not.toContain('pay');
   });
 
+  it('a hook, which sees no definition, is allowed a call of a pinned tool; any other call without one is denied', async () => {
+    await (await listed('desk', 'one')).end();
+    await plane.json('mcp pin desk --yes');
+    const asked = async (context: object): Promise<string> => {
+      const answer = await fetch(`${plane.baseUrl}/mcp/tools/evaluate`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${plane.keys['agent']}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          runId: 'desk',
+          actor: { name: 'agent' },
+          tool: { name: 'pay', server: 'desk' },
+          arguments: {},
+          context,
+        }),
+      });
+      return ((await answer.json()) as { decision: string }).decision;
+    };
+    expect(await asked({ client: 'claude-code' })).toBe('allow');
+    expect(await asked({})).toBe('deny');
+  });
+
   it('a tool that the server has not listed has no definition, which a policy can see', async () => {
     const env = { GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.keys['agent'] ?? '' };
     const proxied = startProxy({ env, flags: ['--name', 'quiet', '--run', 'quiet'] });
