@@ -25,6 +25,8 @@ export const run: Run<typeof spec> = async (call) => {
   const changes = plannedUninstall(edits, readInstalled(folder)).filter(({ before }) => before !== null);
   if (!flags.dryRun) uninstall(changes, folder);
   await showChanges(out, changes, { dryRun: flags.dryRun });
+  if (changes.length === 0)
+    await out.note(safe`nothing to take back: no client has a hook of scope ${scope}`);
   const isLast = !setups.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
   if (isLast && !flags.dryRun) await forgetKey(call, folder);
 };

@@ -26,7 +26,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   for (const { tool, newest } of chosen) accepted.set(tool, newest);
   for (const line of chosen.flatMap(shown)) await out.note(line);
   await confirm(
-    `this accepts ${chosen.length} definitions of ${server}, and denies all others`,
+    `this accepts ${definitions(chosen.length)} of ${server}, and denies all others`,
     '--yes',
     invocation,
   );
@@ -36,7 +36,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     policyId: pinPolicyId(server),
   };
   if (out.isHuman)
-    return out.line(safe`${policyId} version ${version} is active: ${chosen.length} definitions accepted`);
+    return out.line(safe`${policyId} version ${version} is active: ${definitions(chosen.length)} accepted`);
   return out.json({ server, policyId, version, tools });
 };
 
@@ -81,3 +81,5 @@ async function publish(
   const { body } = await client.publishPolicy({ params: { policyId }, body: {} });
   return body.activeVersion;
 }
+
+const definitions = (count: number): string => `${count} ${count === 1 ? 'definition' : 'definitions'}`;
