@@ -20,7 +20,7 @@ export function membersOf(bytes: Uint8Array, depth: number): Map<string, Member>
   if (bytes[afterSpace(bytes, 0)] !== 0x7b) malformed(0, 'one JSON object', 'another value');
   const starts: { name: string; nameAt: number; valueAt: number }[] = [];
   const visit: VisitName = (at, level) => {
-    if (level !== 1) return;
+    if (level !== 1 || bytes[at] !== 0x22) return; // the scan refuses a name without its quote
     const close = closingQuote(bytes, at + 1, 'json');
     const colon = afterSpace(bytes, close + 1);
     const valueAt = afterSpace(bytes, colon + 1);
