@@ -109,9 +109,9 @@ export class Gate {
         ? null
         : notRun(call, `not run: the pins of ${server} could not be read: ${reason(cause)}`);
     }
-    if (standing.is === 'changed') {
-      await this.#recordChanged(call, context, standing);
-      return notRun(call, changedText(server, call.name, standing));
+    if (standing.is === 'changed' || standing.is === 'hidden') {
+      await this.#recordRefused(call, context, standing);
+      return notRun(call, refusedText(server, call.name, standing));
     }
     try {
       await governedInvoke<Run>(client, this.#governed(call, context, standing), forward, {
@@ -139,11 +139,7 @@ export class Gate {
   }
 
   /** The call does not run, recorded or not. */
-  async #recordChanged(
-    call: CallMessage,
-    context: CallContext,
-    standing: Standing & { is: 'changed' },
-  ): Promise<void> {
+  async #recordRefused(call: CallMessage, context: CallContext, standing: Refusing): Promise<void> {
     const { client, warn } = this.#options;
     const { tool, runId, actor } = this.#governed(call, context, standing);
     const event = {
@@ -157,8 +153,8 @@ export class Gate {
         recordedBy,
         ...this.#metadata(call, context, standing),
         toolCallId: this.#toolCallId(call),
-        pinnedHash: standing.pinned,
-        status: 'definition changed',
+        ...('pinned' in standing ? { pinnedHash: standing.pinned } : {}),
+        status: standing.is === 'changed' ? 'definition changed' : 'not listed',
       },
     };
     await client
@@ -217,13 +213,17 @@ function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
   return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
 }
 
-const changedText = (
-  server: string,
-  tool: string,
-  { pinned, definition }: Standing & { is: 'changed' },
-): string =>
-  `not run: the definition of ${tool} of ${server} has changed: pinned ${pinned}, now ${definition.hash}. ` +
-  `A person reads the change with gov mcp list ${server}, and accepts it with gov mcp pin ${server} ${tool}.`;
+type Refusing = Standing & { readonly is: 'changed' | 'hidden' };
+
+function refusedText(server: string, tool: string, standing: Refusing): string {
+  if (!('pinned' in standing))
+    return `not run: ${server} has not listed a tool ${tool} in this session. List the tools (tools/list), and call one of them.`;
+  const { pinned, definition } = standing;
+  return (
+    `not run: the definition of ${tool} of ${server} has changed: pinned ${pinned}, now ${definition.hash}. ` +
+    `A person reads the change with gov mcp list ${server}, and accepts it with gov mcp pin ${server} ${tool}.`
+  );
+}
 
 function refusal(call: CallMessage, { decision, approval, message }: GovToolRefused): string {
   const { evaluationId, approvalId, reason: why } = decision;

@@ -10,6 +10,7 @@ import { paginate } from '../../client/paginate.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { sha256 } from '../../core/hash.ts';
+import { fold } from '../../core/policy/tool-text/fold.ts';
 import { canonicalize } from '../../core/json/canonical.ts';
 import type { Definition } from '../../core/mcp/definition.ts';
 import { acceptedIn, pinPolicyId } from './pin-policy.ts';
@@ -23,6 +24,8 @@ export type Standing =
   | { readonly is: 'pinned' | 'accepted'; readonly definition: Definition }
   /** The server has not listed the tool to this proxy. */
   | { readonly is: 'unlisted' }
+  /** The same, and a tool of this name is pinned. */
+  | { readonly is: 'hidden' }
   | { readonly is: 'changed'; readonly definition: Definition; readonly pinned: string };
 
 /** The pins of one server. */
@@ -55,13 +58,19 @@ export class Pins {
   /** Returns where a tool stands, after its pin is durable. Errors: those of the client; the call must not run then. */
   async standing(name: string): Promise<Standing> {
     const definition = this.#listed.get(name);
-    if (definition === undefined) return { is: 'unlisted' };
     if (this.#first === null || this.#unsaved.length > 0) await this.#save();
+    if (definition === undefined) return this.#isPinned(name) ? { is: 'hidden' } : { is: 'unlisted' };
     const pinned = this.#first?.get(name);
     if (pinned === definition.hash) return { is: 'pinned', definition };
     const accepted = await acceptedHashes(this.#client, this.#server);
     if (accepted.has(`${name} ${definition.hash}`)) return { is: 'accepted', definition };
     return { is: 'changed', definition, pinned: pinned ?? 'none' };
+  }
+
+  /** Whether a tool of this name, or of one that a server could take for it, is pinned. */
+  #isPinned(name: string): boolean {
+    const folded = fold(name);
+    return [...(this.#first?.keys() ?? [])].some((pinned) => fold(pinned) === folded);
   }
 
   /** One save at a time. */

@@ -100,12 +100,14 @@ export async function gatherRun(client: Client, runId: string): Promise<RunView>
     const next = `gov approvals list --run ${runId} --all`;
     cut.push({ part: 'approvals', shown: shownApprovals.length, of: null, next });
   }
+  const times = [...oldest.events.slice(0, 1), ...events].map(({ timestamp }) => timestamp).toSorted();
   return {
     runId,
     events: {
       count: counted.count,
-      firstTimestamp: oldest.events[0]?.timestamp ?? null,
-      lastTimestamp: events[0]?.timestamp ?? null,
+      // sources report in any order
+      firstTimestamp: times[0] ?? null,
+      lastTimestamp: times.at(-1) ?? null,
       byType: typesOf(events),
     },
     coverage: rest,
