@@ -8,7 +8,7 @@ import { compareHeads, type Heads } from '../../file/heads.ts';
 
 /** A process that serves meanwhile signs in one file after the other, so a difference is compared once more. */
 export async function checkHeads(check: Check, heads: Heads): Promise<void> {
-  if (compareHeads(check.db, heads).next().done === true) return;
+  if ([...compareHeads(check.db, heads)].length === 0) return;
   await pause(signingMs);
   for (const { origin, expected, got } of compareHeads(check.db, heads)) {
     check.problem(`heads/${origin}`, 'heads_mismatch', { expected, got });
