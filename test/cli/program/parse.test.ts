@@ -87,7 +87,7 @@ describe('a usage error', () => {
     ['events list --run r --limmit 3', "unknown option '--limmit'", 'did you mean --limit?'],
     ['events', 'expected a verb after "events": push, list', 'gov events --help'],
     ['event', 'expected a verb after "events": push, list', 'gov events --help'],
-    ['runs show', 'unknown command \'show\' after "runs", which has: list', 'gov runs --help'],
+    ['sources show', 'unknown command \'show\' after "sources", which has: list', 'gov sources --help'],
     ['risk config find', 'after "risk config", which has: get, ', 'gov risk config --help'],
     ['events list', "required option '--run <RUN>' not specified", 'gov events list --help'],
     ['events get', "missing required argument 'eventId'", 'gov events get --help'],
