@@ -150,7 +150,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
     case 'tool.call': {
       sighting.requested = true;
       const isDecided = governs(source) && typeof metadata['evaluationId'] === 'string';
-      // the proxy stands behind the hook: what it refused did not run
+      // a call reaches the proxy after the hook allowed it, and does not run if the proxy refuses it
       if (isDecided && !(call.isStopped && source === 'hook')) call.decision = 'allowed';
       if (isDecided && source === 'mcp') call.isStopped = false;
       // telemetry reports a call when it has ended; a program that records one directly is about to run it

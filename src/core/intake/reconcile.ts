@@ -1,7 +1,8 @@
 /**
  * What a recording adds to a run that exists. An event that the run has is not sent again. One that now says more, because
  * its observation ended later, gives an event.completed with what was added. A call or result that another source has
- * recorded gives an `x.tool.observed`. An event that says something else makes the whole recording another one: nothing of it may be stored. Tested by `test/core/intake/reconcile.test.ts`.
+ * recorded gives an `x.tool.observed`. An event that says something else makes the whole recording another one, of which
+ * nothing may be stored. Tested by `test/core/intake/reconcile.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';

@@ -1,8 +1,8 @@
 /**
- * Which calls, results and refusals of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK, transcripts. They
- * are read from the log when a request reports calls of the run, so that recording events costs nothing more. A process
- * remembers the newest runs; each event is read once. A run that only telemetry writes costs one row a request.
- * Tested by `test/service/coverage/handlers.engines.test.ts`.
+ * Which calls, results and refusals of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK and
+ * transcripts. They are read from the log when a request reports calls of the run, so that recording events costs nothing
+ * more. A process remembers the newest runs; each event is read once. A run that only telemetry writes costs one row a
+ * request. Tested by `test/service/coverage/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
