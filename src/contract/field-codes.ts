@@ -7,7 +7,7 @@ export const fieldCodes = {
   UNKNOWN_FIELD: 'The interface does not know the member',
   READ_ONLY_FIELD: 'Only the service sets the member',
   WRONG_TYPE: 'The value has another JSON type',
-  NOT_ALLOWED: 'The value is none of the allowed ones, or not allowed here',
+  NOT_ALLOWED: 'The value is not one of the allowed values, or not allowed here',
   BAD_FORMAT: 'The text does not have the expected form',
   TOO_SHORT: 'The text has too few characters',
   TOO_LONG: 'The text has too many characters',

@@ -31,7 +31,7 @@ export interface CallFacts {
   tool: string | null;
   /** The policies allowed it, or denied it; null: nothing decided. */
   decision: 'allowed' | 'denied' | null;
-  /** The MCP proxy refused it. Whoever called the proxy reports the refusal as a call that ended. */
+  /** The MCP proxy refused it. The client reports this refusal as a call that ended. */
   isStopped: boolean;
   readonly sightings: Map<ReportSource, Sighting>;
   /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */

@@ -1,6 +1,6 @@
 /**
  * Coverage of a run: whether its sources agree that nothing ran ungoverned. A verdict for each call, from the events of the
- * run alone, so that whoever has them comes to the same verdicts. It finds that sources disagree, or that one has a gap; it
+ * run alone, so that a verifier who has them comes to the same verdicts. It finds that sources disagree, or that one has a gap; it
  * cannot find what all of them leave out. Tested by `test/core/coverage/judge.test.ts`.
  */
 import { coverageVerdicts, type CoverageVerdict, type ReportSource } from '../../contract/coverage.ts';

@@ -90,7 +90,7 @@ const hookLines = (group: unknown): unknown[] => {
   return Array.isArray(hooks) ? hooks.map((hook) => table(hook)['command']) : [];
 };
 
-/** Trust that stands in our block, which is what the file has beyond the user's text. */
+/** The trust entries in our block: what the file has beyond the user's text. */
 function ownTrust(state: unknown, text: string, path: string): Trusted {
   const users = table(table(read(path, text)['hooks'])['state']);
   return Object.fromEntries(Object.entries(table(state)).filter(([key]) => !(key in users))) as Trusted;

@@ -129,7 +129,7 @@ function writeConnection(
   writeWhole(join(folder, 'agents.json'), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`), 0o644);
 }
 
-/** Whoever installs the hooks trusts them. Codex itself computes the hash that says so. */
+/** Makes Codex trust the hooks that this command installs. Codex itself computes the hash of a trusted hook. */
 async function trustCodex({ io }: Call, { scope, folder, chosen }: Omit<Planning, 'key'>): Promise<Change[]> {
   const program = chosen.find(({ setup }) => setup.client === 'codex')?.program ?? null;
   if (program === null || scope === 'managed') return [];

@@ -81,7 +81,7 @@ export const agentsDrill = command({
   summary: 'Let a real client ask for a forbidden call, and see that it is stopped and recorded',
   changes: true,
   details: [
-    'gov stands in for the model: the client runs as always, and is told to make a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
+    'The real client runs against a model that gov imitates. This model asks for a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
     'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane.',
   ],
   args: [{ ...client, description: 'claude-code or codex; default: those on PATH' }],

@@ -51,7 +51,7 @@ async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise
   await show(invocation, { path, text, edits: fresh });
   for (const { name, why } of others) await out.warn(safe`${name} is not wrapped: ${why}`);
   if (!invocation.flags.dryRun && fresh.length > 0) {
-    // first what can be put back: a crash in between leaves the configuration as it was
+    // the notes for --undo come first, so that a crash in between leaves the configuration unchanged
     replace(notes, kept([...earlier, ...fresh].toSorted((a, b) => a.from - b.from)));
     replace(path, applied(text, fresh));
   }
