@@ -8,13 +8,25 @@
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
+ *   *.wasm        decoders and encoder of pictures                                     @jsquash
+ *   fonts/        the fonts of reports, and their licence                              assets/fonts/
+ *   data/         the colour profile that pdfkit embeds in reports                     pdfkit
  *   NOTICE        licences of the bundled packages
  *
  * Packages in `dependencies` are native and stay outside. The build writes to a folder beside dist/ and renames it, so
  * that a failed build keeps the old one. Tested by `test/package.test.ts`.
  */
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
@@ -42,6 +54,16 @@ const targets: readonly Target[] = [
   client,
 ];
 
+/** pdfkit reads it from beside its own file. */
+const colorProfile = 'data/sRGB_IEC61966_2_1.icc';
+
+/** Decoders and encoder of pictures, in WebAssembly; `src/host/pictures/codecs.ts` reads them. */
+const codecs = [
+  '@jsquash/png/codec/pkg/squoosh_png_bg.wasm',
+  '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
+  '@jsquash/webp/codec/dec/webp_dec.wasm',
+];
+
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
     const exists = existsSync(join(project, source));
@@ -57,6 +79,10 @@ async function build(): Promise<void> {
     for (const target of present)
       modules.push(...(await bundle(target, temporary, Object.keys(dependencies))));
     if (present.includes(client)) await declarations(project, client.source, temporary);
+    cpSync(join(project, 'assets/fonts'), join(temporary, 'fonts'), { recursive: true });
+    cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
+    for (const codec of codecs)
+      cpSync(join(project, 'node_modules', codec), join(temporary, basename(codec)));
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
     renameSync(temporary, output);
@@ -112,7 +138,11 @@ function references(): Plugin {
     },
     transform(code, id) {
       if (id.includes('node_modules')) return null;
-      return code.replace(
+      const fonts = code.replace(
+        /new URL\(\s*(['"])(?:\.\.\/)+assets\/fonts\/([^'"]+)\1,\s*import\.meta\.url\s*,?\)/g,
+        (_, _quote, name) => `new URL('./fonts/${name}', import.meta.url)`,
+      );
+      return fonts.replace(
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);

@@ -16,7 +16,11 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
   {
     'src/contract/': { may: ['typebox'] },
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
-    'src/core/': { may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf'] },
+    // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it.
+    'src/core/': {
+      may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf'],
+      lazy: ['pdfkit', 'uqr', 'd3-shape'],
+    },
     'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },
     // Handlers know the store by its port alone, so that one engine can stand in for the other.
     'src/service/': {
@@ -58,7 +62,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // The payment provider's SDK is 100 ms of parsing for one route that few call.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe'],
+      lazy: ['stripe', '@jsquash/'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
@@ -140,6 +144,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
+    report: ['json', 'merkle', 'note', 'proof'],
     intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],

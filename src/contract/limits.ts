@@ -7,6 +7,7 @@ import { events } from './limits/events.ts';
 import { lists } from './limits/lists.ts';
 import { proofs } from './limits/proofs.ts';
 import { exporting } from './limits/exporting.ts';
+import { reports } from './limits/reports.ts';
 import { conditions } from './limits/conditions.ts';
 import { decisions } from './limits/decisions.ts';
 import { accounts } from './limits/accounts.ts';
@@ -20,6 +21,7 @@ import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
 import { hooks } from './limits/hooks.ts';
+import { reportTables } from './limits/report-tables.ts';
 
 export const limits = {
   ...requests,
@@ -27,6 +29,7 @@ export const limits = {
   ...lists,
   ...proofs,
   ...exporting,
+  ...reports,
   ...conditions,
   ...decisions,
   ...accounts,
@@ -40,6 +43,7 @@ export const limits = {
   ...push,
   ...mcp,
   ...hooks,
+  ...reportTables,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -49,6 +53,7 @@ export const limitGroups = [
   ['Lists and idempotency', lists],
   ['Proofs and graphs', proofs],
   ['Exports and jobs', exporting],
+  ['Reports', reports],
   ['Conditions of policies', conditions],
   ['Policies, risk, tools, approvals, replay', decisions],
   ['Accounts, keys, projects, billing', accounts],
@@ -62,4 +67,5 @@ export const limitGroups = [
   ['Import and push', push],
   ['MCP proxy', mcp],
   ['Hooks of agents', hooks],
+  ['Tables of reports', reportTables],
 ] as const;
