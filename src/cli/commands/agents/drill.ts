@@ -1,5 +1,6 @@
 /** `gov agents drill [CLIENT]`. Tested by `test/cli/agents/drill.test.ts`. */
-import { drill, drillRun, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
+import { drillRun } from '../../../core/agents/drills.ts';
+import { drill, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
 import { canDrill } from '../../agents/drill/start.ts';
 import { findProgram } from '../../agents/program.ts';
 import { setupsNamed } from '../../agents/target.ts';
