@@ -37,6 +37,7 @@ import type { SyncOptions } from '../config/sync.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
+import { planeUpkeep } from './upkeep.ts';
 
 export interface ServeOptions extends PlaneFlags {
   readonly dataDir: string;
@@ -96,6 +97,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     ],
     witnesses,
     planeProject: config.projectId,
+    upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
   });
   await held.open().catch(async (error: unknown) => {

@@ -12,6 +12,7 @@ import { startExpiringChallenges } from '../../service/planes/expired-challenges
 import { startRemovingExports } from '../../service/exports/sweep.ts';
 import { startRetention } from '../../service/erasure/retention.ts';
 import { startSweeping } from '../../service/sweep.ts';
+import { Scrubber } from '../../service/operations/scrubber.ts';
 import { startReportingUses } from '../../service/access/report-uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
@@ -98,12 +99,14 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     await clock.start(options.projectId);
     const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
+    const scrubber = new Scrubber(services, { projectId: options.projectId });
+    scrubber.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
     // logged after the caller handles signals, because a reader of this line may send one at once
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
-    const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
+    const parts = { server, metrics, runFile, beside, background, scrubber, stopSweeping, stopReporting };
     supervisor?.ready(`serving at ${baseUrl}`);
     const reload = (): void => {
       supervisor?.reloading();
@@ -209,6 +212,7 @@ async function stop(
     runFile: string | null;
     beside: RunOptions['beside'];
     background: RunOptions['background'];
+    scrubber: Scrubber;
     stopSweeping: () => void;
     stopReporting: (() => Promise<void>) | null;
   },
@@ -225,12 +229,14 @@ async function stop(
   await step(() => runFile !== null && rmSync(runFile, { force: true }));
   running.stopSweeping();
   const backgroundStopped = step(() => running.background?.stop());
+  const scrubStopped = step(() => running.scrubber.stop());
   const jobsStopped = step(() => jobs.stop());
   await step(() => server.close());
   await step(() => services.indexer.stop());
   await step(() => engine.work.close());
   await step(() => engine.exports.work.close());
   await jobsStopped;
+  await scrubStopped;
   await backgroundStopped;
   await step(() => services.checkpoints.signGrown());
   await step(() => services.checkpoints.stop());
