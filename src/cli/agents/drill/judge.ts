@@ -81,7 +81,8 @@ export async function drill(
     return drilled;
   } finally {
     model.close();
-    rmSync(folder, { recursive: true, force: true });
+    // a process of the client that outlives it may still write
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
