@@ -13,6 +13,7 @@ import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { fitting, syncDirectory, writePrivate } from '../../src/host/data/files.ts';
 import { readKeys } from '../../src/host/data/keys.ts';
+import { manifestHashOf, noteUpkeep } from '../../src/host/data/upkeep.ts';
 import { copyDatabase, copyStore, type CopiedLog } from '../../src/store/file/copies.ts';
 import { copyLogKeys, historyIn, isLogKey } from './backup-keys.ts';
 import { copyPrivate, dataFiles, isArtifact, sumOf, type DataFile, type FileSum } from './files.ts';
@@ -76,6 +77,15 @@ export async function planeBackup(options: BackupOptions): Promise<Backup> {
   };
   const removed = await fitting({ what: 'the copy', path: out }, () => makeHeld(out, fill));
   if (manifest === undefined) throw new Error('a directory that was made was filled');
+  noteUpkeep(dataDir, {
+    backup: {
+      createdMs: Date.parse(manifest.createdAt),
+      out: realpathSync(out),
+      withKeys,
+      leaves: manifest.logs.find(({ tree }) => tree === 'audit')?.size ?? 0,
+      manifestHash: manifestHashOf(out),
+    },
+  });
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   return { out, bytes, left, removed, ...manifest };
 }

@@ -21,7 +21,8 @@ export interface DataFile {
 export const draftLock = 'draft.lock';
 
 /** Files of a running process, which a start makes again, unfinished artifacts, and hidden files. */
-const passing = /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|probe)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
+const passing =
+  /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|upkeep\.json|probe)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
 const deepest = 4;
 
 /** Lists every file that a backup contains, by path. */

@@ -17,7 +17,7 @@ const everyMs = 60_000;
 const newestRuns = 20;
 const recentMs = 24 * 3600 * 1000;
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly projectId: string;
   readonly store: Pick<StoreReader, 'runs' | 'policiesInForce'>;
   readonly work: Pick<TaskRunner, 'run'>;

@@ -23,6 +23,9 @@ import {
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../../src/host/data/config.ts';
 import { refuseReadableByOthers } from '../../src/host/data/files.ts';
+import { isPresent, readUpkeep } from '../../src/host/data/upkeep.ts';
+import { scrubReasons } from '../../src/service/operations/reasons.ts';
+import { readScrub, scrubId, scrubKind } from '../../src/service/operations/scrub-state.ts';
 import { readKeys, type HostKeys } from '../../src/host/data/keys.ts';
 import type { Address, Variables } from '../../src/host/process/layers.ts';
 import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
@@ -91,6 +94,8 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   });
   const own = keys;
   if (readable && own !== undefined) await examine('pinned keys', () => lookAtPinned(config));
+  if (readable) await examine('integrity', () => lookAtIntegrity(config));
+  await examine('backup', () => lookAtBackup(dataDir));
   if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
   const ours = portsOf(dataDir);
   const look = (address: Address): Promise<Found> => lookAtAddress(address, () => ours.has(address.port));
@@ -163,6 +168,41 @@ async function lookAtPinned(config: PlaneConfig): Promise<Found> {
   } finally {
     reader.close();
   }
+}
+
+/** What the scrub and the last fsck found. */
+async function lookAtIntegrity({ dataDir, projectId }: PlaneConfig): Promise<Found> {
+  const { fsck } = readUpkeep(dataDir);
+  const reader = openReader(storeFiles(dataDir).main);
+  try {
+    const kept = await reader.document(projectId, scrubKind, scrubId);
+    const state = kept === null ? null : readScrub(kept.data);
+    const [reason] = scrubReasons(state, now());
+    if (reason !== undefined) return fail(reason, 'run gov log fsck --deep, and restore what it names');
+    if (fsck?.ok === false) {
+      const at = new Date(fsck.atMs).toISOString();
+      return fail(
+        `gov log fsck found ${fsck.found} altered places at ${at}`,
+        'restore what it named, then run it again',
+      );
+    }
+    const last = state?.last ?? null;
+    return ok(
+      last === null ? 'no pass over the log yet' : `whole at ${new Date(last.completedMs).toISOString()}`,
+    );
+  } finally {
+    reader.close();
+  }
+}
+
+function lookAtBackup(dataDir: string): Found {
+  const { backup } = readUpkeep(dataDir);
+  const advice = 'run gov plane backup --out DIR, on another disk';
+  if (backup === null) return warn('none known', advice);
+  const at = new Date(backup.createdMs).toISOString();
+  if (!isPresent(backup)) return warn(`${backup.out} of ${at} is not there any more`, advice);
+  const isOld = now() - backup.createdMs > limits.backupDays * 24 * 3600 * 1000;
+  return isOld ? warn(`the newest is of ${at}`, advice) : ok(`${backup.out} of ${at}`);
 }
 
 function lookAtCertificate({ tls }: PlaneConfig): Found {

@@ -26,6 +26,7 @@ import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
 import type { Log } from '../../src/service/call/log.ts';
+import type { Services } from '../../src/service/dependencies.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
@@ -33,10 +34,10 @@ import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
 import { lazyBackground, together, type Reporting } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
-import type { WatchOptions } from './coverage-watch.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
 import { planeOperations } from './operations.ts';
+import { planeUpkeep } from './upkeep.ts';
 
 export interface ServeOptions extends PlaneFlags {
   readonly dataDir: string;
@@ -78,7 +79,8 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const held = heldConfig(config, () => assembled.services);
   const { dataDir, config: configured = {} } = config;
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
-  const coverage = lazyCoverage(() => ({ ...assembled.services, projectId: config.projectId, log }), log);
+  const watches = lazyWatches(config, () => assembled.services, log);
+  const reporting = [telemetry, sync, ...watches];
   const assembled = assemble({
     engine,
     keys,
@@ -90,13 +92,12 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     exportsMost: config.exportsMost,
     degraded: () => [
       ...(tls?.reasons() ?? []),
-      ...telemetry.reasons(),
-      ...sync.reasons(),
-      ...coverage.reasons(),
+      ...reporting.flatMap((each) => each.reasons()),
       ...(witnesses?.reasons() ?? []),
     ],
     witnesses,
     planeProject: config.projectId,
+    upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
   });
   await held.open().catch(async (error: unknown) => {
@@ -118,7 +119,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(telemetry, sync, orders, coverage, ...(witnesses === undefined ? [] : [witnesses])),
+    background: together(...reporting, orders, ...(witnesses === undefined ? [] : [witnesses])),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
     env,
@@ -160,15 +161,29 @@ const lazyTelemetry = (options: () => TelemetryOptions, log: Log): Reporting =>
     { afterMs: 100, log, failure: 'telemetry could not start' },
   );
 
-/** Loads the comparison of sources after startup. Calls `options` then. */
-const lazyCoverage = (options: () => WatchOptions, log: Log): Reporting =>
-  lazyBackground(
-    async () => {
-      const { CoverageWatch } = await import('./coverage-watch.ts');
-      return () => new CoverageWatch(options());
-    },
-    { afterMs: 1000, log, failure: 'could not start to compare the sources of runs' },
-  );
+/** Loads the comparison of sources and the watch over drills after startup. Calls `services` then. */
+function lazyWatches(
+  { projectId, drills: wanted = {} }: PlaneConfig,
+  services: () => Services,
+  log: Log,
+): readonly Reporting[] {
+  const coverage = async () => {
+    const { CoverageWatch } = await import('./coverage-watch.ts');
+    return () => new CoverageWatch({ ...services(), projectId, log });
+  };
+  const drills = async () => {
+    const { DrillWatch } = await import('./drill-watch.ts');
+    return () => new DrillWatch({ ...services(), projectId, wanted, log });
+  };
+  return [
+    lazyBackground(coverage, {
+      afterMs: 1000,
+      log,
+      failure: 'could not start to compare the sources of runs',
+    }),
+    lazyBackground(drills, { afterMs: 1000, log, failure: 'could not start to look at drills' }),
+  ];
+}
 
 /** Loads the client that fetches configurations once the plane listens: a plane that enrols meanwhile needs it at once. */
 const lazySync = (options: SyncOptions): Reporting =>

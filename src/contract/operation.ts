@@ -20,6 +20,7 @@ export type Tag =
   | 'Metering'
   | 'Projects'
   | 'Hybrid Telemetry'
+  | 'Operations'
   | 'Health'
   | 'Log';
 type Stability = 'stable' | 'beta' | 'deprecated';

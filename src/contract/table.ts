@@ -15,6 +15,7 @@ import { keys } from './keys.ts';
 import { log } from './log.ts';
 import { metering } from './metering.ts';
 import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
 import { policies } from './policies.ts';
 import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
@@ -48,6 +49,7 @@ export const table = {
   ...metering,
   ...billing,
   ...telemetry,
+  ...operations,
   ...health,
   ...log,
 } as const satisfies Record<string, Operation>;

@@ -5,6 +5,7 @@ import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
 import type { ExportHolding, Store } from '../store/port/store.ts';
 import type { PlaneConfig } from './planes/applied-config.ts';
+import type { Upkeep } from './operations/upkeep.ts';
 import type { Artifacts } from './exports/artifacts.ts';
 import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
@@ -69,6 +70,8 @@ export interface Services {
   readonly probe: () => Promise<readonly string[]>;
   /** Reasons that health shows but that keep the process ready, such as an unreachable service. */
   readonly degraded?: () => readonly string[];
+  /** Checks and backups of the data directory, and its disk. Absent on a hosted service: they are the operator's. */
+  readonly upkeep?: () => Upkeep;
   /** Counts since the start, for the metrics. */
   readonly counts: Counts;
   /** Settings that a plane's configuration and service decide; absent on a hosted service. */

@@ -21,6 +21,7 @@ import { health } from './health.ts';
 import { jobs } from './jobs/handlers.ts';
 import { log } from './log/read.ts';
 import { metering } from './access/metering.ts';
+import { operations } from './operations/handlers.ts';
 import { policies } from './policies/handlers.ts';
 import { projects } from './access/projects.ts';
 import { proofs } from './proofs/handlers.ts';
@@ -62,6 +63,7 @@ export const handlers: Handlers = combine({
   metering,
   telemetry,
   billing,
+  operations,
   health,
   log,
   answers,

@@ -8,12 +8,20 @@ import type { Caller } from './call/caller.ts';
 import type { Handlers } from './call/handler.ts';
 import type { Services } from './dependencies.ts';
 import { silentSources } from './events/silence.ts';
+import { projectScrubReasons } from './operations/reasons.ts';
 
 export const health: Pick<Handlers, 'getHealth' | 'getLiveness' | 'getReadiness'> = {
   async getHealth({ caller }, services) {
     const projectId = caller?.project.projectId ?? services.planeProject;
     const silent = projectId === undefined ? [] : await silentSources(services, projectId);
-    const reasons = [...(await reasonsOf(services)), ...(services.degraded?.() ?? []), ...silent];
+    const found = await reasonsOf(services);
+    const scrubbed = projectId === undefined ? [] : await projectScrubReasons(services, projectId);
+    const reasons = [
+      ...found,
+      ...scrubbed.filter((reason) => !isViolation(reason) || !found.some(isViolation)),
+      ...(services.degraded?.() ?? []),
+      ...silent,
+    ];
     const { writable } = services.store.condition();
     if (!writable) return { status: 503, body: report('unavailable', { caller, services, reasons }) };
     const status = reasons.length === 0 ? 'ok' : 'degraded';

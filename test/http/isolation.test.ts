@@ -125,7 +125,9 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
   /** Everything that the victim can read by these rows; its checkpoint says how long its log is. */
   const stateOf = async (rows: readonly OperationId[]): Promise<Map<string, string>> => {
     const state = new Map<string, string>();
-    for (const id of rows.filter((each) => rowOf(each).method === 'GET')) {
+    // the integrity of a log changes with time: what was signed meanwhile, and how old it is
+    const read = rows.filter((each) => rowOf(each).method === 'GET' && each !== 'getIntegrity');
+    for (const id of read) {
       const { method, path } = rowRequest(id, theirs);
       const { text } = await victim.call(method, path);
       state.set(id, text.replace(/"(?:lastUsedAt|requestId|instance)":(?:null|"[^"]*")/g, ''));

@@ -10,4 +10,8 @@ export const hooks = {
   hookAnswerBytes: 1 * MiB,
   /** One drill of one client. A quiet machine needs 5 s. */
   drillSeconds: 45,
+  /** Newest results that a plane judges, and the age at which it forgets a machine. */
+  drillResults: 500,
+  drillForgetDays: 30,
+  drillHours: 24 * 365,
 } as const;

@@ -67,4 +67,12 @@ export const log = {
   indexAskSeconds: 60,
   /** Size of a database that the plane still rewrites at a stop after an erasure; this takes seconds. */
   rewriteBytes: 512 * MiB,
+  /** A pass of the scrub over a log starts this long after the one before. */
+  scrubHours: 24,
+  /** Without a complete pass for this long, a log needs attention. */
+  scrubOverdueDays: 8,
+  /** Altered places that a pass keeps with their details and records as events; it counts the others. */
+  scrubFindings: 20,
+  /** A plane without a newer backup needs attention. */
+  backupDays: 7,
 } as const;

@@ -8,6 +8,8 @@ import { policyModes, type PolicyMode } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { contentCaptures, subjectPointerPattern, type ContentCapture } from '../../contract/projects.ts';
+import { agentClients } from '../../core/agents/clients.ts';
+import type { DrillsWanted } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import type { ExportHolding } from '../../store/port/store.ts';
@@ -73,6 +75,8 @@ export interface PlaneFile extends WitnessesFile, ExportsFile {
   readonly tlsKey?: string;
   readonly tlsClientCa?: string;
   readonly config?: PlaneSync;
+  /** How often drills of agents must pass. Absent: a failed drill is reported, a missing one is not. */
+  readonly drills?: DrillsWanted;
 }
 
 const typeIdOf = (prefix: string): JsonSchema => ({
@@ -112,6 +116,18 @@ const planeFileSchema: JsonSchema = {
       maxItems: limits.subjectPointers,
       uniqueItems: true,
       items: { type: 'string', pattern: subjectPointerPattern, maxLength: limits.subjectPointerChars },
+    },
+    drills: {
+      type: 'object',
+      properties: {
+        everyHours: whole(1, limits.drillHours),
+        clients: {
+          type: 'object',
+          properties: Object.fromEntries(agentClients.map((client) => [client, whole(1, limits.drillHours)])),
+          additionalProperties: false,
+        },
+      },
+      additionalProperties: false,
     },
     config: {
       type: 'object',

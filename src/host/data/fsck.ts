@@ -33,6 +33,8 @@ import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 import { readKeys } from './keys.ts';
 import { readMasterKey } from './master-key.ts';
+import { noteUpkeep } from './upkeep.ts';
+import { now } from '../process/clock.ts';
 import type { Variables } from '../process/layers.ts';
 import { readServiceConfig } from '../service/config.ts';
 
@@ -48,10 +50,17 @@ export interface HostFsckOptions {
 }
 
 /**
- * Reads only, also while the data is served. NOT_FOUND where there is no database, CONFLICT or STORAGE_FAULT
+ * Reads only, also while the data is served; it notes the result in `upkeep.json`. NOT_FOUND where there is no database, CONFLICT or STORAGE_FAULT
  * where it cannot be opened. The report contains every other fault.
  */
-export async function fsck({ env = process.env, ...options }: HostFsckOptions): Promise<FsckReport> {
+export async function fsck(options: HostFsckOptions): Promise<FsckReport> {
+  const report = await judged(options);
+  const { ok, found, leaves, deep } = report;
+  noteUpkeep(options.dataDir, { fsck: { atMs: now(), ok, found, leaves, deep } });
+  return report;
+}
+
+async function judged({ env = process.env, ...options }: HostFsckOptions): Promise<FsckReport> {
   const { dataDir } = options;
   const isService = existsSync(join(dataDir, 'service.json'));
   const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
@@ -59,12 +68,12 @@ export async function fsck({ env = process.env, ...options }: HostFsckOptions): 
     ...(keys === null ? {} : { judgeNote: noteJudge(keys) }),
     ...(isService ? { judgeReceipt: await receiptJudge(dataDir) } : {}),
   };
-  const judged = { ...options, ...judges };
+  const asked = { ...options, ...judges };
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
-  if (url === null) return fsckFiles({ ...judged, masterKey });
+  if (url === null) return fsckFiles({ ...asked, masterKey });
   const { fsckPostgres } = await import('../../store/postgres/store.ts');
-  return fsckPostgres({ ...judged, masterKey, url, connections: 2 });
+  return fsckPostgres({ ...asked, masterKey, url, connections: 2 });
 }
 
 function trustedKeys(dataDir: string): readonly VerifierKey[] | null {

@@ -65,6 +65,8 @@ export interface Parts {
   readonly witnesses?: Witnesses | undefined;
   /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
+  /** See `Services.upkeep`. */
+  readonly upkeep?: Services['upkeep'];
   /** See `Services.planeProject`. */
   readonly planeProject?: string;
   /** Creates `Services.planeConfig`. */
@@ -132,6 +134,7 @@ export function assemble(parts: Parts): Assembled {
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
     ...(planeConfig === undefined ? {} : { planeConfig }),
+    ...(parts.upkeep === undefined ? {} : { upkeep: parts.upkeep }),
     ...(parts.planeProject === undefined ? {} : { planeProject: parts.planeProject }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),

@@ -12,6 +12,7 @@ import { startExpiringChallenges } from '../../service/planes/expired-challenges
 import { startRemovingExports } from '../../service/exports/sweep.ts';
 import { startRetention } from '../../service/erasure/retention.ts';
 import { startSweeping } from '../../service/sweep.ts';
+import { Scrubber } from '../../service/operations/scrubber.ts';
 import { startReportingUses } from '../../service/access/report-uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
@@ -99,12 +100,14 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     await clock.start(options.projectId);
     const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
+    const scrubber = new Scrubber(services, { projectId: options.projectId });
+    scrubber.start();
     // a plane shows nobody when its keys were used
     const stopReporting = services.hosting === null ? null : startReportingUses(services);
     // logged after the caller handles signals, because a reader of this line may send one at once
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
-    const parts = { server, metrics, runFile, beside, background, stopSweeping, stopReporting };
+    const parts = { server, metrics, runFile, beside, background, scrubber, stopSweeping, stopReporting };
     supervisor?.ready(`serving at ${baseUrl}`);
     const reload = (): void => {
       supervisor?.reloading();
@@ -210,6 +213,7 @@ async function stop(
     runFile: string | null;
     beside: RunOptions['beside'];
     background: RunOptions['background'];
+    scrubber: Scrubber;
     stopSweeping: () => void;
     stopReporting: (() => Promise<void>) | null;
   },
@@ -227,12 +231,14 @@ async function stop(
   running.stopSweeping();
   const backgroundStopped = step(() => running.background?.stop());
   const jobsStopped = step(() => Promise.all([jobs.stop(), reports.stop()]));
+  const scrubStopped = step(() => running.scrubber.stop());
   await step(() => server.close());
   await step(() => services.indexer.stop());
   await step(() => services.searchIndexer.stop());
   await step(() => engine.work.close());
   await step(() => engine.exports.work.close());
   await jobsStopped;
+  await scrubStopped;
   await backgroundStopped;
   await step(() => services.checkpoints.signGrown());
   await step(() => services.checkpoints.stop());

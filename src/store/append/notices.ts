@@ -4,6 +4,7 @@
  * leaf of each project, because on a service only the operator may know the project.
  * Proven by `test/service/log/altered.test.ts` and `test/service/log/altered-tenants.test.ts`.
  */
+import type { AlteredLeaf } from '../port/store.ts';
 import { isAltered } from './altered.ts';
 
 /** Most projects whose altered leaf is reported. Later ones are not reported. */
@@ -12,6 +13,8 @@ const maxProjects = 1000;
 export class Notices {
   /** Each is `code: text`. */
   readonly reasons: string[] = [];
+  /** The first altered leaf of each project. */
+  readonly altered: AlteredLeaf[] = [];
   readonly #warn: (text: string) => void;
   readonly #projects = new Set<string>();
 
@@ -28,6 +31,9 @@ export class Notices {
   note(error: unknown, projectId: string): void {
     if (!isAltered(error) || this.#projects.has(projectId) || this.#projects.size >= maxProjects) return;
     this.#projects.add(projectId);
+    const { tree, index } = error.extensions;
+    if ((tree === 'audit' || tree === 'metering') && typeof index === 'number')
+      this.altered.push({ projectId, tree, index, detail: error.message });
     const reason = `integrity_violation: project ${projectId}: ${error.message}`;
     this.#keep(reason);
     this.#warn(reason);

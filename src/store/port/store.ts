@@ -83,6 +83,13 @@ export interface EventFilter {
   readonly endMs?: number;
 }
 
+export interface AlteredLeaf {
+  readonly projectId: string;
+  readonly tree: TreeName;
+  readonly index: number;
+  readonly detail: string;
+}
+
 export interface StoreReader
   extends TenantReader, MeterReader, ExportReader, IndexMapReader, DocumentReader, EventTermReader {
   project(projectId: string): Promise<Project | null>;
@@ -317,9 +324,14 @@ export interface Store
   /**
    * The state that `/health` reports; never throws. Each reason begins with its code: `storage_full: …`,
    * `storage_fault: …` or `integrity_violation: …`. The last one means that a stored leaf differs from the
-   * logged one; writing continues.
+   * logged one; writing continues. `altered` has the first such leaf of each project, in the order of reads.
    */
-  condition(): { readonly writable: boolean; readonly reasons: readonly string[]; readonly queued: number };
+  condition(): {
+    readonly writable: boolean;
+    readonly reasons: readonly string[];
+    readonly queued: number;
+    readonly altered: readonly AlteredLeaf[];
+  };
   /** Stores the queued requests, refuses new ones with SHUTTING_DOWN, then closes. */
   close(): Promise<void>;
 }

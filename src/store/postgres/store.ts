@@ -174,8 +174,13 @@ function assemble(
     chunks: watched(exportChunks(database, numberOf), condition, () => {}),
     append: (request) => queue.append(request),
     condition: () => {
-      const { writable, reasons } = condition.current;
-      return { writable, reasons: [...reasons, ...(remembered?.reasons ?? [])], queued: queue.queued };
+      const { writable, reasons, altered } = condition.current;
+      return {
+        writable,
+        reasons: [...reasons, ...(remembered?.reasons ?? [])],
+        queued: queue.queued,
+        altered,
+      };
     },
     probe: async () => {
       await condition.probe();

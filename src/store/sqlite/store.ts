@@ -162,7 +162,8 @@ function startEngine(parts: Parts, options: StoreOptions, filled: () => void): E
 
 function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {
   const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
-  return { writable: trouble === null, reasons: [...reasons, ...notices.reasons], queued };
+  const { altered } = notices;
+  return { writable: trouble === null, reasons: [...reasons, ...notices.reasons], queued, altered };
 }
 
 type Writes = Omit<Store, keyof ReturnType<typeof storeReader> | 'condition' | 'close'>;

@@ -70,6 +70,8 @@ const well = {
   disk: 'ok',
   database: 'ok',
   'pinned keys': 'ok',
+  integrity: 'ok',
+  backup: 'warn',
   address: 'ok',
   'metrics address': 'ok',
   telemetry: 'ok',

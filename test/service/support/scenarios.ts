@@ -115,6 +115,7 @@ export const scenarios: readonly Scenario[] = [
   ['listRuns', 200],
   ['listRuns', 400, () => ({ path: '/runs?limit=x' })],
   ['listSources', 200],
+  ['getIntegrity', 200],
   ['listSources', 400, () => ({ path: '/sources?limit=x' })],
   ['createProof', 201],
   ['createProof', 202, ({ runId }) => ({ body: { runId, async: true } })],

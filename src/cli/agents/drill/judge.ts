@@ -5,11 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '../../../client/create.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
+import { drillRun } from '../../../core/agents/drills.ts';
 import { canonicalCondition } from '../../../core/policy/language/canonical.ts';
 import { parseText } from '../../../core/policy/language/text.ts';
 import { runIdFrom } from '../../../core/intake/run.ts';
@@ -21,8 +22,6 @@ import { start } from './start.ts';
 
 const policyId = 'gov-drill';
 const forbidden = 'gov-drill-must-not-run';
-/** The run of the results. */
-export const drillRun = 'agent-drills';
 
 export interface Drilled {
   readonly client: AgentClient;
@@ -82,7 +81,8 @@ export async function drill(
     return drilled;
   } finally {
     model.close();
-    rmSync(folder, { recursive: true, force: true });
+    // a process of the client that outlives it may still write
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
@@ -121,7 +121,13 @@ async function record(plane: Client, drilled: Drilled, refusal: AuditEvent | und
       resource: { name: client, type: 'agent_client' },
       action: 'test',
       timestamp: new Date().toISOString(),
-      metadata: { ...facts, policyId, reason: reason.toWellFormed().replaceAll('\0', ''), session: runId },
+      metadata: {
+        ...facts,
+        machine: hostname(),
+        policyId,
+        reason: reason.toWellFormed().replaceAll('\0', ''),
+        session: runId,
+      },
       ...(refusal === undefined ? {} : { causedBy: [refusal.eventId] }),
     },
   });

@@ -73,7 +73,8 @@ export function start(
   return new Promise((resolve) => {
     const child = spawn(path, line.words, {
       cwd,
-      env: { ...own, ...line.env },
+      // clients leave folders where temporary files go, so theirs are in the folder of the drill
+      env: { ...own, TMPDIR: cwd, CLAUDE_CODE_TMPDIR: cwd, ...line.env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: limits.drillSeconds * 1000,
       killSignal: 'SIGKILL',

@@ -1,5 +1,8 @@
 /** `gov agents doctor [CLIENT]`: exit 3 if a call could run without a decision. Tested by `test/cli/agents/doctor.test.ts`. */
 import { inspect, type ClientReport } from '../../agents/doctor.ts';
+import { drilledHere } from '../../agents/drill/results.ts';
+import { canDrill } from '../../agents/drill/start.ts';
+import { hasTimer } from '../../agents/drill/timer.ts';
 import { etc, setupsNamed } from '../../agents/target.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -7,13 +10,18 @@ import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { agentsDoctor as spec } from './spec.ts';
 
-const names = ['client', 'found', 'version', 'installed', 'trusted', 'failsClosed', 'reachable'];
+const names = ['client', 'found', 'version', 'installed', 'trusted', 'failsClosed', 'reachable', 'drilled'];
 
-export const run: Run<typeof spec> = async ({ args, io, out }) => {
+export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
   const around = { env: io.env, cwd: io.cwd, etc };
   const all = await Promise.all(setupsNamed(args.client).map((setup) => inspect(setup, around)));
   // a client that is neither here nor set up runs nothing
-  const here = args.client === undefined ? all.filter(isHere) : all;
+  const found = args.client === undefined ? all.filter(isHere) : all;
+  const drills = await drilledHere(() => session.client({ retries: 0 }));
+  const here = found.map((report) => {
+    const { drilled, drillReasons } = drills.of(report.client);
+    return { ...report, drilled, problems: [...report.problems, ...drillReasons] };
+  });
   const ok = here.every(
     ({ failsClosed, reachable, problems }) => failsClosed && reachable && problems.length === 0,
   );
@@ -31,6 +39,7 @@ export const run: Run<typeof spec> = async ({ args, io, out }) => {
       trusted: said(report.trusted),
       failsClosed: said(report.failsClosed),
       reachable: said(report.reachable),
+      drilled: report.drilled ?? '-',
       problems: report.problems.join('; '),
     })),
     foot: here.flatMap(({ title, tested, problems }) => [
@@ -38,6 +47,8 @@ export const run: Run<typeof spec> = async ({ args, io, out }) => {
       ...(tested === null ? [safe`${out.styles.yellow('!')} ${title}: not tested here`] : []),
     ]),
   });
+  if (here.some(({ client }) => canDrill(client)) && !hasTimer(io.env))
+    await out.note(safe`no timer runs drills: gov agents drill --every 24h`);
   if (here.length === 0) await out.note(safe`no client of agents on PATH, and none is set up`);
   return out.verdict;
 };

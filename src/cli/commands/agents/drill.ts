@@ -1,7 +1,10 @@
 /** `gov agents drill [CLIENT]`. Tested by `test/cli/agents/drill.test.ts`. */
-import { drill, drillRun, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
+import { drillRun } from '../../../core/agents/drills.ts';
+import { drill, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
 import { canDrill } from '../../agents/drill/start.ts';
+import { installTimer, plannedTimer } from '../../agents/drill/timer.ts';
 import { findProgram } from '../../agents/program.ts';
+import { showChanges } from '../../agents/show-changes.ts';
 import { setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
@@ -12,7 +15,9 @@ import type { agentsDrill as spec } from './spec.ts';
 const columns = textColumns(['client', 'version', 'result', 'stopped', 'recorded', 'durationMs', 'reason']);
 
 export const run: Run<typeof spec> = async (call) => {
-  const { io, out, session } = call;
+  const { io, out, session, flags } = call;
+  if (flags.every !== undefined) return schedule(call, flags.every);
+  if (flags.dryRun) throw usage('--dry-run: needs --every, because a drill cannot be tried');
   const chosen = await choose(call);
   const plane = await session.client();
   await ensurePolicy(plane);
@@ -36,6 +41,29 @@ export const run: Run<typeof spec> = async (call) => {
   });
   return out.verdict;
 };
+
+/** Installs the timer of this user. A key that only a variable has cannot be used later. */
+async function schedule(call: Invocation<typeof spec>, everyMs: number): Promise<number> {
+  const { args, flags, globals, io, out } = call;
+  if (everyMs < 3_600_000) throw usage('--every: expected at least 1h, because a drill starts the client');
+  if (args.client !== undefined) await choose(call);
+  if (io.env['GOV_API_KEY'] !== undefined)
+    throw usage(
+      'expected a context or GOV_API_KEY_FILE, got a key in GOV_API_KEY, which a timer does not have',
+      'gov context add, or put the key into a file',
+    );
+  const context = typeof globals['context'] === 'string' ? ['-C', globals['context']] : [];
+  const client = args.client === undefined ? [] : [args.client];
+  const words = ['agents', 'drill', ...client, ...context];
+  const changes = plannedTimer({ everyMs, words, env: io.env });
+  if (!flags.dryRun) installTimer(changes, io.env);
+  await showChanges(out, changes, { dryRun: flags.dryRun });
+  if (!flags.dryRun)
+    await out.note(
+      safe`next: "drills": {"everyHours": ${Math.max(1, Math.ceil((everyMs * 2) / 3_600_000))}} in plane.json, so that the plane reports a timer that stops`,
+    );
+  return exit.ok;
+}
 
 async function choose({ args, io }: Invocation<typeof spec>) {
   const setups = setupsNamed(args.client).filter(({ client }) => canDrill(client));

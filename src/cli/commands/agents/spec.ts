@@ -73,7 +73,7 @@ export const agentsDoctor = command({
   ],
   args: [client],
   examples: ['gov agents doctor', 'gov agents doctor codex -o json'],
-  exitCodes: { 3: 'a call could run without a decision, or no call could run' },
+  exitCodes: { 3: 'a call could run without a decision, no call could run, or a drill failed or is overdue' },
 });
 
 export const agentsDrill = command({
@@ -82,9 +82,19 @@ export const agentsDrill = command({
   changes: true,
   details: [
     'The real client runs against a model that gov imitates. This model asks for a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
-    'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane.',
+    'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane. The plane reports failed drills, and overdue ones where plane.json has drills.',
   ],
   args: [{ ...client, description: 'claude-code or codex; default: those on PATH' }],
-  examples: ['gov agents drill', 'gov agents drill claude-code -o json'],
+  flags: {
+    every: {
+      type: 'duration',
+      value: 'TIME',
+      minimum: 3_600_000,
+      description:
+        'Install a timer of this user instead, such as 24h: with systemd, launchd or cron. gov agents uninstall removes it',
+    },
+    dryRun: { type: 'boolean', description: 'With --every: show the timer, and install nothing' },
+  },
+  examples: ['gov agents drill', 'gov agents drill claude-code -o json', 'gov agents drill --every 24h'],
   exitCodes: { 3: 'the call ran, or it was not recorded', 5: 'no client to test' },
 });

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { plannedUninstall, readInstalled, uninstall, writeInstalled } from '../../agents/install.ts';
 import { ownKeyFile } from '../../agents/key.ts';
+import { removeTimer, plannedRemoval } from '../../agents/drill/timer.ts';
 import { reach } from '../../agents/connection-file.ts';
 import { setups } from '../../agents/setup/all.ts';
 import { installedAt } from '../../agents/doctor.ts';
@@ -23,11 +24,18 @@ export const run: Run<typeof spec> = async (call) => {
   const place = { env: io.env, etc, scope };
   const edits = setupsNamed(args.client).flatMap((setup) => [...setup.edits(place, wanted)]);
   const changes = plannedUninstall(edits, readInstalled(folder)).filter(({ before }) => before !== null);
-  if (!flags.dryRun) uninstall(changes, folder);
-  await showChanges(out, changes, { dryRun: flags.dryRun });
-  if (changes.length === 0)
+  const leaving = new Set(changes.map(({ path }) => path));
+  const others = setups.filter((setup) => !setup.edits(place, wanted).every(({ path }) => leaving.has(path)));
+  const isLast = !others.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
+  // the timer tests what is installed, whichever client it is
+  const timer = isLast ? plannedRemoval(io.env) : [];
+  if (!flags.dryRun) {
+    uninstall(changes, folder);
+    if (timer.length > 0) removeTimer(timer, io.env);
+  }
+  await showChanges(out, [...changes, ...timer], { dryRun: flags.dryRun });
+  if (changes.length + timer.length === 0)
     await out.note(safe`nothing to take back: no client has a hook of scope ${scope}`);
-  const isLast = !setups.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
   if (isLast && !flags.dryRun) await forgetKey(call, folder);
 };
 

@@ -9,6 +9,9 @@ import type { CaptureInForce } from '../../../contract/plane-config.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
+import { drillsText } from '../../agents/drill/results.ts';
+import type { Integrity } from '../../../contract/operations.ts';
+import { backupText, fsckText, integrityOf, scrubText } from '../../operations/lines.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
@@ -68,6 +71,10 @@ export interface PlaneStatus {
   readonly telemetry: Telemetry | null;
   /** What is kept of content in received telemetry, and who says so; null if this key may not read it. */
   readonly contentCapture: CaptureInForce | null;
+  /** Scrub, fsck, backups and checkpoints; null if this key may not read it, or the plane does not serve. */
+  readonly integrity: Integrity | null;
+  /** Newest drills of agents; null if none is known, or this key may not read events. */
+  readonly drills: string | null;
   /** Waiting writes, from the metrics of a plane on this machine. */
   readonly queueDepth: number | null;
 }
@@ -178,6 +185,8 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     disk,
     telemetry,
     contentCapture: null,
+    integrity: null,
+    drills: null,
     queueDepth: null,
     ...served,
     reasons: [...new Set([...(served.reasons ?? []), ...(telemetry?.reasons ?? []), ...reasons])],
@@ -215,8 +224,11 @@ async function serving(
     const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
     const chain = await chainOf(client, trust);
     const contentCapture = await contentCaptureOf(client, own);
+    const integrity = await integrityOf(client);
+    const drills = await drillsText(client);
     const depth = await queueDepth(metricsUrl, env);
-    return { ...health, pid, startedAt, configHash, chain, contentCapture, queueDepth: depth };
+    const facts = { pid, startedAt, configHash, chain, contentCapture, integrity, drills };
+    return { ...health, ...facts, queueDepth: depth };
   } catch (cause) {
     if (!(cause instanceof GovNetworkError)) throw cause;
     return { reasons: [cause.message] };
@@ -276,6 +288,10 @@ function told(status: PlaneStatus, { bold, green, red, yellow }: Styles): Safe[]
     ['process', status.pid === null ? null : `${status.pid}, since ${status.startedAt ?? 'unknown'}`],
     ['config', status.configHash?.slice(0, hashChars) ?? null],
     ['log', chainText(status)],
+    ['scrub', scrubText(status.integrity)],
+    ['fsck', fsckText(status.integrity)],
+    ['backup', backupText(status.integrity)],
+    ['drills', status.drills],
     ['disk', diskText(status)],
     ['content', contentText(status)],
     ['queue', status.queueDepth === null ? null : `${status.queueDepth} writes waiting`],

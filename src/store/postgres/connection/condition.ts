@@ -10,6 +10,7 @@ import { ClockWatch } from './clock.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
 import { sql, step } from '../../read/queries.ts';
+import type { Store } from '../../port/store.ts';
 
 const probeMs = 1000;
 const probe = sql('SELECT pg_is_in_recovery()');
@@ -29,12 +30,17 @@ export class Condition {
     this.clock = new ClockWatch(database, warn);
   }
 
-  get current(): { readonly writable: boolean; readonly reasons: readonly string[] } {
+  get current(): Omit<ReturnType<Store['condition']>, 'queued'> {
     const { clock } = this;
     const notices = this.#notices;
     const trouble = this.#trouble;
     const reasons = trouble === null ? [] : [`${trouble.code.toLowerCase()}: ${trouble.message}`];
-    return { writable: trouble === null, reasons: [...reasons, ...notices.reasons, ...clock.reasons] };
+    const { altered } = notices;
+    return {
+      writable: trouble === null,
+      reasons: [...reasons, ...notices.reasons, ...clock.reasons],
+      altered,
+    };
   }
 
   /** Runs a verb, and turns errors into problems. `projectId` is the project that the verb names. */
