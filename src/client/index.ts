@@ -3,7 +3,18 @@ export { createClient } from './create.ts';
 export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './create.ts';
 export { downloadExport } from './download.ts';
 export type { Downloaded, DownloadOptions, DownloadSink } from './download.ts';
-export { GovApiError, GovNetworkError } from './errors.ts';
+export {
+  GovAuthError,
+  GovBadRequestError,
+  GovConflictError,
+  GovNotFoundError,
+  GovPaymentError,
+  GovPermissionError,
+  GovRateLimitError,
+  GovServerError,
+  GovTooLargeError,
+} from './answers.ts';
+export { GovApiError, GovError, GovNetworkError, GovSpoolError, GovTimeoutError } from './errors.ts';
 export type { ProblemBody } from './errors.ts';
 export { GovOutcomeUnrecorded, GovToolRefused, governedInvoke } from './governed.ts';
 export type { GovernedCall, GovernedOptions } from './governed.ts';

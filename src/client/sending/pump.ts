@@ -1,10 +1,9 @@
 /**
  * Sends the batches of a queue, lane by lane. If the service cannot be reached, a queue in memory gives up at once. A
  * durable queue retries while input arrives, and gives up after one more attempt.
- * Tested by `test/cli/push/pump.test.ts`.
+ * Tested by `test/client/sending/pump.test.ts`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isTransient } from '../../client/retry.ts';
+import { isTransient, pause } from '../retry.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';
 import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
@@ -72,7 +71,7 @@ async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions):
   const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
   const ms = most / 2 + (Math.random() * most) / 2;
   try {
-    await sleep(ms, undefined, { signal: AbortSignal.any([signal, inputEnded]) });
+    await pause(ms, AbortSignal.any([signal, inputEnded]));
   } catch {
     signal.throwIfAborted();
   }

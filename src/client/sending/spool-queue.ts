@@ -1,6 +1,6 @@
 /**
  * The spool as the queue between reader and lanes. Batches of earlier sessions go first, in order, through one lane; then
- * each lane sends its own. Tested by `test/cli/push/spool.test.ts`.
+ * each lane sends its own. Tested by `test/client/sending/spool.test.ts`.
  */
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
