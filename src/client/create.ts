@@ -14,6 +14,7 @@ import { apiError } from './answers.ts';
 import { type GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
 import { retrying } from './retry.ts';
+import { anySignal } from './signals.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
@@ -135,7 +136,7 @@ interface Target {
 async function call(target: Target, input: UncheckedInput): Promise<UncheckedAnswer> {
   const { options, row } = target;
   const signals = [options.signal, input.signal].filter((signal) => signal !== undefined);
-  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+  const signal = signals.length === 0 ? undefined : anySignal(signals);
   const body = input.body === undefined ? undefined : Buffer.from(JSON.stringify(input.body));
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
   const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;

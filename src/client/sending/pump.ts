@@ -4,6 +4,7 @@
  * Tested by `test/client/sending/pump.test.ts`.
  */
 import { isTransient, pause } from '../retry.ts';
+import { anySignal } from '../signals.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';
 import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
@@ -23,7 +24,7 @@ export interface PumpOptions extends DeliverOptions {
 /** Resolves after the queue is closed and empty. Throws the first failure that stopped a lane; other lanes then end. */
 export async function pump(options: PumpOptions): Promise<void> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const signal = anySignal([options.signal, stop.signal]);
   const lanes = Array.from({ length: options.lanes }, async (_, lane) => {
     try {
       await runLane(lane, { ...options, signal });
@@ -71,7 +72,7 @@ async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions):
   const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
   const ms = most / 2 + (Math.random() * most) / 2;
   try {
-    await pause(ms, AbortSignal.any([signal, inputEnded]));
+    await pause(ms, anySignal([signal, inputEnded]));
   } catch {
     signal.throwIfAborted();
   }
