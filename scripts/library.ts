@@ -13,6 +13,8 @@ const entries = { client: 'src/client/index.ts', verify: 'src/client/verify.ts' 
 
 /** Files that need Node, with what stands in for them elsewhere. */
 const replaced: Readonly<Record<string, string>> = {
+  'src/client/sending/at-exit.ts': 'src/client/web/at-exit.ts',
+  'src/client/sending/disk.ts': 'src/client/web/disk.ts',
   'src/client/runtime.ts': 'src/client/web/runtime.ts',
   'src/client/tail.ts': 'src/client/web/tail.ts',
   'src/client/transport.ts': 'src/client/web/transport.ts',

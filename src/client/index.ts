@@ -24,6 +24,9 @@ export { governAgentTool, governAiTools, governLangChainTool } from './agents.ts
 export type { GovernedRun } from './agents.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
+export { EventRecorder } from './recorder.ts';
+export type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder.ts';
+export type { DropReason } from './losses.ts';
 export { tailEvents } from './tail.ts';
 export type { TailNote, TailOptions } from './tail.ts';
 export { version } from './version.ts';
