@@ -6,7 +6,9 @@
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
- *   client.js     the client library; its declarations go to types/                    src/client/index.ts
+ *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
+ *   verify.js     its verifier, and verify-web.js                                      src/client/verify.ts
+ *   types/        declarations of the library                                          scripts/declarations.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
  *   *.wasm        decoders and encoder of pictures                                     @jsquash
  *   fonts/        the fonts of reports, and their licence                              assets/fonts/
@@ -32,6 +34,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
 import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
+import { library, librarySources } from './library.ts';
 import { notice } from './notice.ts';
 
 interface Target {
@@ -43,15 +46,13 @@ interface Target {
 const project = fileURLToPath(new URL('..', import.meta.url));
 const output = join(project, 'dist');
 
-/** The command line is CommonJS, which starts 5 ms faster than an ES module. The library is an ES module. */
-const client: Target = { source: 'src/client/index.ts', file: 'client.js', isRequired: false };
+/** The command line is CommonJS, which starts 5 ms faster than an ES module. `library.ts` builds the library. */
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
   { source: 'src/cli/agents/hook-entry.ts', file: 'hook.cjs', isRequired: false },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
-  client,
 ];
 
 /** pdfkit reads it from beside its own file. */
@@ -63,6 +64,11 @@ const codecs = [
   '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
   '@jsquash/webp/codec/dec/webp_dec.wasm',
 ];
+/** Shorter code loads faster; names and lines stay, for stack traces and readers. */
+const written = {
+  minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
+  comments: false,
+} as const;
 
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
@@ -76,13 +82,14 @@ async function build(): Promise<void> {
   try {
     mkdirSync(temporary);
     const modules: string[] = [];
-    for (const target of present)
-      modules.push(...(await bundle(target, temporary, Object.keys(dependencies))));
-    if (present.includes(client)) await declarations(project, client.source, temporary);
     cpSync(join(project, 'assets/fonts'), join(temporary, 'fonts'), { recursive: true });
     cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
     for (const codec of codecs)
       cpSync(join(project, 'node_modules', codec), join(temporary, basename(codec)));
+    const external = Object.keys(dependencies);
+    for (const target of present) modules.push(...(await bundle(target, temporary, external)));
+    modules.push(...(await library({ project, folder: temporary, external, output: written })));
+    await declarations(project, librarySources, temporary);
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
     renameSync(temporary, output);
@@ -101,7 +108,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     platform: 'node',
     preserveEntrySignatures: 'exports-only',
     external,
-    plugins: [references(), commandFiles, await frozenData(project, { beside: target !== client })],
+    plugins: [references(), commandFiles, await frozenData(project, { beside: true })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -114,9 +121,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(), which would start the ES module loader
     dynamicImportInCjs: false,
-    // shorter code loads faster; names and lines stay, for stack traces and readers
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
-    comments: false,
+    ...written,
   });
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));

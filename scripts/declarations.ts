@@ -9,10 +9,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Writes `folder`/types from `source`, a path relative to `project`. Throws the output of tsc where it does not
+ * Writes `folder`/types from `sources`, paths relative to `project`. Throws the output of tsc where it does not
  * compile.
  */
-export async function declarations(project: string, source: string, folder: string): Promise<void> {
+export async function declarations(
+  project: string,
+  sources: readonly string[],
+  folder: string,
+): Promise<void> {
   const types = join(folder, 'types');
   const config = join(folder, 'tsconfig.json');
   const compilerOptions = {
@@ -26,7 +30,7 @@ export async function declarations(project: string, source: string, folder: stri
     extends: '../tsconfig.json',
     compilerOptions,
     include: [],
-    files: [join(project, source)],
+    files: sources.map((source) => join(project, source)),
   };
   writeFileSync(config, JSON.stringify(settings));
   try {
@@ -34,7 +38,7 @@ export async function declarations(project: string, source: string, folder: stri
     await promisify(execFile)(process.execPath, [compiler, '-p', config]);
   } catch (cause) {
     const said = cause instanceof Error && 'stdout' in cause ? cause.stdout : cause;
-    throw new Error(`expected ${source} to compile, got:\n${said}`, { cause });
+    throw new Error(`expected ${sources.join(' and ')} to compile, got:\n${said}`, { cause });
   } finally {
     rmSync(config);
   }

@@ -21,7 +21,13 @@ const parser = '\0late-parser';
 /** Returns code for the value of a JSON text. */
 type Late = (json: string) => string;
 
-/** With `beside`, long values are in a file beside the code, read on first use. A library has them in its code. */
+/** Members of an operation that only servers and the command line read. */
+const ofServers = new Set(['params', 'query', 'body', 'summary', 'command', 'statuses', 'tag']);
+
+/**
+ * With `beside`, long values are in a file beside the code, read on first use. A library is one file, and has no schemas:
+ * its client sends what its types allow, and the service checks.
+ */
 export async function frozenData(project: string, { beside }: { beside: boolean }): Promise<Plugin> {
   const positions = new Map<string, string>();
   let size = 0;
@@ -33,7 +39,8 @@ export async function frozenData(project: string, { beside }: { beside: boolean 
   const modules = new Map<string, string>();
   for (const path of globSync(sources, { cwd: project }).sort()) {
     const id = join(project, path);
-    const code = frozen(await import(id), beside ? positioned : (json) => `parsed(${JSON.stringify(json)})`);
+    const exports: Readonly<Record<string, unknown>> = await import(id);
+    const code = beside ? frozen(exports, positioned) : frozen(withoutSchemas(exports), inCode);
     if (code !== null) modules.set(id, code);
   }
   const source = [...positions.keys()].join('');
@@ -48,6 +55,31 @@ export async function frozenData(project: string, { beside }: { beside: boolean 
     load: (id) => (id === parser ? parserOf(beside ? fileName : null) : modules.get(id)),
   };
 }
+
+const inCode: Late = (json) => `parsed(${JSON.stringify(json)})`;
+
+/** The same exports; their tables of operations keep only what a client reads. */
+const withoutSchemas = (exports: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  mapped(exports, (value) =>
+    isTable(value) ? mapped(value, (row) => (isObject(row) && isOperation(row) ? callOf(row) : row)) : value,
+  );
+
+function callOf(row: object): object {
+  const kept = Object.entries(row).filter(([name]) => !ofServers.has(name));
+  return mapped(Object.fromEntries(kept), (value, name) =>
+    name === 'success' ? mapped(value as object, bodyKind) : value,
+  );
+}
+
+/** Whether a success has no body, or one that is not JSON. */
+const bodyKind = (success: unknown): unknown =>
+  isObject(success) && ('empty' in success || 'mediaType' in success) ? success : {};
+
+const mapped = (
+  members: object,
+  change: (value: unknown, name: string) => unknown,
+): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value, name)]));
 
 function parserOf(fileName: string | null): string {
   const kept = `

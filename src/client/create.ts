@@ -10,12 +10,14 @@ import { accessOf } from '../contract/operation.ts';
 import type { Input, Operation, Output } from '../contract/operation.ts';
 import { table } from '../contract/table.ts';
 import type { OperationId, Table } from '../contract/table.ts';
-import { GovApiError, GovNetworkError } from './errors.ts';
+import { apiError } from './answers.ts';
+import { type GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
 import { retrying } from './retry.ts';
+import { anySignal } from './signals.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
-import { version } from './version.ts';
+import { agentHeaders, elapsedMs } from './runtime.ts';
 
 export interface ClientOptions {
   /** For example `http://127.0.0.1:7460/api/v1`. */
@@ -137,8 +139,8 @@ interface Target {
 async function call(target: Target, input: UncheckedInput): Promise<UncheckedAnswer> {
   const { options, row } = target;
   const signals = [options.signal, input.signal].filter((signal) => signal !== undefined);
-  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   const body = payloadOf(row, input);
+  const signal = signals.length === 0 ? undefined : anySignal(signals);
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
   const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;
   return retrying(options, signal, () => attemptOnce(target, { ...request, timeoutMs }));
@@ -170,10 +172,9 @@ async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedA
   const { connection, options, row } = target;
   const url = connection.base.origin + connection.fullPath(attempt.path);
   options.observe?.({ kind: 'request', method: row.method, url, bytes: attempt.body?.length ?? 0 });
-  // not `performance`: its first use loads a module
-  const startedAt = process.hrtime.bigint();
+  const startedAt = elapsedMs();
   const reply = await connection.exchange({ ...attempt, method: row.method, maxBytes: limits.responseBytes });
-  const ms = Number(process.hrtime.bigint() - startedAt) / 1e6;
+  const ms = elapsedMs() - startedAt;
   options.observe?.({ kind: 'response', status: reply.status, ms, requestId: reply.headers['x-request-id'] });
   const success = row.success[reply.status];
   if (success === undefined) throw problemOf(reply);
@@ -187,7 +188,7 @@ function headersOf(
 ): Record<string, string> {
   const headers: Record<string, string> = {
     accept: 'application/json, application/problem+json, */*;q=0.1',
-    'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
+    ...agentHeaders(options),
   };
   // an operation on the organization must work even if the project is gone
   const isOfProject = accessOf(row) !== 'organization';
@@ -268,5 +269,5 @@ export function problemOf(reply: Reply): GovApiError {
     problem = undefined;
   }
   const members = typeof problem === 'object' && problem !== null ? { ...problem } : {};
-  return new GovApiError(reply.status, members, reply.headers);
+  return apiError(reply.status, members, reply.headers);
 }

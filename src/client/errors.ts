@@ -1,5 +1,6 @@
 /**
- * The errors of a call: the service returned a problem (RFC 9457), or could not be reached or understood.
+ * The errors of the library, all of the class `GovError`: the service returned a problem (RFC 9457), or could not be
+ * reached or understood, or a spool cannot be used. `answers.ts` has a class for each kind of problem.
  * Tested by `test/client/errors.test.ts`.
  */
 import type { FieldError } from '../contract/problems.ts';
@@ -9,9 +10,19 @@ export type ProblemBody = Readonly<Record<string, unknown>>;
 
 const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-/** The service returned a problem. `detail` is remote text: clean it before printing it to a terminal. */
-export class GovApiError extends Error {
-  override readonly name = 'GovApiError';
+/** Any error of this library. `code` is stable; the message is for people. */
+export abstract class GovError extends Error {
+  abstract readonly code: string;
+  /** Whether the same call may succeed later. */
+  abstract readonly retryable: boolean;
+}
+
+/**
+ * The service returned a problem. Its subclasses name the kinds that programs handle: `GovNotFoundError` and others.
+ * `detail` is remote text: clean it before printing it to a terminal.
+ */
+export class GovApiError extends GovError {
+  override readonly name: string = 'GovApiError';
   /** A code of the problem register, or `HTTP_<status>` if another server than `gov` answered. */
   readonly code: string;
   readonly status: number;
@@ -80,12 +91,11 @@ interface NetworkErrorOptions {
 }
 
 /** The service could not be reached, or its response could not be understood. */
-export class GovNetworkError extends Error {
-  override readonly name = 'GovNetworkError';
+export class GovNetworkError extends GovError {
+  override readonly name: string = 'GovNetworkError';
   /** The system's code, such as ECONNREFUSED; or TIMEOUT, RESPONSE_TOO_LARGE, INVALID_RESPONSE. */
   readonly code: string;
   readonly hint: string | undefined;
-  /** Whether the same call may succeed later. */
   readonly retryable: boolean;
 
   constructor(code: string, message: string, options: NetworkErrorOptions = {}) {
@@ -93,6 +103,31 @@ export class GovNetworkError extends Error {
     this.code = code;
     this.hint = options.hint;
     this.retryable = options.retryable ?? false;
+  }
+}
+
+/** The service did not answer within the time limit of an attempt. */
+export class GovTimeoutError extends GovNetworkError {
+  override readonly name: string = 'GovTimeoutError';
+
+  constructor(message: string, options: Omit<NetworkErrorOptions, 'retryable'> = {}) {
+    super('TIMEOUT', message, { ...options, retryable: true });
+  }
+}
+
+type SpoolFault = 'SPOOL_IN_USE' | 'SPOOL_DAMAGED' | 'SPOOL_OF_OTHER_SERVICE';
+
+/** A directory of waiting events cannot be used. */
+export class GovSpoolError extends GovError {
+  override readonly name: string = 'GovSpoolError';
+  readonly code: SpoolFault;
+  readonly hint: string;
+  readonly retryable = false;
+
+  constructor(code: SpoolFault, message: string, { hint }: { readonly hint: string }) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
   }
 }
 

@@ -10,7 +10,7 @@ import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
 import type { Client } from './create.ts';
-import { GovApiError } from './errors.ts';
+import { GovApiError, GovError } from './errors.ts';
 import { isTransient, pause } from './retry.ts';
 
 /** A call that belongs to a run; `actor` is the caller. */
@@ -47,8 +47,10 @@ interface CallRecord<Value> {
 }
 
 /** The tool did not run. Carries the decision and the approval that it would have needed. */
-export class GovToolRefused extends Error {
+export class GovToolRefused extends GovError {
   override readonly name = 'GovToolRefused';
+  readonly code = 'TOOL_REFUSED';
+  readonly retryable = false;
   readonly decision: ToolDecision;
   readonly approval: Approval | null;
 
@@ -60,8 +62,10 @@ export class GovToolRefused extends Error {
 }
 
 /** The tool ran, and its outcome could not be recorded. `outcome` is the tool's result. */
-export class GovOutcomeUnrecorded extends Error {
+export class GovOutcomeUnrecorded extends GovError {
   override readonly name = 'GovOutcomeUnrecorded';
+  readonly code = 'OUTCOME_UNRECORDED';
+  readonly retryable = false;
   readonly outcome: { readonly value: unknown } | { readonly error: unknown };
 
   constructor(outcome: GovOutcomeUnrecorded['outcome'], cause: unknown) {

@@ -3,7 +3,18 @@ export { createClient } from './create.ts';
 export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './create.ts';
 export { downloadExport } from './download.ts';
 export type { Downloaded, DownloadOptions, DownloadSink } from './download.ts';
-export { GovApiError, GovNetworkError } from './errors.ts';
+export {
+  GovAuthError,
+  GovBadRequestError,
+  GovConflictError,
+  GovNotFoundError,
+  GovPaymentError,
+  GovPermissionError,
+  GovRateLimitError,
+  GovServerError,
+  GovTooLargeError,
+} from './answers.ts';
+export { GovApiError, GovError, GovNetworkError, GovSpoolError, GovTimeoutError } from './errors.ts';
 export type { ProblemBody } from './errors.ts';
 export { GovOutcomeUnrecorded, GovToolRefused, governedInvoke } from './governed.ts';
 export type { GovernedCall, GovernedOptions } from './governed.ts';
@@ -13,6 +24,9 @@ export { governAgentTool, governAiTools, governLangChainTool } from './agents.ts
 export type { GovernedRun } from './agents.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
+export { EventRecorder } from './recorder.ts';
+export type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder.ts';
+export type { DropReason } from './losses.ts';
 export { tailEvents } from './tail.ts';
 export type { TailNote, TailOptions } from './tail.ts';
 export { version } from './version.ts';

@@ -16,7 +16,7 @@ import {
 import { type GovApiError, GovNetworkError } from './errors.ts';
 import { retrying } from './retry.ts';
 import type { OpenReply } from './transport.ts';
-import { version } from './version.ts';
+import { agentHeaders, elapsedMs } from './runtime.ts';
 
 interface Opening {
   readonly input: UncheckedInput;
@@ -35,13 +35,13 @@ export async function openReply(
   const path = pathOf(row, input);
   const url = connection.base.origin + connection.fullPath(path);
   options.observe?.({ kind: 'request', method: row.method, url, bytes: 0 });
-  const startedAt = process.hrtime.bigint();
+  const startedAt = elapsedMs();
   const reply = await connection.stream({
     method: row.method,
     path,
     headers: {
       'accept-encoding': 'identity',
-      'user-agent': options.userAgent ?? `gov/${version} node/${process.versions.node}`,
+      ...agentHeaders(options),
       ...credentialHeaders(options),
       ...headers,
     },
@@ -49,7 +49,7 @@ export async function openReply(
     timeoutMs: options.timeoutMs ?? limits.clientTimeoutSeconds * 1000,
     signal,
   });
-  const ms = Number(process.hrtime.bigint() - startedAt) / 1e6;
+  const ms = elapsedMs() - startedAt;
   options.observe?.({ kind: 'response', status: reply.status, ms, requestId: reply.headers['x-request-id'] });
   if (!accepted.includes(reply.status)) throw await refusalOf(reply);
   return reply;

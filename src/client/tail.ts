@@ -9,7 +9,8 @@ import type { AuditEvent } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import { credentialHeaders } from './create.ts';
 import type { Client } from './create.ts';
-import { GovApiError, GovNetworkError } from './errors.ts';
+import { apiError } from './answers.ts';
+import { type GovApiError, GovNetworkError } from './errors.ts';
 import { isTransient, pause, retryDelayMs } from './retry.ts';
 
 export interface TailOptions {
@@ -197,7 +198,7 @@ async function refusal(answer: IncomingMessage): Promise<GovApiError> {
   const headers = Object.fromEntries(
     Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
   );
-  return new GovApiError(
+  return apiError(
     answer.statusCode ?? 0,
     typeof problem === 'object' && problem !== null ? { ...problem } : {},
     headers,

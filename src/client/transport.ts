@@ -6,7 +6,7 @@
  */
 import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from 'node:http';
 import type { AgentOptions as SecureAgentOptions } from 'node:https';
-import { GovNetworkError, isUnknownAuthority, networkError } from './errors.ts';
+import { GovNetworkError, GovTimeoutError, isUnknownAuthority, networkError } from './errors.ts';
 import { proxyFor, proxyName } from './proxy.ts';
 import type { Environment } from './proxy.ts';
 
@@ -192,9 +192,8 @@ export class Connection {
 }
 
 const timedOut = (place: string, timeoutMs: number): GovNetworkError =>
-  new GovNetworkError('TIMEOUT', `${place} did not answer within ${timeoutMs / 1000} s`, {
+  new GovTimeoutError(`${place} did not answer within ${timeoutMs / 1000} s`, {
     hint: 'raise --timeout, or check the load of the service',
-    retryable: true,
   });
 
 /** Aborts the request at its time limit. The returned function stops the clock and settles. */

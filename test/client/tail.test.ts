@@ -80,7 +80,7 @@ it('a tail ends with the refusal that the service sent', async () => {
   });
   const client = createClient({ baseUrl: server.baseUrl, env: {} });
   await expect(tailEvents(client, {}).next()).rejects.toMatchObject({
-    name: 'GovApiError',
+    name: 'GovAuthError',
     code: 'INVALID_CREDENTIAL',
     requestId: 'req-00000001',
   });

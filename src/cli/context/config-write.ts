@@ -11,7 +11,7 @@ import { credentialsPath, readCredentials } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
-import { takeLock } from './lock.ts';
+import { takeLock } from '../../client/sending/lock.ts';
 
 const lockWaitMs = 3000;
 

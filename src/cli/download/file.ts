@@ -9,7 +9,7 @@ import { basename, dirname } from 'node:path';
 import type { DownloadSink } from '../../client/download.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { takeLock } from '../context/lock.ts';
+import { takeLock } from '../../client/sending/lock.ts';
 import { codeOf, whyUnwritable } from '../terminal/write-fault.ts';
 
 const pieceBytes = 64 * 1024;

@@ -3,7 +3,7 @@
  * tell "the answer is no" (3) from "could not ask" (10).
  * Tested by `test/cli/program/exit.test.ts` over the whole error register.
  */
-import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { GovApiError, GovNetworkError, GovSpoolError } from '../../client/errors.ts';
 import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
 import type { FieldError } from '../../contract/problems.ts';
@@ -102,6 +102,12 @@ const byStatus: Readonly<Record<number, ExitCode>> = {
   429: exit.quota,
 };
 
+const bySpool: Readonly<Record<GovSpoolError['code'], ExitCode>> = {
+  SPOOL_IN_USE: exit.conflict,
+  SPOOL_DAMAGED: exit.error,
+  SPOOL_OF_OTHER_SERVICE: exit.usage,
+};
+
 export function exitOf(code: string, status: number): ExitCode {
   return byCode[code] ?? byStatus[status] ?? (status >= 400 && status < 500 ? exit.usage : exit.error);
 }
@@ -152,6 +158,10 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
   if (thrown instanceof GovNetworkError) {
     const { code, message, retryable, hint } = thrown;
     return { exit: exit.network, code, message, retryable, next: [], ...present('hint', hint) };
+  }
+  if (thrown instanceof GovSpoolError) {
+    const { code, message, retryable, hint } = thrown;
+    return { exit: bySpool[code], code, message, retryable, hint, next: [] };
   }
   if (thrown instanceof GovError) {
     const { code, message, status } = thrown;

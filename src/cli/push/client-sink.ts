@@ -6,7 +6,7 @@ import type { Client } from '../../client/create.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import { GovApiError } from '../../client/errors.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Sink } from './deliver.ts';
+import type { Sink } from '../../client/sending/deliver.ts';
 
 export const clientSink = (client: Client): Sink => {
   const runs = new RunList(client);

@@ -10,8 +10,8 @@ import { createHash, hash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import type { Batch } from './batch.ts';
-import type { Delivered, Sink } from './deliver.ts';
+import type { Batch } from '../../client/sending/batch.ts';
+import type { Delivered, Sink } from '../../client/sending/deliver.ts';
 import type { InputSource } from './source.ts';
 
 interface Note {

@@ -4,15 +4,15 @@
  */
 import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
-import { Batcher, laneOf, type Batch, type BatcherOptions } from './batch.ts';
-import type { Sink } from './deliver.ts';
+import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../client/sending/batch.ts';
+import type { Sink } from '../../client/sending/deliver.ts';
 import type { Progress } from './progress.ts';
 import type { PushedFile, PushedFiles, Standing } from './pushed.ts';
-import type { BatchQueue } from './queue.ts';
+import type { BatchQueue } from '../../client/sending/queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
 import { readImport, type ImportReading } from './imports.ts';
 import { drain, isPipe, readChunks, readRecords, type InputFormat, type InputSource } from './source.ts';
-import type { Position } from './spool.ts';
+import type { Position } from '../../client/sending/spool.ts';
 
 export interface ReadPlan {
   readonly format: InputFormat;

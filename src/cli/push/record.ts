@@ -7,15 +7,9 @@ import { isUtf8 } from 'node:buffer';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseJson, type Json } from '../../core/json/parse.ts';
+import type { SendableRecord } from '../../client/sending/batch.ts';
 import { CliError, exit } from '../program/exit.ts';
 
-export interface SendableRecord {
-  /** Line of the source where the event begins, from 1. */
-  readonly line: number;
-  readonly event: Json;
-  /** The event's JSON as it is sent. */
-  readonly text: string;
-}
 export interface RefusedRecord {
   readonly line: number;
   /** A reason in the form of the service (contract E10). */

@@ -9,7 +9,7 @@
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { Progress } from './progress.ts';
-import { MemoryQueue, type BatchQueue } from './queue.ts';
+import { MemoryQueue, type BatchQueue } from '../../client/sending/queue.ts';
 import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
 import { counted } from './count.ts';

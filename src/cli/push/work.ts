@@ -4,14 +4,14 @@ import type { FormatName } from '../../core/intake/names.ts';
 import { failureOf } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
-import type { Sink } from './deliver.ts';
+import type { Sink } from '../../client/sending/deliver.ts';
 import { importTime } from './import-time.ts';
 import type { Progress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
 import type { PushedFiles } from './pushed.ts';
 import type { Report } from './report.ts';
 import type { InputFormat, InputSource } from './source.ts';
-import type { Position } from './spool.ts';
+import type { Position } from '../../client/sending/spool.ts';
 
 export interface PushOptions {
   /** Paths, `-` for standard input. Empty: send only the content of the spool. */

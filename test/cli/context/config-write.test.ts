@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { readUserConfig } from '../../../src/cli/context/config.ts';
 import { updateUserConfig } from '../../../src/cli/context/config-write.ts';
-import { takeLock } from '../../../src/cli/context/lock.ts';
+import { takeLock } from '../../../src/client/sending/lock.ts';
 import { signedUp } from '../support/account.ts';
 import { cleanEnv, emptyDirectory, ended, govHere } from '../support/tool.ts';
 

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Sink } from '../../../src/cli/push/deliver.ts';
+import type { Sink } from '../../../src/client/sending/deliver.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { Folder, push } from './harness.ts';
 import { unreachable } from './service.ts';

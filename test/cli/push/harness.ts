@@ -7,7 +7,7 @@ import { failureOf } from '../../../src/cli/program/exit.ts';
 import { Writer } from '../../../src/cli/terminal/io.ts';
 import { Out } from '../../../src/cli/terminal/out.ts';
 import { eventsPush, type PushOptions } from '../../../src/cli/push/run.ts';
-import type { Sink } from '../../../src/cli/push/deliver.ts';
+import type { Sink } from '../../../src/client/sending/deliver.ts';
 import { resolveSettings } from '../../../src/cli/context/settings.ts';
 import { FakeService } from './service.ts';
 

@@ -3,7 +3,7 @@
  * idempotency key, clientEventIds unique, and failures where a test scripts them.
  */
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
-import type { Receipt, Sink } from '../../../src/cli/push/deliver.ts';
+import type { Receipt, Sink } from '../../../src/client/sending/deliver.ts';
 import type { BatchResult } from '../../../src/contract/events.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../src/core/json/parse.ts';
 

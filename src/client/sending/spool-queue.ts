@@ -1,6 +1,6 @@
 /**
  * The spool as the queue between reader and lanes. Batches of earlier sessions go first, in order, through one lane; then
- * each lane sends its own. Tested by `test/cli/push/spool.test.ts`.
+ * each lane sends its own. Tested by `test/client/sending/spool.test.ts`.
  */
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
@@ -31,7 +31,17 @@ export class SpoolQueue implements BatchQueue {
     return [this.#earlier, ...this.#lanes].flat().reduce((sum, { events }) => sum + events, 0);
   }
 
+  /** Their bytes on disk. */
+  get waitingBytes(): number {
+    return [this.#earlier, ...this.#lanes].flat().reduce((sum, { length }) => sum + length, 0);
+  }
+
   async put(batch: Batch): Promise<void> {
+    this.append(batch);
+  }
+
+  /** The same at once: returns after the batch is on disk. */
+  append(batch: Batch): void {
     const lane = this.#lanes[batch.lane];
     if (lane === undefined) throw new Error(`expected a lane below ${this.#lanes.length}, got ${batch.lane}`);
     lane.push(this.#spool.append(batch));

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Batch } from '../../../src/cli/push/batch.ts';
-import type { Delivered } from '../../../src/cli/push/deliver.ts';
-import { lockDirectory } from '../../../src/cli/push/lock.ts';
-import { Spool, type SpoolSession } from '../../../src/cli/push/spool.ts';
-import { SpoolQueue } from '../../../src/cli/push/spool-queue.ts';
-import { Folder } from './harness.ts';
-import { event, numbers } from './service.ts';
+import type { Batch } from '../../../src/client/sending/batch.ts';
+import type { Delivered } from '../../../src/client/sending/deliver.ts';
+import { lockDirectory } from '../../../src/client/sending/directory-lock.ts';
+import { Spool, type SpoolSession } from '../../../src/client/sending/spool.ts';
+import { SpoolQueue } from '../../../src/client/sending/spool-queue.ts';
+import { Folder } from '../../cli/push/harness.ts';
+import { event, numbers } from '../../cli/push/service.ts';
 
 let folder: Folder;
 let directory: string;
@@ -140,9 +140,7 @@ describe('the spool', () => {
     spool.begin(session());
     spool.append(batch(0));
     expect(() => spool.requireTarget('here')).not.toThrow();
-    expect(() => spool.requireTarget('there')).toThrow(
-      /holds events for here, and this command goes to there/,
-    );
+    expect(() => spool.requireTarget('there')).toThrow(/holds events for here, and these go to there/);
     spool.close();
   });
 

@@ -1,7 +1,7 @@
-/** One process per spool (`src/cli/context/lock.ts`). Tested by `test/cli/push/spool.test.ts`. */
+/** One process per spool (`lock.ts`). Tested by `test/client/sending/spool.test.ts`. */
 import { join } from 'node:path';
-import { CliError, exit } from '../program/exit.ts';
-import { takeLock } from '../context/lock.ts';
+import { GovSpoolError } from '../errors.ts';
+import { takeLock } from './lock.ts';
 
 /** Locks a directory. Returns the release. Errors: exit 6 if another process has the lock. */
 export function lockDirectory(directory: string): () => void {
@@ -9,8 +9,7 @@ export function lockDirectory(directory: string): () => void {
   return takeLock(
     path,
     (why) =>
-      new CliError(exit.conflict, `the spool is in use (${path}): ${why}`, {
-        code: 'SPOOL_IN_USE',
+      new GovSpoolError('SPOOL_IN_USE', `the spool is in use (${path}): ${why}`, {
         hint: 'wait for it, or give each pipeline its own spool: --spool=DIR',
       }),
   );

@@ -1,7 +1,7 @@
 /**
  * Batches between the reader and the lanes. In memory a lane keeps few batches, and the reader waits. The spool
  * (`spool-queue.ts`) keeps as many as fit on disk, and the reader never waits for the service.
- * Tested by `test/cli/push/pump.test.ts`.
+ * Tested by `test/client/sending/pump.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';

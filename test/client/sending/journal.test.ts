@@ -1,8 +1,8 @@
 import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Journal, readEntry, readJournal } from '../../../src/cli/push/journal.ts';
-import { Folder } from './harness.ts';
+import { Journal, readEntry, readJournal } from '../../../src/client/sending/journal.ts';
+import { Folder } from '../../cli/push/harness.ts';
 
 const folder = new Folder();
 afterAll(() => folder.remove());

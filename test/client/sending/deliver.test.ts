@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { deliver } from '../../../src/cli/push/deliver.ts';
+import { deliver } from '../../../src/client/sending/deliver.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
-import { apiError, event, FakeService, numbers, unreachable } from './service.ts';
+import { apiError, event, FakeService, numbers, unreachable } from '../../cli/push/service.ts';
 
 const signal = new AbortController().signal;
 const eight = numbers(8).map((n) => event(n));

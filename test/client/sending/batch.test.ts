@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../../src/cli/push/batch.ts';
+import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../../src/client/sending/batch.ts';
 import { sendable } from '../../../src/cli/push/record.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
-import { event, numbers } from './service.ts';
+import { event, numbers } from '../../cli/push/service.ts';
 
 const source = { index: 0, name: 'in' };
 const options: BatcherOptions = { batchSize: 500, lanes: 1, keyPrefix: 'push-' };

@@ -2,7 +2,7 @@
  * Append-only files of records. Each line has 16 hex digits of the SHA-256 of the JSON, its length in bytes, and the JSON.
  * `append` returns after the record is on disk. A crash leaves at most one torn record, at the end, which was never
  * acknowledged: reading skips it and opening cuts it off. A damaged record before others is an error.
- * Tested by `test/cli/push/journal.test.ts`, which cuts a file at every byte.
+ * Tested by `test/client/sending/journal.test.ts`, which cuts a file at every byte.
  */
 import { hash } from 'node:crypto';
 import {
@@ -18,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { CliError, exit } from '../program/exit.ts';
+import { GovSpoolError } from '../errors.ts';
 
 export interface Entry {
   /** Byte offset of the record's line. */
@@ -49,7 +49,7 @@ function recordAt(bytes: Buffer, offset: number): { value: unknown; end: number 
   return { value: isWhole ? JSON.parse(json.toString('utf8')) : undefined, end: end + 1 };
 }
 
-/** Returns the records of a journal and the end of the last one. Errors: `CliError` if the file is damaged. */
+/** Returns the records of a journal and the end of the last one. Errors: `GovSpoolError` if the file is damaged. */
 export function readJournal(path: string): { entries: Entry[]; end: number } {
   const bytes = readFileSync(path);
   const entries: Entry[] = [];
@@ -68,11 +68,14 @@ export function readJournal(path: string): { entries: Entry[]; end: number } {
   return { entries, end: offset };
 }
 
-const damaged = (path: string, offset: number): CliError =>
-  new CliError(exit.error, `${path}: expected the record that gov wrote at byte ${offset}, got other bytes`, {
-    code: 'SPOOL_DAMAGED',
-    hint: 'a disk error or another program has changed the file; keep a copy and move it out of the spool',
-  });
+const damaged = (path: string, offset: number): GovSpoolError =>
+  new GovSpoolError(
+    'SPOOL_DAMAGED',
+    `${path}: expected the record that gov wrote at byte ${offset}, got other bytes`,
+    {
+      hint: 'a disk error or another program has changed the file; keep a copy and move it out of the spool',
+    },
+  );
 
 /** Reads one record at its offset. */
 export function readEntry(path: string, { offset, length }: { offset: number; length: number }): unknown {

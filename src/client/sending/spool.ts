@@ -9,17 +9,17 @@
  * `append` and `acknowledge` return after the disk has the record. A crash leaves, at each step: before `append` returns,
  * a torn record, which counts as never queued; after it, a batch that the next push sends; between the service's response
  * and the acknowledgement, a batch that is sent again under the same idempotency key; between the removal of a queue and
- * of its acks, acks without a queue, which the next opening removes. Tested by `test/cli/push/spool.test.ts`, and by
+ * of its acks, acks without a queue, which the next opening removes. Tested by `test/client/sending/spool.test.ts`, and by
  * `test/cli/push/kill.long.test.ts`, which kills processes at random moments.
  */
 import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import { usage } from '../program/exit.ts';
+import { GovSpoolError } from '../errors.ts';
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
 import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
-import { lockDirectory } from './lock.ts';
+import { lockDirectory } from './directory-lock.ts';
 
 /** The part of a session's input that is in the spool. */
 export interface Position {
@@ -83,8 +83,8 @@ export class Spool {
   }
 
   /**
-   * Opens a directory for this process alone, and creates it with mode 0700 if it is missing. Errors: exit 6 if another
-   * process uses it, exit 1 if a file is damaged. `segmentBytes`: size at which the next file begins.
+   * Opens a directory for this process alone, and creates it with mode 0700 if it is missing. Errors: SPOOL_IN_USE if another
+   * process uses it, SPOOL_DAMAGED if a file is damaged. `segmentBytes`: size at which the next file begins.
    */
   static open(directory: string, segmentBytes: number = limits.pushSegmentBytes): Spool {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -129,12 +129,14 @@ export class Spool {
       : { ...newest.session, position: newest.position, ended: newest.ended };
   }
 
-  /** Errors: exit 2 if batches for another service wait. */
+  /** Errors: SPOOL_OF_OTHER_SERVICE if batches for another service wait. */
   requireTarget(target: string): void {
     for (const { session, unacknowledged } of this.#segments.values()) {
       if (unacknowledged.size === 0 || session.target === target) continue;
-      const message = `${this.directory} holds events for ${session.target}, and this command goes to ${target}`;
-      throw usage(message, 'use the context of those events, or another spool: --spool=DIR');
+      const message = `${this.directory} holds events for ${session.target}, and these go to ${target}`;
+      throw new GovSpoolError('SPOOL_OF_OTHER_SERVICE', message, {
+        hint: 'use the context of those events, or another spool: --spool=DIR',
+      });
     }
   }
 

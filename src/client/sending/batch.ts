@@ -1,12 +1,19 @@
 /**
  * Gathers records into batches for `POST /events/batch`. Events of one run stay in one lane, and a lane sends one batch at
  * a time, so each run arrives in the order of its file. The same input with the same options gives the same batches and
- * idempotency keys, so sending again after a crash records nothing twice. Tested by `test/cli/push/batch.test.ts`.
+ * idempotency keys, so sending again after a crash records nothing twice. Tested by `test/client/sending/batch.test.ts`.
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
-import type { SendableRecord } from './record.ts';
+
+/** An event with its JSON as it is sent. */
+export interface SendableRecord {
+  /** Line of the source where the event begins, from 1. */
+  readonly line: number;
+  readonly event: Json;
+  readonly text: string;
+}
 
 export interface Batch {
   readonly key: string;

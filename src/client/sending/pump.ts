@@ -1,10 +1,10 @@
 /**
  * Sends the batches of a queue, lane by lane. If the service cannot be reached, a queue in memory gives up at once. A
  * durable queue retries while input arrives, and gives up after one more attempt.
- * Tested by `test/cli/push/pump.test.ts`.
+ * Tested by `test/client/sending/pump.test.ts`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isTransient } from '../../client/retry.ts';
+import { isTransient, pause } from '../retry.ts';
+import { anySignal } from '../signals.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';
 import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
@@ -24,7 +24,7 @@ export interface PumpOptions extends DeliverOptions {
 /** Resolves after the queue is closed and empty. Throws the first failure that stopped a lane; other lanes then end. */
 export async function pump(options: PumpOptions): Promise<void> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const signal = anySignal([options.signal, stop.signal]);
   const lanes = Array.from({ length: options.lanes }, async (_, lane) => {
     try {
       await runLane(lane, { ...options, signal });
@@ -72,7 +72,7 @@ async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions):
   const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
   const ms = most / 2 + (Math.random() * most) / 2;
   try {
-    await sleep(ms, undefined, { signal: AbortSignal.any([signal, inputEnded]) });
+    await pause(ms, anySignal([signal, inputEnded]));
   } catch {
     signal.throwIfAborted();
   }

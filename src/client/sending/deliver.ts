@@ -1,14 +1,14 @@
 /**
  * Sends one batch to the service and returns its verdicts. The client retries with the same key; this file also retries
  * after a 500. If the service rejects the body of a batch, it halves the batch until one event remains, so that one
- * event cannot hold up 499. Tested by `test/cli/push/deliver.test.ts`.
+ * event cannot hold up 499. Tested by `test/client/sending/deliver.test.ts`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { GovApiError, GovNetworkError } from '../errors.ts';
 import type { BatchResult } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { StoredEvent } from '../../core/intake/reconcile.ts';
+import { pause } from '../retry.ts';
 import type { Batch } from './batch.ts';
 
 /** The destination of batches. It retries temporary failures, and throws GovApiError or GovNetworkError for others. */
@@ -80,7 +80,7 @@ async function pushPatiently(
     } catch (failure) {
       // the service stores nothing under a key that got a 500 (contract D6); the client retries all other statuses
       if (!(failure instanceof GovApiError) || failure.status !== 500 || attempt >= retries) throw failure;
-      await sleep(Math.random() * backoffMs(attempt), undefined, { signal });
+      await pause(Math.random() * backoffMs(attempt), signal);
     }
   }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Batch } from '../../../src/cli/push/batch.ts';
-import { pump, type PumpOptions } from '../../../src/cli/push/pump.ts';
-import { MemoryQueue, type BatchQueue } from '../../../src/cli/push/queue.ts';
+import type { Batch } from '../../../src/client/sending/batch.ts';
+import { pump, type PumpOptions } from '../../../src/client/sending/pump.ts';
+import { MemoryQueue, type BatchQueue } from '../../../src/client/sending/queue.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { apiError, event, FakeService, numbers, unreachable } from './service.ts';
+import { apiError, event, FakeService, numbers, unreachable } from '../../cli/push/service.ts';
 
 const batch = (n: number, lane = 0): Batch => ({
   key: `k${n}`,

@@ -1,0 +1,99 @@
+/**
+ * Builds the library, which programs import: `gov` and `gov/verify`, once for Node and once for browsers, workers and
+ * edge runtimes. The second build has no module of Node: `src/client/web/` stands in for node:crypto, for `Buffer` and for
+ * the files of `src/client/` that need Node. Both entries of a build share their chunks, so that an error has one class.
+ * Tested by `test/package.test.ts` and `test/client/web/`.
+ */
+import { join } from 'node:path';
+import { type Plugin, rolldown, type RolldownOptions } from 'rolldown';
+import { frozenData } from './frozen.ts';
+
+/** Source of each entry, by the name of its file. */
+const entries = { client: 'src/client/index.ts', verify: 'src/client/verify.ts' } as const;
+
+/** Files that need Node, with what stands in for them elsewhere. */
+const replaced: Readonly<Record<string, string>> = {
+  'src/client/sending/at-exit.ts': 'src/client/web/at-exit.ts',
+  'src/client/sending/disk.ts': 'src/client/web/disk.ts',
+  'src/client/runtime.ts': 'src/client/web/runtime.ts',
+  'src/client/tail.ts': 'src/client/web/tail.ts',
+  'src/client/transport.ts': 'src/client/web/transport.ts',
+};
+
+export interface LibraryOptions {
+  readonly project: string;
+  readonly folder: string;
+  readonly external: readonly string[];
+  readonly output: Readonly<Record<string, unknown>>;
+}
+
+/** Source of each entry of the library, for its declarations. */
+export const librarySources = Object.values(entries);
+
+/** Writes both builds to a folder. Returns the paths of all their modules. */
+export async function library(options: LibraryOptions): Promise<string[]> {
+  const node = await bundle('node', options);
+  return [...node, ...(await bundle('web', options))];
+}
+
+async function bundle(
+  runtime: 'node' | 'web',
+  { project, folder, external, output }: LibraryOptions,
+): Promise<string[]> {
+  const isWeb = runtime === 'web';
+  const suffix = isWeb ? '-web' : '';
+  const names = Object.entries(entries).map(([name, source]) => [`${name}${suffix}`, source]);
+  const replacing: RolldownOptions = {
+    platform: 'browser',
+    transform: {
+      target: 'es2024',
+      define: { 'process.env.NODE_ENV': '"production"' },
+      inject: { Buffer: [join(project, 'src/client/web/buffer.ts'), 'Buffer'] },
+    },
+  };
+  const bundler = await rolldown({
+    cwd: project,
+    input: Object.fromEntries(names),
+    preserveEntrySignatures: 'exports-only',
+    external: [...external],
+    plugins: [...(isWeb ? [standIns(project)] : []), await frozenData(project, { beside: false })],
+    ...(isWeb ? replacing : { platform: 'node', transform: { target: 'node24' } }),
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(`library for ${runtime}: ${log.message}`);
+    },
+  });
+  const result = await bundler.write({
+    dir: folder,
+    format: 'es',
+    entryFileNames: '[name].js',
+    chunkFileNames: `library${suffix}-[name].js`,
+    ...output,
+    // browsers download it as it is
+    ...(isWeb ? { minify: true } : {}),
+  });
+  await bundler.close();
+  return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+}
+
+/** Signatures are a file of their own: a client that verifies nothing need not load curves. */
+const cryptoFor = (importer: string): string =>
+  importer.includes('/src/core/note/') ? 'src/client/web/signatures.ts' : 'src/client/web/crypto.ts';
+
+/** Resolves what needs Node to what stands in for it. Another module of Node is an error of the build. */
+function standIns(project: string): Plugin {
+  const byPath = new Map(
+    Object.entries(replaced).map(([from, to]) => [join(project, from), join(project, to)]),
+  );
+  return {
+    name: 'stand-ins',
+    async resolveId(specifier, importer) {
+      if (specifier === 'node:crypto') return join(project, cryptoFor(importer ?? ''));
+      if (specifier.startsWith('node:'))
+        throw new Error(
+          `${importer}: expected no module of Node in the library for browsers, got ${specifier}`,
+        );
+      const found = await this.resolve(specifier, importer, { skipSelf: true });
+      return found === null ? null : (byPath.get(found.id) ?? found);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * What a recorder does when its process ends by itself: `beforeExit` may wait for the service, and `exit` may only write.
+ * Elsewhere than in Node, `web/at-exit.ts` stands in. Tested by `test/client/recorder.test.ts` with processes.
+ */
+
+/** The ends of a process. Neither may throw. */
+export interface Ending {
+  /** Called when nothing else keeps the process alive. */
+  readonly idle: () => Promise<unknown>;
+  /** Called at the very end, also after `process.exit()`; a signal that kills does not call it. */
+  readonly exit: () => void;
+}
+
+const endings = new Set<Ending>();
+let isListening = false;
+
+/** Calls these at the end of the process, until the returned function is called. */
+export function atExit(ending: Ending): () => void {
+  if (!isListening) {
+    isListening = true;
+    process.on('beforeExit', () => void Promise.all([...endings].map((each) => each.idle())));
+    process.on('exit', () => {
+      for (const each of endings) each.exit();
+    });
+  }
+  endings.add(ending);
+  return () => void endings.delete(ending);
+}

@@ -1,0 +1,82 @@
+/** Files with proofs, sound and tampered with, and the verdict on each by the verifier of `gov proofs verify`. */
+import { verifyExport } from '../../../src/core/export/verify.ts';
+import { formatTrust, type Trust } from '../../../src/core/note/trust.ts';
+import { answerText, verifyAnswer } from '../../../src/core/proof/answer.ts';
+import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { artifactOf, events, inChunks } from '../../core/export/log.ts';
+import { answer } from '../../core/proof/asked.ts';
+import { bytesOf, sample, trust, witnessSigner } from '../../core/proof/log.ts';
+import { parseVerifierKey } from '../../../src/core/note/signed.ts';
+
+export interface Case {
+  readonly name: string;
+  readonly kind: 'proof' | 'export' | 'answer';
+  readonly bytes: Uint8Array;
+  /** A trust file; null for none. */
+  readonly trust: string | null;
+  readonly verdict: object;
+}
+
+const witnessed: Trust = { ...trust, witnesses: [parseVerifierKey(witnessSigner.verifierKey)], quorum: 1 };
+const stranger: Trust = { ...trust, keys: witnessed.witnesses, origin: witnessSigner.name };
+
+/** The bytes with one bit flipped at about every `step` bytes, and cut at some. */
+function* tampered(bytes: Uint8Array, step: number): Generator<[string, Uint8Array]> {
+  for (let at = 0; at < bytes.length; at += step) {
+    const copy = Uint8Array.from(bytes);
+    copy[at]! ^= 1 << (at % 8);
+    yield [`byte ${at} changed`, copy];
+  }
+  yield ['cut', bytes.subarray(0, bytes.length / 2)];
+  yield ['empty', bytes.subarray(0, 0)];
+}
+
+const trustText = (by: Trust | null): string | null => (by === null ? null : formatTrust(by));
+
+export async function cases(changes = 60): Promise<Case[]> {
+  const all: Case[] = [];
+  const judge = async (kind: Case['kind'], bytes: Uint8Array, by: Trust | null): Promise<object> => {
+    if (kind === 'proof') return verifyBundle(bytes, by);
+    if (kind === 'answer') return verifyAnswer(bytes, by);
+    return verifyExport(inChunks(bytes), by);
+  };
+  const add = async (
+    name: string,
+    kind: Case['kind'],
+    bytes: Uint8Array,
+    by: Trust | null,
+  ): Promise<void> => {
+    all.push({ name, kind, bytes, trust: trustText(by), verdict: await judge(kind, bytes, by) });
+  };
+  const sound = [
+    ['proof', bytesOf(sample())],
+    ['proof', bytesOf(sample({ disclose: (pointer) => pointer !== '/action' }))],
+    ['export', Buffer.from(artifactOf(events(), { later: 3 }))],
+    ['answer', Buffer.from(answerText(answer(['type', 'tool.call'], { since: null, until: null })))],
+  ] as const;
+  for (const [kind, bytes] of sound) {
+    await add('sound', kind, bytes, trust);
+    await add('without trust', kind, bytes, null);
+    await add('with a witness', kind, bytes, witnessed);
+    for (const [name, copy] of tampered(bytes, Math.ceil(bytes.length / changes))) {
+      // a file is told apart by its beginning: what no longer begins like an export or an answer is judged as a proof
+      const asProof = name === 'byte 0 changed' || name === 'empty' || (kind === 'answer' && !isJson(copy));
+      await add(name, asProof ? 'proof' : kind, copy, trust);
+    }
+  }
+  all.push(...all.slice(0, 1).map((each) => ({ ...each, name: 'foreign key', trust: keyOf(stranger) })));
+  const foreign = all.at(-1)!;
+  all[all.length - 1] = { ...foreign, verdict: verifyBundle(foreign.bytes, stranger) };
+  return all;
+}
+
+const keyOf = ({ keys }: Trust): string => keys.map(({ text }) => text).join('\n');
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return (value as { mediaType?: unknown }).mediaType === 'application/vnd.gov.answer.v1+json';
+  } catch {
+    return false;
+  }
+}
