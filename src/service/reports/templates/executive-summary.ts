@@ -1,0 +1,146 @@
+/** Template `executive-summary`: one page that a director reads in a minute. */
+import type { ReportTemplateId } from '../../../contract/report-words.ts';
+import { Draft, barsOf } from './draft.ts';
+import { count } from './period.ts';
+import { systemEvents } from './read.ts';
+import { faultTypes } from './integrity-completeness.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type TableSpec, type Template } from './source.ts';
+import { tallyOf, type Tally } from './tally.ts';
+
+const attentionTable: TableSpec = {
+  id: 'attention',
+  title: 'What needs attention',
+  lists: 'Topics of the period with their counts; those with something to look at first',
+  columns: columns({
+    topic: 'Topic',
+    status: ['Status', 'status'],
+    found: ['Found', 'number'],
+    of: ['Of', 'number'],
+    report: 'Report with the details',
+  }),
+};
+
+export const executiveSummary: Template = {
+  title: 'Executive summary',
+  summary: 'On one page: what agents did, what was stopped, who approved, and what needs attention',
+  tables: [attentionTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const tally = await tallyOf(source, draft.period);
+    let faults = 0;
+    for await (const { clear } of systemEvents(source, draft.period))
+      if (faultTypes.has(clear.eventType)) faults += 1;
+    const topics = topicsOf(tally, faults);
+    const attention = topics.filter(needsLook).length;
+    const stopped = of(tally.evaluations, 'deny', 'escalate') + of(tally.risks, 'block', 'escalate');
+
+    draft.figure('attention', 'Topics that need attention', attention);
+    draft.figure('systems', 'AI systems', tally.systems.size);
+    draft.figure('runs', 'Runs', tally.runs.size + tally.moreRuns);
+    draft.figure('events', 'Events recorded', tally.events);
+    draft.figure(
+      'decisions',
+      'Decisions',
+      tally.recorded('gov.evaluation/1') + tally.recorded('gov.decision/1'),
+    );
+    draft.figure('stopped', 'Denied, blocked or escalated', stopped);
+    draft.figure('approvals', 'Decisions by people', tally.recorded('gov.approval/1'));
+    draft.figure('proofs', 'Compliance proofs', tally.recorded('gov.proof/1'));
+
+    draft.section('In short', { text: shortText(tally, { stopped, attention }) }, daysBlock(tally), {
+      table: attentionTable.id,
+    });
+    const rows = new Rows(attentionTable);
+    for (const each of topics) {
+      const { topic, found, total, report } = each;
+      rows.add([topic, statusOf(each), found, total, report], needsLook(each));
+    }
+    draft.table(
+      rows.table(
+        `${attentionTable.lists}. They are counted from the records of the period.`,
+        notShown('The reports named in the last column show what each count comes from.'),
+        { rest: '' },
+      ),
+    );
+    return draft.built(['Events of the service itself are counted as faults alone.']);
+  },
+};
+
+const needsLook = ({ found, total }: Topic): boolean => total !== null && found > 0;
+
+interface Topic {
+  readonly topic: string;
+  readonly found: number;
+  /** Null for a topic that is only counted. */
+  readonly total: number | null;
+  readonly report: ReportTemplateId;
+}
+
+const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
+  names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+
+function topicsOf(tally: Tally, faults: number): readonly Topic[] {
+  const { evaluations, risks, types, runs } = tally;
+  const [evaluated, calls] = [tally.recorded('gov.evaluation/1'), of(types, 'tool.call')];
+  const [routed, replays] = [tally.recorded('gov.decision/1'), tally.recorded('gov.replay/1')];
+  const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
+  const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
+  const blocked = of(types, 'tool.call_blocked', 'tool.denied');
+  // a decision covers one call at most
+  const undecided = Math.max(0, calls - tally.granted);
+  const topics: readonly (readonly [string, number, number | null, ReportTemplateId])[] = [
+    ['Actions that policies denied', of(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
+    [
+      'Actions that policies escalated to people',
+      of(evaluations, 'escalate'),
+      evaluated,
+      'decisions-exceptions',
+    ],
+    ['Risks that were blocked or escalated', of(risks, 'block', 'escalate'), routed, 'decisions-exceptions'],
+    [
+      'Requests for approval that nobody answered in the period',
+      tally.unanswered.size,
+      tally.opened,
+      'decisions-exceptions',
+    ],
+    [atLeast, undecided, calls, 'tool-access'],
+    ['Tool calls that were blocked or denied', blocked, calls + blocked, 'tool-access'],
+    ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
+    ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
+    ['Runs that name no AI system', unnamed, runs.size, 'ai-act-logging'],
+    ['Faults and gaps of recording', faults, tally.serviceEvents, 'integrity-completeness'],
+    ['Changes to policies', tally.recorded('gov.policy/1'), null, 'policy-changes'],
+    ['Erasures and prunings', erased, null, 'retention-deletion'],
+  ];
+  return topics.map(([topic, found, total, report]) => ({ topic, found, total, report }));
+}
+
+/** Records alone bound it from below; the report that reads contents counts it. */
+const atLeast = 'Tool calls without a policy decision, at least';
+
+function statusOf({ topic, found, total }: Topic): string {
+  if (total === null) return 'for information';
+  if (found > 0) return 'look at it';
+  if (topic === atLeast && total > 0) return 'see the report';
+  return total === 0 ? 'nothing recorded' : 'in order';
+}
+
+function shortText(tally: Tally, { stopped, attention }: { stopped: number; attention: number }): string {
+  const runs = count(tally.runs.size + tally.moreRuns, 'run');
+  if (tally.events === 0) return 'The log recorded no event of an agent in the period.';
+  return `Agents made ${runs} with ${count(tally.events, 'event')}. ${count(stopped, 'action')} did not run freely. ${count(attention, 'topic needs', 'topics need')} attention.`;
+}
+
+const dayMs = 86_400_000;
+const longestChart = 31;
+
+/** Events by day; of a long period the busiest days. */
+function daysBlock({ days }: Tally) {
+  const named = [...days].map(([day, n]) => [new Date(day * dayMs).toISOString().slice(0, 10), n] as const);
+  const byDay = named.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (byDay.length <= longestChart) return barsOf('Events by day (UTC)', 'events', byDay, longestChart);
+  const busiest = named.toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  return barsOf('Busiest days (UTC)', 'events', busiest, longestChart);
+}
