@@ -30,6 +30,7 @@ import * as projects from './projects/spec.ts';
 import * as proofs from './proofs/spec.ts';
 import * as quickstart from './quickstart/spec.ts';
 import * as replay from './replay/spec.ts';
+import * as report from './report/spec.ts';
 import * as risk from './risk/spec.ts';
 import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
@@ -66,6 +67,7 @@ const handMade: readonly CommandSpec[] = [
   proofs,
   quickstart,
   replay,
+  report,
   risk,
   run,
   runs,
