@@ -3,7 +3,7 @@
  * can be compared with the data. Times carry their offset from UTC, because a local time occurs twice when clocks go back.
  * Proven by `test/core/report/format.test.ts`.
  */
-import type { ReportCell, ReportColumn } from './report.ts';
+import type { ReportCell, ReportColumn } from './model.ts';
 
 export interface Formatter {
   cell(value: ReportCell, kind: ReportColumn['kind']): string;

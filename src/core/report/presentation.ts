@@ -5,7 +5,7 @@
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/canonical.ts';
 import type { Paper, ReportFont, ReportFonts } from './inputs.ts';
-import type { ReportBranding } from './report.ts';
+import type { ReportBranding } from './model.ts';
 
 /** Raise it with every change of the pages, so that a verifier knows which reports it renders the same. */
 const rendererVersion = 1;

@@ -5,7 +5,7 @@
  * without changing the data. Proven by `test/core/report/printed-rows.test.ts`.
  */
 import { hash as digest } from 'node:crypto';
-import type { Report, ReportTable } from './report.ts';
+import type { Report, ReportTable } from './model.ts';
 
 export const maxPrintedRows = 1000;
 

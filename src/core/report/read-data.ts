@@ -16,7 +16,7 @@ import type {
   ReportChart,
   ReportColumn,
   ReportTable,
-} from './report.ts';
+} from './model.ts';
 
 const bounds = {
   depth: 12,

@@ -22,7 +22,7 @@ import { toPdf } from './pdf/render.ts';
 import { producer } from './presentation.ts';
 import { readPresentation, readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
-import type { Report } from './report.ts';
+import type { Report } from './model.ts';
 
 const reportCheckIds = [
   'format',
@@ -33,7 +33,7 @@ const reportCheckIds = [
   'proofs',
   'pages',
 ] as const;
-export type ReportCheckId = (typeof reportCheckIds)[number];
+type ReportCheckId = (typeof reportCheckIds)[number];
 
 export interface ReportVerifyOptions {
   readonly trust: Trust | null;
@@ -45,7 +45,7 @@ export interface ReportVerifyOptions {
   readonly dataOnly?: boolean;
 }
 
-export interface AttachedProof {
+interface AttachedProof {
   readonly name: string;
   readonly verdict: ProofVerdict;
 }

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, crc32 } from 'node:zlib';
 import { toPdf } from '../../../src/core/report/pdf/render.ts';
-import type { ReportBranding } from '../../../src/core/report/report.ts';
+import type { ReportBranding } from '../../../src/core/report/model.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
 import { plainBranding, proofBundle, sampleReport, type SampleOptions } from './sample.ts';
 

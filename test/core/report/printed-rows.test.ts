@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { choosePrinted, maxPrintedRows } from '../../../src/core/report/printed-rows.ts';
-import type { ReportTable } from '../../../src/core/report/report.ts';
+import type { ReportTable } from '../../../src/core/report/model.ts';
 
 const table = (id: string, rows: number, exceptions = 0): ReportTable => ({
   id,

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { dataHash, toJson } from '../../../src/core/report/artifacts.ts';
 import { toPdf } from '../../../src/core/report/pdf/render.ts';
 import { attachedFiles, contentOf, type PdfFile, readPdf } from '../../../src/core/report/read-pdf.ts';
-import type { Report } from '../../../src/core/report/report.ts';
+import type { Report } from '../../../src/core/report/model.ts';
 import {
   type ReportVerdict,
   type ReportVerifyOptions,

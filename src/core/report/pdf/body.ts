@@ -1,5 +1,5 @@
 /** Contents, summary and sections of a report. Figures stand before tables, exceptions before samples. */
-import type { ReportBlock, ReportTable } from '../report.ts';
+import type { ReportBlock, ReportTable } from '../model.ts';
 import { maxPrintedRows } from '../printed-rows.ts';
 import { setChart } from './chart.ts';
 import { type Fact, setFacts } from './cover.ts';

@@ -2,7 +2,7 @@
  * Charts as vector paths (d3-shape): stacked bars, and lines. Each is a figure whose alternative text is the chart's own,
  * and the same text stands below it. Proven by `test/core/report/pdf/render.test.ts`.
  */
-import type { ReportChart } from '../report.ts';
+import type { ReportChart } from '../model.ts';
 import type { Flow } from './flow.ts';
 
 const plotHeight = 150;

@@ -1,5 +1,5 @@
 /** What every part of a PDF report knows of it. */
-import type { Report, ReportBranding, ReportCheck, ReportTable } from '../report.ts';
+import type { Report, ReportBranding, ReportCheck, ReportTable } from '../model.ts';
 import type { PrintedRows } from '../printed-rows.ts';
 import type { Colors } from './colors.ts';
 

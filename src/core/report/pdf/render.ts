@@ -10,7 +10,7 @@ import { formatter } from '../format.ts';
 import { choosePrinted } from '../printed-rows.ts';
 import type { Paper, ReportAttachment, ReportFonts } from '../inputs.ts';
 import { presentationBytes, producer } from '../presentation.ts';
-import type { Report, ReportBranding } from '../report.ts';
+import type { Report, ReportBranding } from '../model.ts';
 import { reserveContents, setSections, setSummary } from './body.ts';
 import { setFeet, setReview, setVerification } from './closing.ts';
 import { colorsOf } from './colors.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.ts';
 import { toPdf } from '../../../../src/core/report/pdf/render.ts';
-import type { Report } from '../../../../src/core/report/report.ts';
+import type { Report } from '../../../../src/core/report/model.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
 import { plainBranding, proofBundle, sampleReport } from '../sample.ts';
 
