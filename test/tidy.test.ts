@@ -16,7 +16,8 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
   {
     'src/contract/': { may: ['typebox'] },
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
-    'src/core/': { may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf'] },
+    // So is the calendar of cron expressions through every change of daylight saving time.
+    'src/core/': { may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf', 'croner'] },
     'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },
     // Handlers know the store by its port alone, so that one engine can stand in for the other.
     'src/service/': {
