@@ -7,6 +7,7 @@ import { events } from './limits/events.ts';
 import { lists } from './limits/lists.ts';
 import { proofs } from './limits/proofs.ts';
 import { exporting } from './limits/exporting.ts';
+import { reports } from './limits/reports.ts';
 import { conditions } from './limits/conditions.ts';
 import { decisions } from './limits/decisions.ts';
 import { accounts } from './limits/accounts.ts';
@@ -27,6 +28,7 @@ export const limits = {
   ...lists,
   ...proofs,
   ...exporting,
+  ...reports,
   ...conditions,
   ...decisions,
   ...accounts,
@@ -49,6 +51,7 @@ export const limitGroups = [
   ['Lists and idempotency', lists],
   ['Proofs and graphs', proofs],
   ['Exports and jobs', exporting],
+  ['Reports', reports],
   ['Conditions of policies', conditions],
   ['Policies, risk, tools, approvals, replay', decisions],
   ['Accounts, keys, projects, billing', accounts],

@@ -21,6 +21,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   Governance: 'Policies: their life cycle and their decisions',
   Jobs: 'Work that continues after the response',
   Exports: 'Files of whole resources, with proofs',
+  Reporting: 'Reports that a person reads and signs, with the data and its proof attached',
   Auth: 'Sign up, sign in, sign out',
   Billing: 'The portal of the payment provider, and the retention of bodies',
   Metering: 'Counted operations and quotas',

@@ -46,6 +46,8 @@ function plainSchema(schema: unknown, top = false): JsonValue {
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plainSchema(value)]));
 }
 
+const binary: JsonRecord = { schema: { type: 'string', format: 'binary' } };
+
 const isProbe = ({ tag }: Operation): boolean => tag === 'Health';
 
 /** The statuses that every operation may return in addition to its own (contract A8). */
@@ -60,11 +62,17 @@ function sharedStatuses(row: Operation): number[] {
   return [...always, ...keyed, ...posted, ...conditional, ...withBody];
 }
 
-/** Content of an export file in either format; a range of it is valid in neither. */
-const fileContent: JsonRecord = {
-  'application/json': { schema: {} },
-  'text/csv': { schema: { type: 'string' } },
-};
+/** Content of a file in each of its formats; a range of it is valid in none. */
+const fileContent = ({ files = ['application/json', 'text/csv'] }: Operation): JsonRecord =>
+  Object.fromEntries(
+    files.map((type) => {
+      if (type === 'application/json') return [type, { schema: {} }];
+      return [type, type === 'text/csv' ? { schema: { type: 'string' } } : binary];
+    }),
+  );
+
+const textSchema = (mediaType: string): JsonRecord =>
+  mediaType.startsWith('image/') ? { type: 'string', format: 'binary' } : { type: 'string' };
 
 function responses(row: Operation): JsonRecord {
   const result: JsonRecord = {};
@@ -87,7 +95,7 @@ function responses(row: Operation): JsonRecord {
       ...head,
       content: {
         [isText ? (content.mediaType.split(';')[0] ?? '') : 'application/json']: {
-          schema: isText ? { type: 'string' } : plainSchema(content),
+          schema: isText ? textSchema(content.mediaType) : plainSchema(content),
         },
       },
     };
@@ -96,8 +104,8 @@ function responses(row: Operation): JsonRecord {
     const headers = { ...answerHeaders(row), ...headerReferences(rangedHeaders) };
     const ofRange = { ...headers, ...headerReferences(['Content-Range']) };
     const same = { ...answerHeaders(row), ...headerReferences(['ETag', 'Accept-Ranges']) };
-    result['200'] = { description: row.summary, headers, content: fileContent };
-    result['206'] = { description: 'The requested range', headers: ofRange, content: fileContent };
+    result['200'] = { description: row.summary, headers, content: fileContent(row) };
+    result['206'] = { description: 'The requested range', headers: ofRange, content: fileContent(row) };
     result['304'] = { description: 'The ETag in If-None-Match is still current', headers: same };
   }
   for (const status of [...new Set([...row.statuses, ...sharedStatuses(row)])].sort((a, b) => a - b)) {
@@ -150,6 +158,12 @@ function parameters(row: Operation): JsonValue[] {
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }
 
+function uploadBody({ part, bytes }: NonNullable<Operation['upload']>): JsonRecord {
+  const properties = { [part]: { type: 'string', format: 'binary', description: `At most ${bytes} bytes` } };
+  const schema = { type: 'object', properties, required: [part], additionalProperties: false };
+  return { required: true, content: { 'multipart/form-data': { schema } } };
+}
+
 /** The OpenAPI operation object of one row; the row need not be in the table. */
 export function operationObject(id: string, row: Operation): JsonRecord {
   const given = parameters(row);
@@ -164,6 +178,7 @@ export function operationObject(id: string, row: Operation): JsonRecord {
     ...(row.stability === 'deprecated' || row.deprecation !== undefined ? { deprecated: true } : {}),
     security: security(row),
     ...(given.length === 0 ? {} : { parameters: given }),
+    ...(row.upload === undefined ? {} : { requestBody: uploadBody(row.upload) }),
     ...(row.body === undefined
       ? {}
       : {
@@ -177,7 +192,6 @@ export function operationObject(id: string, row: Operation): JsonRecord {
   };
 }
 
-const binary = { schema: { type: 'string', format: 'binary' } };
 const otlpStatus: JsonRecord = {
   description: 'google.rpc.Status in the encoding of the request; with Retry-After for 429 and 503',
   content: {

@@ -14,6 +14,7 @@ export type Tag =
   | 'Governance'
   | 'Jobs'
   | 'Exports'
+  | 'Reporting'
   | 'Auth'
   | 'Billing'
   | 'Metering'
@@ -130,6 +131,10 @@ export interface Operation {
    * Whether the response supports range and conditional requests: 206, 304, 412 and 416 (RFC 9110 §13, §14).
    */
   readonly ranged?: true;
+  /** Media types of a ranged response; default: JSON and CSV. */
+  readonly files?: readonly string[];
+  /** The body is `multipart/form-data` (RFC 7578) with exactly this part, a file of at most `bytes`. */
+  readonly upload?: { readonly part: string; readonly bytes: number };
   /** The member of the body whose items are judged alone: one outside the JSON profile refuses no other one. */
   readonly items?: string;
   /** Largest accepted body in bytes; default `limits.bodyBytes`. */
