@@ -56,10 +56,10 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       ],
       lazy: ['src/host/', 'plane/'],
     },
-    // The payment provider's SDK is 100 ms of parsing for one route that few call.
+    // The payment provider's SDK is 100 ms of parsing for one route that few call, and few installations send mail.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe'],
+      lazy: ['stripe', 'nodemailer'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
