@@ -8,12 +8,23 @@
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
+ *   fonts/        the fonts of reports, and their licence                              assets/fonts/
+ *   data/         the colour profile that pdfkit embeds in reports                     pdfkit
  *   NOTICE        licences of the bundled packages
  *
  * Packages in `dependencies` are native and stay outside. The build writes to a folder beside dist/ and renames it, so
  * that a failed build keeps the old one. Tested by `test/package.test.ts`.
  */
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
@@ -42,6 +53,9 @@ const targets: readonly Target[] = [
   client,
 ];
 
+/** pdfkit reads it from beside its own file. */
+const colorProfile = 'data/sRGB_IEC61966_2_1.icc';
+
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
     const exists = existsSync(join(project, source));
@@ -57,6 +71,8 @@ async function build(): Promise<void> {
     for (const target of present)
       modules.push(...(await bundle(target, temporary, Object.keys(dependencies))));
     if (present.includes(client)) await declarations(project, client.source, temporary);
+    cpSync(join(project, 'assets/fonts'), join(temporary, 'fonts'), { recursive: true });
+    cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
     renameSync(temporary, output);
@@ -112,7 +128,11 @@ function references(): Plugin {
     },
     transform(code, id) {
       if (id.includes('node_modules')) return null;
-      return code.replace(
+      const fonts = code.replace(
+        /new URL\(\s*(['"])(?:\.\.\/)+assets\/fonts\/([^'"]+)\1,\s*import\.meta\.url\s*,?\)/g,
+        (_, _quote, name) => `new URL('./fonts/${name}', import.meta.url)`,
+      );
+      return fonts.replace(
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);

@@ -17,7 +17,11 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     'src/contract/': { may: ['typebox'] },
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
     // So is the calendar of cron expressions through every change of daylight saving time.
-    'src/core/': { may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf', 'croner'] },
+    // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it.
+    'src/core/': {
+      may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf', 'croner'],
+      lazy: ['pdfkit', 'uqr', 'd3-shape'],
+    },
     'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },
     // Handlers know the store by its port alone, so that one engine can stand in for the other.
     'src/service/': {
@@ -141,6 +145,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
+    report: ['json', 'merkle', 'note', 'proof'],
     intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],
