@@ -23,6 +23,7 @@ import type {
 import type { Effect, Fact } from '../port/store.ts';
 import type { ErasableBody } from '../erasure/erasable-body.ts';
 import { destroySubjectKey, isOwed, type SubjectKeyRows } from '../erasure/subject-keys.ts';
+import { changeDocuments, type DocumentRows } from './documents.ts';
 import { decideApproval, openApproval, useApproval, type ApprovalRows } from './approvals.ts';
 import { refuseMoreBytes, refuseMoreExports } from '../rules/export-bounds.ts';
 import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
@@ -30,7 +31,7 @@ import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The rows of one project that effects read and write. */
-export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows {
+export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, DocumentRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
   heldExports(): ExportHolding;
@@ -107,6 +108,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       return rows.enqueueJob(effect.job);
     case 'saveFacts':
       return saveFacts(rows, effect);
+    case 'saveDocuments':
+      return changeDocuments(rows, effect.changes);
     case 'completeJob':
       if (rows.completeJob(effect)) return;
       throw new GovError(

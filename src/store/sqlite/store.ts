@@ -12,6 +12,8 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store } from '../port/store.ts';
 import { checkpointSaver } from './write/checkpoints.ts';
 import { openEngine, type Engine } from './write/engine.ts';
+import { documentSaver } from '../append/documents.ts';
+import { dueDocuments } from './effects/documents.ts';
 import { dueJobs } from './effects/jobs.ts';
 import { openParts, type OpenOptions, type Parts } from './open.ts';
 import { storeFiles } from '../file/paths.ts';
@@ -169,8 +171,13 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
   const numberOf = projectNumbers(reading);
   const of = (projectId: string): OfProject => ({ projectId, project: numberOf(projectId) });
   const isDue = dueJobs(reading);
+  const isDocumentDue = dueDocuments(reading);
+  const append: Writes['append'] = (request) => engine.write({ verb: 'append', request });
   return {
-    append: (request) => engine.write({ verb: 'append', request }),
+    append,
+    saveDocuments: documentSaver(append),
+    claimDocument: async (claim) =>
+      isDocumentDue(claim) ? engine.write({ verb: 'claimDocument', claim }) : null,
     createProject: (project, genesis) => engine.write({ verb: 'createProject', project, genesis }),
     createTenant: (tenant) => engine.write({ verb: 'createTenant', tenant }),
     claimInstallation: (text) => engine.write({ verb: 'claimInstallation', text }),

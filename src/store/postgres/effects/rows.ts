@@ -7,6 +7,7 @@
 import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
+import { documentRows } from './documents.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { versionKey } from '../write/facts.ts';
@@ -28,6 +29,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...factRows(writing),
     ...bodyRows(writing),
     ...subjectKeyRows(writing),
+    ...documentRows(writing),
     ...exportRows(writing),
     ...withdrawer(writing),
     ...tenantRows(writing),

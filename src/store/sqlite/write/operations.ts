@@ -10,8 +10,10 @@ import type {
   AppendRequest,
   ClaimedJob,
   Created,
+  DocumentClaim,
   GraphPart,
   NewTenant,
+  StoredDocument,
   StoredJob,
   Use,
 } from '../../port/store.ts';
@@ -46,6 +48,7 @@ interface Inputs {
   saveNote: OfProject & { readonly note: Note };
   saveCosignatures: OfProject & Cosigned;
   claimJob: { readonly nowMs: number; readonly lease: Lease };
+  claimDocument: { readonly claim: DocumentClaim };
   renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
   retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
@@ -70,6 +73,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   saveNote: void;
   saveCosignatures: void;
   claimJob: ClaimedJob | null;
+  claimDocument: StoredDocument | null;
   renewJob: boolean;
   failJob: void;
   retryJob: StoredJob;
@@ -127,6 +131,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.saveCosignatures(write.project, write);
     case 'claimJob':
       return jobs.claim(write.nowMs, write.lease);
+    case 'claimDocument':
+      return tasks.claimDocument(write.claim);
     case 'renewJob':
       return jobs.renew(write.project, write.jobId, write.lease);
     case 'failJob':

@@ -14,6 +14,7 @@ afterEach(() => {
 
 const older = `
 DROP TABLE event_count;
+DROP TABLE document;
 DROP TABLE intake_fact;
 DROP TABLE run_span;
 DROP INDEX run_event_time;
