@@ -22,6 +22,7 @@ import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
+import { outboundOf } from '../../src/host/outbound/config.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
@@ -63,7 +64,9 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
   const env = options.env ?? process.env;
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
-  const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
+  const path = join(config.dataDir, 'plane.json');
+  const asked = witnessesOf(config, { flags: options.witness, path });
+  const outbound = outboundOf(config, { dataDir: config.dataDir, path });
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
@@ -88,6 +91,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
+    outbound,
     degraded: () => [
       ...(tls?.reasons() ?? []),
       ...telemetry.reasons(),

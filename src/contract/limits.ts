@@ -21,6 +21,7 @@ import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
 import { hooks } from './limits/hooks.ts';
+import { outbound } from './limits/outbound.ts';
 
 export const limits = {
   ...requests,
@@ -42,6 +43,7 @@ export const limits = {
   ...push,
   ...mcp,
   ...hooks,
+  ...outbound,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -65,4 +67,5 @@ export const limitGroups = [
   ['Import and push', push],
   ['MCP proxy', mcp],
   ['Hooks of agents', hooks],
+  ['Webhooks and what leaves the process', outbound],
 ] as const;

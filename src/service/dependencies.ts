@@ -13,6 +13,7 @@ import type { Cursors } from './call/cursors.ts';
 import type { Hosting } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
+import type { Outbound } from './outbound.ts';
 import type { PolicySets } from './policies/in-force.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
@@ -50,6 +51,8 @@ export interface Services {
     /** The limit of one project. */
     readonly most: ExportHolding;
   };
+  /** Sends out of the process. */
+  readonly outbound: Outbound;
   /** Tells the worker that a job is pending, so that the job starts at once. */
   readonly wakeJobs: () => void;
   /** Verifier keys (texts) of the log with this origin. */

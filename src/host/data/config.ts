@@ -27,6 +27,7 @@ import {
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
+import { outboundMembers, type OutboundFile } from '../outbound/config.ts';
 import { witnessMembers, type WitnessesFile } from '../witness/config.ts';
 
 /** Settings for the configuration that a plane takes from its service. */
@@ -45,7 +46,7 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `gov plane init` writes it. */
-export interface PlaneFile extends WitnessesFile, ExportsFile {
+export interface PlaneFile extends WitnessesFile, ExportsFile, OutboundFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -94,6 +95,7 @@ const planeFileSchema: JsonSchema = {
   properties: {
     ...servingMembers,
     ...witnessMembers,
+    ...outboundMembers,
     ...exportMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),

@@ -29,6 +29,8 @@ import { defaultExportsMost } from '../exports/config.ts';
 import type { HostKeys } from '../data/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Artifacts } from '../../service/exports/artifacts.ts';
+import { noOutbound, type OutboundConfig } from '../outbound/config.ts';
+import { openOutbound } from '../outbound/open.ts';
 
 /** An open store with the worker threads that read it. */
 export interface Engine {
@@ -58,6 +60,8 @@ export interface Parts {
   readonly exportHours?: number | undefined;
   /** Number of artifacts kept per project. Absent: `defaultExportsMost`. */
   readonly exportsMost?: ExportHolding | undefined;
+  /** Receivers inside our networks. Absent: none. */
+  readonly outbound?: OutboundConfig | undefined;
   /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
   /** See `Services.degraded`. */
@@ -114,6 +118,7 @@ export function assemble(parts: Parts): Assembled {
       keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
       most: parts.exportsMost ?? defaultExportsMost,
     },
+    outbound: openOutbound({ ...(parts.outbound ?? noOutbound), now, version }),
     wakeJobs: () => jobs.wake(),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),

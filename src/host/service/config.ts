@@ -32,11 +32,12 @@ import {
 } from '../process/layers.ts';
 import type { LogLevel } from '../process/log.ts';
 import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
+import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
 import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
-export interface ServiceFile extends WitnessesFile, ExportsFile {
+export interface ServiceFile extends WitnessesFile, ExportsFile, OutboundFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Prefix of the origin of every log. A change affects new projects only. */
@@ -100,6 +101,7 @@ const serviceFileSchema = object(
   {
     ...servingMembers,
     ...witnessMembers,
+    ...outboundMembers,
     name: matching(logNamePattern),
     publicUrl: url,
     database: text(2048),
@@ -156,6 +158,7 @@ export interface ServiceConfig {
   readonly memoryMiB: number | null;
   /** The witnesses that cosign checkpoints. Null: none. */
   readonly witnessing: WitnessesConfig | null;
+  readonly outbound: OutboundConfig;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -216,6 +219,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
     witnessing: witnessesOf(file, { flags: undefined, path }),
+    outbound: outboundOf(file, { dataDir, path }),
     tls: tlsFilesOf(
       {
         cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),

@@ -90,6 +90,7 @@ export async function openService(
       degraded,
       exportHours: config.exportHours,
       exportsMost: config.exportsMost,
+      outbound: config.outbound,
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };
