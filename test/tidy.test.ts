@@ -63,7 +63,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // The payment provider's SDK is 100 ms of parsing for one route that few call, and few installations send mail.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe', 'nodemailer'],
+      lazy: ['stripe', 'nodemailer', '@jsquash/'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };

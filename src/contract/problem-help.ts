@@ -60,6 +60,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   CHALLENGE_EXPIRED: 'Wait for the next challenge.',
   UPGRADE_REQUIRED: 'Open the stream with a WebSocket client (RFC 6455), or read pages with `GET /events`.',
   QUOTA_EXCEEDED: 'Wait for the next period, or raise the quota.',
+  REPORT_LIMIT: 'Wait until a report of the project is completed.',
   EXPORT_LIMIT:
     'Delete exports that you do not need, wait until some expire, or ask the operator to raise the limit.',
   RATE_LIMITED: 'Wait for the seconds in `Retry-After`.',

@@ -63,6 +63,7 @@ export const problems = {
   UPGRADE_REQUIRED: problem(426, 'The operation needs a WebSocket'),
   QUOTA_EXCEEDED: problem(429, 'The quota is used up'),
   EXPORT_LIMIT: problem(429, 'The project has reached its limit of exports'),
+  REPORT_LIMIT: problem(429, 'The project has reached its limit of reports', true),
   RATE_LIMITED: problem(429, 'Too many requests', true),
   HEADERS_TOO_LARGE: problem(431, 'The request headers are too large'),
   INTERNAL: problem(500, 'Internal error', true),

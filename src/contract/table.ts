@@ -19,6 +19,7 @@ import { policies } from './policies.ts';
 import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
+import { reports } from './reports.ts';
 import { risk } from './risk.ts';
 import { sources } from './sources.ts';
 import { telemetry } from './telemetry.ts';
@@ -40,6 +41,7 @@ export const table = {
   ...erasures,
   ...jobs,
   ...exports,
+  ...reports,
   ...auth,
   ...projects,
   ...keys,

@@ -25,6 +25,7 @@ import { renderProblem } from './answer/problem.ts';
 import { streamAnswer } from './answer/download.ts';
 import { requireSigned } from './admit/signed.ts';
 import { readParams, readQuery } from './text.ts';
+import { readUpload, uploadBody } from './upload.ts';
 
 interface On {
   readonly request: FastifyRequest;
@@ -83,7 +84,8 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
   const query = readQuery(row.query, at === -1 ? '' : request.url.slice(at + 1));
-  const read = readBody(route, request);
+  const file = row.upload === undefined ? null : await readUpload(row.upload, request);
+  const read = file === null ? readBody(route, request) : uploadBody(file);
   const body = read instanceof Promise ? await read : read;
   const breath = paceOf(route, request);
   await breath?.next();
@@ -108,7 +110,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
   const conditions = row.ranged === true ? conditionsOf(request) : null;
   const shown = { caller, presented, conditions, canonical };
-  const call = { params, query, body, basePath, idempotency, ifMatch, ...shown };
+  const call = { params, query, body, basePath, origin: route.origin, file, idempotency, ifMatch, ...shown };
   // the row's schemas accepted exactly what `call` holds, and the handler's type says the same
   const answer = (): Promise<PlainAnswer | Replayed | WrittenBody | Streamed> =>
     route.handler(call as never, route.services);

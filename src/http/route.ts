@@ -30,6 +30,8 @@ export interface MountOptions {
   readonly unsent: Unsent;
   /** Absolute URI of the origin that serves `/problems/<slug>`. */
   readonly problemBase: () => string;
+  /** The origin at which clients reach the service. */
+  readonly origin: () => string;
   readonly closing: () => boolean;
 }
 
@@ -82,6 +84,9 @@ const named: Readonly<Record<string, string>> = {
   proofId: 'proof',
   jobId: 'job',
   exportId: 'export',
+  executionId: 'report',
+  token: 'share link',
+  logoId: 'logo',
   runId: 'graph',
   policyId: 'policy',
   projectId: 'project',

@@ -100,7 +100,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const app = createApp(options, context);
   const overload = new Overload(() => services.store.condition().queued, options.overload);
   const closes = () => closing;
-  const mounted = { ...options, credentials, gate, overload, unsent, problemBase, closing: closes };
+  const origin = (): string => options.publicOrigin ?? listening;
+  const mounted = { ...options, credentials, gate, overload, unsent, problemBase, origin, closing: closes };
   const stats = [...mount(app, mounted), ...mountReceivers(app, mounted)];
   addPages(app, context);
   const streams = new Streams(app.server, {

@@ -10,11 +10,11 @@ import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
-import type { Hosting } from './hosting.ts';
+import type { Hosting, Seal } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
-import type { Outbound } from './outbound.ts';
 import type { PolicySets } from './policies/in-force.ts';
+import type { Outbound } from './outbound.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
 import type { Fingerprinting } from './call/secrets.ts';
@@ -55,6 +55,8 @@ export interface Services {
   readonly outbound: Outbound;
   /** Tells the worker that a job is pending, so that the job starts at once. */
   readonly wakeJobs: () => void;
+  /** Tells the worker that a report is queued, so that it starts at once. */
+  readonly wakeReports: () => void;
   /** Verifier keys (texts) of the log with this origin. */
   readonly verifierKeys: (origin: string) => readonly string[];
   /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */
@@ -69,6 +71,8 @@ export interface Services {
   readonly planeSettings?: () => Partial<StoredSettings>;
   /** The project of a plane; absent on a hosted service. */
   readonly planeProject?: string;
+  /** AES-256-GCM under a key of the installation, for stored answers with secrets. */
+  readonly seal: Seal;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;

@@ -23,6 +23,9 @@ import { metering } from './access/metering.ts';
 import { policies } from './policies/handlers.ts';
 import { projects } from './access/projects.ts';
 import { proofs } from './proofs/handlers.ts';
+import { branding } from './reports/branding.ts';
+import { reports } from './reports/handlers.ts';
+import { shares } from './reports/shares.ts';
 import { replays } from './replay/handlers.ts';
 import { risk } from './policies/risk.ts';
 import { simulations } from './policies/simulate.ts';
@@ -49,6 +52,9 @@ export const handlers: Handlers = combine({
   erasures,
   jobs,
   exports,
+  reports,
+  shares,
+  branding,
   projects,
   apiKeys,
   metering,

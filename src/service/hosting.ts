@@ -16,6 +16,8 @@ export interface Hosting {
   readonly quotas: Readonly<Record<Environment, Quotas>>;
   /** After this time a person must sign in again, active or not. */
   readonly sessionHours: number;
+  /** Which organizations have reports, and where the others find a plan with them. Absent: everybody has. */
+  readonly reporting?: ReportingPlan;
   /** Hosts to which the billing portal may return. */
   readonly returnHosts: readonly string[];
   /**
@@ -31,6 +33,12 @@ export interface Hosting {
   readonly seal: Seal;
   /** Cosigns checkpoints that data planes report (C2SP tlog-cosignature, Ed25519), under its own name. */
   readonly cosigner: NoteSigner;
+}
+
+export interface ReportingPlan {
+  /** `customers`: organizations that the payment provider knows. */
+  readonly isFor: 'everyone' | 'customers';
+  readonly upgradeUrl: string | null;
 }
 
 export interface Seal {

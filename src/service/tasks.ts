@@ -4,10 +4,12 @@ import { coverage } from './coverage/task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
+import { logo } from './reports/logo-task.ts';
 import { exportTask } from './exports/task.ts';
 import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.ts';
 import { policyHistory } from './policies/history.ts';
 import { replay } from './replay/task.ts';
+import { report } from './reports/task.ts';
 import type { Task, TaskName } from './call/work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
@@ -23,5 +25,7 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   replay,
   coverage,
   export: exportTask,
+  report,
+  logo,
   index,
 };

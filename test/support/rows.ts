@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table, type OperationId, type Table } from '../../src/contract/table.ts';
+import { createToken } from '../../src/service/access/token-format.ts';
 import { event } from './serving.ts';
 
 /** What a row can be asked about. */
@@ -18,6 +19,11 @@ export interface Ids {
   readonly approvalId: string;
   readonly erasureId: string;
   readonly exportId: string;
+  readonly executionId: string;
+  readonly shareId: string;
+  /** Of a share link. */
+  readonly token: string;
+  readonly logoId: string;
   readonly projectId: string;
   readonly keyId: string;
   readonly dataPlaneId: string;
@@ -37,6 +43,10 @@ export const nobodysIds: Ids = {
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
   erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
   exportId: 'exp_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  executionId: 'rex_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  shareId: 'shr_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  token: createToken('shr', (size) => Buffer.alloc(size, 7)),
+  logoId: 'lgo_01jzzzzzzzzzzzzzzzzzzzzzzz',
   projectId: 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz',
   keyId: 'key_01jzzzzzzzzzzzzzzzzzzzzzzz',
   dataPlaneId: 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -64,6 +74,9 @@ export const riskConfig = {
   thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
   defaultAction: 'escalate',
 };
+
+/** Every row of the tests lies in it. */
+export const reportPeriod = { startTime: '2026-01-01T00:00:00Z', endTime: '2026-12-31T23:59:59Z' };
 
 const zeros = { audit_event: 0, compliance_proof: 0, risk_decision: 0, replay_verification: 0 };
 /** Valid by its schema; nothing in it is signed. */
@@ -126,6 +139,13 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   }),
   decideApproval: () => ({ outcome: 'approved' }),
   createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),
+  createExecution: ({ runId, projectId }) => ({
+    reportTemplateId: 'integrity-completeness',
+    formats: ['csv', 'json'],
+    parameters: { ...reportPeriod, runId, projectIds: [projectId] },
+  }),
+  createShare: () => ({ format: 'csv' }),
+  putBranding: () => ({ companyName: 'Analytical Engines' }),
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),
@@ -192,6 +212,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   verifyProof: ['runId'],
   createErasure: ['evaluationId', 'decisionId'],
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
+  // it names a template, which is everybody's
+  createExecution: [],
 };
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;
 

@@ -6,7 +6,7 @@
 import { csvHeader, csvRow } from '../csv.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/canonical.ts';
-import type { Report, ReportTable } from './report.ts';
+import type { Report, ReportTable } from './model.ts';
 
 /** Names of the attached files that the renderer makes itself. */
 export const dataFile = 'report.json';

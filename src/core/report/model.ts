@@ -82,6 +82,12 @@ export interface ReportContents {
   readonly tables: readonly ReportTable[];
 }
 
+/** The contents, and the files to attach beside the tables: proof bundles and answers of the log, by file name. */
+export interface BuiltReport {
+  readonly contents: ReportContents;
+  readonly attachments: ReadonlyMap<string, Uint8Array>;
+}
+
 export interface Report extends ReportContents {
   readonly schemaVersion: '1.0';
   readonly reportTemplateId: string;

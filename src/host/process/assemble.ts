@@ -11,6 +11,7 @@ import { Cursors } from '../../service/call/cursors.ts';
 import type { Hosting } from '../../service/hosting.ts';
 import { Indexer } from '../../service/completeness/indexer.ts';
 import { JobWorker } from '../../service/jobs/worker.ts';
+import { ReportWorker } from '../../service/reports/worker.ts';
 import type { Log } from '../../service/call/log.ts';
 import { PolicySets } from '../../service/policies/in-force.ts';
 import { refusalRecorder } from '../../service/access/refusals.ts';
@@ -25,6 +26,7 @@ import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
 import { clockJumpMs, now, randomBytes } from './clock.ts';
 import { createClockWatch, type ClockWatch } from './clock-watch.ts';
+import { createSeal } from './seal.ts';
 import { defaultExportsMost } from '../exports/config.ts';
 import type { HostKeys } from '../data/keys.ts';
 import { limits } from '../../contract/limits.ts';
@@ -76,6 +78,7 @@ export interface Assembled {
   readonly engine: Engine;
   readonly services: Services;
   readonly jobs: JobWorker;
+  readonly reports: ReportWorker;
   readonly clock: ClockWatch;
 }
 
@@ -120,6 +123,8 @@ export function assemble(parts: Parts): Assembled {
     },
     outbound: openOutbound({ ...(parts.outbound ?? noOutbound), now, version }),
     wakeJobs: () => jobs.wake(),
+    wakeReports: () => reports.wake(),
+    seal: createSeal(storeKey, randomBytes),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),
     verifierKeys,
@@ -138,7 +143,8 @@ export function assemble(parts: Parts): Assembled {
     debugging,
   };
   const jobs = new JobWorker(services);
+  const reports = new ReportWorker(services);
   const recordRefusal = refusalRecorder(services);
   const clock = createClockWatch(() => services, clockJumpMs);
-  return { engine, services, jobs, clock };
+  return { engine, services, jobs, reports, clock };
 }

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf } from '../../contract/failure.ts';
 import { tasks } from '../../service/tasks.ts';
+import type { LocalParts } from '../../service/call/report-work.ts';
 import type { Listed, TaskHost, TaskName } from '../../service/call/work.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
@@ -52,7 +53,16 @@ const hostOf = (task: number): TaskHost => {
     dropMap: async () => void (await call('dropMap', null)),
     // the main thread answers as `TaskHost` says
     listed: async (asked) => (await call('listed', asked)) as Listed | null,
+    file: async (name) => void (await call('file', name)),
+    answer: async (asked) => (await call('answer', asked)) as Awaited<ReturnType<TaskHost['answer']>>,
+    bundle: async (of) => (await call('bundle', of)) as Uint8Array | null,
   };
+};
+
+/** Loaded when a task needs them. */
+const local: LocalParts = {
+  fonts: async () => (await import('../reports/fonts.ts')).readReportFonts(),
+  asPng: async (kind, bytes) => (await import('../pictures/codecs.ts')).asPng(kind, bytes),
 };
 
 /** Returns a function that yields after 5 ms of work. */
@@ -67,7 +77,7 @@ function breather(): () => Promise<void> {
 
 async function run(task: number, name: TaskName, input: unknown): Promise<void> {
   try {
-    const context = { reader, host: hostOf(task), breathe: breather() };
+    const context = { reader, host: hostOf(task), breathe: breather(), local };
     // the main thread sends each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
     send({ kind: 'done', task, output });

@@ -12,6 +12,7 @@ import { parseSubnet } from '../../http/admit/address.ts';
 import type { RateOptions } from '../../http/admit/rates.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
+import type { ReportingPlan } from '../../service/hosting.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { refuseReadableByOthers } from '../data/files.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
@@ -56,6 +57,8 @@ export interface ServiceFile extends WitnessesFile, ExportsFile, OutboundFile {
   readonly rates?: Partial<Rates>;
   readonly corsOrigins?: readonly string[];
   readonly trustedProxies?: readonly string[];
+  /** Who has reports; default: everyone. */
+  readonly reporting?: { readonly for?: 'everyone' | 'customers'; readonly upgradeUrl?: string };
   readonly returnHosts?: readonly string[];
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
@@ -124,6 +127,7 @@ const serviceFileSchema = object(
     rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
     corsOrigins: list(url),
     trustedProxies: list(matching('^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$')),
+    reporting: object({ for: matching('^(?:everyone|customers)$'), upgradeUrl: url }),
     returnHosts: list(matching('^[A-Za-z0-9.-]+(?::[0-9]{1,5})?$')),
   },
   ['listen', 'metricsListen', 'name'],
@@ -152,6 +156,7 @@ export interface ServiceConfig {
   readonly corsOrigins: readonly string[];
   /** Addresses and CIDR ranges whose X-Forwarded-* headers the service trusts. */
   readonly trustedProxies: readonly string[];
+  readonly reporting: ReportingPlan;
   readonly returnHosts: readonly string[];
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
@@ -214,6 +219,10 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     trustedProxies: (file.trustedProxies ?? []).map((value) =>
       proxyOf({ value, from: `${path} /trustedProxies` }),
     ),
+    reporting: {
+      isFor: file.reporting?.for ?? 'everyone',
+      upgradeUrl: file.reporting?.upgradeUrl ?? null,
+    },
     returnHosts: file.returnHosts ?? [],
     problemBase: problemBase ?? publicUrl,
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),

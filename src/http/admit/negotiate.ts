@@ -51,12 +51,22 @@ export function hostFault({ rawHeaders, httpVersion }: IncomingMessage): GovErro
 const headerFault = (name: string, detail: string): GovError =>
   fieldError({ pointer: `/${name}`, in: 'header', code: 'NOT_ALLOWED', detail });
 
+/** UNSUPPORTED_MEDIA_TYPE unless a body is `multipart/form-data`. */
+export function checkUpload({ headers }: IncomingMessage): void {
+  refuseEncoding(headers);
+  if (/^multipart\/form-data;/i.test(headers['content-type'] ?? '')) return;
+  throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Type: multipart/form-data with a boundary');
+}
+
+function refuseEncoding(headers: IncomingMessage['headers']): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected a body without Content-Encoding');
+}
+
 /** UNSUPPORTED_MEDIA_TYPE unless a body is plain `application/json` in UTF-8. */
 export function checkMediaType({ headers }: IncomingMessage): void {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected a body without Content-Encoding');
-  }
+  refuseEncoding(headers);
   const type = headers['content-type'];
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
   if (type === 'application/json' || (type === undefined && !hasBody)) return;

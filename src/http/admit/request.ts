@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 import { authenticate, spend, spendOfAddress } from './gate.ts';
-import { checkAccept, checkEnvelope, checkMediaType } from './negotiate.ts';
+import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from './negotiate.ts';
 import { readPresented, readToken } from './presented.ts';
 import { isHeavy, type Route } from '../route.ts';
 
@@ -78,6 +78,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
 function admitInput({ row, mediaType, unsent }: Route, request: FastifyRequest): undefined {
   unsent.check(request);
   if (mediaType !== null) checkAccept(request.headers.accept, mediaType);
-  if (row.method !== 'GET') checkMediaType(request.raw);
+  if (row.upload !== undefined) checkUpload(request.raw);
+  else if (row.method !== 'GET') checkMediaType(request.raw);
   return undefined;
 }

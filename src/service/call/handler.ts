@@ -35,6 +35,10 @@ export interface Call<Row extends Operation> extends Input<Row> {
   readonly presented: Presented | null;
   /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
   readonly basePath: string;
+  /** Returns the origin at which clients reach the service, such as `https://gov.example.com`. */
+  readonly origin: () => string;
+  /** The file of an upload (`Operation.upload`); null on other operations. */
+  readonly file: Uint8Array | null;
   readonly idempotency: Idempotency | null;
   /** `If-Match` as sent. Null on operations that ignore it. */
   readonly ifMatch: string | null;

@@ -127,7 +127,7 @@ function requireZone({ timezone }: StoredSettings, pointer: string): void {
 }
 
 /** Whether Intl knows the zone. Offsets such as +01:00, which Intl accepts too, name no zone. */
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';

@@ -19,6 +19,7 @@ import type { MapEntry } from '../../core/completeness/entry.ts';
 import type { MapKey } from '../../core/completeness/map.ts';
 import type { MapFunction } from '../../core/completeness/map-function.ts';
 import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
+import type { LocalParts, ReportOutput, ReportTaskInput } from './report-work.ts';
 
 /** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
 export interface TaskHost {
@@ -40,6 +41,12 @@ export interface TaskHost {
   dropMap(): Promise<void>;
   /** Returns what the index of the log says of lists, in an index leaf that covers S; null where it has none yet. */
   listed(asked: ListsAsked): Promise<Listed | null>;
+  /** Starts the next file of a report: `pdf`, `csv`, `json` or `preview`. Later writes go to it. */
+  file(name: string): Promise<void>;
+  /** The file that answers a question, and its count; null where the log has no index yet, or grows too fast. */
+  answer(asked: Asked): Promise<{ readonly bytes: Uint8Array; readonly count: number } | null>;
+  /** The bundle of a stored proof; null where it has more bytes than `most`, or there is none. */
+  bundle(of: { readonly proofId: string; readonly most: number }): Promise<Uint8Array | null>;
 }
 
 export type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
@@ -313,6 +320,10 @@ export interface Tasks {
   coverage: { input: RunOf; output: RunCoverage };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
   replay: { input: ReplayInput; output: ReplayedRun };
+  /** A picture as PNG, with nothing but its pixels. VALIDATION_ERROR for a damaged one. */
+  logo: { input: { readonly projectId: string; readonly bytes: Uint8Array }; output: Uint8Array };
+  /** Builds a report and writes its artifacts, each after `file`. */
+  report: { input: ReportTaskInput; output: ReportOutput };
   /** Writes the artifact of an export. */
   export: { input: ExportInput; output: ExportOutput };
   /** Refuses edges to nodes that neither the run nor the request has. `graph`: canonical text, which is sent at once. */
@@ -331,6 +342,8 @@ export type Task<Name extends TaskName> = (
 export interface TaskContext {
   readonly reader: StoreReader;
   readonly host: TaskHost;
+  /** What the thread itself has; absent in tests that run a task in place. */
+  readonly local?: LocalParts;
   /** Gives other tasks of the thread a turn. Call it between chunks. */
   readonly breathe: () => Promise<void>;
 }

@@ -9,7 +9,7 @@ import { pathText } from '../../core/proof/bundle.ts';
 import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Indexed } from '../call/work.ts';
+import type { Asked, Indexed } from '../call/work.ts';
 import type { Services } from '../dependencies.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { inclusionAt } from '../log/tree-proofs.ts';
@@ -33,26 +33,41 @@ export const answers: Pick<Handlers, 'askLog'> = {
       const detail = 'expected a time that has passed';
       throw fieldError({ pointer: '/until', in: 'query', code: 'NOT_ALLOWED', detail });
     }
-    const { leafIndex, answer } = await answered(services, projectId, ask);
-    const signed = await services.checkpoints.sign(projectId);
-    await services.witnesses?.cosigned(projectId, signed);
-    const cosigned = await services.store.witnessedCheckpoint(projectId, 'audit', leafIndex + 1);
-    const checkpoint = cosigned ?? signed.note;
-    const { size } = openOwn(checkpoint);
-    const leaf = await services.store.leaf(projectId, leafIndex);
-    if (leaf === null) throw missingLeaf(leafIndex);
-    const inclusion = pathText(await inclusionAt(services.store, projectId, { index: leafIndex, size }));
-    const timeText = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
-    const text = answerText({
-      mediaType: answerMediaType,
-      question: { key, since: timeText(ask.sinceMs), until: timeText(ask.untilMs) },
-      checkpoint,
-      index: { index: leafIndex, record: leaf.record, inclusion },
-      ...answer,
-    });
+    const { text } = await answerFile(services, projectId, ask);
     return { status: 200, raw: Buffer.from(text) };
   },
 };
+
+/** The file that answers a question, and its count. OVERLOADED where the log has no index yet, or grows too fast. */
+export async function answerFile(
+  services: Services,
+  projectId: string,
+  ask: Asked,
+): Promise<{ readonly text: string; readonly count: number }> {
+  const { leafIndex, answer } = await answered(services, projectId, ask);
+  const signed = await services.checkpoints.sign(projectId);
+  await services.witnesses?.cosigned(projectId, signed);
+  const cosigned = await services.store.witnessedCheckpoint(projectId, 'audit', leafIndex + 1);
+  const checkpoint = cosigned ?? signed.note;
+  const { size } = openOwn(checkpoint);
+  const leaf = await services.store.leaf(projectId, leafIndex);
+  if (leaf === null) throw missingLeaf(leafIndex);
+  const inclusion = pathText(await inclusionAt(services.store, projectId, { index: leafIndex, size }));
+  const timeText = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+  const text = answerText({
+    mediaType: answerMediaType,
+    question: { key: ask.key, since: timeText(ask.sinceMs), until: timeText(ask.untilMs) },
+    checkpoint,
+    index: { index: leafIndex, record: leaf.record, inclusion },
+    ...answer,
+  });
+  return { text, count: countOf(answer) };
+}
+
+function countOf({ entry, range }: NonNullable<Indexed['answer']>): number {
+  if (range !== undefined) return range.to - range.from;
+  return entry.end !== null && 'value' in entry.end ? entry.end.value.n : 0;
+}
 
 /** The bound in whole milliseconds, as server times are. Rounding up is exact for `since` and for `until`. */
 function msOf(text: string | undefined, name: string): number | null {
@@ -74,7 +89,7 @@ const attempts = 8;
 async function answered(
   { checkpoints, indexer }: Services,
   projectId: string,
-  ask: { key: string[]; sinceMs: number | null; untilMs: number | null },
+  ask: Asked,
 ): Promise<{ leafIndex: number; answer: NonNullable<Indexed['answer']> }> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;

@@ -76,7 +76,7 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
  * Signs the current log. An artifact never changes later, so this waits for the witnesses and uses a
  * checkpoint of at least this size that they cosigned; without one, the checkpoint that only the log signed.
  */
-async function witnessedNote(
+export async function witnessedNote(
   { checkpoints, witnesses, store }: Services,
   projectId: string,
 ): Promise<string> {

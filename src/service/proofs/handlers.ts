@@ -82,26 +82,39 @@ export const proofs: Pick<
 
   async getProofBundle({ params, query, caller }, services) {
     const { projectId } = caller.project;
-    const { proofId } = params;
-    const stored = await services.store.proof(projectId, proofId);
+    const stored = await services.store.proof(projectId, params.proofId);
     if (stored === null) throw notFound('proof');
-    const run = await services.store.run(projectId, stored.runId);
-    const size = run?.events ?? 0;
-    const events = query.events ?? (size > limits.syncProofEvents ? 'none' : 'records');
-    // S′ may still be unsigned where the process ended right after it stored the proof
-    await services.checkpoints.sign(projectId);
-    const completeness =
-      query.completeness === false
-        ? null
-        : await completenessOf(services, projectId, { stored, events: size });
-    // separate, because other tools check its signature: a verifier of bundles does not know its key
-    const attested = query.attestation === true;
-    const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
-    const input = { projectId, proofId, events, completeness, dsse };
-    const made = await services.work.run('bundle', input, { events: size });
+    const made = await makeBundle(services, projectId, { stored, ...query });
     return made instanceof Uint8Array ? { status: 200, raw: made } : streamedBundle(services, made);
   },
 };
+
+/** The bundle of a proof, or its plan where it is too large to be in memory. */
+export async function makeBundle(
+  services: Services,
+  projectId: string,
+  asked: {
+    readonly stored: StoredProof;
+    readonly events?: 'none' | 'records' | 'disclosed';
+    readonly completeness?: boolean;
+    readonly attestation?: boolean;
+  },
+): Promise<Tasks['bundle']['output']> {
+  const { stored } = asked;
+  const { proofId } = stored;
+  const run = await services.store.run(projectId, stored.runId);
+  const size = run?.events ?? 0;
+  const events = asked.events ?? (size > limits.syncProofEvents ? 'none' : 'records');
+  // S′ may still be unsigned where the process ended right after it stored the proof
+  await services.checkpoints.sign(projectId);
+  const completeness =
+    asked.completeness === false ? null : await completenessOf(services, projectId, { stored, events: size });
+  // separate, because other tools check its signature: a verifier of bundles does not know its key
+  const attested = asked.attestation === true;
+  const dsse = attested ? services.attest(inTotoPayload(readStored(stored.proof))) : null;
+  const input = { projectId, proofId, events, completeness, dsse };
+  return services.work.run('bundle', input, { events: size });
+}
 
 /** The index leaf and the entries for a bundle; null where the log has no index yet, or no room for a leaf. */
 async function completenessOf(

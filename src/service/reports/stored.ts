@@ -2,16 +2,11 @@
  * Reports, share links, branding and logos as documents (`src/store/port/documents.ts`). Proven by
  * `test/service/reports/handlers.test.ts`.
  */
-import type {
-  ReportFormat,
-  ReportParameters,
-  ReportStatus,
-  ReportSummary,
-} from '../../contract/report-parts.ts';
+import type { ReportFormat, ReportParameters, ReportSummary } from '../../contract/report-parts.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 
 /**
- * A report. Its status is `ReportStatus`. Its key names the request that may create it once: a schedule with its due
+ * A report. Its status is `ReportStatus` of the contract. Its key names the request that may create it once: a schedule with its due
  * time, or a client's idempotency key. It is due when a worker shall build it, record its end, or remove its artifacts.
  */
 export const reportKind = 'report';
@@ -34,10 +29,8 @@ export interface StoredReport {
   readonly summary: ReportSummary | null;
   /** One for each format. */
   readonly artifacts: readonly StoredArtifact[];
-  /** The first rows, as `ReportData`. Null until the report is complete. */
-  readonly preview: MadeArtifact | null;
-  /** Whether the log has the event about its end. */
-  readonly isRecorded: boolean;
+  /** The first rows, as `ReportData`. */
+  readonly preview: Omit<StoredArtifact, 'format'>;
 }
 
 export interface StoredArtifact {
@@ -49,8 +42,6 @@ export interface StoredArtifact {
 
 /** A finished artifact in the storage of `src/service/exports/artifacts.ts`. */
 export interface MadeArtifact {
-  /** Its id there. */
-  readonly exportId: string;
   /** Its name there. */
   readonly artifact: string;
   readonly sizeBytes: number;
@@ -90,7 +81,10 @@ export interface StoredLogo extends MadeArtifact {
   readonly mediaType: 'image/png' | 'image/jpeg';
 }
 
-export type ReportDocument = StoredDocument & { readonly status: ReportStatus };
+export interface ReportDocumentOf<Data> {
+  readonly document: StoredDocument;
+  readonly stored: Data;
+}
 
 /** The data of a document of these kinds; this service wrote it. */
 export const dataOf = <Data>({ data }: Pick<StoredDocument, 'data'>): Data => JSON.parse(data) as Data;

@@ -1,6 +1,7 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { nobodysIds, policy, policyVersion, snapshot, type Ids } from '../../support/rows.ts';
+import { nobodysIds, policy, policyVersion, reportPeriod, snapshot, type Ids } from '../../support/rows.ts';
+import { logo, upload } from '../../support/upload.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 import { enrolledPlane } from '../../support/telemetry-plane.ts';
@@ -28,6 +29,16 @@ export async function exportEnd(call: Call, exportId: string): Promise<Answer['b
     const { body } = await call('GET', `/exports/${exportId}`);
     if (body.status !== 'pending' && body.status !== 'processing') return body;
     // the export needs turns of the same event loop
+    await pause(10);
+  }
+}
+
+/** The report once it is complete or failed; polls as a client does. */
+export async function reportEnd(call: Call, executionId: string): Promise<Answer['body']> {
+  for (;;) {
+    const { body } = await call('GET', `/reporting/executions/${executionId}`);
+    if (body.status !== 'queued' && body.status !== 'processing') return body;
+    // the report needs turns of the same event loop
     await pause(10);
   }
 }
@@ -71,17 +82,8 @@ export async function fillProject(
     const { eventId: erased } = await made('POST', '/events', event({ runId, metadata }));
     ({ erasureId } = await made('POST', '/erasures', { eventId: erased }));
   }
-  let exportId = '';
-  for (let at = 0; at < 2; at++) {
-    ({ exportId } = await made('POST', '/exports', {
-      resource: 'audit_events',
-      format: 'json',
-      filters: { runId },
-    }));
-    await exportEnd(call, exportId);
-    // the first download of a day is told in the log
-    await call('GET', `/exports/${exportId}/download`);
-  }
+  const exportId = await exportsOf(call, made, runId);
+  const reported = await reportsOf(call, made);
   const keyIds = projectId === undefined ? [] : await keysOf(made, name);
   const planes = projectId === undefined ? nobodysIds : await planesOf(call, { name, projectId });
   return {
@@ -96,12 +98,53 @@ export async function fillProject(
     approvalId,
     erasureId,
     exportId,
+    ...reported,
     projectId: projectId ?? nobodysIds.projectId,
     keyId: keyIds[0] ?? nobodysIds.keyId,
     dataPlaneId: planes.dataPlaneId,
     reportId: planes.reportId,
     challengeId: planes.challengeId,
   };
+}
+
+/** Two exports of a run. */
+async function exportsOf(call: Call, made: Made, runId: string): Promise<string> {
+  let exportId = '';
+  for (let at = 0; at < 2; at++) {
+    ({ exportId } = await made('POST', '/exports', {
+      resource: 'audit_events',
+      format: 'json',
+      filters: { runId },
+    }));
+    await exportEnd(call, exportId);
+    // the first download of a day is told in the log
+    await call('GET', `/exports/${exportId}/download`);
+  }
+  return exportId;
+}
+
+/** Two reports, one of them with two share links; a branding with a logo. */
+async function reportsOf(
+  call: Call,
+  made: Made,
+): Promise<Pick<Ids, 'executionId' | 'shareId' | 'token' | 'logoId'>> {
+  let executionId = '';
+  for (let at = 0; at < 2; at++) {
+    ({ executionId } = await made('POST', '/reporting/executions', {
+      reportTemplateId: 'executive-summary',
+      formats: ['csv', 'json'],
+      parameters: reportPeriod,
+    }));
+    const { status, errorSummary } = await reportEnd(call, executionId);
+    if (status !== 'completed') throw new Error(`no report: ${errorSummary}`);
+    await call('GET', `/reporting/executions/${executionId}/download?format=csv`);
+  }
+  const path = `/reporting/executions/${executionId}/shares`;
+  await made('POST', path, { format: 'csv' });
+  const { shareId, token } = await made('POST', path, { format: 'csv' });
+  await made('PUT', '/reporting/branding', { companyName: 'Analytical Engines' });
+  const { body } = await call('POST', '/reporting/branding/logo', upload(logo));
+  return { executionId, shareId, token, logoId: body.logoUrl.replace(/^.*\//, '') };
 }
 
 type Made = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;

@@ -2,7 +2,7 @@
  * A report as PDF: tagged, built to PDF/A-3, fonts embedded, with its data attached. Pure: same input, same bytes on the
  * same versions of gov, ICU and zlib.
  */
-import type { Report, ReportBranding } from '../report.ts';
+import type { Report, ReportBranding } from '../model.ts';
 
 export interface ReportFont {
   /** File name, for a verifier that needs the same font. */

@@ -1,0 +1,35 @@
+/**
+ * Answers and bundles for a template, which runs in a thread that does not sign. Proven by
+ * `test/service/reports/worker.test.ts`.
+ */
+import { GovError } from '../../contract/problems.ts';
+import type { TaskHost } from '../call/work.ts';
+import { answerFile } from '../completeness/handlers.ts';
+import type { Services } from '../dependencies.ts';
+import { streamedBundle } from '../proofs/bundle-stream.ts';
+import { makeBundle } from '../proofs/handlers.ts';
+
+export const evidenceHost = (services: Services, projectId: string): Pick<TaskHost, 'answer' | 'bundle'> => ({
+  async answer(asked) {
+    try {
+      const { text, count } = await answerFile(services, projectId, asked);
+      return { bytes: new TextEncoder().encode(text), count };
+    } catch (error) {
+      if (error instanceof GovError && error.code === 'OVERLOADED') return null;
+      throw error;
+    }
+  },
+
+  async bundle({ proofId, most }) {
+    const stored = await services.store.proof(projectId, proofId);
+    if (stored === null) return null;
+    const made = await makeBundle(services, projectId, { stored });
+    const size = made instanceof Uint8Array ? made.length : made.bytes;
+    if (size > most) return null;
+    const parts: Uint8Array[] = [];
+    if (made instanceof Uint8Array) parts.push(made);
+    else for await (const part of streamedBundle(services, made).chunks()) parts.push(part);
+    // a copy: the thread gets the buffer
+    return new Uint8Array(Buffer.concat(parts));
+  },
+});

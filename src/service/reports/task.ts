@@ -1,0 +1,112 @@
+/**
+ * Task: builds the report of a template and writes its artifacts. All of them show one report: one data hash, one
+ * signed checkpoint. Runs in the thread of exports. Proven by `test/service/reports/worker.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { ReportData, ReportFormat, ReportSummary } from '../../contract/report-parts.ts';
+import { sha256 } from '../../core/hash.ts';
+import { parseCheckpoint } from '../../core/note/checkpoint.ts';
+import { splitNote } from '../../core/note/signed.ts';
+import { dataHash, toCsv, toJson } from '../../core/report/artifacts.ts';
+import type { BuiltReport, Report } from '../../core/report/model.ts';
+import type { ReportTaskInput } from '../call/report-work.ts';
+import type { Task, TaskContext, TaskHost } from '../call/work.ts';
+import { chunkBytes } from '../exports/artifacts.ts';
+import { templates } from './templates/index.ts';
+
+export const report: Task<'report'> = async (context, input) => {
+  const built = await templates[input.reportTemplateId].build({ ...input, ...context });
+  const made = reportOf(input, built);
+  const { local } = context;
+  for (const format of input.formats) {
+    await write(context.host, format, await render(format, { input, built, report: made, local }));
+    await context.breathe();
+  }
+  await write(context.host, 'preview', Buffer.from(JSON.stringify(previewOf(made))));
+  return { summary: summaryOf(made) };
+};
+
+function reportOf(input: ReportTaskInput, { contents, attachments }: BuiltReport): Report {
+  const { origin, size, root } = parseCheckpoint(splitNote(input.checkpoint).text);
+  const { startTime, endTime, runId, projectIds } = input.parameters;
+  return {
+    schemaVersion: '1.0',
+    reportTemplateId: input.reportTemplateId,
+    title: input.title,
+    organization: input.organization,
+    project: { projectId: input.projectId, name: input.projectName },
+    parameters: {
+      startTime,
+      endTime,
+      ...(runId === undefined ? {} : { runId }),
+      ...(projectIds === undefined ? {} : { projectIds }),
+    },
+    timezone: input.timezone,
+    locale: input.locale,
+    generatedAt: input.generatedAt,
+    log: {
+      origin,
+      treeSize: size,
+      rootHash: Buffer.from(root).toString('base64'),
+      checkpoint: input.checkpoint,
+    },
+    attachments: Object.fromEntries(
+      [...attachments].map(([name, bytes]) => [name, Buffer.from(sha256(bytes)).toString('hex')]),
+    ),
+    ...contents,
+  };
+}
+
+interface Rendering {
+  readonly input: ReportTaskInput;
+  readonly built: BuiltReport;
+  readonly report: Report;
+  readonly local: TaskContext['local'];
+}
+
+async function render(
+  format: ReportFormat,
+  { input, built, report: made, local }: Rendering,
+): Promise<Uint8Array> {
+  switch (format) {
+    case 'json':
+      return toJson(made);
+    case 'csv':
+      return toCsv(made);
+    case 'pdf': {
+      if (local === undefined) throw new Error('expected a thread with fonts');
+      const { toPdf } = await import('../../core/report/pdf/render.ts');
+      const attachments = [...built.attachments].map(([name, bytes]) => ({ name, bytes }));
+      return toPdf(made, input.branding, attachments, { paper: 'A4', fonts: await local.fonts() });
+    }
+  }
+}
+
+/** Sends copies: the caller gets each buffer. */
+async function write(host: TaskHost, name: string, bytes: Uint8Array): Promise<void> {
+  await host.file(name);
+  for (let at = 0; at < bytes.length; at += chunkBytes)
+    await host.write(Uint8Array.from(bytes.subarray(at, at + chunkBytes)));
+}
+
+function previewOf({ tables }: Report): ReportData {
+  const [first] = tables;
+  if (first === undefined) return { columns: [], rows: [], truncated: false };
+  const rows = first.rows.slice(0, limits.reportDataRows);
+  return {
+    columns: first.columns.map(({ name, title, kind }) => ({ name, title, kind })),
+    rows: rows.map((row) => [...row]),
+    truncated: first.population > rows.length,
+  };
+}
+
+function summaryOf(made: Report): ReportSummary {
+  const { checks, figures, tables, log } = made;
+  return {
+    checks: checks.map(({ name, status, detail }) => ({ name, status, detail })),
+    figures: figures.map(({ name, label, value, kind }) => ({ name, label, value, kind })),
+    rowCount: tables[0]?.population ?? 0,
+    dataHash: dataHash(made),
+    log: { origin: log.origin, treeSize: log.treeSize, rootHash: log.rootHash },
+  };
+}

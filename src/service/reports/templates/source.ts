@@ -1,0 +1,86 @@
+/**
+ * What a template gets and what it is. A template is a pure function of leaves below a tree size, so the same parameters
+ * at the same tree size give the same contents. What is not in the log, such as sources of telemetry, says so in its scope.
+ * Proven by `test/service/reports/templates/determinism.engines.test.ts`.
+ */
+import type { ReportTemplateId } from '../../../contract/report-words.ts';
+import type { BuiltReport, ReportColumn } from '../../../core/report/model.ts';
+import type { StoreReader } from '../../../store/port/store.ts';
+import type { StoredSettings } from '../../call/settings.ts';
+import type { Asked } from '../../call/work.ts';
+
+/** Crosses a thread boundary by structured clone. */
+export interface ReportInput {
+  readonly reportTemplateId: ReportTemplateId;
+  readonly projectId: string;
+  /** Unix milliseconds, both included. They select by the time at which the log recorded an entry. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly runId: string | null;
+  /** Size of the tree of `checkpoint`: only leaves below it are read. */
+  readonly treeSize: number;
+  /** The signed note. */
+  readonly checkpoint: string;
+  /** IANA name. */
+  readonly timezone: string;
+  readonly installation: 'plane' | 'service';
+  /** The settings of the project when the report was requested. */
+  readonly settings: Pick<StoredSettings, 'retentionDays' | 'legalHold' | 'contentCapture'>;
+  /** Verifier keys of the log. */
+  readonly keys: readonly string[];
+  /** Verifier keys of the configured witnesses, and how many of them must cosign. */
+  readonly witnesses: { readonly keys: readonly string[]; readonly quorum: number };
+}
+
+/** An answer of the log (`src/core/proof/answer.ts`). */
+export interface CountedAnswer {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+}
+
+/** What a template asks of the thread that signs. */
+export interface ReportHost {
+  /** How many leaves a key has; null where the log has no index yet, or grows too fast. */
+  answer(ask: Asked): Promise<CountedAnswer | null>;
+  /** The bundle of a stored proof; null where it has more bytes than `most`. */
+  bundle(of: { readonly proofId: string; readonly most: number }): Promise<Uint8Array | null>;
+}
+
+export interface ReportSource extends ReportInput {
+  readonly reader: StoreReader;
+  readonly host: ReportHost;
+  /** Gives other tasks of the thread a turn. */
+  readonly breathe: () => Promise<void>;
+}
+
+/** A table before it has rows. */
+export interface TableSpec {
+  /** Lower case with hyphens. */
+  readonly id: string;
+  readonly title: string;
+  /** Which rows it lists, in words. */
+  readonly lists: string;
+  readonly columns: readonly ReportColumn[];
+}
+
+export interface Template {
+  readonly title: string;
+  /** The question that the report answers. */
+  readonly summary: string;
+  readonly needsRun?: boolean;
+  /** The first is the main table, which is the CSV artifact. */
+  readonly tables: readonly [TableSpec, ...TableSpec[]];
+  readonly build: (source: ReportSource) => Promise<BuiltReport>;
+}
+
+type Kind = ReportColumn['kind'];
+
+/** Columns from `name: [title, kind]`; the kind is text where it is left out. */
+export const columns = (
+  named: Readonly<Record<string, string | readonly [title: string, kind: Kind]>>,
+): ReportColumn[] =>
+  Object.entries(named).map(([name, column]) =>
+    typeof column === 'string'
+      ? { name, title: column, kind: 'text' }
+      : { name, title: column[0], kind: column[1] },
+  );
