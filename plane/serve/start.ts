@@ -23,6 +23,8 @@ import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
+import { sendersOf } from '../../src/host/outbound/senders.ts';
+import { schedulingOf } from '../../src/host/process/scheduling.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
@@ -67,6 +69,8 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const path = join(config.dataDir, 'plane.json');
   const asked = witnessesOf(config, { flags: options.witness, path });
   const outbound = outboundOf(config, { dataDir: config.dataDir, path });
+  const place = { dataDir: config.dataDir, path, env };
+  const [senders, scheduling] = [sendersOf(config, place), schedulingOf(config, place)];
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
@@ -92,6 +96,8 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
     outbound,
+    senders,
+    scheduling,
     degraded: () => [
       ...(tls?.reasons() ?? []),
       ...telemetry.reasons(),

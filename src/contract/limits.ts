@@ -23,6 +23,8 @@ import { mcp } from './limits/mcp.ts';
 import { hooks } from './limits/hooks.ts';
 import { outbound } from './limits/outbound.ts';
 
+import { schedules } from './limits/schedules.ts';
+
 export const limits = {
   ...requests,
   ...events,
@@ -44,6 +46,7 @@ export const limits = {
   ...mcp,
   ...hooks,
   ...outbound,
+  ...schedules,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -68,4 +71,5 @@ export const limitGroups = [
   ['MCP proxy', mcp],
   ['Hooks of agents', hooks],
   ['Webhooks and what leaves the process', outbound],
+  ['Schedules and deliveries', schedules],
 ] as const;

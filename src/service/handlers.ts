@@ -24,7 +24,10 @@ import { policies } from './policies/handlers.ts';
 import { projects } from './access/projects.ts';
 import { proofs } from './proofs/handlers.ts';
 import { branding } from './reports/branding.ts';
+import { cron } from './reports/cron.ts';
 import { reports } from './reports/handlers.ts';
+import { reportSchedules } from './reports/schedules/handlers.ts';
+import { reportDeliveries } from './deliveries/handlers.ts';
 import { shares } from './reports/shares.ts';
 import { replays } from './replay/handlers.ts';
 import { risk } from './policies/risk.ts';
@@ -53,6 +56,9 @@ export const handlers: Handlers = combine({
   jobs,
   exports,
   reports,
+  reportSchedules,
+  reportDeliveries,
+  cron,
   shares,
   branding,
   projects,

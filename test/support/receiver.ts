@@ -28,7 +28,7 @@ type Answer = (response: ServerResponse, request: Received, count: number) => vo
 export async function startReceiver(
   { cert, key }: Pick<Issued, 'cert' | 'key'>,
   answer: Answer = (response) => void response.writeHead(204).end(),
-  options: ServerOptions & { readonly host?: string } = {},
+  options: ServerOptions & { readonly host?: string; readonly port?: number } = {},
 ): Promise<Receiver> {
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -58,7 +58,9 @@ export async function startReceiver(
     socket.once('close', () => sockets.delete(socket));
   });
   server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, options.host ?? '127.0.0.1', resolve));
+  await new Promise<void>((resolve) =>
+    server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve),
+  );
   return {
     port: (server.address() as AddressInfo).port,
     requests,

@@ -2,7 +2,6 @@
  * Progress of an export and its download. On a terminal: one line, rewritten, after 300 ms. Elsewhere: one line every ten
  * seconds. It prints numbers only. Tested by `test/cli/download/progress.test.ts`.
  */
-import type { ExportStatus } from '../../contract/exports.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { clearLine, clock, type ProgressOptions } from '../push/progress.ts';
@@ -63,7 +62,7 @@ export class DownloadProgress {
   }
 }
 
-/** The status of an export and the waiting time: `processing, 00:12`. */
+/** What is waited for and the waiting time: `processing, 00:12`. */
 export class WaitProgress {
   readonly #line: ProgressLine;
 
@@ -71,7 +70,7 @@ export class WaitProgress {
     this.#line = new ProgressLine(options);
   }
 
-  at(status: ExportStatus): void {
+  at(status: string): void {
     this.#line.show((elapsedMs) => `${status}, ${clock(elapsedMs)}`);
   }
 

@@ -7,6 +7,7 @@ import { constants, createReadStream } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { isFileName } from '../../service/deliveries/file-name.ts';
 import type { Outbound, OutboundAnswer } from '../../service/outbound.ts';
 import { syncDirectory } from '../data/files.ts';
 
@@ -28,9 +29,8 @@ type Failure = Pick<OutboundAnswer, 'failed' | 'isFinal'>;
 
 /** Null once the file is durable under its name. */
 async function stored(root: string, name: string, bytes: AsyncIterable<Uint8Array>): Promise<Failure | null> {
+  if (!isFileName(name)) return refused('a plain name below the delivery folder');
   const parts = name.split('/');
-  if (!parts.every(isPlain) || parts.length > mostParts)
-    return refused('a plain name below the delivery folder');
   const folder = await folderOf(await realpath(root), parts.slice(0, -1));
   if (folder === null) return refused('folders, got a file or a symbolic link on the way');
   const path = join(folder, parts.at(-1) ?? '');
@@ -43,11 +43,6 @@ async function stored(root: string, name: string, bytes: AsyncIterable<Uint8Arra
     await rm(part, { force: true });
   }
 }
-
-const mostParts = 8;
-/** Neither `.` nor `..`, no hidden file, no separator of any system, at most 200 characters. */
-const isPlain = (part: string): boolean =>
-  /^[A-Za-z0-9_][A-Za-z0-9._ ()+-]{0,199}$/.test(part) && !/[. ]$/.test(part);
 
 const refused = (expected: string): Failure => ({ failed: `expected ${expected}`, isFinal: true });
 

@@ -38,7 +38,7 @@ async function sent(
       to: { name: '', address: to },
       subject,
       text,
-      messageId,
+      messageId: `<${messageId}@${domainOf(from)}>`,
       // an answer by a machine would answer nobody (RFC 3834)
       headers: { 'Auto-Submitted': 'auto-generated' },
       attachments: attachments.map(({ filename, mediaType, bytes }) => ({
@@ -53,6 +53,9 @@ async function sent(
     return failure(error, signal.aborted);
   }
 }
+
+/** The domain of the sender makes the id unique in the world (RFC 5322 section 3.6.4). */
+const domainOf = (from: string): string => /@([A-Za-z0-9.-]+)/.exec(from)?.[1] ?? 'localhost';
 
 const replyOf = (response: unknown): number | null => {
   const [digits] = /^[2-5][0-9]{2}/.exec(String(response)) ?? [];

@@ -91,6 +91,8 @@ export async function openService(
       exportHours: config.exportHours,
       exportsMost: config.exportsMost,
       outbound: config.outbound,
+      senders: config.senders,
+      scheduling: config.scheduling,
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };
