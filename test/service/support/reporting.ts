@@ -13,7 +13,7 @@ import { startService, type EngineName, type Tenant, type TestService } from '..
 import { startMailbox, type Mailbox, type MailboxOptions } from '../../support/mailbox.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 
-const cronSecret = 'a secret of the scheduler of a test'.replaceAll(' ', '-');
+export const cronSecret = 'a secret of the scheduler of a test'.replaceAll(' ', '-');
 export const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`;
 
 export interface Reporting {
