@@ -8,6 +8,7 @@
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the client library; its declarations go to types/                    src/client/index.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
+ *   *.wasm        decoders and encoder of pictures                                     @jsquash
  *   fonts/        the fonts of reports, and their licence                              assets/fonts/
  *   data/         the colour profile that pdfkit embeds in reports                     pdfkit
  *   NOTICE        licences of the bundled packages
@@ -25,7 +26,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
@@ -56,6 +57,13 @@ const targets: readonly Target[] = [
 /** pdfkit reads it from beside its own file. */
 const colorProfile = 'data/sRGB_IEC61966_2_1.icc';
 
+/** Decoders and encoder of pictures, in WebAssembly; `src/host/pictures/codecs.ts` reads them. */
+const codecs = [
+  '@jsquash/png/codec/pkg/squoosh_png_bg.wasm',
+  '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
+  '@jsquash/webp/codec/dec/webp_dec.wasm',
+];
+
 async function build(): Promise<void> {
   const present = targets.filter(({ source, file, isRequired }) => {
     const exists = existsSync(join(project, source));
@@ -73,6 +81,8 @@ async function build(): Promise<void> {
     if (present.includes(client)) await declarations(project, client.source, temporary);
     cpSync(join(project, 'assets/fonts'), join(temporary, 'fonts'), { recursive: true });
     cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
+    for (const codec of codecs)
+      cpSync(join(project, 'node_modules', codec), join(temporary, basename(codec)));
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
     renameSync(temporary, output);

@@ -18,9 +18,9 @@ export function notice(modules: Iterable<string>): string {
 /** Throws for a package without a licence, because nobody may distribute it. */
 function section(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  if (typeof license !== 'string')
-    throw new Error(`${folder}: expected a licence in package.json, found none`);
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (typeof license !== 'string' && file === undefined)
+    throw new Error(`${folder}: expected a licence in package.json or in a file, found none`);
   const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
-  return `${name} ${version}, licence ${license}\n${text}`;
+  return `${name} ${version}, licence ${license ?? 'as below'}\n${text}`;
 }

@@ -65,7 +65,9 @@ type Loose<Value> = {
 
 export type CallInput<Row extends Operation> = Part<'params', Input<Row>['params']> &
   Part<'query', Input<Row>['query']> &
-  ([Input<Row>['body']] extends [undefined] ? unknown : { readonly body: Input<Row>['body'] }) & {
+  ([Input<Row>['body']] extends [undefined] ? unknown : { readonly body: Input<Row>['body'] }) &
+  /** The bytes of the file that the operation takes. */
+  (Row extends { upload: object } ? { readonly file: Uint8Array } : unknown) & {
     /** For POST. The client creates a random key if this is missing, and keeps it over retries. */
     readonly idempotencyKey?: string | undefined;
     /** The ETag of an earlier response: PRECONDITION_FAILED if the resource has changed since. */
@@ -100,6 +102,7 @@ export interface UncheckedInput {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
+  readonly file?: Uint8Array;
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
   readonly cronSecret?: string | undefined;
@@ -138,10 +141,24 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
   const { options, row } = target;
   const signals = [options.signal, input.signal].filter((signal) => signal !== undefined);
   const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-  const body = input.body === undefined ? undefined : Buffer.from(JSON.stringify(input.body));
+  const body = payloadOf(row, input);
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
   const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;
   return retrying(options, signal, () => attemptOnce(target, { ...request, timeoutMs }));
+}
+
+/** Separates the parts of an upload. A random text, which no file contains. */
+const boundary = `gov-${crypto.randomUUID()}`;
+
+/** JSON, or a file as `multipart/form-data` (RFC 7578). */
+function payloadOf({ upload }: Operation, { body, file }: UncheckedInput): Uint8Array | undefined {
+  if (upload === undefined) return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  const disposition = `Content-Disposition: form-data; name="${upload.part}"; filename="file"`;
+  return Buffer.concat([
+    Buffer.from(`--${boundary}\r\n${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`),
+    file ?? new Uint8Array(),
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
 }
 
 interface Attempt {
@@ -181,7 +198,9 @@ function headersOf(
   else if (access === 'organization')
     Object.assign(headers, credentialHeaders({ ...options, project: undefined }));
   else Object.assign(headers, credentialHeaders(options));
-  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (body !== undefined)
+    headers['content-type'] =
+      row.upload === undefined ? 'application/json' : `multipart/form-data; boundary=${boundary}`;
   if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
   if (row.method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
   return headers;

@@ -1,5 +1,5 @@
 /**
- * Downloads the artifact of an export of any length (contract K8). It writes bytes as they arrive. After a broken
+ * Downloads the artifact of an export or a report, of any length (contract K8). It writes bytes as they arrive. After a broken
  * connection it asks for the rest (RFC 9110 section 14, If-Range), with the delays of other calls. An attempt that
  * brought bytes does not count, so a line that breaks repeatedly still completes the download.
  * Tested by `test/client/download.test.ts`.
@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import { table } from '../contract/table.ts';
-import type { Client } from './create.ts';
+import type { Client, UncheckedInput } from './create.ts';
 import { GovNetworkError } from './errors.ts';
 import { openReply } from './open.ts';
 import { pause, retryDelayMs } from './retry.ts';
@@ -24,15 +24,26 @@ export interface DownloadSink {
   restart(): Promise<void>;
 }
 
-export interface DownloadOptions {
-  readonly exportId: string;
-  /** `sha256` of the export, `sha256:…`. Kept bytes are continued only from an artifact with this hash. */
+interface Common {
+  /** SHA-256 of the file, `sha256:…`. Kept bytes are continued only from an artifact with this hash. */
   readonly sha256: string;
-  /** `sizeBytes` of the export: the limit for a response without a length. */
+  /** Bytes of the file: the limit for a response without a length. */
   readonly sizeBytes: number;
   readonly signal?: AbortSignal | undefined;
   /** Receives the bytes so far, and the total. */
   readonly onProgress?: (received: number, total: number) => void;
+}
+
+export interface DownloadOptions extends Common {
+  readonly exportId: string;
+}
+
+interface FileOptions extends Common {
+  /** The operation that answers with the file, and its input. */
+  readonly from: {
+    readonly operation: 'downloadExport' | 'downloadReport';
+    readonly input: UncheckedInput;
+  };
 }
 
 export interface Downloaded {
@@ -47,10 +58,21 @@ export interface Downloaded {
  * Errors: those of a call; `GovNetworkError` INTEGRITY if the bytes do not match the service's hash; any error of `sink`.
  * Cost: one SHA-256 of the artifact; memory for one piece of 64 KB.
  */
-export async function downloadExport(
+export const downloadExport = (
   client: Client,
   sink: DownloadSink,
-  options: DownloadOptions,
+  { exportId, ...options }: DownloadOptions,
+): Promise<Downloaded> =>
+  downloadFile(client, sink, {
+    ...options,
+    from: { operation: 'downloadExport', input: { params: { exportId } } },
+  });
+
+/** The same for the artifact of any operation that answers with ranges. */
+export async function downloadFile(
+  client: Client,
+  sink: DownloadSink,
+  options: FileOptions,
 ): Promise<Downloaded> {
   const download = new Download(client, sink, options);
   const held = await download.begin();
@@ -73,14 +95,14 @@ export async function downloadExport(
 class Download {
   readonly #client: Client;
   readonly #sink: DownloadSink;
-  readonly #options: DownloadOptions;
+  readonly #options: FileOptions;
   #hash = createHash('sha256');
   /** Identifies the artifact that the bytes so far belong to. */
   #etag: string;
   received = 0;
   #restarts = 0;
 
-  constructor(client: Client, sink: DownloadSink, options: DownloadOptions) {
+  constructor(client: Client, sink: DownloadSink, options: FileOptions) {
     this.#client = client;
     this.#sink = sink;
     this.#options = options;
@@ -150,9 +172,10 @@ class Download {
 
   #open(): Promise<OpenReply> {
     const range = this.received === 0 ? {} : { range: `bytes=${this.received}-`, 'if-range': this.#etag };
-    return openReply(this.#client, table.downloadExport, {
-      input: { params: { exportId: this.#options.exportId } },
-      headers: { accept: 'application/json, text/csv, application/problem+json;q=0.9', ...range },
+    const { operation, input } = this.#options.from;
+    return openReply(this.#client, table[operation], {
+      input,
+      headers: { accept: '*/*, application/problem+json;q=0.9', ...range },
       accepted: this.received === 0 ? [200] : [200, 206, 416],
       signal: this.#options.signal,
     });

@@ -22,8 +22,8 @@ import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
 import { hooks } from './limits/hooks.ts';
 import { outbound } from './limits/outbound.ts';
-
 import { schedules } from './limits/schedules.ts';
+import { reportTables } from './limits/report-tables.ts';
 
 export const limits = {
   ...requests,
@@ -47,6 +47,7 @@ export const limits = {
   ...hooks,
   ...outbound,
   ...schedules,
+  ...reportTables,
 } as const;
 
 /** The same by subject, each with its heading in the reference. */
@@ -72,4 +73,5 @@ export const limitGroups = [
   ['Hooks of agents', hooks],
   ['Webhooks and what leaves the process', outbound],
   ['Schedules and deliveries', schedules],
+  ['Tables of reports', reportTables],
 ] as const;

@@ -222,7 +222,6 @@ export const reports = {
     ...writes,
     method: 'DELETE',
     path: '/reporting/executions/{executionId}/shares/{shareId}',
-    command: 'report unshare',
     summary: 'Revoke a share link',
     params: exact({ executionId, shareId: serviceId('shr') }),
     success: { 204: { empty: true } },

@@ -28,6 +28,7 @@ export async function readUpload({ part, bytes }: Upload, request: FastifyReques
   let files = 0;
   let fault: GovError | null = null;
   const note = (error: GovError): void => void (fault ??= error);
+  const malformed = refuse('', 'expected a whole multipart body, got one that is malformed or cut off');
   const reader = open(request, { bytes, refuse });
   reader.on('file', (name, stream) => {
     files += 1;
@@ -35,6 +36,8 @@ export async function readUpload({ part, bytes }: Upload, request: FastifyReques
       note(refuse('', `expected one part, ${part}, got another or a second one`));
     stream.on('data', (chunk: Buffer) => parts.push(chunk));
     stream.on('limit', () => note(tooLarge(part, bytes)));
+    // without a listener, the end of a cut body would end the process
+    stream.on('error', () => note(malformed));
   });
   reader.on('field', () =>
     note(refuse('', `expected one part, the file ${part} with a file name, got a field`)),
@@ -44,7 +47,7 @@ export async function readUpload({ part, bytes }: Upload, request: FastifyReques
   }
   await new Promise<void>((resolve) => {
     reader.on('error', () => {
-      note(refuse('', 'expected a whole multipart body, got one that is malformed or cut off'));
+      note(malformed);
       resolve();
     });
     reader.on('finish', resolve);
@@ -70,7 +73,7 @@ function open(
         files: 2,
         fields: 1,
         parts: 2,
-        fileSize: bytes + 1,
+        fileSize: bytes,
         fieldSize: 1,
         fieldNameSize: 100,
         headerPairs: 10,

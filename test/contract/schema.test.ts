@@ -79,6 +79,14 @@ const samples: Record<string, unknown> = {
   },
   decideApproval: { outcome: 'approved', comment: 'c' },
   createExport: { resource: 'audit_events', format: 'json', filters: { runId: 'run' }, includeProof: true },
+  createExecution: {
+    reportTemplateId: 'run-evidence',
+    formats: ['pdf', 'csv'],
+    parameters: { startTime: '2026-01-01T00:00:00Z', endTime: '2026-02-01T00:00:00Z', runId: 'r' },
+    deliveries: [{ channel: 'email', target: 'ada@example.org', format: 'pdf' }],
+  },
+  createShare: { format: 'pdf', expiresInSeconds: 3600, maxDownloads: null },
+  putBranding: { companyName: 'Analytical Engines', primaryColor: '#1f3a5f', footerText: null },
   createErasure: {
     eventId: 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r',
     fields: ['/action'],

@@ -78,6 +78,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   ),
   'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
   'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
+  ...Object.fromEntries(
+    (Object.keys(table) as OperationId[])
+      .filter((id) => (table[id] as Operation).statuses.includes(402))
+      .map((id) => [`${id} 402`, 'a plan without reports: test/service/reports/entitlement.test.ts']),
+  ),
+  'getBranding 404': 'before the first PUT: test/service/reports/branding.test.ts',
+  'getExecution 410': 'one that has expired: test/service/reports/handlers.test.ts',
+  'createShare 410': 'of a report that has expired: test/service/reports/handlers.test.ts',
   'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/config/apply.test.ts',
   'applyConfigBundle 403': 'at a service: test/service/planes/project-config.test.ts',
   'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/config/apply.test.ts',

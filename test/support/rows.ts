@@ -226,7 +226,12 @@ const queryIds: Readonly<Record<string, keyof Ids>> = {
   executionId: 'executionId',
 };
 /** Members that name something of the caller alone, or nothing that is stored. */
-const ownNames = new Set(['aiSystemId', 'clientEventId']);
+const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
+/** Queries that are required and name nothing. */
+const requiredQueries: Readonly<Record<string, readonly string[]>> = {
+  downloadReport: ['format=csv'],
+  downloadShared: ['format=csv'],
+};
 /** Members that come only with the rest of an artifact, or instead of another one. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   verifyProof: ['runId'],
@@ -259,7 +264,9 @@ export function rowRequest(id: OperationId, ids: Ids): RowRequest {
     });
   const request = {
     method: row.method,
-    path: [path, query.join('&')].filter((part) => part !== '').join('?'),
+    path: [path, [...query, ...(requiredQueries[id] ?? [])].join('&')]
+      .filter((part) => part !== '')
+      .join('?'),
   };
   if (row.body === undefined) return request;
   const make = bodyOf[id];

@@ -31,6 +31,7 @@ import * as projects from './projects/spec.ts';
 import * as proofs from './proofs/spec.ts';
 import * as quickstart from './quickstart/spec.ts';
 import * as replay from './replay/spec.ts';
+import * as report from './report/spec.ts';
 import * as reportSchedules from './report/schedules-spec.ts';
 import * as risk from './risk/spec.ts';
 import * as run from './run/spec.ts';
@@ -69,6 +70,7 @@ const handMade: readonly CommandSpec[] = [
   proofs,
   quickstart,
   replay,
+  report,
   reportSchedules,
   risk,
   run,
@@ -84,6 +86,7 @@ const handMade: readonly CommandSpec[] = [
 const verbOrder =
   'signup login push create list get show use set update count tail verify init serve status token';
 const nounOrder: Readonly<Record<string, string>> = {
+  report: 'templates create list get download share shared unshare branding logo',
   log: 'checkpoint recover fsck index-build prune compact',
   plane: 'config backup doctor restore enroll rotate-credentials telemetry usage keys',
 };

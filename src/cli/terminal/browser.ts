@@ -1,5 +1,6 @@
 /** Opens a page in the user's browser. Tested by `test/cli/commands/usage/show.test.ts` with an opener of its own. */
 import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
 import { CliError, exit } from '../program/exit.ts';
 import type { Io } from './io.ts';
 
@@ -14,8 +15,16 @@ export async function openPage(address: string, env: Io['env']): Promise<void> {
       exit.error,
       `expected the address of a page, got ${JSON.stringify(address.slice(0, 64))}`,
     );
+  await open(url.href, env);
+}
+
+/** Opens a file in the user's program for its kind. Errors: exit 1 without an opener. */
+export const openPath = (path: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Promise<void> =>
+  open(resolve(cwd, path), env);
+
+async function open(target: string, env: Io['env']): Promise<void> {
   const [program, ...words] = opener();
-  const child = spawn(program, [...words, url.href], { stdio: 'ignore', detached: true, env: { ...env } });
+  const child = spawn(program, [...words, target], { stdio: 'ignore', detached: true, env: { ...env } });
   const code = await new Promise<number | string | null>((resolve) => {
     child.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? 'ERROR'));
     child.once('exit', resolve);
@@ -23,8 +32,8 @@ export async function openPage(address: string, env: Io['env']): Promise<void> {
   });
   child.unref();
   if (code === 0) return;
-  throw new CliError(exit.error, `cannot open a browser: ${program} ended with ${code ?? 'a signal'}`, {
-    hint: `open it yourself: ${url.href}`,
+  throw new CliError(exit.error, `cannot open it: ${program} ended with ${code ?? 'a signal'}`, {
+    hint: `open it yourself: ${target}`,
   });
 }
 

@@ -3,7 +3,7 @@ import type { ReportFormat, ReportParameters, ReportSummary } from '../../contra
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { PictureKind } from '../../core/picture.ts';
 import type { ReportBranding } from '../../core/report/model.ts';
-import type { ReportFonts } from '../../core/report/pdf/render.ts';
+import type { ReportFonts } from '../../core/report/inputs.ts';
 import type { StoredSettings } from './settings.ts';
 
 /** What a template reads (`src/service/reports/templates/source.ts`), and how its report is shown. */

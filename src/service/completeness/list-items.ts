@@ -3,7 +3,13 @@
  * their own, so they are derived from the leaves between the first and the last item. Proven by
  * `test/service/completeness/attack.test.ts` and `test/service/completeness/ask.engines.test.ts`.
  */
-import { keyText, placeItem, readMapped, type MapFunction } from '../../core/completeness/map-function.ts';
+import {
+  keyText,
+  placeItem,
+  readMapped,
+  type MapFunction,
+  type MappedRecord,
+} from '../../core/completeness/map-function.ts';
 import type { ListValue, MapKey } from '../../core/completeness/map.ts';
 import type { IndexedLeaf, Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';
@@ -57,6 +63,10 @@ function pageOf(
   return reader.leavesOf(projectId, filter, { after: of.after, limit: leavesAtOnce, order: 'asc' });
 }
 
+/** The item of a run in the list of runs, which is that of its first event. */
+const firstOf = (event: MappedRecord['event']): { readonly item: 'place' } | null =>
+  event?.runSeq === 0 ? { item: 'place' } : null;
+
 /** Items that are places. Cost: 10 µs for each leaf between the first and the last item. */
 export async function placeItems(
   context: TaskContext,
@@ -74,8 +84,8 @@ export async function placeItems(
     for (const { index, record } of await context.reader.leaves(projectId, 'audit', range)) {
       const { ms, event, items } = readMapped(record, fn);
       newestMs = Math.max(newestMs, ms ?? 0);
-      const found = items.find(({ text }) => text === wanted);
-      if (found === undefined) continue;
+      const found = items.find(({ text }) => text === wanted) ?? (wanted === 'runs' ? firstOf(event) : null);
+      if (found === null) continue;
       const clientMs = found.item === 'event' ? event?.clientMs : undefined;
       if (clientMs !== undefined) clientTimes.push(clientMs);
       hashes.push(placeItem(index, newestMs, clientMs));

@@ -17,7 +17,7 @@ import { requireReporting } from './entitlement.ts';
 import { queueAsked } from './queue.ts';
 import { recordDownload } from './record.ts';
 import { dataOf, reportKind, type StoredReport } from './stored.ts';
-import { templates } from './templates/index.ts';
+import { templates } from './templates/list.ts';
 
 export const reports: Pick<
   Handlers,

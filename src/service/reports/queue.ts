@@ -6,7 +6,6 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { reportFormats } from '../../contract/report-parts.ts';
-import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { ExecutionInput } from '../../contract/reports.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -23,7 +22,7 @@ import { append, unmetered } from '../events/append.ts';
 import { requireReporting } from './entitlement.ts';
 import { reportCreated } from './events.ts';
 import { reportKind, type StoredReport } from './stored.ts';
-import { templates } from './templates/index.ts';
+import { templateOf } from './templates/list.ts';
 
 interface ReportOrigin {
   readonly by: { readonly id: string; readonly type: string };
@@ -174,9 +173,7 @@ type Checked = Pick<
 /** VALIDATION_ERROR and NOT_FOUND for what no schema can state. */
 export function checkedInput(input: ExecutionInput, projectId: string): Checked {
   const { reportTemplateId, parameters, title, timezone = 'UTC', locale = 'en', formats = ['pdf'] } = input;
-  const template = Object.hasOwn(templates, reportTemplateId)
-    ? templates[reportTemplateId as ReportTemplateId]
-    : null;
+  const template = templateOf(reportTemplateId);
   if (template === null) throw notFound('report template');
   refusePeriod(parameters);
   const refuse = (pointer: string, detail: string): never => {

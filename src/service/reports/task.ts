@@ -12,7 +12,7 @@ import type { BuiltReport, Report } from '../../core/report/model.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { Task, TaskContext, TaskHost } from '../call/work.ts';
 import { chunkBytes } from '../exports/artifacts.ts';
-import { templates } from './templates/index.ts';
+import { templates } from './templates/list.ts';
 
 export const report: Task<'report'> = async (context, input) => {
   const built = await templates[input.reportTemplateId].build({ ...input, ...context });

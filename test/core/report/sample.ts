@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signCheckpoint } from '../../../src/core/note/checkpoint.ts';
-import type { ReportAttachment } from '../../../src/core/report/pdf/render.ts';
+import type { ReportAttachment } from '../../../src/core/report/inputs.ts';
 import type { Report, ReportBranding, ReportCell, ReportTable } from '../../../src/core/report/model.ts';
 import { projectRoot } from '../../paths.ts';
 import { logSigner, origin } from '../proof/log.ts';

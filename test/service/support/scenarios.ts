@@ -10,11 +10,13 @@ import {
   nobodysIds,
   policy,
   policyVersion,
+  reportPeriod,
   riskConfig,
   rowRequest,
   snapshot,
 } from '../../support/rows.ts';
 import type { CallOptions } from '../../support/serving.ts';
+import { logo, upload } from '../../support/upload.ts';
 import type { Filled } from './filled.ts';
 
 /** The objects that the test created before it sends the requests. */
@@ -46,6 +48,64 @@ const schedule = {
   cron: '0 6 1 1 *',
 };
 const disabled = { targetStatus: 'disabled' };
+
+const badZone = { reportTemplateId: 'executive-summary', parameters: reportPeriod, timezone: 'Mars/Olympus' };
+
+const reportScenarios: readonly Scenario[] = [
+  [
+    'createExecution',
+    202,
+    () => ({ body: { reportTemplateId: 'executive-summary', parameters: reportPeriod, formats: ['csv'] } }),
+  ],
+  ['createExecution', 400, () => ({ body: badZone })],
+  ['createExecution', 403, byApprover],
+  [
+    'createExecution',
+    404,
+    () => ({ body: { reportTemplateId: 'tpl_01jzzzzzzzzzzzzzzzzzzzzzzz', parameters: reportPeriod } }),
+  ],
+  ['listExecutions', 200],
+  ['listExecutions', 400, () => ({ path: '/reporting/executions?status=x' })],
+  ['listExecutions', 403, byApprover],
+  ['getExecution', 200],
+  ['getExecution', 403, byApprover],
+  ['downloadReport', 200],
+  ['downloadReport', 400, ({ executionId }) => ({ path: reportFile(executionId, 'docx') })],
+  ['downloadReport', 403, byApprover],
+  ['downloadReport', 412, () => ({ headers: { 'if-match': '"another"' } })],
+  ['downloadReport', 416, () => ({ headers: { range: 'bytes=9007199254740-' } })],
+  ['createShare', 201],
+  ['createShare', 400, () => ({ body: { format: 'docx' } })],
+  ['createShare', 403, byApprover],
+  ['listShares', 200],
+  ['listShares', 400, ({ executionId }) => ({ path: `/reporting/executions/${executionId}/shares?limit=x` })],
+  ['listShares', 403, byApprover],
+  ['getShare', 200],
+  ['getShare', 403, byApprover],
+  ['downloadShared', 200, () => anonymous],
+  ['downloadShared', 400, ({ token }) => ({ ...anonymous, path: sharedFile(token, 'json') })],
+  ['downloadShared', 412, () => ({ ...anonymous, headers: { 'if-match': '"another"' } })],
+  ['downloadShared', 416, () => ({ ...anonymous, headers: { range: 'bytes=9007199254740-' } })],
+  ['revokeShare', 403, byApprover],
+  ['revokeShare', 204],
+  ['downloadShared', 410, () => anonymous],
+  ['listReportTemplates', 200],
+  ['listReportTemplates', 403, byApprover],
+  ['getBranding', 200],
+  ['getBranding', 403, byApprover],
+  ['putBranding', 200],
+  ['putBranding', 400, () => ({ body: { primaryColor: 'red' } })],
+  ['putBranding', 403, byApprover],
+  ['getLogo', 200, () => anonymous],
+  ['uploadLogo', 201, () => upload(logo)],
+  ['uploadLogo', 400, () => upload(Buffer.from('<svg/>'))],
+  ['uploadLogo', 403, (made) => ({ ...upload(logo), ...byApprover(made) })],
+];
+
+const reportFile = (executionId: string, format: string): string =>
+  `/reporting/executions/${executionId}/download?format=${format}`;
+const sharedFile = (token: string, format: string): string =>
+  `/reporting/shares/${token}/download?format=${format}`;
 
 /** In this order: some change what later ones find. */
 export const scenarios: readonly Scenario[] = [
@@ -161,6 +221,7 @@ export const scenarios: readonly Scenario[] = [
   ['downloadExport', 403, byApprover],
   ['downloadExport', 412, () => ({ headers: { 'if-match': '"another"' } })],
   ['downloadExport', 416, () => ({ headers: { range: 'bytes=9007199254740-' } })],
+  ...reportScenarios,
   ['deleteExport', 403, byApprover],
   ['deleteExport', 204],
   ['createErasure', 200, ({ eventId }) => ({ body: { eventId, dryRun: true } })],

@@ -1,0 +1,9 @@
+/** `gov report branding get`. Tested by `test/cli/commands/report/run.test.ts`. */
+import type { Run } from '../../program/command.ts';
+import { viewOf } from '../../terminal/answer-view.ts';
+import type { reportBrandingGet as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ out, session }) => {
+  const client = await session.client();
+  await out.one((await client.getBranding()).body, viewOf('getBranding'));
+};

@@ -1,0 +1,178 @@
+/** Commands of the noun report, as data. Tested by `test/cli/commands/report/run.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
+import { reportFormats } from '../../../contract/report-parts.ts';
+import { command } from '../../program/spec.ts';
+
+const executionId = { name: 'executionId', description: 'Report, such as rex_…' } as const;
+const shareId = { name: 'shareId', description: 'Share link, such as shr_…' } as const;
+
+const output = {
+  out: {
+    type: 'string',
+    short: 'O',
+    value: 'FILE',
+    description: 'Write to this file; - is standard output. Default: TEMPLATE-REPORT.FORMAT in this folder',
+  },
+  force: { type: 'boolean', description: 'Replace an existing file' },
+  open: { type: 'boolean', description: 'Open the file once it is here' },
+} as const;
+
+const waitCodes = {
+  1: 'the report failed',
+  8: 'not complete within --timeout; it continues at the service',
+} as const;
+
+export const reportCreate = command({
+  name: 'report create',
+  summary: 'Create a report of a period',
+  changes: true,
+  details: [
+    'With --wait the command returns after the report is complete, at most after --timeout. With -O or --open it also downloads the report, in its first format.',
+    'gov report templates lists the templates.',
+  ],
+  args: [{ name: 'template', description: 'Template, such as executive-summary' }],
+  flags: {
+    since: {
+      type: 'time',
+      value: 'TIME',
+      description: 'Start of the period: 2026-01-31T09:00:00Z, or 7d ago; default: 30 days ago',
+    },
+    until: { type: 'time', value: 'TIME', description: 'End of the period; default: now' },
+    run: { type: 'string', value: 'RUN', description: 'Only this run' },
+    format: {
+      type: 'strings',
+      choices: reportFormats,
+      separator: ',',
+      value: 'FORMAT',
+      description: 'pdf (default), csv, json; several with commas',
+    },
+    title: {
+      type: 'string',
+      value: 'TEXT',
+      maxLength: limits.reportTitleChars,
+      description: 'Default: that of the template',
+    },
+    timezone: { type: 'string', value: 'ZONE', description: 'IANA name, for times in print; default UTC' },
+    locale: { type: 'string', value: 'TAG', description: 'For numbers and dates in print; default en' },
+    deliver: {
+      type: 'strings',
+      value: 'TO',
+      description: 'Deliver it: FORMAT:email:ADDRESS, FORMAT:webhook:URL or FORMAT:file:NAME; repeatable',
+    },
+    wait: { type: 'boolean', description: 'Wait until it is complete, at most --timeout' },
+    ...output,
+  },
+  examples: [
+    'gov report create executive-summary --since 90d --wait -O summary.pdf',
+    'gov report create run-evidence --run checkout-42 --format pdf,json --open',
+    'gov report create policy-changes --since 30d --format csv -O - | head',
+  ],
+  exitCodes: { ...waitCodes, 2: 'the file exists' },
+});
+
+export const reportDownload = command({
+  name: 'report download',
+  summary: 'Download an artifact of a report',
+  args: [executionId],
+  details: [
+    'gov continues an interrupted download. The file gets its name once it is complete and has the SHA-256 that the service sent.',
+  ],
+  flags: {
+    format: {
+      type: 'string',
+      choices: reportFormats,
+      value: 'FORMAT',
+      description: 'Default: the first of the report',
+    },
+    ...output,
+  },
+  examples: [
+    'gov report download rex_01jq3v5k8hf7wb3c9x2m4n6p8r -O report.pdf',
+    'gov report download rex_01jq3v5k8hf7wb3c9x2m4n6p8r --format csv -O - | head',
+  ],
+  exitCodes: { 1: 'the report failed', 2: 'the file exists', 5: 'it has expired', 6: 'not complete yet' },
+});
+
+export const reportShare = command({
+  name: 'report share',
+  summary: 'Create a link to a report that needs no credential',
+  changes: true,
+  args: [executionId],
+  details: ['Anybody with the link can download the artifact. The link is shown only this once.'],
+  flags: {
+    format: {
+      type: 'string',
+      choices: reportFormats,
+      value: 'FORMAT',
+      description: 'Default: the first of the report',
+    },
+    expires: {
+      type: 'duration',
+      value: 'TIME',
+      minimum: limits.shareSecondsMin * 1000,
+      maximum: limits.shareSecondsMax * 1000,
+      description: 'How long it works, from 1m to 30d; default 7d',
+    },
+    downloads: {
+      type: 'integer',
+      value: 'N',
+      minimum: 1,
+      maximum: limits.shareDownloadsMax,
+      description: 'How often it works; default: no limit',
+    },
+  },
+  examples: [
+    'gov report share rex_01jq3v5k8hf7wb3c9x2m4n6p8r',
+    'gov report share rex_01jq3v5k8hf7wb3c9x2m4n6p8r --format csv --expires 1d --downloads 3',
+  ],
+});
+
+export const reportUnshare = command({
+  name: 'report unshare',
+  summary: 'Revoke a share link',
+  changes: true,
+  args: [executionId, shareId],
+  examples: ['gov report unshare rex_01jq3v5k8hf7wb3c9x2m4n6p8r shr_01jq3v5k8hf7wb3c9x2m4n6p8r --yes'],
+});
+
+export const reportBrandingGet = command({
+  name: 'report branding get',
+  summary: 'Show name, colors and logo of reports',
+  examples: ['gov report branding get', 'gov report branding get -o json'],
+  exitCodes: { 5: 'the project has no branding yet' },
+});
+
+export const reportBrandingSet = command({
+  name: 'report branding set',
+  summary: 'Set name, colors and footer of reports',
+  changes: true,
+  details: ['Members without a flag keep their values. An empty text removes a name or a footer.'],
+  flags: {
+    company: {
+      type: 'string',
+      value: 'NAME',
+      maxLength: limits.brandingNameChars,
+      description: 'Company name',
+    },
+    primary: { type: 'string', value: '#RRGGBB', description: 'Color of headings and lines' },
+    accent: { type: 'string', value: '#RRGGBB', description: 'Color of charts' },
+    footer: {
+      type: 'string',
+      value: 'TEXT',
+      maxLength: limits.brandingFooterChars,
+      description: 'Text in the foot of each page',
+    },
+  },
+  examples: ["gov report branding set --company 'Analytical Engines' --primary '#1f3a5f'"],
+});
+
+export const reportLogo = command({
+  name: 'report logo',
+  summary: 'Upload the logo of reports: PNG, JPEG or WebP',
+  changes: true,
+  args: [{ name: 'file', description: 'Picture; - is standard input' }],
+  details: [
+    `At most ${limits.logoBytes / 1024 / 1024} MiB and ${limits.logoPixels} × ${limits.logoPixels} pixels. The service keeps its pixels alone.`,
+  ],
+  examples: ['gov report logo logo.png'],
+});

@@ -1,0 +1,158 @@
+/** Waits for a report and downloads an artifact. Tested by `test/cli/commands/report/run.test.ts` at a real plane. */
+import type { Client } from '../../client/create.ts';
+import { downloadFile, type DownloadSink } from '../../client/download.ts';
+import { GovNetworkError } from '../../client/errors.ts';
+import { pause } from '../../client/retry.ts';
+import type { ReportExecution, ReportFormat } from '../../contract/report-parts.ts';
+import { idPattern } from '../../contract/text-patterns.ts';
+import { partOf, PartFile, requireFree } from '../download/file.ts';
+import { DownloadProgress, progressOptions, WaitProgress } from '../download/progress.ts';
+import type { Invocation } from '../program/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { openPath } from '../terminal/browser.ts';
+import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
+import { safe } from '../terminal/safe.ts';
+import { plainView } from '../terminal/view.ts';
+import { defaultWaitMs } from '../terminal/waiting.ts';
+
+type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
+
+const leastPauseMs = 100;
+const mostPauseMs = 2000;
+
+/** Returns the report after it is complete. Errors: exit 1 if it failed, 8 at the deadline. */
+export async function completed(client: Client, executionId: string, call: Call): Promise<ReportExecution> {
+  const { out, io, settings, signal } = call;
+  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
+  const progress = new WaitProgress(progressOptions(out, io));
+  try {
+    for (let asked = 0; ; asked += 1) {
+      const { body } = await client.getExecution({ params: { executionId } });
+      if (body.status === 'completed') return body;
+      if (body.status === 'failed') throw failed(body);
+      progress.at(body.status);
+      const left = deadline - performance.now();
+      if (left <= 0) throw stillOpen(body);
+      await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
+    }
+  } finally {
+    progress.clear();
+  }
+}
+
+const failed = ({ executionId, errorSummary }: ReportExecution): CliError =>
+  new CliError(exit.error, `report ${executionId} failed: ${errorSummary ?? 'no reason was kept'}`, {
+    code: 'REPORT_FAILED',
+  });
+
+const stillOpen = ({ executionId, status }: ReportExecution): CliError =>
+  new CliError(exit.pending, `report ${executionId} is still ${status}; it continues at the service`, {
+    code: 'PENDING',
+    next: [`gov report download ${executionId}`],
+  });
+
+interface Target {
+  readonly out: string | undefined;
+  readonly force: boolean;
+  readonly open: boolean;
+}
+
+/** Checks the flags before any request. Errors: exit 2. */
+export function checkTarget({ out: target, force, open }: Target, call: Call): void {
+  if (target === undefined) return;
+  if (!isStream(target, call)) return requireFree(target, { force });
+  if (open) throw usage(`--open: expected a file, got -O ${target}`);
+  if (isStdout(target, call) && call.out.settings.tty)
+    throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
+}
+
+/** Downloads an artifact of a completed report to a file or a pipe. */
+export async function deliver(
+  client: Client,
+  report: ReportExecution,
+  of: { readonly call: Call; readonly format: ReportFormat | undefined; readonly target: Target },
+): Promise<void> {
+  const { call, target } = of;
+  const { artifact, name } = artifactOf(report, of.format);
+  const to = target.out ?? name;
+  if (isStream(to, call)) return toPipe(client, { report, artifact, to, call });
+  requireFree(to, target);
+  const { force } = target;
+  const file = await PartFile.open(to, { force, path: partOf(to, report.executionId) });
+  try {
+    if (file.held > 0) await call.out.note(safe`continues ${file.path} after ${file.held} bytes`);
+    const got = await fetched(client, { report, artifact, call, sink: file });
+    await file.finish();
+    await call.out.one(
+      { executionId: report.executionId, file: to, ...got },
+      plainView(['executionId', 'file'], 'executionId'),
+    );
+  } finally {
+    await file.close();
+  }
+  if (target.open) await openPath(to, call.io);
+}
+
+type Artifact = ReportExecution['artifacts'][number];
+
+/** The artifact of a format, and a file name made of known parts. Errors: exit 6 for a missing one, 10 for a strange answer. */
+function artifactOf(
+  report: ReportExecution,
+  format: ReportFormat | undefined,
+): { readonly artifact: Artifact; readonly name: string } {
+  const { executionId, reportTemplateId, formats } = report;
+  const wanted = format ?? formats[0];
+  const artifact = report.artifacts.find((each) => each.format === wanted);
+  if (artifact === undefined || wanted === undefined) {
+    throw new CliError(exit.notFound, `report ${executionId} has no ${wanted ?? 'artifact'}`, {
+      code: 'NO_FORMAT',
+      hint: `it has ${formats.join(', ')}`,
+    });
+  }
+  const isKnown =
+    new RegExp(idPattern('rex')).test(executionId) && /^[a-z0-9_-]{1,64}$/.test(reportTemplateId);
+  if (!isKnown) throw new GovNetworkError('INVALID_ANSWER', 'expected a report, got another answer');
+  return { artifact, name: `${reportTemplateId}-${executionId}.${wanted}` };
+}
+
+interface Fetching {
+  readonly report: ReportExecution;
+  readonly artifact: Artifact;
+  readonly call: Call;
+}
+
+async function fetched(client: Client, of: Fetching & { readonly sink: DownloadSink }) {
+  const { report, artifact, call, sink } = of;
+  const progress = new DownloadProgress(progressOptions(call.out, call.io));
+  const { executionId } = report;
+  const { format, sha256, sizeBytes } = artifact;
+  try {
+    return await downloadFile(client, sink, {
+      from: { operation: 'downloadReport', input: { params: { executionId }, query: { format } } },
+      sha256: sha256 ?? '',
+      sizeBytes: sizeBytes ?? 0,
+      signal: call.signal,
+      onProgress: (received, total) => progress.at(received, total),
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+async function toPipe(
+  client: Client,
+  { to, call, ...of }: Fetching & { readonly to: string },
+): Promise<void> {
+  const output = await openOutput(to, call);
+  const sink: DownloadSink = {
+    held: 0,
+    async *read() {},
+    write: (chunk) => output.write(chunk),
+    restart: () => Promise.reject(new CliError(exit.error, 'the artifact changed during the download')),
+  };
+  try {
+    await fetched(client, { ...of, call, sink });
+  } finally {
+    output.close();
+  }
+}

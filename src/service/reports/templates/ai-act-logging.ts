@@ -1,0 +1,299 @@
+/** Template `ai-act-logging`: which systems were in use when, and whether their records are kept (contract L4). */
+import { limits } from '../../../contract/limits.ts';
+import { openConfigChange } from '../../../core/decided/risk-config.ts';
+import { openPolicyChange } from '../../../core/decided/policy-change.ts';
+import { openSnapshot, snapshotFields } from '../../../core/decided/snapshot.ts';
+import { approvalRows, approvalsIn, approvalTable, figuresOf, oversightChecks } from './approvals.ts';
+import { applicability, logging } from './clauses.ts';
+import { Draft, factsOf } from './draft.ts';
+import { count, timeText } from './period.ts';
+import { leavesIn } from './read.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type TableSpec, type Template } from './source.ts';
+import { tallyOf, type Tally } from './tally.ts';
+
+const useTable: TableSpec = {
+  id: 'periods-of-use',
+  title: 'Periods of use',
+  lists:
+    'Runs with an event that was recorded in the period; those without a system id first, each part in log order',
+  columns: columns({
+    runId: 'Run',
+    systemId: 'AI system',
+    startedAt: ['First event', 'time'],
+    endedAt: ['Last event', 'time'],
+    lasted: ['Lasted', 'duration'],
+    recordedFrom: ['Recorded from', 'time'],
+    recordedTo: ['Recorded to', 'time'],
+    events: ['Events in the period', 'number'],
+    begins: 'Began in the period',
+  }),
+};
+
+const systemTable: TableSpec = {
+  id: 'systems',
+  title: 'AI systems',
+  lists: 'AI systems that events of the period name, by id',
+  columns: columns({
+    systemId: 'AI system',
+    runs: ['Runs', 'number'],
+    events: ['Events', 'number'],
+    recordedFrom: ['Recorded from', 'time'],
+    recordedTo: ['Recorded to', 'time'],
+  }),
+};
+
+const modificationTable: TableSpec = {
+  id: 'modifications',
+  title: 'Modifications',
+  lists:
+    'Changes of policies in force, of the risk router, and of the conditions of runs that were recorded in the period, in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    recordedAt: ['Recorded', 'time'],
+    kind: 'Kind',
+    subject: 'Subject',
+    from: 'Before',
+    to: 'After',
+    actor: 'Changed by',
+  }),
+};
+
+const oversight = approvalTable('Human oversight');
+
+export const aiActLogging: Template = {
+  title: 'AI Act logging dossier',
+  summary:
+    'Which AI systems were in use and when, whether events were recorded and are kept, and who oversaw them',
+  tables: [useTable, systemTable, modificationTable, oversight],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const tally = await tallyOf(source, draft.period);
+    const uses = useRows(tally);
+    const changes = await modificationRows(draft);
+    const { cases, more } = await approvalsIn(source, draft.period);
+    const people = figuresOf(cases);
+    const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
+
+    draft.figure('systems', 'AI systems in use', tally.systems.size);
+    draft.figure('runs', 'Periods of use (runs)', uses.population + tally.moreRuns);
+    draft.figure('events', 'Events recorded', tally.events);
+    draft.figure('unnamed', 'Runs that name no AI system', unnamed);
+    draft.figure(
+      'retention',
+      'Days that contents are kept',
+      source.settings.retentionDays ?? 'no limit',
+      'text',
+    );
+    draft.figure('modifications', 'Modifications', changes.population);
+    draft.figure('oversight', 'Decisions by people', people.byStatus.approved + people.byStatus.denied);
+    loggingChecks(draft, tally, unnamed);
+    oversightChecks(people, (name, status, detail) => draft.check(name, status, detail));
+
+    draft.section('What the law asks of logs', ...applicability, factsOf(clauses()));
+    draft.section(
+      'Systems and periods of use',
+      {
+        text: `${count(tally.systems.size, 'AI system')} and ${count(uses.population + tally.moreRuns, 'run')} in the period. A run is one period of use: its first and last event are by the clock of the client.`,
+      },
+      { table: systemTable.id },
+      { table: useTable.id },
+    );
+    draft.section('Events that help to find risks', risks(tally));
+    draft.section(
+      'Modifications',
+      { text: 'Policies, the risk router, and the model, tools and configuration that runs state.' },
+      { table: modificationTable.id },
+    );
+    draft.section('Human oversight', { table: oversight.id });
+    draft.section('Retention', retention(draft));
+
+    await useTables(draft, uses, tally);
+    draft.table(
+      changes.table(
+        `${modificationTable.lists}.`,
+        notShown('Its rows come from three lists of the log, and only changes are rows.'),
+        {
+          rest: 'The report policy-changes has the policies.',
+        },
+      ),
+    );
+    draft.table(
+      approvalRows(oversight, cases).table(
+        `${oversight.lists}. Their state is that at the newest entry below the checkpoint.`,
+        notShown(
+          'Requests and answers are in two lists of the log. The report decisions-exceptions shows the decisions.',
+        ),
+        { rest: 'gov approvals list has all of them.', more },
+      ),
+    );
+    return draft.built([
+      'Events of the service itself are not events of an AI system and are left out. What no client recorded is not in the log.',
+    ]);
+  },
+};
+
+const clauses = () => Object.fromEntries(logging.map(({ cite, asks }) => [cite, [asks, 'text'] as const]));
+
+function loggingChecks(draft: Draft, tally: Tally, unnamed: number): void {
+  const { retentionDays, legalHold } = draft.source.settings;
+  const recorded = 'Events were recorded automatically';
+  if (tally.events === 0)
+    draft.check(recorded, 'not_shown', 'The log recorded no event of a system in the period.');
+  else
+    draft.check(
+      recorded,
+      'pass',
+      `${count(tally.events, 'event')} of ${count(tally.runs.size + tally.moreRuns, 'run')}.`,
+    );
+  const named = 'Each run names its AI system';
+  if (tally.runs.size === 0) draft.check(named, 'not_shown', 'There is no run in the period.');
+  else
+    draft.check(
+      named,
+      unnamed === 0 ? 'pass' : 'fail',
+      unnamed === 0 ? 'All runs do.' : `${count(unnamed, 'run')} without aiSystemId.`,
+    );
+  const least = limits.retentionDaysProduction;
+  const kept = legalHold || retentionDays === null || retentionDays >= least;
+  const says = legalHold
+    ? 'A legal hold stops every erasure.'
+    : retentionDays === null
+      ? 'Nothing is erased by age.'
+      : `Contents are kept for ${count(retentionDays, 'day')}.`;
+  draft.check(
+    'Contents are kept for at least six months',
+    kept ? 'pass' : 'fail',
+    `${says} Records and hashes are kept in any case.`,
+  );
+}
+
+function risks({ evaluations, risks: routed, types, records }: Tally) {
+  const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
+    names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+  return factsOf({
+    'Policy decisions': [of(records, 'gov.evaluation/1'), 'number'],
+    'Denied or escalated by policies': [of(evaluations, 'deny', 'escalate'), 'number'],
+    'Blocked or escalated by the risk router': [of(routed, 'block', 'escalate'), 'number'],
+    'Tool calls': [of(types, 'tool.call'), 'number'],
+    'Calls that were blocked or denied': [of(types, 'tool.call_blocked', 'tool.denied'), 'number'],
+    'Errors of runs': [of(types, 'run.error'), 'number'],
+    Replays: [of(records, 'gov.replay/1'), 'number'],
+  });
+}
+
+function retention({ source: { settings }, period }: Draft) {
+  const { retentionDays, legalHold, contentCapture } = settings;
+  return factsOf({
+    'Contents are erased after (days)': [retentionDays ?? 'never by age', 'text'],
+    'Legal hold': [legalHold, 'text'],
+    'Contents that telemetry keeps': [contentCapture, 'text'],
+    'Events below this leaf were pruned': [period.prunedBelow, 'number'],
+  });
+}
+
+function useRows(tally: Tally): Rows {
+  const rows = new Rows(useTable);
+  for (const run of tally.runs.values()) {
+    const { runId, systemId, firstMs, lastMs, firstRecordedMs, lastRecordedMs, events, begins } = run;
+    rows.add(
+      [
+        runId,
+        systemId,
+        timeText(firstMs),
+        timeText(lastMs),
+        lastMs - firstMs,
+        timeText(firstRecordedMs),
+        timeText(lastRecordedMs),
+        events,
+        begins,
+      ],
+      systemId === null,
+    );
+  }
+  return rows;
+}
+
+async function useTables(draft: Draft, uses: Rows, tally: Tally): Promise<void> {
+  const systems = new Rows(systemTable);
+  for (const [systemId, span] of [...tally.systems].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    systems.add([
+      systemId,
+      span.runs,
+      span.events,
+      timeText(span.firstRecordedMs),
+      timeText(span.lastRecordedMs),
+    ]);
+  draft.table(
+    uses.table(`${useTable.lists}.`, await runsShown(draft, tally), {
+      rest: 'gov runs list has all of them.',
+      more: tally.moreRuns,
+    }),
+  );
+  draft.table(
+    systems.table(
+      `${systemTable.lists}.`,
+      notShown('The log has no list of AI systems: the table follows from all events of the period.'),
+      {
+        rest: 'gov runs list --system shows the runs of one.',
+      },
+    ),
+  );
+}
+
+/** The log lists runs by their first event, so runs that began earlier are outside of its answer. */
+export async function runsShown(draft: Draft, tally: Tally): Promise<ReturnType<typeof notShown>> {
+  const runs = [...tally.runs.values()];
+  const begun = runs.filter(({ begins }) => begins).length + tally.moreRuns;
+  // the run of the service itself is in the list of the log
+  const shown = await draft.evidence.shows('runs', [
+    { key: ['runs'], rows: begun + (tally.serviceBegins ? 1 : 0) },
+  ]);
+  const earlier = runs.length - (begun - tally.moreRuns);
+  if (shown.status === 'not_shown' || earlier === 0) return shown;
+  return notShown(
+    `${shown.detail} It counts runs that began in the period. ${count(earlier, 'row')} began earlier, and it says nothing of those.`,
+  );
+}
+
+async function modificationRows({ source, period }: Draft): Promise<Rows> {
+  const found: { index: number; row: (string | number | null)[] }[] = [];
+  for await (const leaf of leavesIn(source, { type: 'gov.policy/1' }, period)) {
+    const { at, policyId, event, from, to, version, actor } = openPolicyChange(leaf);
+    if (event === 'created' || event === 'version_added') continue;
+    found.push({
+      index: leaf.index,
+      row: [at, 'policy', policyId, from, `${to}, version ${version}`, actor],
+    });
+  }
+  let before: string | null = null;
+  for await (const leaf of leavesIn(source, { type: 'gov.config/1' }, period)) {
+    const { at, configHash, actor } = openConfigChange(leaf);
+    found.push({ index: leaf.index, row: [at, 'risk router', 'configuration', before, configHash, actor] });
+    before = configHash;
+  }
+  const last = new Map<string, string>();
+  for await (const leaf of leavesIn(source, { type: 'gov.snapshot/1' }, period)) {
+    const snapshot = openSnapshot(leaf);
+    for (const field of snapshotFields) {
+      const [known, value] = [last.get(field), snapshot[field]];
+      if (value === '' || value === known) continue;
+      last.set(field, value);
+      found.push({
+        index: leaf.index,
+        row: [
+          null,
+          'condition of runs',
+          `${field} of run ${String(leaf.clear['runId'])}`,
+          known ?? null,
+          value,
+          null,
+        ],
+      });
+    }
+  }
+  const rows = new Rows(modificationTable);
+  for (const { index, row } of found.toSorted((a, b) => a.index - b.index)) rows.add([index, ...row]);
+  return rows;
+}

@@ -1,0 +1,77 @@
+/**
+ * Tool calls of runs and whether their sources agree (`src/core/coverage/judge.ts`), for several templates. Reads the events of
+ * each run, so it stops at `limits.reportCoverageEvents` and says how many runs were left out.
+ */
+import { limits } from '../../../contract/limits.ts';
+import { coverageVerdicts, type CoverageVerdict } from '../../../contract/coverage.ts';
+import { alarms } from '../../../core/coverage/judge.ts';
+import { coverageOf } from '../../coverage/task.ts';
+import { prunedBelow } from '../../events/run-stream.ts';
+import type { TaskContext } from '../../call/work.ts';
+import { Rows } from './rows.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+
+export const coverageTable: TableSpec = {
+  id: 'tool-calls',
+  title: 'Tool calls',
+  lists: 'Tool calls of runs; alarms first, each part in order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    runId: 'Run',
+    tool: 'Tool',
+    verdict: ['Verdict', 'status'],
+    decision: ['Decision', 'status'],
+    sources: 'Reported by',
+    detail: 'Detail',
+    callId: 'Call',
+  }),
+};
+
+export interface Covered {
+  readonly rows: Rows;
+  readonly counts: Record<CoverageVerdict, number>;
+  readonly alarms: number;
+  /** Log records that sources numbered and that are missing. */
+  readonly missing: number;
+  readonly runs: number;
+  /** Runs that were not read, because the report would read too much or their events were pruned. */
+  readonly leftOut: number;
+}
+
+/** `onlyAlarms`: lists no other calls. */
+export async function coverageRows(
+  source: ReportSource,
+  { spec, runIds, onlyAlarms = false }: { spec: TableSpec; runIds: readonly string[]; onlyAlarms?: boolean },
+): Promise<Covered> {
+  const { projectId, treeSize, reader, breathe } = source;
+  // the judge reads only
+  const context = { reader, breathe } as TaskContext;
+  const rows = new Rows(spec);
+  const counts = Object.fromEntries(coverageVerdicts.map((verdict) => [verdict, 0])) as Record<
+    CoverageVerdict,
+    number
+  >;
+  let [alarmed, missing, events, runs] = [0, 0, 0, 0];
+  for (const runId of runIds.slice(0, limits.reportCoverageRuns)) {
+    if (events >= limits.reportCoverageEvents) break;
+    const judged = await coverageOf(context, { projectId, runId }, treeSize).catch(nullIfPruned);
+    if (judged === null) continue;
+    runs += 1;
+    events += judged.events;
+    for (const { first, last } of judged.gaps) missing += last - first + 1;
+    for (const call of judged.calls) {
+      const { index, tool, verdict, decision, sources, detail, callId } = call;
+      const isAlarm = alarms.has(verdict);
+      counts[verdict] += 1;
+      if (isAlarm) alarmed += 1;
+      if (onlyAlarms && !isAlarm) continue;
+      rows.add([index, runId, tool, verdict, decision, sources.join(', '), detail, callId], isAlarm);
+    }
+  }
+  return { rows, counts, alarms: alarmed, missing, runs, leftOut: runIds.length - runs };
+}
+
+function nullIfPruned(error: unknown): null {
+  if (prunedBelow(error) === null) throw error;
+  return null;
+}

@@ -1,0 +1,224 @@
+/** Template `decisions-exceptions`: what policies and the risk router did not allow, and how people answered. */
+import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
+import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
+import { counts as decides } from '../../../core/policy/evaluate/decision.ts';
+import {
+  approvalRows,
+  approvalsIn,
+  approvalTable,
+  figuresOf,
+  oversightChecks,
+  type ApprovalCase,
+} from './approvals.ts';
+import { barsOf, Draft, factsOf } from './draft.ts';
+import { leavesIn } from './read.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { count } from './period.ts';
+import { columns, type Template, type TableSpec } from './source.ts';
+
+export const decisionTable: TableSpec = {
+  id: 'decisions',
+  title: 'Policy decisions',
+  lists:
+    'Policy evaluations that were recorded in the period; denied and escalated ones first, each part in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    evaluatedAt: ['Evaluated', 'time'],
+    runId: 'Run',
+    evaluationId: 'Evaluation',
+    decision: ['Decision', 'status'],
+    policies: 'Decided by',
+    reason: 'Reason',
+    source: 'Policies from',
+    approvalId: 'Approval',
+    approval: ['Approval status', 'status'],
+  }),
+};
+
+export const riskTable: TableSpec = {
+  id: 'risk-decisions',
+  title: 'Risk decisions',
+  lists: 'Decisions of the risk router that were recorded in the period; blocked and escalated ones first',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    evaluatedAt: ['Evaluated', 'time'],
+    runId: 'Run',
+    decisionId: 'Decision id',
+    action: ['Action', 'status'],
+    score: ['Score', 'number'],
+    wouldBe: ['Action without the mode', 'status'],
+    configHash: ['Configuration', 'hash'],
+  }),
+};
+
+const approvals = approvalTable();
+
+export const decisionsExceptions: Template = {
+  title: 'Decisions and exceptions',
+  summary: 'What was denied or escalated, who approved it, and how long they took',
+  tables: [decisionTable, approvals, riskTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const { runId } = source;
+    const { cases, more } = await approvalsIn(source, draft.period, runId);
+    const found = await evaluationRows(draft, runId, new Map(cases.map((each) => [each.evaluationId, each])));
+    const risks = await riskRows(draft, runId);
+    const figures = figuresOf(cases);
+    const { byDecision, byPolicy, rows } = found;
+    const [denied = 0, escalated = 0] = [byDecision.get('deny'), byDecision.get('escalate')];
+
+    draft.figure('exceptions', 'Decisions that did not allow the action', denied + escalated);
+    draft.figure('evaluations', 'Policy decisions', rows.population);
+    draft.figure('denied', 'Denied', denied);
+    draft.figure('escalated', 'Escalated to a person', escalated);
+    draft.figure('warned', 'Allowed with a warning', byDecision.get('warn') ?? 0);
+    draft.figure('approved', 'Approved by a person', figures.byStatus.approved);
+    draft.figure('refused', 'Refused by a person', figures.byStatus.denied);
+    draft.figure('expired', 'Expired without an answer', figures.byStatus.expired);
+    draft.figure('medianOpen', 'Median time to an answer', figures.medianMs, 'duration');
+    draft.figure('quick', 'Approved in less than 10 s', figures.quick);
+    draft.figure('riskExceptions', 'Blocked or escalated by the risk router', risks.exceptions);
+    oversightChecks(figures, (name, status, detail) => draft.check(name, status, detail));
+
+    draft.section(
+      'Decisions',
+      { text: `${count(denied + escalated, 'decision')} of ${rows.population} did not allow the action.` },
+      barsOf(
+        'Policy decisions by outcome',
+        'decisions',
+        [...byDecision].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ),
+      barsOf('Policies that denied or escalated most', 'decisions', byPolicy),
+      { table: decisionTable.id },
+    );
+    draft.section(
+      'Answers of people',
+      {
+        text: 'An escalated action runs only after a person approves it. An approval that took seconds may not have been read.',
+      },
+      factsOf({
+        'Requests for approval': [figures.total, 'number'],
+        'Still open at the newest entry': [figures.byStatus.pending, 'number'],
+      }),
+      { table: approvals.id },
+    );
+    draft.section('Risk router', { table: riskTable.id });
+
+    const scope = runId === null ? '' : ` of run ${runId}`;
+    const rest = 'gov export create --resource policy_evaluations has all of them.';
+    draft.table(
+      rows.table(
+        `${decisionTable.lists}${scope}.`,
+        await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
+        { rest },
+      ),
+    );
+    draft.table(
+      approvalRows(approvals, cases).table(
+        `${approvals.lists}${scope}. Their state is that at the newest entry below the checkpoint.`,
+        notShown(
+          'Requests follow from the decisions above, and answers from entries of the whole log. No list of the log has both.',
+        ),
+        { rest: 'gov approvals list has all of them.', more },
+      ),
+    );
+    draft.table(
+      risks.rows.table(
+        `${riskTable.lists}${scope}.`,
+        await listed(draft, ['gov.decision/1', risks.rows.population], 'risk-decisions'),
+        { rest: 'gov export create --resource risk_decisions has all of them.' },
+      ),
+    );
+    return draft.built([
+      'Decisions that allowed the action are listed too, after the exceptions. Simulations and dry runs are not recorded, so they are not here.',
+    ]);
+  },
+};
+
+/** The completeness of a table of one type, of the project or of one run. */
+export async function listed(
+  { evidence, source }: Draft,
+  [type, rows]: readonly [type: string, rows: number],
+  name: string,
+): Promise<ReturnType<typeof notShown>> {
+  if (source.runId !== null)
+    return notShown(
+      'Only the entries of one run in a period are listed, and the log counts a run as a whole.',
+    );
+  return evidence.shows(name, [{ key: ['leaf', type], rows }]);
+}
+
+async function evaluationRows(
+  draft: Draft,
+  runId: string | null,
+  cases: ReadonlyMap<string, ApprovalCase>,
+): Promise<{
+  readonly rows: Rows;
+  readonly byDecision: Map<string, number>;
+  readonly byPolicy: [string, number][];
+}> {
+  const rows = new Rows(decisionTable);
+  const byDecision = new Map<string, number>();
+  const byPolicy = new Map<string, number>();
+  for await (const leaf of leavesIn(draft.source, { type: 'gov.evaluation/1', runId }, draft.period)) {
+    const evaluation = openEvaluation(leaf);
+    const { combined } = evaluation;
+    const isException = combined === 'deny' || combined === 'escalate';
+    const deciders = decidersOf(evaluation);
+    byDecision.set(combined, (byDecision.get(combined) ?? 0) + 1);
+    if (isException) for (const id of deciders) byPolicy.set(id, (byPolicy.get(id) ?? 0) + 1);
+    rows.add(evaluationRow(leaf.index, evaluation, cases.get(evaluation.id)), isException);
+  }
+  const sorted = [...byPolicy].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  return { rows, byDecision, byPolicy: sorted };
+}
+
+export function evaluationRow(index: number, evaluation: OpenEvaluation, approval?: ApprovalCase) {
+  const { id, runId, combined, evaluatedAt, policySource } = evaluation;
+  return [
+    index,
+    evaluatedAt,
+    runId,
+    id,
+    combined,
+    decidersOf(evaluation).join(', ') || null,
+    reasonOf(evaluation),
+    policySource,
+    evaluation.approval?.id ?? null,
+    approval?.status ?? null,
+  ];
+}
+
+/** The policies whose decision is the combined one. */
+const decidersOf = ({ decisions, combined }: OpenEvaluation): string[] =>
+  decisions
+    .filter(({ decision, outcome }) => decision === combined && decides(outcome))
+    .map(({ policyId, version }) => (version === null ? policyId : `${policyId} v${version}`));
+
+/** The reasoning of the first policy that decided; null where none did, or where it was erased. */
+function reasonOf(evaluation: OpenEvaluation): string | null {
+  const { decisions, combined } = evaluation;
+  if (combined === 'escalate') return escalationReason(decisions) || null;
+  const first = decisions.find(({ decision, outcome }) => decision === combined && decides(outcome));
+  return first?.reasoning ?? null;
+}
+
+async function riskRows(
+  draft: Draft,
+  runId: string | null,
+): Promise<{ readonly rows: Rows; readonly exceptions: number }> {
+  const rows = new Rows(riskTable);
+  let exceptions = 0;
+  for await (const leaf of leavesIn(draft.source, { type: 'gov.decision/1', runId }, draft.period)) {
+    const risk = openRiskDecision(leaf);
+    const isException = risk.action === 'block' || risk.action === 'escalate';
+    if (isException) exceptions += 1;
+    const { evaluatedAt, id, action, score, wouldBeAction, configHash } = risk;
+    rows.add(
+      [leaf.index, evaluatedAt, risk.runId, id, action, score, wouldBeAction, configHash],
+      isException,
+    );
+  }
+  return { rows, exceptions };
+}

@@ -1,0 +1,137 @@
+/**
+ * A report while it is built: its checks, figures, sections, tables and attachments, and the parts that each report has:
+ * what it covers, and whether the log that it comes from is whole. Proven by `test/service/reports/templates/`.
+ */
+import type {
+  BuiltReport,
+  ReportBlock,
+  ReportCell,
+  ReportCheck,
+  ReportFigure,
+  ReportSection,
+  ReportTable,
+} from '../../../core/report/model.ts';
+import { sealOf } from './seal.ts';
+import { coverText, periodOf, timeText, type Period } from './period.ts';
+import type { ReportSource } from './source.ts';
+import { Evidence } from './shown.ts';
+
+type Kind = ReportFigure['kind'];
+type FactBlock = Extract<ReportBlock, { readonly facts: unknown }>;
+
+export class Draft {
+  readonly source: ReportSource;
+  readonly period: Period;
+  readonly evidence: Evidence;
+  readonly #checks: ReportCheck[] = [];
+  readonly #figures: ReportFigure[] = [];
+  readonly #sections: ReportSection[] = [];
+  readonly #tables: ReportTable[] = [];
+
+  private constructor(source: ReportSource, period: Period) {
+    this.source = source;
+    this.period = period;
+    this.evidence = new Evidence(source, period);
+  }
+
+  static async of(source: ReportSource): Promise<Draft> {
+    return new Draft(source, await periodOf(source));
+  }
+
+  figure(name: string, label: string, value: ReportCell, kind: Kind = 'number'): void {
+    this.#figures.push({ name, label, value, kind });
+  }
+
+  check(name: string, status: ReportCheck['status'], detail: string): void {
+    this.#checks.push({ name, status, detail });
+  }
+
+  section(title: string, ...blocks: readonly ReportBlock[]): void {
+    this.#sections.push({ title, blocks });
+  }
+
+  table(table: ReportTable): void {
+    this.#tables.push(table);
+  }
+
+  get checks(): readonly ReportCheck[] {
+    return this.#checks;
+  }
+
+  /** Adds the common parts. `choices`: what the report selects and leaves out, in words. */
+  async built(choices: readonly string[]): Promise<BuiltReport> {
+    await this.#coverage(choices);
+    const contents = {
+      checks: this.#checks,
+      figures: this.#figures,
+      sections: this.#sections,
+      tables: this.#tables,
+    };
+    return { contents, attachments: this.evidence.attachments };
+  }
+
+  async #coverage(choices: readonly string[]): Promise<void> {
+    const { source, period } = this;
+    const seal = await sealOf(source);
+    this.#checks.push(...seal.checks, this.#completeness());
+    const facts = factsOf({
+      'Start of the period': [timeText(source.startMs), 'time'],
+      'End of the period, included': [timeText(source.endMs), 'time'],
+      Run: [source.runId, 'text'],
+      'First leaf': [period.from < period.to ? period.from : null, 'number'],
+      'Last leaf': [period.from < period.to ? period.to - 1 : null, 'number'],
+      'Leaves of the log at the signed checkpoint': [source.treeSize, 'number'],
+      'Newest entry below the checkpoint': [timeText(period.asOfMs), 'time'],
+      Installation: [source.installation === 'plane' ? 'data plane' : 'service', 'text'],
+      'Cosignatures by witnesses': [seal.witnesses, 'number'],
+    });
+    this.section(
+      'What this report covers',
+      { text: coverText(period) },
+      {
+        text: 'The period selects entries by the time at which the log recorded them. Times that clients state are shown, and select nothing.',
+      },
+      ...choices.map((text) => ({ text })),
+      facts,
+    );
+  }
+
+  /** Sums up what each table says of its rows. */
+  #completeness(): ReportCheck {
+    const open = this.#tables.filter(({ completeness }) => completeness.status !== 'proven');
+    const name = 'All tables are shown to be complete';
+    if (open.length === 0)
+      return { name, status: 'pass', detail: 'Attached files show that no row is missing.' };
+    const titles = open.map(({ title, completeness }) => `${title}: ${completeness.detail}`);
+    return { name, status: 'not_shown', detail: titles.join(' ') };
+  }
+}
+
+/** A list of facts from `label: [value, kind]`. */
+export const factsOf = (
+  named: Readonly<Record<string, readonly [value: ReportCell, kind: Kind]>>,
+): FactBlock => ({
+  facts: Object.entries(named).map(([label, [value, kind]]) => ({ label, value, kind })),
+});
+
+/** Bars of counts, the largest first; at most `most` of them. */
+export function barsOf(
+  title: string,
+  unit: string,
+  counts: readonly (readonly [label: string, n: number])[],
+  most = 12,
+): ReportBlock {
+  const shown = counts.slice(0, most);
+  const more = counts.length - shown.length;
+  const said = shown.map(([label, n]) => `${label}: ${n}`).join(', ');
+  const rest = more === 0 ? '' : ` ${more} more are left out.`;
+  return {
+    chart: {
+      kind: 'bars',
+      title,
+      text: shown.length === 0 ? `No ${unit}.` : `${said}.${rest}`,
+      labels: shown.map(([label]) => label),
+      series: [{ name: unit, values: shown.map(([, n]) => n) }],
+    },
+  };
+}

@@ -1,0 +1,374 @@
+/** Template `incident-bundle`: what happened around an incident, and the evidence for the reports that follow it. */
+import { limits } from '../../../contract/limits.ts';
+import { openEvaluation } from '../../../core/decided/evaluation.ts';
+import { openPolicyChange } from '../../../core/decided/policy-change.ts';
+import { openConfigChange } from '../../../core/decided/risk-config.ts';
+import { openReplay } from '../../../core/decided/replay.ts';
+import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
+import type { ReportCell } from '../../../core/report/model.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import type { ReportSource } from './source.ts';
+import { incidentClocks, monthAfter } from './clauses.ts';
+import { Draft, barsOf } from './draft.ts';
+import { faultTypes } from './integrity-completeness.ts';
+import { count, timeText } from './period.ts';
+import {
+  eventsOf,
+  leavesIn,
+  leavesOf,
+  pagesOf,
+  partyText,
+  readEvent,
+  systemEvents,
+  textOf,
+  type ReadEvent,
+} from './read.ts';
+import { Rows } from './rows.ts';
+import { isFailing, outcomeText } from './run-evidence.ts';
+import { notShown } from './shown.ts';
+import { columns, type TableSpec, type Template } from './source.ts';
+
+const timelineTable: TableSpec = {
+  id: 'timeline',
+  title: 'What happened',
+  lists:
+    'Failures, refusals, escalations, drift and faults of the period, and with the parameter runId every event of the run; failures first, each part in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    recordedAt: ['Recorded', 'time'],
+    runId: 'Run',
+    kind: 'Kind',
+    what: 'What',
+    actor: 'Actor',
+    resource: 'Resource',
+    outcome: ['Outcome', 'status'],
+    reference: 'Reference',
+  }),
+};
+
+const runTable: TableSpec = {
+  id: 'affected-runs',
+  title: 'Affected runs',
+  lists: 'Runs that the timeline names, those with the most failures first',
+  columns: columns({
+    runId: 'Run',
+    failures: ['Failures', 'number'],
+    events: ['Events of the run', 'number'],
+    proofId: 'Newest proof',
+    attached: 'Attached file',
+  }),
+};
+
+const beforeTable: TableSpec = {
+  id: 'changes-before',
+  title: 'Changes before the first failure',
+  lists: 'Changes to policies and to the risk router in the 7 days before the first failure, newest first',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    changedAt: ['Changed', 'time'],
+    kind: 'Kind',
+    subject: 'Subject',
+    change: 'Change',
+    actor: 'Changed by',
+    reason: 'Reason',
+  }),
+};
+
+const beforeMs = 7 * 86_400_000;
+
+interface Entry {
+  readonly index: number;
+  readonly ms: number;
+  readonly runId: string | null;
+  readonly kind: string;
+  readonly cells: readonly ReportCell[];
+  readonly isFailure: boolean;
+}
+
+export const incidentBundle: Template = {
+  title: 'Incident bundle',
+  summary: 'What failed and when, which runs are affected, what had changed before, and when reports are due',
+  tables: [timelineTable, runTable, beforeTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const found = await timelineOf(draft);
+    const { rows, kinds, failuresByRun, firstMs, lastMs } = found;
+    const failures = [...kinds.values()].reduce((sum, n) => sum + n, 0);
+    const runs = await affectedRuns(draft, failuresByRun);
+    const changes = await changesBefore(source, firstMs);
+
+    draft.figure('failures', 'Failures in the period', failures);
+    draft.figure('first', 'First failure', timeText(firstMs), 'time');
+    draft.figure('last', 'Last failure', timeText(lastMs), 'time');
+    draft.figure('runs', 'Affected runs', runs.rows.population);
+    draft.figure('proofs', 'Proofs attached', runs.attached);
+    draft.figure('changes', 'Changes in the 7 days before', changes.population);
+
+    const proved = 'Each affected run has an attached proof';
+    if (runs.rows.population === 0) draft.check(proved, 'not_shown', 'No run is affected.');
+    else if (runs.attached === runs.rows.population)
+      draft.check(proved, 'pass', `${count(runs.attached, 'proof')} attached.`);
+    else
+      draft.check(
+        proved,
+        'not_shown',
+        `${runs.attached} of ${count(runs.rows.population, 'run')}. ${runs.lacking}`,
+      );
+
+    draft.section(
+      'What happened',
+      {
+        text:
+          failures === 0
+            ? 'The log has no failure in the period.'
+            : `${count(failures, 'failure')} from ${timeText(firstMs)} to ${timeText(lastMs)}.`,
+      },
+      barsOf(
+        'Failures by kind',
+        'failures',
+        [...kinds].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
+      ),
+      { table: timelineTable.id },
+      { table: runTable.id },
+    );
+    draft.section('What had changed before', { table: beforeTable.id });
+    draft.section(
+      'When reports are due',
+      {
+        text: 'Deadlines run from moments that people decide: when they became aware, when they classified. The log cannot know them. The times below count from the first failure of this report.',
+      },
+      clocks(firstMs),
+    );
+
+    const rest = 'gov export create --resource audit_events has all events.';
+    draft.table(
+      rows.table(
+        `${timelineTable.lists}.${source.runId === null ? '' : ` Only run ${source.runId}, and faults of the service.`}`,
+        notShown('Its rows are chosen by what they say, from several lists of the log.'),
+        { rest },
+      ),
+    );
+    draft.table(
+      runs.rows.table(
+        `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.`,
+        notShown('Its rows follow from the timeline.'),
+        { rest: 'gov proofs list --run has the proofs of a run.' },
+      ),
+    );
+    draft.table(
+      changes.table(
+        `${beforeTable.lists}.`,
+        notShown('The report policy-changes shows that no change is missing.'),
+        { rest: 'The report policy-changes has all of them.' },
+      ),
+    );
+    return draft.built([
+      'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. Other events are left out unless runId names their run.',
+    ]);
+  },
+};
+
+function clocks(firstMs: number | null) {
+  const due = (afterMs: number | 'month'): number | null =>
+    firstMs === null ? null : afterMs === 'month' ? monthAfter(firstMs) : firstMs + afterMs;
+  const facts = incidentClocks.flatMap(({ cite, asks, afterMs }) => [
+    { label: cite, value: asks, kind: 'text' as const },
+    { label: 'Counted from the first failure', value: timeText(due(afterMs)), kind: 'time' as const },
+  ]);
+  return { facts };
+}
+
+interface Found {
+  readonly rows: Rows;
+  readonly kinds: Map<string, number>;
+  readonly failuresByRun: Map<string, number>;
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+async function timelineOf(draft: Draft): Promise<Found> {
+  const entries: Entry[] = [];
+  let dropped = 0;
+  const add = (entry: Entry): void => {
+    // room for every row of the table; more entries are counted alone
+    if (entries.length < 2 * limits.reportRows) entries.push(entry);
+    else dropped += 1;
+  };
+  for await (const entry of decidedEntries(draft)) add(entry);
+  for await (const entry of eventEntries(draft)) add(entry);
+  for await (const entry of faultEntries(draft)) add(entry);
+  const rows = new Rows(timelineTable);
+  const kinds = new Map<string, number>();
+  const failuresByRun = new Map<string, number>();
+  let [firstMs, lastMs]: (number | null)[] = [null, null];
+  for (const { index, ms, runId, kind, cells, isFailure } of entries.toSorted((a, b) => a.index - b.index)) {
+    rows.add([index, timeText(ms), runId, kind, ...cells], isFailure);
+    if (!isFailure) continue;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    if (runId !== null) failuresByRun.set(runId, (failuresByRun.get(runId) ?? 0) + 1);
+    firstMs ??= ms;
+    lastMs = ms;
+  }
+  rows.leaveOut(dropped);
+  return { rows, kinds, failuresByRun, firstMs: firstMs ?? null, lastMs: lastMs ?? null };
+}
+
+async function* decidedEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
+  const { runId } = source;
+  for await (const leaf of leavesIn(source, { type: 'gov.evaluation/1', runId }, period)) {
+    const { combined, evaluatedAt, decisions, id, runId: of } = openEvaluation(leaf);
+    if (combined !== 'deny' && combined !== 'escalate') continue;
+    const first = decisions.find(({ decision }) => decision === combined);
+    const cells = [first?.reasoning ?? null, null, first?.policyId ?? null, combined, id];
+    yield {
+      index: leaf.index,
+      ms: parseTimestamp(evaluatedAt) ?? 0,
+      runId: of,
+      kind: 'policy decision',
+      cells,
+      isFailure: true,
+    };
+  }
+  for await (const leaf of leavesIn(source, { type: 'gov.decision/1', runId }, period)) {
+    const { action, evaluatedAt, score, id, runId: of } = openRiskDecision(leaf);
+    if (action !== 'block' && action !== 'escalate') continue;
+    const cells = [`risk score ${score}`, null, null, action, id];
+    yield {
+      index: leaf.index,
+      ms: parseTimestamp(evaluatedAt) ?? 0,
+      runId: of,
+      kind: 'risk decision',
+      cells,
+      isFailure: true,
+    };
+  }
+  for await (const leaf of leavesIn(source, { type: 'gov.replay/1', runId }, period)) {
+    const { at, replayId, runId: of, mismatches, driftCount } = openReplay(leaf);
+    if (mismatches.n === 0 && driftCount === 0) continue;
+    const cells = [
+      `${mismatches.n} steps differ, ${driftCount} findings of drift`,
+      null,
+      null,
+      'different',
+      replayId,
+    ];
+    yield {
+      index: leaf.index,
+      ms: parseTimestamp(at) ?? 0,
+      runId: of,
+      kind: 'replay',
+      cells,
+      isFailure: true,
+    };
+  }
+}
+
+const entryOf = (event: ReadEvent, kind: string, isFailure: boolean): Entry => ({
+  index: event.index,
+  ms: event.serverMs,
+  runId: event.clear.runId,
+  kind,
+  cells: [
+    textOf(event.members.get('action')),
+    partyText(event.members.get('actor')),
+    partyText(event.members.get('resource')),
+    outcomeText(event),
+    event.clear.eventId,
+  ],
+  isFailure,
+});
+
+/** Events of the run in the period, or failing events of all runs. */
+async function* eventEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
+  if (source.runId !== null) {
+    for await (const event of eventsOf(source, source.runId, { from: period.from, to: period.to }))
+      yield entryOf(event, event.clear.eventType, isFailing(event));
+    return;
+  }
+  for await (const leaves of pagesOf(source, period, { bodies: true })) {
+    for (const leaf of leaves) {
+      if (!leaf.record.endsWith('"type":"gov.event/1"}') || leaf.record.includes('"runId":"gov.system"'))
+        continue;
+      const event = readEvent(leaf);
+      if (event !== null && isFailing(event)) yield entryOf(event, event.clear.eventType, true);
+    }
+  }
+}
+
+async function* faultEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
+  for await (const event of systemEvents(source, period)) {
+    if (!faultTypes.has(event.clear.eventType)) continue;
+    yield { ...entryOf(event, event.clear.eventType, true), runId: null };
+  }
+}
+
+async function affectedRuns(
+  { source, evidence }: Draft,
+  failuresByRun: ReadonlyMap<string, number>,
+): Promise<{ readonly rows: Rows; readonly attached: number; readonly lacking: string }> {
+  const { reader, projectId, treeSize, runId: asked } = source;
+  const rows = new Rows(runTable);
+  const wanted = new Map(asked === null ? [] : [[asked, 0]]);
+  for (const [runId, n] of failuresByRun) wanted.set(runId, n);
+  const without: string[] = [];
+  let attached = 0;
+  for (const [runId, failures] of [...wanted].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))) {
+    const proof = await newestProof(source, runId);
+    const file = proof === null ? null : `${proof.proofId}.govproof.json`;
+    const isAttached =
+      proof !== null &&
+      file !== null &&
+      attached < limits.reportProofs &&
+      (await evidence.attachProof(file, proof.proofId));
+    if (isAttached) attached += 1;
+    if (proof === null) without.push(runId);
+    const events = await reader.runEventsBelow(projectId, runId, treeSize);
+    rows.add([runId, failures, events, proof?.proofId ?? null, isAttached ? file : null], !isAttached);
+  }
+  const [first] = without;
+  const lacking =
+    first === undefined
+      ? `A report attaches at most ${limits.reportProofs} proofs.`
+      : `${count(without.length, 'run')} has no proof. gov proofs create --run ${first} makes one; then run the report again.`;
+  return { rows, attached, lacking };
+}
+
+async function newestProof(
+  { reader, projectId, treeSize }: ReportSource,
+  runId: string,
+): Promise<{ readonly proofId: string } | null> {
+  let newest = null;
+  for (let after = -1; ;) {
+    const found = await reader.loggedProofs(
+      projectId,
+      { runId, beforeIndex: treeSize },
+      { after, limit: 50 },
+    );
+    newest = found.at(-1) ?? newest;
+    after = found.at(-1)?.leafIndex ?? after;
+    if (found.length < 50) return newest;
+  }
+}
+
+async function changesBefore(source: ReportSource, firstMs: number | null): Promise<Rows> {
+  const rows = new Rows(beforeTable);
+  if (firstMs === null) return rows;
+  const found: { index: number; row: ReportCell[] }[] = [];
+  const isBefore = (at: string): boolean => {
+    const ms = parseTimestamp(at) ?? 0;
+    return ms >= firstMs - beforeMs && ms <= firstMs;
+  };
+  for await (const leaf of leavesOf(source, { type: 'gov.policy/1' })) {
+    const { at, policyId, event, from, to, version, actor, reason } = openPolicyChange(leaf);
+    if (!isBefore(at)) continue;
+    const change = `${event}: ${from ?? 'none'} to ${to}, version ${version}`;
+    found.push({ index: leaf.index, row: [at, 'policy', policyId, change, actor, reason] });
+  }
+  for await (const leaf of leavesOf(source, { type: 'gov.config/1' })) {
+    const { at, configHash, actor } = openConfigChange(leaf);
+    if (isBefore(at))
+      found.push({ index: leaf.index, row: [at, 'risk router', configHash, 'configured', actor, null] });
+  }
+  for (const { index, row } of found.toSorted((a, b) => b.index - a.index)) rows.add([index, ...row]);
+  return rows;
+}

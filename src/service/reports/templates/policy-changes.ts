@@ -1,0 +1,302 @@
+/** Template `policy-changes`: which policies were in force, who changed them, and why. */
+import {
+  applyPolicyChange,
+  openPolicyChange,
+  type InForce,
+  type PolicyChange,
+} from '../../../core/decided/policy-change.ts';
+import { openConfigChange } from '../../../core/decided/risk-config.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import { Draft, factsOf } from './draft.ts';
+import { leavesIn, leavesOf } from './read.ts';
+import { count, isIn } from './period.ts';
+import { Rows } from './rows.ts';
+import { columns, type TableSpec, type Template } from './source.ts';
+
+export const changeTable: TableSpec = {
+  id: 'policy-changes',
+  title: 'Changes to policies',
+  lists:
+    'Changes to policies that were recorded in the period; those with a remark first, each part in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    changedAt: ['Changed', 'time'],
+    policyId: 'Policy',
+    name: 'Name',
+    version: ['Version', 'number'],
+    change: 'Change',
+    from: ['From', 'status'],
+    to: ['To', 'status'],
+    actor: 'Changed by',
+    author: 'Version written by',
+    reason: 'Reason',
+    policyHash: ['Policy hash', 'hash'],
+    remark: 'Remark',
+  }),
+};
+
+const inForceTable: TableSpec = {
+  id: 'policies-in-force',
+  title: 'Policies in force',
+  lists: 'Policies that were in force at the start or at the end of the period, by id',
+  columns: columns({
+    policyId: 'Policy',
+    name: 'Name',
+    versionAtStart: ['Version at the start', 'number'],
+    versionAtEnd: ['Version at the end', 'number'],
+    hashAtEnd: ['Policy hash at the end', 'hash'],
+    change: ['Change', 'status'],
+  }),
+};
+
+const configTable: TableSpec = {
+  id: 'risk-configurations',
+  title: 'Changes to the risk router',
+  lists: 'Configurations of the risk router that were recorded in the period, in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    changedAt: ['Changed', 'time'],
+    actor: 'Changed by',
+    mode: 'Mode',
+    configHash: ['Configuration hash', 'hash'],
+  }),
+};
+
+export const policyChanges: Template = {
+  title: 'Policy and change control',
+  summary: 'Which policies were in force, what changed, who changed it, and who wrote what they put in force',
+  tables: [changeTable, inForceTable, configTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const history = await historyOf(draft);
+    const { rows, figures } = history;
+    const configs = await configRows(draft);
+
+    draft.figure('changes', 'Changes to policies', rows.population);
+    draft.figure('inForce', 'Changes of what is in force', figures.effective);
+    draft.figure('withRemark', 'Changes with a remark', figures.remarked);
+    draft.figure('alone', 'Put in force by the person who wrote them', figures.alone);
+    draft.figure('withoutReason', 'Without a reason', figures.unreasoned);
+    draft.figure('weakened', 'Taken out of force or rolled back', figures.weakened);
+    draft.figure('atEnd', 'Policies in force at the end', history.atEnd.size);
+    draft.figure('configs', 'Changes to the risk router', configs.population);
+
+    const none = 'No change in the period put a version in force or took one out of force.';
+    const second = 'A second person put each version in force';
+    const started = figures.effective - figures.weakened;
+    if (started === 0) draft.check(second, 'not_shown', none);
+    else
+      draft.check(
+        second,
+        figures.alone === 0 ? 'pass' : 'fail',
+        `${figures.alone} of ${started} versions were put in force by the credential that wrote them.`,
+      );
+    const reasons = 'Each change of what is in force has a reason';
+    if (figures.effective === 0) draft.check(reasons, 'not_shown', none);
+    else
+      draft.check(
+        reasons,
+        figures.unreasoned === 0 ? 'pass' : 'fail',
+        `${figures.unreasoned} of ${figures.effective} changes have none.`,
+      );
+
+    draft.section(
+      'Changes',
+      {
+        text: `${count(rows.population, 'change')} to policies in the period, of which ${figures.effective} changed what is in force.`,
+      },
+      { table: changeTable.id },
+    );
+    draft.section(
+      'What was in force',
+      {
+        text: 'The policies in force at any leaf follow from the changes below it alone. A verifier recomputes them.',
+      },
+      factsOf({
+        'In force at the start': [history.atStart.size, 'number'],
+        'In force at the end': [history.atEnd.size, 'number'],
+      }),
+      { table: inForceTable.id },
+    );
+    draft.section('Risk router', { table: configTable.id });
+
+    draft.table(
+      rows.table(
+        `${changeTable.lists}.`,
+        await draft.evidence.shows('policy-changes', [
+          { key: ['leaf', 'gov.policy/1'], rows: rows.population },
+        ]),
+        { rest: 'gov policy versions shows those of one policy.' },
+      ),
+    );
+    draft.table(
+      inForceRows(history).table(
+        `${inForceTable.lists}. They follow from all ${history.total} changes of the log below the checkpoint.`,
+        await draft.evidence.shows('policies', [
+          { key: ['leaf', 'gov.policy/1'], rows: history.total, whole: true },
+        ]),
+        { rest: 'gov policy list has all of them.' },
+      ),
+    );
+    draft.table(
+      configs.table(
+        `${configTable.lists}.`,
+        await draft.evidence.shows('risk-configurations', [
+          { key: ['leaf', 'gov.config/1'], rows: configs.population },
+        ]),
+        { rest: 'The log has all of them.' },
+      ),
+    );
+    return draft.built([
+      'Who is named by the id of the credential that acted. Previews of impact are not recorded, so the report does not say whether one was made.',
+    ]);
+  },
+};
+
+interface Known {
+  name: string | null;
+  readonly authors: Map<number, string | null>;
+}
+
+interface Figures {
+  effective: number;
+  remarked: number;
+  alone: number;
+  unreasoned: number;
+  weakened: number;
+}
+
+interface History {
+  readonly rows: Rows;
+  readonly figures: Figures;
+  readonly atStart: InForce;
+  readonly atEnd: InForce;
+  readonly known: ReadonlyMap<string, Known>;
+  /** Changes below the checkpoint. */
+  readonly total: number;
+}
+
+async function historyOf({ source, period }: Draft): Promise<History> {
+  const rows = new Rows(changeTable);
+  const figures: Figures = { effective: 0, remarked: 0, alone: 0, unreasoned: 0, weakened: 0 };
+  const known = new Map<string, Known>();
+  const inForce: InForce = new Map();
+  let atStart: InForce | null = null;
+  let atEnd: InForce | null = null;
+  let total = 0;
+  for await (const leaf of leavesOf(source, { type: 'gov.policy/1' })) {
+    const change = openPolicyChange(leaf);
+    total += 1;
+    const atMs = parseTimestamp(change.at) ?? 0;
+    const isWithin = isIn(period, leaf.index, atMs);
+    if (atStart === null && (isWithin || leaf.index >= period.to)) atStart = new Map(inForce);
+    if (atEnd === null && leaf.index >= period.to) atEnd = new Map(inForce);
+    const policy = known.get(change.policyId) ?? { name: null, authors: new Map<number, string | null>() };
+    known.set(change.policyId, policy);
+    if (change.named !== null) policy.name = change.named.name;
+    const isWritten = change.event === 'created' || change.event === 'version_added';
+    if (isWritten) policy.authors.set(change.version, change.actor);
+    const before = inForce.get(change.policyId);
+    applyPolicyChange(inForce, change);
+    if (!isWithin) continue;
+    const author = policy.authors.get(change.version) ?? null;
+    const effect = effectOf(change, before !== undefined);
+    const remark = remarkOf({ ...change, author }, effect);
+    tallyChange(figures, { change, author, effect, remark });
+    const { at, policyId, version, event, from, to, actor, reason, policyHash } = change;
+    const row = [
+      leaf.index,
+      at,
+      policyId,
+      policy.name,
+      version,
+      event,
+      from,
+      to,
+      actor,
+      author,
+      reason,
+      policyHash,
+      remark,
+    ];
+    rows.add(row, remark !== null);
+  }
+  return { rows, figures, atStart: atStart ?? new Map(inForce), atEnd: atEnd ?? inForce, known, total };
+}
+
+type Effect = 'starts' | 'weakens' | 'none';
+
+/** What a change does to the policies in force. */
+function effectOf({ event, to }: PolicyChange, wasInForce: boolean): Effect {
+  if (event === 'created' || event === 'version_added') return 'none';
+  if (event === 'rolled_back') return 'weakens';
+  if (to === 'active') return 'starts';
+  return wasInForce ? 'weakens' : 'none';
+}
+
+function remarkOf(
+  {
+    event,
+    actor,
+    author,
+    reason,
+  }: PolicyChange & { actor: string | null; author: string | null; reason: string | null },
+  effect: Effect,
+): string | null {
+  if (effect === 'none') return null;
+  const remarks = [
+    ...(event === 'rolled_back' ? ['Rolled back.'] : effect === 'weakens' ? ['Taken out of force.'] : []),
+    ...(effect === 'starts' && actor !== null && actor === author ? ['Put in force by who wrote it.'] : []),
+    ...(reason === null ? ['No reason.'] : []),
+  ];
+  return remarks.length === 0 ? null : remarks.join(' ');
+}
+
+function tallyChange(
+  figures: Figures,
+  of: {
+    change: { readonly actor: string | null; readonly reason: string | null };
+    author: string | null;
+    effect: Effect;
+    remark: string | null;
+  },
+): void {
+  const { change, author, effect, remark } = of;
+  if (remark !== null) figures.remarked += 1;
+  if (effect === 'none') return;
+  figures.effective += 1;
+  if (effect === 'weakens') figures.weakened += 1;
+  if (change.reason === null) figures.unreasoned += 1;
+  if (effect === 'starts' && change.actor !== null && change.actor === author) figures.alone += 1;
+}
+
+function inForceRows({ atStart, atEnd, known }: History): Rows {
+  const rows = new Rows(inForceTable);
+  for (const policyId of [...new Set([...atStart.keys(), ...atEnd.keys()])].toSorted()) {
+    const [before, after] = [atStart.get(policyId), atEnd.get(policyId)];
+    const change =
+      before === undefined
+        ? 'added'
+        : after === undefined
+          ? 'removed'
+          : before.policyHash === after.policyHash
+            ? 'same'
+            : 'changed';
+    const name = known.get(policyId)?.name ?? null;
+    rows.add(
+      [policyId, name, before?.version ?? null, after?.version ?? null, after?.policyHash ?? null, change],
+      change !== 'same',
+    );
+  }
+  return rows;
+}
+
+async function configRows({ source, period }: Draft): Promise<Rows> {
+  const rows = new Rows(configTable);
+  for await (const leaf of leavesIn(source, { type: 'gov.config/1' }, period)) {
+    const { at, actor, config, configHash } = openConfigChange(leaf);
+    const mode = config?.['mode'];
+    rows.add([leaf.index, at, actor, typeof mode === 'string' ? mode : null, configHash]);
+  }
+  return rows;
+}

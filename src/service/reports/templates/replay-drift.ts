@@ -1,0 +1,248 @@
+/** Template `replay-drift`: whether recorded decisions repeat, and what changed around them. */
+import { driftSeverities, type DriftSeverity } from '../../../contract/replay-words.ts';
+import type { ReplayResult } from '../../../contract/replay.ts';
+import { openReplay, type ReplayRecord } from '../../../core/decided/replay.ts';
+import { loggedResult } from '../../replay/result.ts';
+import { Draft, barsOf } from './draft.ts';
+import { count } from './period.ts';
+import { leavesIn } from './read.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
+import { tallyOf } from './tally.ts';
+
+const replayTable: TableSpec = {
+  id: 'replays',
+  title: 'Replays',
+  lists: 'Replays that were recorded in the period; those that differ or drift first, each part in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    replayedAt: ['Replayed', 'time'],
+    runId: 'Run',
+    replayId: 'Replay',
+    kind: 'Compared',
+    result: ['Result', 'status'],
+    severity: ['Gravest drift', 'status'],
+    steps: ['Steps', 'number'],
+    replayed: ['Repeated', 'number'],
+    mismatches: ['Different', 'number'],
+    notReplayable: ['Not repeatable', 'number'],
+    warnings: ['Warnings', 'number'],
+    drift: ['Drift', 'number'],
+  }),
+};
+
+const driftTable: TableSpec = {
+  id: 'drift',
+  title: 'Drift',
+  lists: 'What replays of the period found changed; critical and high first, each part in log order',
+  columns: columns({
+    replayId: 'Replay',
+    runId: 'Run',
+    field: 'Changed',
+    severity: ['Severity', 'status'],
+    expected: 'Recorded',
+    actual: 'Now',
+  }),
+};
+
+const conditionTable: TableSpec = {
+  id: 'conditions',
+  title: 'Replays by model, policies and tools',
+  lists:
+    'Conditions that replayed runs state, with the results of their replays; those with a difference first',
+  columns: columns({
+    modelRoute: 'Model',
+    policyHash: ['Policies', 'hash'],
+    toolRegistryHash: ['Tools', 'hash'],
+    replays: ['Replays', 'number'],
+    differing: ['Different', 'number'],
+    drifting: ['With drift', 'number'],
+  }),
+};
+
+export const replayDrift: Template = {
+  title: 'Replay and drift',
+  summary: 'Whether recorded decisions give the same result again, and which model, policy or tool changed',
+  tables: [replayTable, driftTable, conditionTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const found = await replaysIn(draft);
+    const { rows, drift, conditions, differing, drifting, bySeverity, runs } = found;
+    const tally = await tallyOf(source, draft.period);
+    const replayed = [...tally.runs.keys()].filter((runId) => runs.has(runId)).length;
+
+    draft.figure('differing', 'Replays that differ from the record', differing);
+    draft.figure('replays', 'Replays', rows.population);
+    draft.figure('drifting', 'Replays with drift', drifting);
+    draft.figure('critical', 'Critical drift', bySeverity.get('critical') ?? 0);
+    draft.figure('high', 'High drift', bySeverity.get('high') ?? 0);
+    draft.figure('runsReplayed', 'Runs of the period that were replayed', replayed);
+    draft.figure('runs', 'Runs of the period', tally.runs.size + tally.moreRuns);
+
+    const same = 'Recorded decisions give the same result again';
+    if (rows.population === 0)
+      draft.check(same, 'not_shown', 'Nothing was replayed in the period. gov replay run RUN replays a run.');
+    else
+      draft.check(
+        same,
+        differing === 0 ? 'pass' : 'fail',
+        `${differing} of ${count(rows.population, 'replay')} differ.`,
+      );
+    const grave = (bySeverity.get('critical') ?? 0) + (bySeverity.get('high') ?? 0);
+    const steady = 'No critical or high drift was found';
+    if (rows.population === 0) draft.check(steady, 'not_shown', 'Nothing was replayed in the period.');
+    else
+      draft.check(
+        steady,
+        grave === 0 ? 'pass' : 'fail',
+        `${grave} of ${count(drift.population, 'finding')} are critical or high.`,
+      );
+
+    const severities = driftSeverities.toReversed().map((name) => [name, bySeverity.get(name) ?? 0] as const);
+    draft.section(
+      'Replays',
+      {
+        text: 'A replay repeats recorded decisions with the policies that were in force then. It calls no model and no tool.',
+      },
+      { table: replayTable.id },
+    );
+    draft.section(
+      'Drift',
+      barsOf('Drift by severity', 'findings', severities),
+      { table: driftTable.id },
+      { table: conditionTable.id },
+    );
+
+    draft.table(
+      rows.table(
+        `${replayTable.lists}.${ofRun(source)}`,
+        source.runId === null
+          ? await draft.evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
+          : notShown('Only the replays of one run in a period are listed.'),
+        { rest: 'gov export create --resource replays has all of them.' },
+      ),
+    );
+    draft.table(
+      drift.table(
+        `${driftTable.lists}.`,
+        notShown('Findings are in the results of the replays above; each leaf commits to its result.'),
+        {
+          rest: 'gov replay get shows those of one replay.',
+        },
+      ),
+    );
+    draft.table(
+      conditions.table(`${conditionTable.lists}.`, notShown('Its rows follow from the replays above.'), {
+        rest: '',
+      }),
+    );
+    return draft.built(['Replays that failed or have not ended are not in the log and are left out.']);
+  },
+};
+
+const ofRun = ({ runId }: ReportSource): string => (runId === null ? '' : ` Only those of run ${runId}.`);
+
+interface Condition {
+  readonly modelRoute: string | null;
+  readonly policyHash: string | null;
+  readonly toolRegistryHash: string | null;
+  replays: number;
+  differing: number;
+  drifting: number;
+}
+
+interface Found {
+  readonly rows: Rows;
+  readonly drift: Rows;
+  readonly conditions: Rows;
+  readonly differing: number;
+  readonly drifting: number;
+  readonly bySeverity: ReadonlyMap<string, number>;
+  readonly runs: ReadonlySet<string>;
+}
+
+async function replaysIn({ source, period }: Draft): Promise<Found> {
+  const rows = new Rows(replayTable);
+  const drift = new Rows(driftTable);
+  const conditions = new Map<string, Condition>();
+  const bySeverity = new Map<string, number>();
+  const runs = new Set<string>();
+  let [differing, drifting] = [0, 0];
+  for await (const leaf of leavesIn(source, { type: 'gov.replay/1', runId: source.runId }, period)) {
+    const replay = openReplay(leaf);
+    const differs = replay.mismatches.n > 0;
+    const drifts = replay.driftCount > 0;
+    differing += differs ? 1 : 0;
+    drifting += drifts ? 1 : 0;
+    runs.add(replay.runId);
+    addCondition(conditions, replay);
+    const found = await findingsOf(source, replay);
+    for (const { field, severity, expected, actual } of found) {
+      bySeverity.set(severity, (bySeverity.get(severity) ?? 0) + 1);
+      const isGrave = severity === 'critical' || severity === 'high';
+      drift.add([replay.replayId, replay.runId, field, severity, expected, actual], isGrave);
+    }
+    rows.add(rowOf(leaf.index, replay, gravestOf(found)), differs || drifts);
+  }
+  return { rows, drift, conditions: conditionRows(conditions), differing, drifting, bySeverity, runs };
+}
+
+type Finding = ReplayResult['driftDiagnostics'][number];
+
+/** Drift that the stored result names; none where an erasure withdrew the result. */
+async function findingsOf(
+  { reader, projectId }: ReportSource,
+  { replayId, driftCount }: ReplayRecord,
+): Promise<readonly Finding[]> {
+  if (driftCount === 0) return [];
+  const text = await loggedResult(reader, projectId, replayId);
+  if (text === null) return [];
+  return (JSON.parse(text) as Partial<ReplayResult>).driftDiagnostics ?? [];
+}
+
+const gravestOf = (found: readonly Finding[]): DriftSeverity | null =>
+  driftSeverities.findLast((name) => found.some(({ severity }) => severity === name)) ?? null;
+
+function rowOf(
+  index: number,
+  replay: ReplayRecord,
+  severity: DriftSeverity | null,
+): (string | number | null)[] {
+  const { at, runId, replayId, kind, steps, replayed, mismatches, notReplayable, warnings, driftCount } =
+    replay;
+  const result =
+    mismatches.n > 0 ? 'different' : steps === notReplayable && steps > 0 ? 'not repeatable' : 'same';
+  const counts = [steps, replayed, mismatches.n, notReplayable, warnings, driftCount];
+  return [index, at, runId, replayId, kind, result, severity, ...counts];
+}
+
+function addCondition(
+  conditions: Map<string, Condition>,
+  { snapshot, mismatches, driftCount }: ReplayRecord,
+): void {
+  const text = (value: string | undefined): string | null => value || null;
+  const named = {
+    modelRoute: text(snapshot?.modelRoute),
+    policyHash: text(snapshot?.policyHash),
+    toolRegistryHash: text(snapshot?.toolRegistryHash),
+  };
+  const key = JSON.stringify(named);
+  const known = conditions.get(key) ?? { ...named, replays: 0, differing: 0, drifting: 0 };
+  known.replays += 1;
+  known.differing += mismatches.n > 0 ? 1 : 0;
+  known.drifting += driftCount > 0 ? 1 : 0;
+  conditions.set(key, known);
+}
+
+function conditionRows(conditions: ReadonlyMap<string, Condition>): Rows {
+  const rows = new Rows(conditionTable);
+  for (const [, each] of [...conditions].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const { modelRoute, policyHash, toolRegistryHash, replays, differing, drifting } = each;
+    rows.add(
+      [modelRoute, policyHash, toolRegistryHash, replays, differing, drifting],
+      differing + drifting > 0,
+    );
+  }
+  return rows;
+}

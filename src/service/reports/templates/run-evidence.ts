@@ -1,0 +1,432 @@
+/** Template `run-evidence`: everything that the log has of one run, and the proof of it (contract L4). */
+import { limits } from '../../../contract/limits.ts';
+import type { ComplianceProof } from '../../../contract/proofs.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { openEvaluation } from '../../../core/decided/evaluation.ts';
+import { openReplay } from '../../../core/decided/replay.ts';
+import { readStatement } from '../../../core/proof/statement.ts';
+import { parseTimestamp } from '../../../core/time.ts';
+import { hashText } from '../../../core/hash.ts';
+import type { StoredProof } from '../../../store/port/store.ts';
+import { approvalRows, approvalsIn, approvalTable, figuresOf } from './approvals.ts';
+import { coverageTable, coverageRows, type Covered } from './coverage.ts';
+import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
+import { barsOf, Draft, factsOf } from './draft.ts';
+import { count, timeText, type Period } from './period.ts';
+import { eventsOf, leavesOf, partyText, textOf, type ReadEvent } from './read.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
+
+export const timelineTable: TableSpec = {
+  id: 'events',
+  title: 'Events of the run',
+  lists: 'All events of the run below the checkpoint; blocked calls and errors first, each part in order',
+  columns: columns({
+    number: ['Number in the run', 'number'],
+    leaf: ['Leaf', 'number'],
+    timestamp: ['Time of the client', 'time'],
+    recordedAt: ['Recorded', 'time'],
+    eventType: 'Type',
+    actor: 'Actor',
+    action: 'Action',
+    resource: 'Resource',
+    outcome: ['Outcome', 'status'],
+    evaluationId: 'Evaluation',
+    erased: ['Fields erased', 'number'],
+    eventId: 'Event',
+    leafHash: ['Leaf hash', 'hash'],
+  }),
+};
+
+const decisions: TableSpec = {
+  ...decisionTable,
+  lists: 'All policy evaluations of the run; denied and escalated ones first',
+};
+const approvals: TableSpec = { ...approvalTable(), lists: 'Approvals that evaluations of the run requested' };
+const coverage: TableSpec = {
+  ...coverageTable,
+  lists: 'Tool calls of the run; alarms first, each part in order',
+};
+
+const proofTable: TableSpec = {
+  id: 'proofs',
+  title: 'Proofs',
+  lists: 'Proofs of the run below the checkpoint, in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    createdAt: ['Created', 'time'],
+    proofId: 'Proof',
+    layer: 'Layer',
+    status: ['Status', 'status'],
+    leaves: ['Leaves of the log', 'number'],
+    hash: ['Layer hash', 'hash'],
+  }),
+};
+
+const replayTable: TableSpec = {
+  id: 'replays',
+  title: 'Replays',
+  lists: 'Replays of the run; those that differ first',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    replayedAt: ['Replayed', 'time'],
+    replayId: 'Replay',
+    kind: 'Compared',
+    steps: ['Steps', 'number'],
+    replayed: ['Repeated', 'number'],
+    mismatches: ['Different', 'number'],
+    drift: ['Drift', 'number'],
+  }),
+};
+
+export const runEvidence: Template = {
+  title: 'Run evidence',
+  summary: 'What one run did, what was decided about it, and whether its record is whole and was not changed',
+  needsRun: true,
+  tables: [timelineTable, decisions, coverage, approvals, proofTable, replayTable],
+  build: async (source) => {
+    const runId = requiredRun(source);
+    const draft = await Draft.of(source);
+    // the whole run, whatever the period
+    const whole: Period = {
+      ...draft.period,
+      from: 0,
+      to: source.treeSize,
+      startMs: 0,
+      endMs: Number.MAX_SAFE_INTEGER,
+    };
+    const timeline = await timelineOf(source, runId);
+    const decided = await evaluationsOf(source, runId);
+    const { cases, more } = await approvalsIn(source, whole, runId);
+    const covered = await coverageRows(source, { spec: coverage, runIds: [runId] });
+    const proofs = await proofsOf(source, runId);
+    const replays = await replaysOf(source, runId);
+    const newest = proofs.newest;
+    const name = newest === null ? null : await proofFile(draft, newest);
+    const complete = await completeness(draft, timeline, { runId, file: name, covers: newest });
+    const isWhole = complete.status === 'proven';
+
+    draft.figure('record', 'Record of the run', isWhole ? 'whole' : 'not shown to be whole', 'status');
+    draft.figure('compliance', 'Policies in force were obeyed', proofs.compliance, 'status');
+    draft.figure('events', 'Events', timeline.rows.population);
+    draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');
+    draft.figure('decisions', 'Policy decisions', decided.rows.population);
+    draft.figure('exceptions', 'Denied or escalated', decided.exceptions);
+    draft.figure('ungoverned', 'Tool calls that ran without a decision', covered.counts.ungoverned);
+    draft.figure('deniedButRan', 'Tool calls that ran after a denial', covered.counts.denied_but_ran);
+    draft.figure('proof', 'Newest proof', newest?.proofId ?? null, 'text');
+    evidenceChecks(draft, { runId, isWhole, timeline, proofs, covered, name, detail: complete.detail });
+    sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
+
+    const rest = `gov export create --resource audit_events --run ${runId} has all of them.`;
+    const pruned =
+      draft.period.prunedBelow > 0 ? ` Events below leaf ${draft.period.prunedBelow} were pruned.` : '';
+    draft.table(
+      timeline.rows.table(`${timelineTable.lists}. The period does not cut the run.${pruned}`, complete, {
+        rest,
+      }),
+    );
+    await otherTables(draft, {
+      runId,
+      decided: decided.rows,
+      covered,
+      more,
+      approvals: approvalRows(approvals, cases),
+      proofs: proofs.rows,
+      replays,
+    });
+    return draft.built([
+      'The run is shown as a whole: the period selects nothing. Contents of events are not printed; an attached proof shows their hashes.',
+    ]);
+  },
+};
+
+/** VALIDATION_ERROR where the parameters name no run. */
+export function requiredRun({ runId, reportTemplateId }: ReportSource): string {
+  if (runId !== null) return runId;
+  throw new GovError(
+    'VALIDATION_ERROR',
+    `expected the parameter runId, which ${reportTemplateId} needs, got none`,
+  );
+}
+
+export interface Timeline {
+  readonly rows: Rows;
+  readonly types: Map<string, number>;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly erased: number;
+  readonly actors: ReadonlySet<string>;
+}
+
+const failing = /^(?:tool\.(?:call_blocked|denied)|run\.error|approval\.rejected|quota\.exceeded)$/;
+
+export async function timelineOf(source: ReportSource, runId: string): Promise<Timeline> {
+  const rows = new Rows(timelineTable);
+  const types = new Map<string, number>();
+  const actors = new Set<string>();
+  let [firstMs, lastMs, erased] = [Infinity, 0, 0];
+  for await (const event of eventsOf(source, runId)) {
+    const ms = parseTimestamp(event.clear.timestamp) ?? event.serverMs;
+    firstMs = Math.min(firstMs, ms);
+    lastMs = Math.max(lastMs, ms);
+    erased += event.erased;
+    types.set(event.clear.eventType, (types.get(event.clear.eventType) ?? 0) + 1);
+    const actor = partyText(event.members.get('actor'));
+    if (actor !== null && actors.size < limits.reportGroups) actors.add(actor);
+    rows.add(timelineRow(event, actor), isFailing(event));
+  }
+  return { rows, types, firstMs: Math.min(firstMs, lastMs), lastMs, erased, actors };
+}
+
+export const isFailing = ({ clear: { eventType }, metadata }: ReadEvent): boolean =>
+  failing.test(eventType) ||
+  metadata['outcome'] === 'error' ||
+  metadata['ok'] === false ||
+  metadata['decision'] === 'deny';
+
+function timelineRow(event: ReadEvent, actor: string | null): (string | number | null)[] {
+  const { clear, index, members, metadata, erased, leaf } = event;
+  return [
+    clear.runSeq,
+    index,
+    clear.timestamp,
+    clear.serverTimestamp,
+    clear.eventType,
+    actor,
+    textOf(members.get('action')),
+    partyText(members.get('resource')),
+    outcomeText(event),
+    textOf(metadata['evaluationId']),
+    erased,
+    clear.eventId,
+    hashText(leaf.hash),
+  ];
+}
+
+/** What an event says of how it ended. */
+export function outcomeText({ metadata }: ReadEvent): string | null {
+  const { outcome, decision, status, ok } = metadata;
+  if (typeof ok === 'boolean' && outcome === undefined) return ok ? 'ok' : 'error';
+  return textOf(outcome ?? decision ?? status);
+}
+
+async function evaluationsOf(source: ReportSource, runId: string) {
+  const rows = new Rows(decisions);
+  let exceptions = 0;
+  for await (const leaf of leavesOf(source, { type: 'gov.evaluation/1', runId })) {
+    const evaluation = openEvaluation(leaf);
+    const isException = evaluation.combined === 'deny' || evaluation.combined === 'escalate';
+    if (isException) exceptions += 1;
+    rows.add(evaluationRow(leaf.index, evaluation), isException);
+  }
+  return { rows, exceptions };
+}
+
+interface Proofs {
+  readonly rows: Rows;
+  readonly newest: StoredProof | null;
+  readonly compliance: 'yes' | 'no' | 'not shown';
+}
+
+const pageProofs = 50;
+
+async function proofsOf(
+  { reader, projectId, treeSize, breathe }: ReportSource,
+  runId: string,
+): Promise<Proofs> {
+  const rows = new Rows(proofTable);
+  let newest: StoredProof | null = null;
+  let compliance: Proofs['compliance'] = 'not shown';
+  for (let after = -1; ;) {
+    const found = await reader.loggedProofs(
+      projectId,
+      { runId, beforeIndex: treeSize },
+      { after, limit: pageProofs },
+    );
+    for (const stored of found) {
+      const { proofId, layers, createdAt } = JSON.parse(stored.proof) as ComplianceProof;
+      newest = stored;
+      for (const { name, verified, hash } of layers) {
+        if (name === 'policy_compliance') compliance = verified ? 'yes' : 'no';
+        const status = verified ? 'pass' : 'fail';
+        rows.add([stored.leafIndex, createdAt, proofId, name, status, stored.treeSize, hash], !verified);
+      }
+    }
+    after = found.at(-1)?.leafIndex ?? after;
+    if (found.length < pageProofs) return { rows, newest, compliance };
+    await breathe();
+  }
+}
+
+/** Attaches the bundle of a proof; null where it is too large. */
+async function proofFile(draft: Draft, { proofId }: StoredProof): Promise<string | null> {
+  const name = `${proofId}.govproof.json`;
+  return (await draft.evidence.attachProof(name, proofId)) ? name : null;
+}
+
+/** How many events of the run a proof shows. */
+function eventsShown({ statements }: StoredProof): number | null {
+  const [text] = Object.values(statements);
+  const n = text === undefined ? undefined : readStatement(text)?.evidence.runEvents;
+  return typeof n === 'number' ? n : null;
+}
+
+async function completeness(
+  draft: Draft,
+  { rows }: Timeline,
+  { runId, file, covers }: { runId: string; file: string | null; covers: StoredProof | null },
+) {
+  const shown = await draft.evidence.shows('run', [
+    { key: ['run', runId], rows: rows.population, whole: true },
+  ]);
+  if (shown.status === 'not_shown' || file === null || covers === null) return shown;
+  const n = eventsShown(covers);
+  const also =
+    n === rows.population
+      ? ` ${file} has the record of each.`
+      : ` ${file} is of an earlier state of the run.`;
+  return { ...shown, detail: shown.detail + also };
+}
+
+async function replaysOf(source: ReportSource, runId: string): Promise<Rows> {
+  const rows = new Rows(replayTable);
+  for await (const leaf of leavesOf(source, { type: 'gov.replay/1', runId })) {
+    const { at, replayId, kind, steps, replayed, mismatches, driftCount } = openReplay(leaf);
+    rows.add(
+      [leaf.index, at, replayId, kind, steps, replayed, mismatches.n, driftCount],
+      mismatches.n > 0 || driftCount > 0,
+    );
+  }
+  return rows;
+}
+
+function evidenceChecks(
+  draft: Draft,
+  of: {
+    runId: string;
+    isWhole: boolean;
+    timeline: Timeline;
+    proofs: Proofs;
+    covered: Covered;
+    name: string | null;
+    detail: string;
+  },
+): void {
+  const { runId, isWhole, timeline, proofs, covered, name, detail } = of;
+  const create = `gov proofs create --run ${runId} makes one; then run the report again.`;
+  draft.check('No event of the run is missing', isWhole ? 'pass' : 'not_shown', detail);
+  const proved = 'A proof of the run is attached';
+  if (proofs.newest === null) draft.check(proved, 'not_shown', `The run has no proof. ${create}`);
+  else if (name === null) {
+    draft.check(
+      proved,
+      'not_shown',
+      `${proofs.newest.proofId} is too large to attach. gov proofs get ${proofs.newest.proofId} --bundle downloads it.`,
+    );
+  } else draft.check(proved, 'pass', `gov proofs verify ${name} checks it offline.`);
+  const obeyed = 'The run obeyed the policies in force';
+  if (proofs.compliance === 'not shown') draft.check(obeyed, 'not_shown', `No proof says so. ${create}`);
+  else
+    draft.check(
+      obeyed,
+      proofs.compliance === 'yes' ? 'pass' : 'fail',
+      `As the layer policy_compliance of ${proofs.newest?.proofId} says.`,
+    );
+  const alarms = covered.alarms;
+  const governed = 'No tool call ran without a decision';
+  if (covered.rows.population === 0) draft.check(governed, 'not_shown', 'The run has no tool call.');
+  else
+    draft.check(
+      governed,
+      alarms === 0 ? 'pass' : 'fail',
+      `${alarms} of ${count(covered.rows.population, 'call')} raise an alarm.`,
+    );
+  draft.check(
+    'All fields of the events are kept',
+    timeline.rows.population === 0 ? 'not_shown' : timeline.erased === 0 ? 'pass' : 'not_shown',
+    timeline.erased === 0
+      ? 'No field was erased.'
+      : `${count(timeline.erased, 'field')} was erased. Hashes and proofs stay.`,
+  );
+}
+
+function sections(
+  draft: Draft,
+  {
+    runId,
+    timeline,
+    people,
+    name,
+  }: { runId: string; timeline: Timeline; people: number; name: string | null },
+): void {
+  const { types, firstMs, lastMs, actors } = timeline;
+  const sorted = [...types].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  draft.section(
+    'The run',
+    factsOf({
+      Run: [runId, 'text'],
+      'First event': [timeText(firstMs), 'time'],
+      'Last event': [timeText(lastMs), 'time'],
+      Actors: [[...actors].slice(0, 10).join(', ') || null, 'text'],
+      'Requests for approval': [people, 'number'],
+    }),
+    barsOf('Events by type', 'events', sorted),
+  );
+  draft.section('What happened', { table: timelineTable.id });
+  draft.section('What was decided', { table: decisions.id }, { table: approvals.id }, { table: coverage.id });
+  draft.section(
+    'How to check it',
+    {
+      text:
+        name === null
+          ? `No proof is attached. gov proofs create --run ${runId} makes one.`
+          : `Extract ${name}, then run gov proofs verify ${name} --trust TRUST. The command reads no network.`,
+    },
+    { table: proofTable.id },
+    { table: replayTable.id },
+  );
+}
+
+async function otherTables(
+  draft: Draft,
+  of: {
+    runId: string;
+    decided: Rows;
+    covered: Covered;
+    approvals: Rows;
+    more: number;
+    proofs: Rows;
+    replays: Rows;
+  },
+): Promise<void> {
+  const { runId, decided, covered, proofs, replays } = of;
+  const rest = 'gov runs show has all of them.';
+  const ofRun = (name: string, type: string, rows: Rows) =>
+    draft.evidence.shows(name, [{ key: ['of', type, runId], rows: rows.population, whole: true }]);
+  draft.table(
+    decided.table(`${decisions.lists}.`, await ofRun('decisions', 'gov.evaluation/1', decided), { rest }),
+  );
+  draft.table(
+    covered.rows.table(`${coverage.lists}.`, notShown('Verdicts follow from the events of the run above.'), {
+      rest: `gov runs coverage ${runId} has them.`,
+    }),
+  );
+  draft.table(
+    of.approvals.table(`${approvals.lists}.`, notShown('Requests follow from the decisions above.'), {
+      rest,
+      more: of.more,
+    }),
+  );
+  draft.table(
+    proofs.table(
+      `${proofTable.lists}; one row for each layer.`,
+      notShown('A proof has several rows, one for each layer.'),
+      { rest },
+    ),
+  );
+  draft.table(
+    replays.table(`${replayTable.lists}.`, await ofRun('replays', 'gov.replay/1', replays), { rest }),
+  );
+}

@@ -1,0 +1,87 @@
+/**
+ * Shows that a table has every row: an answer of the log (`src/core/proof/answer.ts`) counts the leaves of a list in the
+ * period, is attached, and verifies offline. A table whose rows are not one list of the log, or that an answer does not
+ * confirm, says so. Proven by `test/service/reports/templates/shown.engines.test.ts`.
+ */
+import { limits } from '../../../contract/limits.ts';
+import type { ReportTable } from '../../../core/report/model.ts';
+import { formatTimestamp } from '../../../core/time.ts';
+import { count, type Period } from './period.ts';
+import type { ReportSource } from './source.ts';
+
+type Completeness = ReportTable['completeness'];
+
+/** One list of the log, and how many of its leaves are rows. */
+export interface ListRows {
+  /** Such as `["leaf", "gov.policy/1"]` or `["type", "tool.call"]`. */
+  readonly key: readonly string[];
+  readonly rows: number;
+  /** Of the whole log instead of the period. */
+  readonly whole?: boolean;
+}
+
+export const notShown = (detail: string): Completeness => ({ status: 'not_shown', detail });
+
+/** Attachments of one report, and what they show. */
+export class Evidence {
+  readonly attachments = new Map<string, Uint8Array>();
+  readonly #source: ReportSource;
+  readonly #period: Period;
+  #proofBytes = 0;
+
+  constructor(source: ReportSource, period: Period) {
+    this.#source = source;
+    this.#period = period;
+  }
+
+  /** The completeness of a table whose rows are the leaves of these lists. `name` begins the names of the files. */
+  async shows(name: string, lists: readonly ListRows[]): Promise<Completeness> {
+    const files: string[] = [];
+    for (const [at, list] of lists.entries()) {
+      const file = `${name}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
+      const refusal = await this.#shown(file, list);
+      if (refusal !== null) return notShown(refusal);
+      files.push(file);
+    }
+    const leaves = lists.reduce((sum, { rows }) => sum + rows, 0);
+    return {
+      status: 'proven',
+      detail: `The log has exactly ${count(leaves, 'such entry', 'such entries')}. ${files.join(', ')} shows it; gov proofs verify checks it offline.`,
+    };
+  }
+
+  /** Why a list is not shown; null where an answer confirms it. */
+  async #shown(file: string, { key, rows, whole = false }: ListRows): Promise<string | null> {
+    const period = this.#period;
+    const { startMs, endMs, asOfMs, firstMs, prunedBelow } = period;
+    if (prunedBelow > 0 && period.from < prunedBelow && !whole)
+      return 'Part of the period was pruned, so its entries are not counted by time.';
+    const sinceMs = whole || startMs <= firstMs ? null : startMs;
+    const untilMs = whole || endMs >= asOfMs ? null : endMs + 1;
+    const named = key[0] === 'run' ? `--run ${key[1]}` : `--type ${key.at(-1)}`;
+    if ((sinceMs ?? untilMs) !== null && this.#source.treeSize > limits.reportAskLeaves) {
+      const since = sinceMs === null ? '' : ` --since ${formatTimestamp(sinceMs)}`;
+      const until = untilMs === null ? '' : ` --until ${formatTimestamp(untilMs)}`;
+      return `The log has more than ${limits.reportAskLeaves} leaves, so this report asks no question about a part of it. gov proofs ask ${named}${since}${until} answers it.`;
+    }
+    const answer = await this.#source.host.answer({ key, sinceMs, untilMs });
+    if (answer === null)
+      return 'The log has no index of these entries yet. gov log index build makes one; then run the report again.';
+    if (answer.count > rows)
+      return `The log recorded ${answer.count - rows} more such entries while the report was made. Run it again for a period that has ended.`;
+    if (answer.count < rows)
+      return `The index of the log has ${answer.count} such entries and the report ${rows}. Run gov log fsck.`;
+    this.attachments.set(file, answer.bytes);
+    return null;
+  }
+
+  /** Attaches the bundle of a proof; false where the report has no room for it. */
+  async attachProof(file: string, proofId: string): Promise<boolean> {
+    const most = limits.reportProofBytes - this.#proofBytes;
+    const bytes = await this.#source.host.bundle({ proofId, most });
+    if (bytes === null) return false;
+    this.#proofBytes += bytes.length;
+    this.attachments.set(file, bytes);
+    return true;
+  }
+}

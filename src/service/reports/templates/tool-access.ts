@@ -1,0 +1,328 @@
+/** Template `tool-access`: what each agent was allowed to use, and what it used. */
+import { limits } from '../../../contract/limits.ts';
+import { Draft, barsOf } from './draft.ts';
+import { count, timeText } from './period.ts';
+import { pagesOf, partyText, readEvent, systemEvents, textOf, type ReadEvent } from './read.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type TableSpec, type Template } from './source.ts';
+
+const accessTable: TableSpec = {
+  id: 'tool-access',
+  title: 'Tools by agent',
+  lists:
+    'Pairs of agent and tool that decisions or events of the period name; pairs with a remark first, each part by agent and tool',
+  columns: columns({
+    agent: 'Agent',
+    tool: 'Tool',
+    status: ['Status', 'status'],
+    allowed: ['Decisions that allowed', 'number'],
+    escalated: ['Escalated', 'number'],
+    denied: ['Denied', 'number'],
+    calls: ['Calls', 'number'],
+    undecided: ['Calls without a decision', 'number'],
+    refused: ['Calls that did not run', 'number'],
+    lastDecided: ['Last decision', 'time'],
+    lastUsed: ['Last call', 'time'],
+    remark: 'Remark',
+  }),
+};
+
+const dataTable: TableSpec = {
+  id: 'data-access',
+  title: 'Data by agent',
+  lists: 'Reads and writes of data that events of the period name, by agent, type and resource',
+  columns: columns({
+    agent: 'Agent',
+    eventType: 'Type',
+    resource: 'Resource',
+    times: ['Times', 'number'],
+    first: ['First recorded', 'time'],
+    last: ['Last recorded', 'time'],
+  }),
+};
+
+const credentialTable: TableSpec = {
+  id: 'credentials',
+  title: 'Changes to API keys',
+  lists: 'API keys that were created, changed, rotated or revoked in the period, in log order',
+  columns: columns({
+    leaf: ['Leaf', 'number'],
+    changedAt: ['Changed', 'time'],
+    keyId: 'Key',
+    name: 'Name',
+    change: 'Change',
+    scopes: 'Scopes',
+    actor: 'Changed by',
+  }),
+};
+
+const toolTypes = ['tool.evaluated', 'tool.call', 'tool.denied', 'tool.call_blocked'] as const;
+type ToolType = (typeof toolTypes)[number];
+const isToolType = (type: string): type is ToolType => (toolTypes as readonly string[]).includes(type);
+const dataTypes = /^(?:kb|memory|secret|data|file|retrieval)\.[a-z_.]+$/;
+
+export const toolAccess: Template = {
+  title: 'Tool and data access',
+  summary:
+    'Which tools and data each agent was allowed to use, which it used, and what it used without a decision',
+  tables: [accessTable, dataTable, credentialTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const found = await accessIn(draft);
+    const { pairs, more, seen } = found;
+    const credentials = await credentialRows(draft);
+    const rows = accessRows(pairs);
+    const all = [...pairs.values()];
+    const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
+    const undecided = all.reduce((sum, pair) => sum + pair.undecided, 0);
+    const calls = all.reduce((sum, pair) => sum + pair.calls, 0);
+    const deniedOnly = all.filter((pair) => statusOf(pair) === 'used, only denied').length;
+
+    draft.figure('undecided', 'Tool calls without a decision', undecided);
+    draft.figure('calls', 'Tool calls', calls);
+    draft.figure('unused', 'Tools granted and not used', unused);
+    draft.figure('deniedOnly', 'Tools used that were only denied', deniedOnly);
+    draft.figure('agents', 'Agents', new Set(all.map(({ agent }) => agent)).size);
+    draft.figure('tools', 'Tools', new Set(all.map(({ tool }) => tool)).size);
+    draft.figure(
+      'refused',
+      'Calls that did not run',
+      all.reduce((sum, { refused }) => sum + refused, 0),
+    );
+    draft.figure('credentials', 'Changes to API keys', credentials.population);
+
+    const decided = 'Each tool call has a decision';
+    if (calls === 0) draft.check(decided, 'not_shown', 'There is no tool call in the period.');
+    else
+      draft.check(
+        decided,
+        undecided === 0 ? 'pass' : 'fail',
+        `${undecided} of ${count(calls, 'call')} names none.`,
+      );
+    const least = 'Agents used all tools that they were granted';
+    const granted = all.filter(({ allowed }) => allowed > 0).length;
+    if (granted === 0) draft.check(least, 'not_shown', 'No decision of the period allowed a tool.');
+    else
+      draft.check(
+        least,
+        unused === 0 ? 'pass' : 'fail',
+        `${unused} of ${granted} granted tools were not used.`,
+      );
+
+    const byTool = new Map<string, number>();
+    for (const { tool, calls: n } of all) byTool.set(tool, (byTool.get(tool) ?? 0) + n);
+    const used = [...byTool].filter(([, n]) => n > 0).toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+    draft.section(
+      'Granted and used',
+      {
+        text: 'A tool is granted where a decision of the period allowed it. A policy that nobody asked grants nothing here.',
+      },
+      barsOf('Calls by tool', 'calls', used),
+      { table: accessTable.id },
+    );
+    draft.section('Data', { table: dataTable.id });
+    draft.section('Credentials', { table: credentialTable.id });
+
+    const lists = toolTypes.map((type) => ({ key: ['type', type], rows: seen.get(type) ?? 0 }));
+    draft.table(
+      rows.table(
+        `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
+        await draft.evidence.shows('tool-access', lists),
+        { rest: 'gov export create --resource audit_events has the events.', more },
+      ),
+    );
+    draft.table(
+      dataRows(found.data).table(
+        `${dataTable.lists}. Types begin with kb, memory, secret, data, file or retrieval.`,
+        notShown('Its rows are of several types of events, which differ from log to log.'),
+        { rest: 'gov export create --resource audit_events has the events.', more: found.moreData },
+      ),
+    );
+    draft.table(
+      credentials.table(
+        `${credentialTable.lists}.`,
+        notShown('Keys of a plane or of an organization may be recorded in the log of another project.'),
+        { rest: 'gov export create --resource audit_events has the events.' },
+      ),
+    );
+    return draft.built([
+      'Agents are named as events name them. Rights inside a tool are those of the tool, and this report does not see them.',
+    ]);
+  },
+};
+
+interface Pair {
+  readonly agent: string;
+  readonly tool: string;
+  allowed: number;
+  escalated: number;
+  denied: number;
+  calls: number;
+  undecided: number;
+  refused: number;
+  decidedMs: number | null;
+  usedMs: number | null;
+}
+
+interface DataUse {
+  readonly agent: string;
+  readonly eventType: string;
+  readonly resource: string;
+  times: number;
+  readonly firstMs: number;
+  lastMs: number;
+}
+
+interface Access {
+  readonly pairs: ReadonlyMap<string, Pair>;
+  readonly more: number;
+  readonly data: ReadonlyMap<string, DataUse>;
+  readonly moreData: number;
+  /** Events by type. */
+  readonly seen: ReadonlyMap<string, number>;
+}
+
+async function accessIn({ source, period }: Draft): Promise<Access> {
+  const pairs = new Map<string, Pair>();
+  const data = new Map<string, DataUse>();
+  const seen = new Map<string, number>();
+  let [more, moreData] = [0, 0];
+  for await (const leaves of pagesOf(source, period, { bodies: true })) {
+    for (const leaf of leaves) {
+      if (!leaf.record.endsWith(eventEnding)) continue;
+      const event = readEvent(leaf);
+      if (event === null) continue;
+      const { eventType } = event.clear;
+      if (isToolType(eventType)) {
+        seen.set(eventType, (seen.get(eventType) ?? 0) + 1);
+        const pair = pairOf(pairs, event);
+        if (pair === null) more += 1;
+        else addTo(pair, eventType, event);
+      } else if (dataTypes.test(eventType) && !addData(data, event)) moreData += 1;
+    }
+  }
+  return { pairs, more, data, moreData, seen };
+}
+
+const eventEnding = '"type":"gov.event/1"}';
+/** Stands for an actor or a tool that was erased. */
+const unknown = '(not kept)';
+
+function pairOf(pairs: Map<string, Pair>, { members }: ReadEvent): Pair | null {
+  const agent = partyText(members.get('actor')) ?? unknown;
+  const tool = partyText(members.get('resource')) ?? unknown;
+  const key = JSON.stringify([agent, tool]);
+  const known = pairs.get(key);
+  if (known !== undefined || pairs.size >= limits.reportGroups) return known ?? null;
+  const counts = { allowed: 0, escalated: 0, denied: 0, calls: 0, undecided: 0, refused: 0 };
+  const made: Pair = { agent, tool, ...counts, decidedMs: null, usedMs: null };
+  pairs.set(key, made);
+  return made;
+}
+
+function addTo(pair: Pair, type: ToolType, { metadata, serverMs }: ReadEvent): void {
+  switch (type) {
+    case 'tool.evaluated': {
+      const { decision } = metadata;
+      if (decision === 'allow' || decision === 'warn') pair.allowed += 1;
+      else if (decision === 'escalate') pair.escalated += 1;
+      else pair.denied += 1;
+      pair.decidedMs = serverMs;
+      return;
+    }
+    case 'tool.call':
+      pair.calls += 1;
+      if (typeof metadata['evaluationId'] !== 'string') pair.undecided += 1;
+      pair.usedMs = serverMs;
+      return;
+    case 'tool.denied':
+    case 'tool.call_blocked':
+      pair.refused += 1;
+  }
+}
+
+function addData(
+  data: Map<string, DataUse>,
+  { clear: { eventType }, members, serverMs }: ReadEvent,
+): boolean {
+  const agent = partyText(members.get('actor')) ?? unknown;
+  const resource = partyText(members.get('resource')) ?? unknown;
+  const key = JSON.stringify([agent, eventType, resource]);
+  const known = data.get(key);
+  if (known !== undefined) {
+    known.times += 1;
+    known.lastMs = serverMs;
+    return true;
+  }
+  if (data.size >= limits.reportGroups) return false;
+  data.set(key, { agent, eventType, resource, times: 1, firstMs: serverMs, lastMs: serverMs });
+  return true;
+}
+
+function statusOf({ allowed, denied, escalated, calls, undecided }: Pair): string {
+  if (undecided > 0) return 'used without a decision';
+  if (calls > 0) return allowed > 0 || denied === 0 ? 'granted and used' : 'used, only denied';
+  if (allowed > 0) return 'granted, not used';
+  return escalated > 0 ? 'asked, not used' : 'denied, not used';
+}
+
+const remarks: Readonly<Record<string, string>> = {
+  'used without a decision': 'Calls ran without a policy decision.',
+  'used, only denied': 'Calls ran, and decisions only denied the tool.',
+  'granted, not used': 'The grant may be more than the agent needs.',
+};
+
+function accessRows(pairs: ReadonlyMap<string, Pair>): Rows {
+  const rows = new Rows(accessTable);
+  const sorted = [...pairs.values()].toSorted((a, b) => order(a.agent, b.agent) || order(a.tool, b.tool));
+  for (const pair of sorted) {
+    const status = statusOf(pair);
+    const remark = remarks[status] ?? null;
+    const { agent, tool, allowed, escalated, denied, calls, undecided, refused, decidedMs, usedMs } = pair;
+    const counts = [allowed, escalated, denied, calls, undecided, refused];
+    rows.add(
+      [agent, tool, status, ...counts, timeText(decidedMs), timeText(usedMs), remark],
+      remark !== null,
+    );
+  }
+  return rows;
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function dataRows(data: ReadonlyMap<string, DataUse>): Rows {
+  const rows = new Rows(dataTable);
+  const sorted = [...data.values()].toSorted(
+    (a, b) => order(a.agent, b.agent) || order(a.eventType, b.eventType) || order(a.resource, b.resource),
+  );
+  for (const { agent, eventType, resource, times, firstMs, lastMs } of sorted)
+    rows.add([agent, eventType, resource, times, timeText(firstMs), timeText(lastMs)]);
+  return rows;
+}
+
+async function credentialRows({ source, period }: Draft): Promise<Rows> {
+  const rows = new Rows(credentialTable);
+  for await (const event of systemEvents(source, period)) {
+    const { eventType, serverTimestamp } = event.clear;
+    if (!eventType.startsWith('api_key.')) continue;
+    const { members, metadata, index } = event;
+    const resource = members.get('resource');
+    const keyId =
+      typeof resource === 'object' && resource !== null && 'id' in resource ? textOf(resource['id']) : null;
+    const change = eventType.slice('api_key.'.length);
+    const scopes = Array.isArray(metadata['scopes'])
+      ? metadata['scopes'].join(' ')
+      : textOf(metadata['changes']);
+    rows.add([
+      index,
+      serverTimestamp,
+      keyId,
+      textOf(metadata['name']),
+      change,
+      scopes,
+      partyText(members.get('actor')),
+    ]);
+  }
+  return rows;
+}

@@ -1,0 +1,328 @@
+/** Template `usage-statement`: units counted, day by day, from the signed metering log; what planes reported; what is billed. */
+import { meteredTypes, type MeteredType } from '../../../contract/operation.ts';
+import { parseMeterRecord, zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import { openOwn } from '../../log/checkpoints.ts';
+import { endOfMonth, monthOf } from '../../access/month.ts';
+import { Draft, factsOf } from './draft.ts';
+import { count, timeText } from './period.ts';
+import { Rows } from './rows.ts';
+import { notShown } from './shown.ts';
+import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
+
+const unitColumns = {
+  auditEvents: ['Audit events', 'number'],
+  proofs: ['Compliance proofs', 'number'],
+  risks: ['Risk decisions', 'number'],
+  replays: ['Replays', 'number'],
+} as const;
+const inOrder: readonly MeteredType[] = [
+  'audit_event',
+  'compliance_proof',
+  'risk_decision',
+  'replay_verification',
+];
+
+const dayTable: TableSpec = {
+  id: 'units-by-day',
+  title: 'Units by day',
+  lists: 'Days of the period in UTC on which units were counted, in order',
+  columns: columns({ day: 'Day (UTC)', ...unitColumns }),
+};
+
+const monthTable: TableSpec = {
+  id: 'units-by-month',
+  title: 'Units by month',
+  lists:
+    'Calendar months in UTC that overlap the period, as the log, the counters of quotas and data planes have them',
+  columns: columns({ month: 'Month', source: 'Counted by', ...unitColumns, status: ['Status', 'status'] }),
+};
+
+const planeTable: TableSpec = {
+  id: 'plane-reports',
+  title: 'Reports of data planes',
+  lists:
+    'Usage reports of data planes that were received in the period; those that do not follow from their predecessor first',
+  columns: columns({
+    planeId: 'Data plane',
+    name: 'Name',
+    epoch: ['Epoch', 'number'],
+    sequence: ['Sequence', 'number'],
+    reportId: 'Report',
+    receivedAt: ['Received', 'time'],
+    month: 'Month',
+    link: ['Follows its predecessor', 'status'],
+    attestation: ['Attestation', 'status'],
+    ...unitColumns,
+  }),
+};
+
+export const usageStatement: Template = {
+  title: 'Usage statement',
+  summary:
+    'How many units were counted, whether counters and reports agree with the signed log, and what is billed',
+  tables: [dayTable, monthTable, planeTable],
+  build: async (source) => {
+    const draft = await Draft.of(source);
+    const meter = await meterOf(source);
+    const days = await daysOf(draft, meter);
+    const months = await monthRows(draft, meter);
+    const planes = await planeRows(source);
+    const units = difference(days.last, days.first);
+
+    for (const type of inOrder) draft.figure(type, titles[type], units[type]);
+    draft.figure('planeReports', 'Reports of data planes', planes.population);
+    draft.figure('meterLeaves', 'Leaves of the metering log', meter.size);
+    usageChecks(draft, { months, planes, days: days.rows, units, sum: days.sum });
+
+    draft.section(
+      'Units',
+      {
+        text: 'The metering log has one leaf for each request that appended to the audit log, with running totals. The units of a period are the difference of two totals.',
+      },
+      factsOf({
+        'First metering leaf of the period': [days.from < days.to ? days.from : null, 'number'],
+        'Last metering leaf of the period': [days.from < days.to ? days.to - 1 : null, 'number'],
+        'Metering log': [meter.origin, 'text'],
+        'Root of the metering log': [meter.root, 'hash'],
+      }),
+      { table: dayTable.id },
+    );
+    draft.section(
+      'What is billed',
+      {
+        text: 'Invoices count calendar months in UTC: the units of this log and the units that data planes reported.',
+      },
+      { table: monthTable.id },
+      { table: planeTable.id },
+    );
+    if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
+
+    draft.table(
+      days.rows.table(
+        `${dayTable.lists}.`,
+        notShown(
+          'The metering log has no index. Its signed checkpoint is attached, and its totals are in the leaves named above.',
+        ),
+        { rest: '' },
+      ),
+    );
+    draft.table(
+      months.rows.table(
+        `${monthTable.lists}. A month that the period or the log cuts is compared with nothing.`,
+        notShown('Its rows follow from the totals of the metering log and the counters.'),
+        { rest: '' },
+      ),
+    );
+    draft.table(
+      planes.table(
+        `${planeTable.lists}.`,
+        notShown('Reports of planes are stored beside the log. Each is signed by its plane.'),
+        { rest: 'gov planes reports shows those of one plane.' },
+      ),
+    );
+    return draft.built([
+      'Requests that count no unit are left out. Prices are not in the log, so no amount is printed.',
+    ]);
+  },
+};
+
+const titles: Readonly<Record<MeteredType, string>> = {
+  audit_event: 'Audit events counted',
+  compliance_proof: 'Compliance proofs counted',
+  risk_decision: 'Risk decisions counted',
+  replay_verification: 'Replays counted',
+};
+
+const unitsOf = (totals: Totals): number[] => inOrder.map((type) => totals[type]);
+
+const difference = (last: Totals, first: Totals): Totals =>
+  Object.fromEntries(meteredTypes.map((type) => [type, last[type] - first[type]])) as Totals;
+
+interface Meter {
+  /** Leaves that cover audit leaves below the tree size. */
+  readonly size: number;
+  readonly origin: string;
+  readonly root: string | null;
+  /** The smallest signed note that covers them; null where none is signed yet. */
+  readonly note: string | null;
+  /** Time and totals of a leaf. */
+  at(index: number): Promise<{ readonly ms: number; readonly totals: Totals }>;
+}
+
+async function meterOf({ reader, projectId, treeSize }: ReportSource): Promise<Meter> {
+  const last = treeSize === 0 ? null : await reader.meterIndexOf(projectId, treeSize - 1);
+  const size = last === null ? 0 : last + 1;
+  const note = size === 0 ? null : await reader.checkpointFrom(projectId, 'metering', size);
+  const project = await reader.project(projectId);
+  return {
+    size,
+    origin: project?.meteringOrigin ?? '',
+    root: note === null ? null : Buffer.from(openOwn(note).root).toString('base64'),
+    note,
+    at: async (index) => {
+      const [leaf] = await reader.leaves(projectId, 'metering', { from: index, to: index + 1 });
+      const read = leaf === undefined ? null : parseMeterRecord(leaf.record);
+      return { ms: read === null ? 0 : Date.parse(read.at), totals: read?.totals ?? zeroTotals };
+    },
+  };
+}
+
+/** The first leaf at or after a time, from `low` on. */
+async function leafFrom({ at, size }: Meter, ms: number, low = 0): Promise<number> {
+  let high = size;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await at(middle)).ms >= ms) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Totals after the leaves below an index. */
+const totalsBelow = async (meter: Meter, index: number): Promise<Totals> =>
+  index === 0 ? zeroTotals : (await meter.at(index - 1)).totals;
+
+const dayMs = 86_400_000;
+
+interface Days {
+  readonly rows: Rows;
+  readonly from: number;
+  readonly to: number;
+  readonly first: Totals;
+  readonly last: Totals;
+  /** Of all rows. */
+  readonly sum: Totals;
+}
+
+async function daysOf({ source, period }: Draft, meter: Meter): Promise<Days> {
+  const rows = new Rows(dayTable);
+  const from = await leafFrom(meter, period.startMs);
+  const to = await leafFrom(meter, period.endMs + 1, from);
+  const first = await totalsBelow(meter, from);
+  const last = await totalsBelow(meter, to);
+  let sum = zeroTotals;
+  let before = first;
+  for (let at = from; at < to;) {
+    const day = Math.floor((await meter.at(at)).ms / dayMs);
+    const next = Math.min(to, await leafFrom(meter, (day + 1) * dayMs, at));
+    const after = await totalsBelow(meter, next);
+    const units = difference(after, before);
+    if (unitsOf(units).some((n) => n > 0))
+      rows.add([new Date(day * dayMs).toISOString().slice(0, 10), ...unitsOf(units)]);
+    sum = difference(sum, difference(zeroTotals, units));
+    before = after;
+    at = next;
+    await source.breathe();
+  }
+  return { rows, from, to, first, last, sum };
+}
+
+interface Months {
+  readonly rows: Rows;
+  readonly compared: number;
+  readonly differing: number;
+}
+
+/** Months of a period of at most a year and a day. */
+async function monthRows({ source, period }: Draft, meter: Meter): Promise<Months> {
+  const { reader, projectId } = source;
+  const rows = new Rows(monthTable);
+  let [compared, differing] = [0, 0];
+  const lastMs = Math.min(period.endMs, period.asOfMs);
+  for (let ms = Math.max(period.startMs, 0); ms <= lastMs;) {
+    const month = monthOf(ms);
+    const [startMs, endMs] = [Date.parse(`${month}-01T00:00:00Z`), endOfMonth(month)];
+    const from = await leafFrom(meter, startMs);
+    const to = await leafFrom(meter, endMs, from);
+    const logged = difference(await totalsBelow(meter, to), await totalsBelow(meter, from));
+    const [counted, planes] = [
+      await reader.usage(projectId, month),
+      await reader.planeUsage(projectId, month),
+    ];
+    const isWhole = period.startMs <= startMs && period.endMs >= endMs - 1 && endMs <= period.asOfMs;
+    const isSame = inOrder.every((type) => logged[type] === counted[type]);
+    if (isWhole) compared += 1;
+    if (isWhole && !isSame) differing += 1;
+    const status = !isWhole ? 'not compared' : isSame ? 'same' : 'different';
+    const billed = inOrder.map((type) => (isWhole ? counted[type] : logged[type]) + planes[type]);
+    const shown = unitsOf(logged).some((n) => n > 0) || billed.some((n) => n > 0);
+    if (shown) {
+      rows.add([month, 'metering log', ...unitsOf(logged), status], status === 'different');
+      if (isWhole)
+        rows.add([month, 'counters of quotas', ...unitsOf(counted), status], status === 'different');
+      rows.add([month, 'data planes', ...unitsOf(planes), 'reported']);
+      rows.add([month, 'billed in all', ...billed, isWhole ? 'final' : 'so far']);
+    }
+    ms = endMs;
+  }
+  return { rows, compared, differing };
+}
+
+const pageRows = 100;
+
+async function planeRows(source: ReportSource): Promise<Rows> {
+  const { reader, projectId, breathe } = source;
+  const rows = new Rows(planeTable);
+  if (source.installation === 'plane') return rows;
+  for (let after: { ms: number; id: string } | undefined; ;) {
+    const page = { limit: pageRows, ...(after === undefined ? {} : { after }) };
+    const planes = await reader.planes(projectId, page);
+    for (const plane of planes) {
+      await addReports(source, plane, rows);
+      await breathe();
+    }
+    const last = planes.at(-1);
+    if (planes.length < pageRows || last === undefined) return rows;
+    after = { ms: last.createdMs, id: last.planeId };
+  }
+}
+
+async function addReports(
+  { reader, projectId, startMs, endMs }: ReportSource,
+  { planeId, name }: { readonly planeId: string; readonly name: string },
+  rows: Rows,
+): Promise<void> {
+  for (let after: { epoch: number; sequence: number } | undefined; ;) {
+    const page = { limit: pageRows, ...(after === undefined ? {} : { after }) };
+    const reports = await reader.reports(projectId, planeId, page);
+    for (const { epoch, sequence, reportId, receivedMs, month, link, attestation, totals } of reports) {
+      if (receivedMs < startMs || receivedMs > endMs) continue;
+      const row = [planeId, name, epoch, sequence, reportId, timeText(receivedMs), month, link, attestation];
+      const isException =
+        (link !== 'linked' && link !== 'unknown') || attestation === 'failed' || attestation === 'expired';
+      rows.add([...row, ...unitsOf(totals)], isException);
+    }
+    const last = reports.at(-1);
+    if (reports.length < pageRows || last === undefined) return;
+    after = { epoch: last.epoch, sequence: last.sequence };
+  }
+}
+
+function usageChecks(
+  draft: Draft,
+  { months, planes, units, sum }: { months: Months; planes: Rows; days: Rows; units: Totals; sum: Totals },
+): void {
+  const isSame = inOrder.every((type) => units[type] === sum[type]);
+  draft.check(
+    'The days add up to the totals of the metering log',
+    isSame ? 'pass' : 'fail',
+    `${unitsOf(units).reduce((a, b) => a + b, 0)} units in the period.`,
+  );
+  const agree = 'Counters of quotas agree with the metering log';
+  if (months.compared === 0) draft.check(agree, 'not_shown', 'The period has no whole month that has ended.');
+  else
+    draft.check(
+      agree,
+      months.differing === 0 ? 'pass' : 'fail',
+      `${months.differing} of ${count(months.compared, 'whole month')} differ.`,
+    );
+  const linked = 'Reports of data planes follow from each other';
+  const broken = planes.table('', notShown(''), { rest: '' }).exceptions;
+  if (planes.population === 0) draft.check(linked, 'not_shown', 'No data plane reported in the period.');
+  else
+    draft.check(
+      linked,
+      broken === 0 ? 'pass' : 'fail',
+      `${broken} of ${count(planes.population, 'report')} do not, or failed their attestation.`,
+    );
+}

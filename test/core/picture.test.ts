@@ -1,0 +1,75 @@
+/** Kind and size of pictures by their structure; files that are two things at once are refused. */
+import { expect, it } from 'vitest';
+import fc from 'fast-check';
+import { readPicture } from '../../src/core/picture.ts';
+import { jpeg, png, webpLossless, webpLossy } from '../support/pictures.ts';
+
+const faultOf = (bytes: Uint8Array): string => {
+  const read = readPicture(bytes);
+  return 'fault' in read ? read.fault : 'none';
+};
+
+it.each([
+  ['png', png(16, 8)],
+  ['jpeg', jpeg],
+  ['webp', webpLossless],
+  ['webp', webpLossy],
+] as const)('a %s tells its size before it is decoded', (kind, bytes) => {
+  expect(readPicture(bytes)).toEqual({ kind, width: 16, height: 8 });
+});
+
+it('a PNG of 30,000 × 30,000 pixels tells its size from 200 bytes', () => {
+  expect(readPicture(png(30_000, 30_000).subarray(0, 60))).toEqual({ fault: 'got one that is cut off' });
+  expect(readPicture(png(30_000, 30_000))).toMatchObject({ width: 30_000, height: 30_000 });
+});
+
+it.each([
+  ['a PNG', png(16, 8)],
+  ['a JPEG', jpeg],
+  ['a lossless WebP', webpLossless],
+  ['a lossy WebP', webpLossy],
+] as const)('%s with a page or an archive after its end is refused', (_name, bytes) => {
+  for (const more of ['<script>alert(1)</script>', 'PK\u0003\u0004', '%PDF-1.7', '\0']) {
+    expect(faultOf(Buffer.concat([bytes, Buffer.from(more)]))).toBe('got bytes after its end');
+  }
+});
+
+it.each([
+  ['a PNG', png(16, 8)],
+  ['a JPEG', jpeg],
+  ['a lossless WebP', webpLossless],
+  ['a lossy WebP', webpLossy],
+] as const)('%s that is cut off anywhere is refused', (_name, bytes) => {
+  for (let length = 0; length < bytes.length; length++) {
+    expect(faultOf(bytes.subarray(0, length))).not.toBe('none');
+  }
+});
+
+it.each([
+  ['SVG', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'],
+  ['SVG with a prolog', '<?xml version="1.0"?><svg/>'],
+  ['GIF', 'GIF89a\u0001\0\u0001\0'],
+  ['BMP', 'BM'],
+  ['a page', '<!doctype html>'],
+  ['nothing', ''],
+])('%s is no picture that is accepted', (_name, text) => {
+  expect(faultOf(Buffer.from(text))).toBe('got other bytes at its start');
+});
+
+it('animations and pictures without pixels are refused', () => {
+  expect(faultOf(png(16, 8, [['acTL', Buffer.alloc(8)]]))).toBe('got an animation');
+  expect(faultOf(png(0, 8))).toBe('got one without pixels');
+});
+
+it('no bytes make the reader throw', () => {
+  const starts = [png(16, 8), jpeg, webpLossless, webpLossy];
+  fc.assert(
+    fc.property(fc.constantFrom(...starts), fc.nat(400), fc.nat(255), (bytes, at, byte) => {
+      const changed = Buffer.from(bytes);
+      changed[at % changed.length] = byte;
+      expect(readPicture(changed)).toBeDefined();
+    }),
+    { numRuns: 2000 },
+  );
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => readPicture(bytes) !== undefined));
+});

@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.ts';
+import { toPdf } from '../../../../src/core/report/pdf/render.ts';
+import type { Report } from '../../../../src/core/report/model.ts';
+import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
+import { plainBranding, proofBundle, sampleReport } from '../sample.ts';
+
+const fonts = await readReportFonts();
+const folder = mkdtempSync(join(tmpdir(), 'gov-pdf-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const has = (program: string): boolean => {
+  try {
+    execFileSync('which', [program]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const hasTools = ['qpdf', 'pdfdetach', 'pdftotext', 'pdfinfo', 'pdffonts'].every(has);
+
+const render = (report: Report, branding = plainBranding): Promise<Uint8Array> =>
+  toPdf(report, branding, [proofBundle], { paper: 'A4', fonts });
+
+async function written(report: Report, branding = plainBranding): Promise<string> {
+  const path = join(folder, 'report.pdf');
+  writeFileSync(path, await render(report, branding));
+  return path;
+}
+const output = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 });
+
+describe('a report as PDF', () => {
+  it('the same report gives the same bytes', async () => {
+    const [one, other] = [await render(sampleReport()), await render(sampleReport())];
+    expect(Buffer.compare(one, other)).toBe(0);
+  });
+
+  it('an attachment that the report does not name, lacks, or names with another hash is refused', async () => {
+    const report = sampleReport();
+    const options = { paper: 'A4', fonts } as const;
+    const changed = { ...proofBundle, bytes: Buffer.from('{}') };
+    await expect(toPdf(report, plainBranding, [], options)).rejects.toThrow(/got no file/);
+    await expect(toPdf(report, plainBranding, [changed], options)).rejects.toThrow(/expected SHA-256/);
+    const stranger = { name: 'other.json', bytes: Buffer.from('{}') };
+    await expect(toPdf(report, plainBranding, [proofBundle, stranger], options)).rejects.toThrow(
+      /other\.json/,
+    );
+  });
+});
+
+describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf and poppler)', () => {
+  it.each([0, 1, 60])('with %i rows, qpdf finds no fault, and the document is tagged', async (rows) => {
+    const path = await written(sampleReport({ rows }));
+    expect(output('qpdf', '--check', path)).toContain('No syntax or stream encoding errors');
+    const info = output('pdfinfo', path);
+    expect(info).toMatch(/Tagged: +yes/);
+    expect(info).toMatch(/JavaScript: +no/);
+    const structure = output('pdfinfo', '-struct', path);
+    for (const tag of ['H1', 'TOC', 'Table', 'TH', 'Figure'])
+      expect(structure).toMatch(new RegExp(`^ +${tag}\\b`, 'm'));
+  });
+
+  it('every font is embedded', async () => {
+    const lines = output('pdffonts', await written(sampleReport()))
+      .trim()
+      .split('\n')
+      .slice(2);
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines) expect(line).toMatch(/ yes yes yes +\d+ +0$/);
+  });
+
+  it('the attachments are the JSON artifact, the CSV of each table, and the given files', async () => {
+    const report = sampleReport();
+    const path = await written(report);
+    const files = mkdtempSync(join(folder, 'files-'));
+    output('pdfdetach', '-saveall', '-o', files, path);
+    const read = (name: string): Buffer => execFileSync('cat', [join(files, name)]);
+    expect(read('report.json').equals(toJson(report))).toBe(true);
+    expect(read('tool-calls.csv').equals(toCsv(report))).toBe(true);
+    expect(read(proofBundle.name).equals(proofBundle.bytes)).toBe(true);
+    expect(read('policies.csv').toString()).toContain(dataHash(report));
+  });
+
+  it('the text says title, checks, figures, zones and the data hash on every page', async () => {
+    const report = sampleReport({ rows: 60 });
+    const text = output('pdftotext', '-layout', await written(report), '-');
+    for (const words of [
+      report.title,
+      'NOT SHOWN',
+      'FAIL',
+      'UTC+02:00',
+      'UTC+01:00',
+      'Reviewed by',
+      'Contents',
+    ])
+      expect(text).toContain(words);
+    const pages = text.split('\f').slice(0, -1);
+    pages.forEach((page, at) => {
+      expect(page).toContain(dataHash(report));
+      expect(page).toContain(`Page ${at + 1} of ${pages.length}`);
+    });
+  });
+
+  it('user text cannot add markup, actions or objects', async () => {
+    const title = 'A) Tj ET\nendstream endobj /JavaScript (app.alert(1)) <b>&amp; \\) (';
+    const path = await written(sampleReport({ title }), { ...plainBranding, footerText: ') >> /S /URI (x' });
+    expect(output('qpdf', '--check', path)).toContain('No syntax or stream encoding errors');
+    const objects = output('qpdf', '--json', path);
+    for (const name of ['/JavaScript"', '/JS"', '/URI"', '/Launch"', '/AcroForm"', '/OpenAction"'])
+      expect(objects).not.toContain(`"${name}`);
+    expect(output('pdfinfo', path)).toMatch(/^Title: +A\) Tj ET endstream/m);
+    expect(output('pdfinfo', '-meta', path)).toContain('&lt;b&gt;&amp;amp;');
+  });
+
+  it('a report of 10,000 rows prints 1,000 and attaches all', async () => {
+    const report = sampleReport({ rows: 10_000 });
+    const text = output('pdftotext', '-layout', await written(report), '-');
+    const rows = text.match(/^ *\d+ +\d\d Oct|^ *\d+ +\d\d \w{3} 20\d\d,/gm) ?? [];
+    expect(text).toContain('Exceptions: 250');
+    expect(text).toContain('Sample: 748');
+    expect(rows.length).toBeGreaterThan(900);
+    expect(Buffer.from(toCsv(report)).toString().split('\r\n')).toHaveLength(10_002);
+  });
+});
