@@ -46,7 +46,7 @@ export const run: Run<typeof spec> = async (call) => {
   };
   const view = viewOf('runReportSchedules');
   const columns = [
-    { name: 'work', kind: 'text' as const },
+    { name: 'work', kind: 'id' as const },
     ...view.columns.filter(({ name }) => name !== 'createdIds'),
   ];
   await out.list(done(), { ...view, columns, wide: columns, id: undefined }, 'data');

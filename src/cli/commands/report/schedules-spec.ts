@@ -101,7 +101,7 @@ export const reportSchedulesUpdate = command({
     ...when,
     ...what,
     ...where,
-    noDeliveries: { type: 'boolean', description: 'Send its reports nowhere' },
+    withoutDeliveries: { type: 'boolean', description: 'Send its reports nowhere' },
     enable: { type: 'boolean', description: 'Make reports again, from now on' },
     disable: { type: 'boolean', description: 'Make no reports until --enable' },
   },

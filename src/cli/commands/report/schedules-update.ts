@@ -7,12 +7,12 @@ import type { reportSchedulesUpdate as spec } from './schedules-spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;
-  const { name, cron, window, noDeliveries, enable, disable } = flags;
+  const { name, cron, window, withoutDeliveries, enable, disable } = flags;
   if (enable && disable) throw usage('expected one of --enable and --disable, got both');
   const client = await session.client();
   const members = membersOf(flags);
   const hasTargets = flags.email.length + flags.webhook.length + flags.file.length > 0;
-  if (hasTargets && noDeliveries) throw usage('expected targets or --no-deliveries, got both');
+  if (hasTargets && withoutDeliveries) throw usage('expected targets or --without-deliveries, got both');
   const formats = async () =>
     members.formats ?? (await client.getReportSchedule({ params: args })).body.formats;
   const deliveries = hasTargets ? await deliveriesOf(flags, await formats(), call) : null;
@@ -22,7 +22,7 @@ export const run: Run<typeof spec> = async (call) => {
     ...(window === undefined ? {} : { window: window as 'previous_day' }), // the parser accepts only these words
     ...members,
     ...(deliveries === null ? {} : { deliveries }),
-    ...(noDeliveries ? { deliveries: [] } : {}),
+    ...(withoutDeliveries ? { deliveries: [] } : {}),
     ...(enable || disable ? { enabled: enable } : {}),
   };
   if (Object.keys(body).length === 0) throw usage('expected a change, such as --cron CRON or --disable');
