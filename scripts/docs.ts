@@ -7,13 +7,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
-import { limitGroups } from '../src/contract/limits.ts';
+import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import { receivers } from '../src/contract/otlp.ts';
 import type { Operation } from '../src/contract/operation.ts';
 import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
 import { verdictCodes } from '../src/core/proof/verdict.ts';
+import { templates } from '../src/service/reports/templates/list.ts';
 
 type Manifest = ReturnType<typeof manifest>;
 type Command = Manifest['commands'][number];
@@ -26,6 +27,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
     ['docs/reference/http.md', httpPage()],
     ['docs/reference/limits.md', limitsPage()],
     ['docs/reference/problems.md', problemsPage()],
+    ['docs/reference/report-templates.md', templatesPage()],
     ['docs/reference/verdicts.md', verdictsPage()],
   ]);
 
@@ -195,6 +197,39 @@ function quantity(name: string, value: number): string {
 }
 
 const number = (value: number): string => value.toLocaleString('en');
+
+function templatesPage(): string {
+  const { reportRows, reportTableBytes, reportAskLeaves, reportProofs, reportCoverageEvents } = limits;
+  return page([
+    '# Report templates',
+    `What each built-in report answers, and its tables. ${generated}`,
+    'The first table of a report is its CSV artifact. The JSON artifact and the PDF have all tables.',
+    '## What all reports share',
+    [
+      '- A report reads only leaves below the tree size of one signed checkpoint. The same parameters at the same tree size give the same contents. Sources of telemetry, stored checkpoints, counters of quotas and reports of planes are not in the log; their tables say so.',
+      '- The period selects entries by the time at which the log recorded them, and both ends are included. Times that clients state are shown, and select nothing.',
+      '- A leaf without a time has the time of the newest entry below it.',
+      '- Each table states its population, which rows it lists, how many are left out and why. Exceptions come first.',
+      `- A table has at most ${reportRows} rows and ${reportTableBytes / 2 ** 20} MiB of text. Exceptions take the place of other rows.`,
+      '- A table is *proven* where an attached answer of the log (`*.govanswer.json`) counts the same entries in the same period. `gov proofs verify` checks the file offline. Otherwise the table says why completeness is not shown.',
+      `- A report asks no question about a part of a log with more than ${reportAskLeaves} leaves, because the answer reads that part again. The table then names the command that answers it.`,
+      `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
+      '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report.',
+    ].join('\n'),
+    ...Object.entries(templates).flatMap(([id, { title, summary, needsRun, tables }]) => [
+      `## ${title}`,
+      `\`${id}\`. ${summary}.${needsRun === true ? ' Needs the parameter `runId`.' : ''}`,
+      ...tables.flatMap(({ title: named, id: table, lists, columns }) => [
+        `### ${named} (\`${table}\`)`,
+        `${lists}.`,
+        tableOf(
+          ['Column', 'Title', 'Kind'],
+          columns.map(({ name, title: shown, kind }) => [code(name), shown, kind]),
+        ),
+      ]),
+    ]),
+  ]);
+}
 
 const code = (text: string): string => `\`${text}\``;
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;

@@ -10,6 +10,7 @@ import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.t
 import { policyHistory } from './policies/history.ts';
 import { replay } from './replay/task.ts';
 import { report } from './reports/task.ts';
+import { searchBlock } from './search/block-task.ts';
 import type { Task, TaskName } from './call/work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
@@ -28,4 +29,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   report,
   logo,
   index,
+  searchBlock,
 };

@@ -239,6 +239,7 @@ describe.each([
   'how-to/score-risk',
   'how-to/replay-a-run',
   'how-to/see-what-ran-ungoverned',
+  'how-to/make-a-report',
 ])('docs/%s.md', (name) => {
   const reader = new Reader();
   const of = page(`docs/${name}.md`);

@@ -230,7 +230,7 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     const [one] = pairOf('key');
     const [sibling] = pairOf('sibling');
     // a policy's versions are listed where there is such a policy, a plane's reports where there is such a plane
-    const listed = ['policyId', 'dataPlaneId'] as const;
+    const listed = ['policyId', 'dataPlaneId', 'executionId'] as const;
     for (const { own, ask } of [one, sibling]) {
       const at = isById(id)
         ? listed.reduce((path, name) => path.replace(theirs[name], own[name]), first)

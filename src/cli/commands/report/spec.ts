@@ -170,7 +170,7 @@ export const reportLogo = command({
   name: 'report logo',
   summary: 'Upload the logo of reports: PNG, JPEG or WebP',
   changes: true,
-  args: [{ name: 'file', description: 'Picture; - is standard input' }],
+  args: [{ name: 'file', description: 'Picture' }],
   details: [
     `At most ${limits.logoBytes / 1024 / 1024} MiB and ${limits.logoPixels} × ${limits.logoPixels} pixels. The service keeps its pixels alone.`,
   ],

@@ -243,17 +243,22 @@ async function useTables(draft: Draft, uses: Rows, tally: Tally): Promise<void> 
 }
 
 /** The log lists runs by their first event, so runs that began earlier are outside of its answer. */
-export async function runsShown(draft: Draft, tally: Tally): Promise<ReturnType<typeof notShown>> {
+async function runsShown(draft: Draft, tally: Tally): Promise<ReturnType<typeof notShown>> {
   const runs = [...tally.runs.values()];
   const begun = runs.filter(({ begins }) => begins).length + tally.moreRuns;
   // the run of the service itself is in the list of the log
   const shown = await draft.evidence.shows('runs', [
     { key: ['runs'], rows: begun + (tally.serviceBegins ? 1 : 0) },
   ]);
+  if (shown.status === 'not_shown') return shown;
+  const service = tally.serviceBegins
+    ? ' One of them is the run of the service itself, which is not a row.'
+    : '';
+  const detail = `${shown.detail}${service}`;
   const earlier = runs.length - (begun - tally.moreRuns);
-  if (shown.status === 'not_shown' || earlier === 0) return shown;
+  if (earlier === 0) return { ...shown, detail };
   return notShown(
-    `${shown.detail} It counts runs that began in the period. ${count(earlier, 'row')} began earlier, and it says nothing of those.`,
+    `${detail} It counts runs that began in the period. ${count(earlier, 'row')} began earlier, and it says nothing of those.`,
   );
 }
 

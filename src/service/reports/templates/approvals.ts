@@ -1,6 +1,6 @@
 /**
  * Approvals as the log has them: opened by an evaluation, decided by `gov.approval/1`, used by `gov.use/1`. The state is that
- * at the newest entry of the tree, not that of today. Proven by `test/service/reports/templates/decisions.test.ts`.
+ * at the newest entry of the tree, not that of today. Proven by `test/service/reports/templates/contents.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { ApprovalStatus } from '../../../contract/approvals.ts';
@@ -130,13 +130,13 @@ function caseOf(
   };
 }
 
-export const openForMs = ({ decidedMs, requestedMs }: ApprovalCase): number | null =>
+const openForMs = ({ decidedMs, requestedMs }: ApprovalCase): number | null =>
   decidedMs === null ? null : Math.max(0, decidedMs - requestedMs);
 
 const quickMs = limits.reportQuickApprovalSeconds * 1000;
 
 /** Whether a person approved faster than they could have read the request. */
-export const isQuick = (each: ApprovalCase): boolean =>
+const isQuick = (each: ApprovalCase): boolean =>
   each.status === 'approved' && (openForMs(each) ?? quickMs) < quickMs;
 
 function remarkOf(each: ApprovalCase): string | null {

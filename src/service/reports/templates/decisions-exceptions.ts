@@ -36,7 +36,7 @@ export const decisionTable: TableSpec = {
   }),
 };
 
-export const riskTable: TableSpec = {
+const riskTable: TableSpec = {
   id: 'risk-decisions',
   title: 'Risk decisions',
   lists: 'Decisions of the risk router that were recorded in the period; blocked and escalated ones first',
@@ -105,39 +105,48 @@ export const decisionsExceptions: Template = {
     );
     draft.section('Risk router', { table: riskTable.id });
 
-    const scope = runId === null ? '' : ` of run ${runId}`;
-    const rest = 'gov export create --resource policy_evaluations has all of them.';
-    draft.table(
-      rows.table(
-        `${decisionTable.lists}${scope}.`,
-        await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
-        { rest },
-      ),
-    );
-    draft.table(
-      approvalRows(approvals, cases).table(
-        `${approvals.lists}${scope}. Their state is that at the newest entry below the checkpoint.`,
-        notShown(
-          'Requests follow from the decisions above, and answers from entries of the whole log. No list of the log has both.',
-        ),
-        { rest: 'gov approvals list has all of them.', more },
-      ),
-    );
-    draft.table(
-      risks.rows.table(
-        `${riskTable.lists}${scope}.`,
-        await listed(draft, ['gov.decision/1', risks.rows.population], 'risk-decisions'),
-        { rest: 'gov export create --resource risk_decisions has all of them.' },
-      ),
-    );
+    await tables(draft, { rows, risks: risks.rows, approved: approvalRows(approvals, cases), more });
     return draft.built([
       'Decisions that allowed the action are listed too, after the exceptions. Simulations and dry runs are not recorded, so they are not here.',
     ]);
   },
 };
 
+async function tables(
+  draft: Draft,
+  of: { rows: Rows; risks: Rows; approved: Rows; more: number },
+): Promise<void> {
+  const { rows, risks, approved, more } = of;
+  const { runId } = draft.source;
+  const scope = runId === null ? '' : ` of run ${runId}`;
+  const rest = 'gov export create --resource policy_evaluations has all of them.';
+  draft.table(
+    rows.table(
+      `${decisionTable.lists}${scope}.`,
+      await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
+      { rest },
+    ),
+  );
+  draft.table(
+    approved.table(
+      `${approvals.lists}${scope}. Their state is that at the newest entry below the checkpoint.`,
+      notShown(
+        'Requests follow from the decisions above, and answers from entries of the whole log. No list of the log has both.',
+      ),
+      { rest: 'gov approvals list has all of them.', more },
+    ),
+  );
+  draft.table(
+    risks.table(
+      `${riskTable.lists}${scope}.`,
+      await listed(draft, ['gov.decision/1', risks.population], 'risk-decisions'),
+      { rest: 'gov export create --resource risk_decisions has all of them.' },
+    ),
+  );
+}
+
 /** The completeness of a table of one type, of the project or of one run. */
-export async function listed(
+async function listed(
   { evidence, source }: Draft,
   [type, rows]: readonly [type: string, rows: number],
   name: string,

@@ -1,6 +1,7 @@
 /** Template `executive-summary`: one page that a director reads in a minute. */
+import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import { Draft, barsOf } from './draft.ts';
-import { count, coverText } from './period.ts';
+import { count } from './period.ts';
 import { systemEvents } from './read.ts';
 import { faultTypes } from './integrity-completeness.ts';
 import { Rows } from './rows.ts';
@@ -32,7 +33,7 @@ export const executiveSummary: Template = {
     for await (const { clear } of systemEvents(source, draft.period))
       if (faultTypes.has(clear.eventType)) faults += 1;
     const topics = topicsOf(tally, faults);
-    const attention = topics.filter(({ found }) => found > 0).length;
+    const attention = topics.filter(needsLook).length;
     const stopped = of(tally.evaluations, 'deny', 'escalate') + of(tally.risks, 'block', 'escalate');
 
     draft.figure('attention', 'Topics that need attention', attention);
@@ -52,11 +53,10 @@ export const executiveSummary: Template = {
       table: attentionTable.id,
     });
     const rows = new Rows(attentionTable);
-    for (const { topic, found, total, report } of topics)
-      rows.add(
-        [topic, found > 0 ? 'look at it' : total === 0 ? 'nothing to see' : 'in order', found, total, report],
-        found > 0,
-      );
+    for (const each of topics) {
+      const { topic, found, total, report } = each;
+      rows.add([topic, statusOf(each), found, total, report], needsLook(each));
+    }
     draft.table(
       rows.table(
         `${attentionTable.lists}. They are counted from the records of the period.`,
@@ -64,95 +64,67 @@ export const executiveSummary: Template = {
         { rest: '' },
       ),
     );
-    return draft.built([
-      `${coverText(draft.period)} Events of the service itself are counted as faults alone.`,
-    ]);
+    return draft.built(['Events of the service itself are counted as faults alone.']);
   },
 };
+
+const needsLook = ({ found, total }: Topic): boolean => total !== null && found > 0;
 
 interface Topic {
   readonly topic: string;
   readonly found: number;
-  readonly total: number;
-  readonly report: string;
+  /** Null for a topic that is only counted. */
+  readonly total: number | null;
+  readonly report: ReportTemplateId;
 }
 
 const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
   names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 
 function topicsOf(tally: Tally, faults: number): readonly Topic[] {
-  const { evaluations, risks, approvals, types, runs } = tally;
-  const decided = of(approvals, 'approved', 'denied');
+  const { evaluations, risks, types, runs } = tally;
+  const [evaluated, calls] = [tally.recorded('gov.evaluation/1'), of(types, 'tool.call')];
+  const [routed, replays] = [tally.recorded('gov.decision/1'), tally.recorded('gov.replay/1')];
   const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
-  return [
-    {
-      topic: 'Actions that policies denied',
-      found: of(evaluations, 'deny'),
-      total: tally.recorded('gov.evaluation/1'),
-      report: 'decisions-exceptions',
-    },
-    {
-      topic: 'Actions that policies escalated to people',
-      found: of(evaluations, 'escalate'),
-      total: tally.recorded('gov.evaluation/1'),
-      report: 'decisions-exceptions',
-    },
-    {
-      topic: 'Risks that were blocked or escalated',
-      found: of(risks, 'block', 'escalate'),
-      total: tally.recorded('gov.decision/1'),
-      report: 'decisions-exceptions',
-    },
-    {
-      topic: 'Requests for approval without an answer in the period',
-      found: Math.max(0, tally.opened - decided),
-      total: tally.opened,
-      report: 'decisions-exceptions',
-    },
-    {
-      topic: 'Tool calls without a policy decision in the period',
-      found: Math.max(0, of(types, 'tool.call') - of(types, 'tool.evaluated')),
-      total: of(types, 'tool.call'),
-      report: 'tool-access',
-    },
-    {
-      topic: 'Calls that were blocked or denied',
-      found: of(types, 'tool.call_blocked', 'tool.denied'),
-      total: of(types, 'tool.call'),
-      report: 'tool-access',
-    },
-    {
-      topic: 'Replays that differ from the record',
-      found: tally.replaysDiffering,
-      total: tally.recorded('gov.replay/1'),
-      report: 'replay-drift',
-    },
-    {
-      topic: 'Replays with drift',
-      found: tally.replaysDrifting,
-      total: tally.recorded('gov.replay/1'),
-      report: 'replay-drift',
-    },
-    {
-      topic: 'Faults and gaps of recording',
-      found: faults,
-      total: tally.serviceEvents,
-      report: 'integrity-completeness',
-    },
-    {
-      topic: 'Changes to policies',
-      found: 0,
-      total: tally.recorded('gov.policy/1'),
-      report: 'policy-changes',
-    },
-    {
-      topic: 'Erasures and prunings',
-      found: 0,
-      total: tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1'),
-      report: 'retention-deletion',
-    },
-    { topic: 'Runs that name no AI system', found: unnamed, total: runs.size, report: 'ai-act-logging' },
+  const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
+  const blocked = of(types, 'tool.call_blocked', 'tool.denied');
+  // a decision covers one call at most
+  const undecided = Math.max(0, calls - tally.granted);
+  const topics: readonly (readonly [string, number, number | null, ReportTemplateId])[] = [
+    ['Actions that policies denied', of(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
+    [
+      'Actions that policies escalated to people',
+      of(evaluations, 'escalate'),
+      evaluated,
+      'decisions-exceptions',
+    ],
+    ['Risks that were blocked or escalated', of(risks, 'block', 'escalate'), routed, 'decisions-exceptions'],
+    [
+      'Requests for approval that nobody answered in the period',
+      tally.unanswered.size,
+      tally.opened,
+      'decisions-exceptions',
+    ],
+    [atLeast, undecided, calls, 'tool-access'],
+    ['Tool calls that were blocked or denied', blocked, calls + blocked, 'tool-access'],
+    ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
+    ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
+    ['Runs that name no AI system', unnamed, runs.size, 'ai-act-logging'],
+    ['Faults and gaps of recording', faults, tally.serviceEvents, 'integrity-completeness'],
+    ['Changes to policies', tally.recorded('gov.policy/1'), null, 'policy-changes'],
+    ['Erasures and prunings', erased, null, 'retention-deletion'],
   ];
+  return topics.map(([topic, found, total, report]) => ({ topic, found, total, report }));
+}
+
+/** Records alone bound it from below; the report that reads contents counts it. */
+const atLeast = 'Tool calls without a policy decision, at least';
+
+function statusOf({ topic, found, total }: Topic): string {
+  if (total === null) return 'for information';
+  if (found > 0) return 'look at it';
+  if (topic === atLeast && total > 0) return 'see the report';
+  return total === 0 ? 'nothing recorded' : 'in order';
 }
 
 function shortText(tally: Tally, { stopped, attention }: { stopped: number; attention: number }): string {

@@ -5,7 +5,9 @@ import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
+import { systemRun } from '../../../core/event/record.ts';
 import type { ReportCell } from '../../../core/report/model.ts';
+import type { Leaf } from '../../../store/port/store.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { ReportSource } from './source.ts';
 import { incidentClocks, monthAfter } from './clauses.ts';
@@ -21,10 +23,11 @@ import {
   readEvent,
   systemEvents,
   textOf,
+  typeOf,
   type ReadEvent,
 } from './read.ts';
 import { Rows } from './rows.ts';
-import { isFailing, outcomeText } from './run-evidence.ts';
+import { failing, isFailing, outcomeText } from './timeline.ts';
 import { notShown } from './shown.ts';
 import { columns, type TableSpec, type Template } from './source.ts';
 
@@ -140,33 +143,38 @@ export const incidentBundle: Template = {
       clocks(firstMs),
     );
 
-    const rest = 'gov export create --resource audit_events has all events.';
-    draft.table(
-      rows.table(
-        `${timelineTable.lists}.${source.runId === null ? '' : ` Only run ${source.runId}, and faults of the service.`}`,
-        notShown('Its rows are chosen by what they say, from several lists of the log.'),
-        { rest },
-      ),
-    );
-    draft.table(
-      runs.rows.table(
-        `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.`,
-        notShown('Its rows follow from the timeline.'),
-        { rest: 'gov proofs list --run has the proofs of a run.' },
-      ),
-    );
-    draft.table(
-      changes.table(
-        `${beforeTable.lists}.`,
-        notShown('The report policy-changes shows that no change is missing.'),
-        { rest: 'The report policy-changes has all of them.' },
-      ),
-    );
+    tables(draft, { rows, runs: runs.rows, changes });
     return draft.built([
       'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. Other events are left out unless runId names their run.',
     ]);
   },
 };
+
+function tables(draft: Draft, { rows, runs, changes }: { rows: Rows; runs: Rows; changes: Rows }): void {
+  const { source } = draft;
+  const rest = 'gov export create --resource audit_events has all events.';
+  draft.table(
+    rows.table(
+      `${timelineTable.lists}.${source.runId === null ? '' : ` Only run ${source.runId}, and faults of the service.`}`,
+      notShown('Its rows are chosen by what they say, from several lists of the log.'),
+      { rest },
+    ),
+  );
+  draft.table(
+    runs.table(
+      `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.`,
+      notShown('Its rows follow from the timeline.'),
+      { rest: 'gov proofs list --run has the proofs of a run.' },
+    ),
+  );
+  draft.table(
+    changes.table(
+      `${beforeTable.lists}.`,
+      notShown('The report policy-changes shows that no change is missing.'),
+      { rest: 'The report policy-changes has all of them.' },
+    ),
+  );
+}
 
 function clocks(firstMs: number | null) {
   const due = (afterMs: number | 'month'): number | null =>
@@ -282,17 +290,32 @@ const entryOf = (event: ReadEvent, kind: string, isFailure: boolean): Entry => (
 async function* eventEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
   if (source.runId !== null) {
     for await (const event of eventsOf(source, source.runId, { from: period.from, to: period.to }))
-      yield entryOf(event, event.clear.eventType, isFailing(event));
+      yield entryOf(event, event.clear.eventType, isFailure(event));
     return;
   }
   for await (const leaves of pagesOf(source, period, { bodies: true })) {
     for (const leaf of leaves) {
-      if (!leaf.record.endsWith('"type":"gov.event/1"}') || leaf.record.includes('"runId":"gov.system"'))
-        continue;
+      if (!mayFail(leaf) || leaf.record.includes(ofSystem)) continue;
       const event = readEvent(leaf);
-      if (event !== null && isFailing(event)) yield entryOf(event, event.clear.eventType, true);
+      if (event !== null && isFailure(event)) yield entryOf(event, event.clear.eventType, true);
     }
   }
+}
+
+const ofSystem = `"runId":"${systemRun}"`;
+
+/** An evaluated call repeats its policy decision, which is an entry of its own. */
+const isFailure = (event: ReadEvent): boolean =>
+  event.clear.eventType !== 'tool.evaluated' && isFailing(event);
+
+/** False for an event that is not a failure for sure, so that most events are not parsed. */
+function mayFail({ record, disclosures }: Leaf): boolean {
+  const type = typeOf(record);
+  if (type === null) return false;
+  return (
+    failing.test(type) ||
+    (disclosures !== null && /"(?:error|deny)"|"\/metadata\/ok",false/.test(disclosures))
+  );
 }
 
 async function* faultEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {

@@ -14,7 +14,7 @@ import { notShown } from './shown.ts';
 import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
 import { tallyOf, type Tally } from './tally.ts';
 
-export const faultTable: TableSpec = {
+const faultTable: TableSpec = {
   id: 'faults',
   title: 'Faults and gaps',
   lists:
@@ -150,7 +150,7 @@ export const integrityCompleteness: Template = {
       { text: 'Sources of a run are compared. A call that all of them leave out cannot be found.' },
       { table: alarmTable.id },
     );
-    tables(draft, { rows, checkpoints, sources, tally, covered });
+    await tables(draft, { rows, checkpoints, sources, tally, covered });
     return draft.built([
       'Sources and checkpoints are states of the store, not leaves of the log. They are as they were when the report was made.',
     ]);
@@ -272,7 +272,8 @@ function integrityChecks(
       `${sources.silent} of ${count(sources.rows.population, 'source')} sent nothing for more than ${limits.sourceSilentHours} h.`,
     );
   const governed = 'Nothing ran ungoverned';
-  const left = covered.leftOut === 0 ? '' : ` ${count(covered.leftOut, 'run')} was not compared.`;
+  const left =
+    covered.leftOut === 0 ? '' : ` ${count(covered.leftOut, 'run was', 'runs were')} not compared.`;
   if (covered.runs === 0) draft.check(governed, 'not_shown', `No run was compared.${left}`);
   else {
     const status = covered.alarms > 0 ? 'fail' : covered.leftOut > 0 ? 'not_shown' : 'pass';
@@ -307,12 +308,13 @@ async function indexCheck(draft: Draft): Promise<void> {
     );
     return;
   }
-  const covers = read.size >= draft.period.to;
+  // an index leaf covers all leaves below it, and is the last of those that it does not index
+  const covers = (read.size === leaf.index ? leaf.index + 1 : read.size) >= draft.period.to;
   const detail = `Leaf ${leaf.index} indexes the leaves below ${read.size}; the period ends at leaf ${draft.period.to}.`;
   draft.check(name, covers ? 'pass' : 'not_shown', detail);
 }
 
-function tables(
+async function tables(
   draft: Draft,
   of: {
     rows: Rows;
@@ -321,15 +323,9 @@ function tables(
     tally: Tally;
     covered: Covered;
   },
-): void {
+): Promise<void> {
   const rest = 'gov export create --resource audit_events --run gov.system has the events.';
-  draft.table(
-    of.rows.table(
-      `${faultTable.lists}.`,
-      notShown('Its rows are events of several types of the run gov.system.'),
-      { rest },
-    ),
-  );
+  draft.table(of.rows.table(`${faultTable.lists}.`, await faultsShown(draft, of.tally), { rest }));
   const more = of.checkpoints.more ? ` Only the newest ${limits.reportCheckpoints} are looked at.` : '';
   draft.table(
     of.checkpoints.rows.table(
@@ -356,7 +352,7 @@ function tables(
   const left =
     covered.leftOut === 0
       ? ''
-      : ` ${count(covered.leftOut, 'run')} was left out: the report compares at most ${limits.reportCoverageRuns} runs and ${limits.reportCoverageEvents} events, and no run with pruned events.`;
+      : ` ${count(covered.leftOut, 'run was', 'runs were')} left out: the report compares at most ${limits.reportCoverageRuns} runs and ${limits.reportCoverageEvents} events, and no run with pruned events.`;
   draft.table(
     covered.rows.table(
       `${alarmTable.lists}.${left}`,
@@ -364,4 +360,17 @@ function tables(
       { rest: 'gov runs coverage shows those of a run.' },
     ),
   );
+}
+
+/** One answer of the log for each type of fault: it shows those that happened, and that the others did not. */
+async function faultsShown(
+  { evidence }: Draft,
+  { types, serviceTypes }: Tally,
+): Promise<ReturnType<typeof notShown>> {
+  const listed = [...faultTypes, ...notes];
+  const byClients = listed.filter((type) => types.has(type));
+  if (byClients.length > 0)
+    return notShown(`Clients recorded events of the type ${byClients.join(', ')} too, which are not rows.`);
+  const lists = listed.map((type) => ({ key: ['type', type], rows: serviceTypes.get(type) ?? 0 }));
+  return evidence.shows('faults', lists);
 }

@@ -13,7 +13,7 @@ import { count, isIn } from './period.ts';
 import { Rows } from './rows.ts';
 import { columns, type TableSpec, type Template } from './source.ts';
 
-export const changeTable: TableSpec = {
+const changeTable: TableSpec = {
   id: 'policy-changes',
   title: 'Changes to policies',
   lists:
@@ -81,24 +81,7 @@ export const policyChanges: Template = {
     draft.figure('atEnd', 'Policies in force at the end', history.atEnd.size);
     draft.figure('configs', 'Changes to the risk router', configs.population);
 
-    const none = 'No change in the period put a version in force or took one out of force.';
-    const second = 'A second person put each version in force';
-    const started = figures.effective - figures.weakened;
-    if (started === 0) draft.check(second, 'not_shown', none);
-    else
-      draft.check(
-        second,
-        figures.alone === 0 ? 'pass' : 'fail',
-        `${figures.alone} of ${started} versions were put in force by the credential that wrote them.`,
-      );
-    const reasons = 'Each change of what is in force has a reason';
-    if (figures.effective === 0) draft.check(reasons, 'not_shown', none);
-    else
-      draft.check(
-        reasons,
-        figures.unreasoned === 0 ? 'pass' : 'fail',
-        `${figures.unreasoned} of ${figures.effective} changes have none.`,
-      );
+    changeChecks(draft, figures);
 
     draft.section(
       'Changes',
@@ -120,38 +103,56 @@ export const policyChanges: Template = {
     );
     draft.section('Risk router', { table: configTable.id });
 
-    draft.table(
-      rows.table(
-        `${changeTable.lists}.`,
-        await draft.evidence.shows('policy-changes', [
-          { key: ['leaf', 'gov.policy/1'], rows: rows.population },
-        ]),
-        { rest: 'gov policy versions shows those of one policy.' },
-      ),
-    );
-    draft.table(
-      inForceRows(history).table(
-        `${inForceTable.lists}. They follow from all ${history.total} changes of the log below the checkpoint.`,
-        await draft.evidence.shows('policies', [
-          { key: ['leaf', 'gov.policy/1'], rows: history.total, whole: true },
-        ]),
-        { rest: 'gov policy list has all of them.' },
-      ),
-    );
-    draft.table(
-      configs.table(
-        `${configTable.lists}.`,
-        await draft.evidence.shows('risk-configurations', [
-          { key: ['leaf', 'gov.config/1'], rows: configs.population },
-        ]),
-        { rest: 'The log has all of them.' },
-      ),
-    );
+    await tables(draft, history, configs);
     return draft.built([
       'Who is named by the id of the credential that acted. Previews of impact are not recorded, so the report does not say whether one was made.',
     ]);
   },
 };
+
+function changeChecks(draft: Draft, { effective, weakened, alone, unreasoned }: Figures): void {
+  const none = 'No change in the period put a version in force or took one out of force.';
+  const started = effective - weakened;
+  draft.judge('A second person put each version in force', started, {
+    none,
+    holds: alone === 0,
+    detail: `${alone} of ${started} versions were put in force by the credential that wrote them.`,
+  });
+  draft.judge('Each change of what is in force has a reason', effective, {
+    none,
+    holds: unreasoned === 0,
+    detail: `${unreasoned} of ${effective} changes have none.`,
+  });
+}
+
+async function tables(draft: Draft, history: History, configs: Rows): Promise<void> {
+  const { rows, total } = history;
+  draft.table(
+    rows.table(
+      `${changeTable.lists}.`,
+      await draft.evidence.shows('policy-changes', [
+        { key: ['leaf', 'gov.policy/1'], rows: rows.population },
+      ]),
+      { rest: 'gov policy versions shows those of one policy.' },
+    ),
+  );
+  draft.table(
+    inForceRows(history).table(
+      `${inForceTable.lists}. They follow from all ${total} changes of the log below the checkpoint.`,
+      await draft.evidence.shows('policies', [{ key: ['leaf', 'gov.policy/1'], rows: total, whole: true }]),
+      { rest: 'gov policy list has all of them.' },
+    ),
+  );
+  draft.table(
+    configs.table(
+      `${configTable.lists}.`,
+      await draft.evidence.shows('risk-configurations', [
+        { key: ['leaf', 'gov.config/1'], rows: configs.population },
+      ]),
+      { rest: 'The log has all of them.' },
+    ),
+  );
+}
 
 interface Known {
   name: string | null;

@@ -170,3 +170,12 @@ export function textOf(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null;
   return typeof value === 'string' ? value : canonicalize(value);
 }
+
+const eventEnding = '"type":"gov.event/1"}';
+const typeForm = /"eventType":"([^"\\]*)","runId":"/;
+
+/** The type of an event, found without parsing its record; null for another record. */
+export function typeOf(record: string): string | null {
+  if (!record.endsWith(eventEnding)) return null;
+  return typeForm.exec(record)?.[1] ?? readRecord(record)?.eventType ?? null;
+}

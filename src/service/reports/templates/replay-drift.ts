@@ -50,7 +50,7 @@ const conditionTable: TableSpec = {
   id: 'conditions',
   title: 'Replays by model, policies and tools',
   lists:
-    'Conditions that replayed runs state, with the results of their replays; those with a difference first',
+    'Conditions that replays were made under: those given with the replay, else those of the run; those with a difference first',
   columns: columns({
     modelRoute: 'Model',
     policyHash: ['Policies', 'hash'],
@@ -68,7 +68,7 @@ export const replayDrift: Template = {
   build: async (source) => {
     const draft = await Draft.of(source);
     const found = await replaysIn(draft);
-    const { rows, drift, conditions, differing, drifting, bySeverity, runs } = found;
+    const { rows, drift, differing, drifting, bySeverity, runs } = found;
     const tally = await tallyOf(source, draft.period);
     const replayed = [...tally.runs.keys()].filter((runId) => runs.has(runId)).length;
 
@@ -80,24 +80,18 @@ export const replayDrift: Template = {
     draft.figure('runsReplayed', 'Runs of the period that were replayed', replayed);
     draft.figure('runs', 'Runs of the period', tally.runs.size + tally.moreRuns);
 
-    const same = 'Recorded decisions give the same result again';
-    if (rows.population === 0)
-      draft.check(same, 'not_shown', 'Nothing was replayed in the period. gov replay run RUN replays a run.');
-    else
-      draft.check(
-        same,
-        differing === 0 ? 'pass' : 'fail',
-        `${differing} of ${count(rows.population, 'replay')} differ.`,
-      );
+    const none = 'Nothing was replayed in the period. gov replay run RUN replays a run.';
+    draft.judge('Recorded decisions give the same result again', rows.population, {
+      none,
+      holds: differing === 0,
+      detail: `${differing} of ${rows.population} replays differ.`,
+    });
     const grave = (bySeverity.get('critical') ?? 0) + (bySeverity.get('high') ?? 0);
-    const steady = 'No critical or high drift was found';
-    if (rows.population === 0) draft.check(steady, 'not_shown', 'Nothing was replayed in the period.');
-    else
-      draft.check(
-        steady,
-        grave === 0 ? 'pass' : 'fail',
-        `${grave} of ${count(drift.population, 'finding')} are critical or high.`,
-      );
+    draft.judge('No critical or high drift was found', rows.population, {
+      none,
+      holds: grave === 0,
+      detail: `Critical or high: ${grave} of ${count(drift.population, 'finding')}.`,
+    });
 
     const severities = driftSeverities.toReversed().map((name) => [name, bySeverity.get(name) ?? 0] as const);
     draft.section(
@@ -114,34 +108,39 @@ export const replayDrift: Template = {
       { table: conditionTable.id },
     );
 
-    draft.table(
-      rows.table(
-        `${replayTable.lists}.${ofRun(source)}`,
-        source.runId === null
-          ? await draft.evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
-          : notShown('Only the replays of one run in a period are listed.'),
-        { rest: 'gov export create --resource replays has all of them.' },
-      ),
-    );
-    draft.table(
-      drift.table(
-        `${driftTable.lists}.`,
-        notShown('Findings are in the results of the replays above; each leaf commits to its result.'),
-        {
-          rest: 'gov replay get shows those of one replay.',
-        },
-      ),
-    );
-    draft.table(
-      conditions.table(`${conditionTable.lists}.`, notShown('Its rows follow from the replays above.'), {
-        rest: '',
-      }),
-    );
+    await tables(draft, found);
     return draft.built(['Replays that failed or have not ended are not in the log and are left out.']);
   },
 };
 
 const ofRun = ({ runId }: ReportSource): string => (runId === null ? '' : ` Only those of run ${runId}.`);
+
+async function tables(draft: Draft, { rows, drift, conditions }: Found): Promise<void> {
+  const { source } = draft;
+  draft.table(
+    rows.table(
+      `${replayTable.lists}.${ofRun(source)}`,
+      source.runId === null
+        ? await draft.evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
+        : notShown('Only the replays of one run in a period are listed.'),
+      { rest: 'gov export create --resource replays has all of them.' },
+    ),
+  );
+  draft.table(
+    drift.table(
+      `${driftTable.lists}.`,
+      notShown('Findings are in the results of the replays above; each leaf commits to its result.'),
+      {
+        rest: 'gov replay get shows those of one replay.',
+      },
+    ),
+  );
+  draft.table(
+    conditions.table(`${conditionTable.lists}.`, notShown('Its rows follow from the replays above.'), {
+      rest: '',
+    }),
+  );
+}
 
 interface Condition {
   readonly modelRoute: string | null;

@@ -243,7 +243,11 @@ function deletionChecks(draft: Draft, { erased, pruned }: { erased: Erased; prun
   const gone = 'Erased values are no longer stored';
   if (erased.rows.population === 0) draft.check(gone, 'not_shown', 'Nothing was erased in the period.');
   else if (erased.kept > 0)
-    draft.check(gone, 'fail', `${count(erased.kept, 'value')} is still stored. Run gov log fsck.`);
+    draft.check(
+      gone,
+      'fail',
+      `${count(erased.kept, 'value is', 'values are')} still stored. Run gov log fsck.`,
+    );
   else if (erased.checked >= limits.reportErasedChecked)
     draft.check(
       gone,
@@ -257,7 +261,7 @@ function deletionChecks(draft: Draft, { erased, pruned }: { erased: Erased; prun
     draft.check(
       roots,
       pruned.wrong === 0 ? 'pass' : 'fail',
-      `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} names another root than the stored tree has.`,
+      `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
     );
   const held = 'No legal hold was broken';
   if (!draft.source.settings.legalHold) draft.check(held, 'not_shown', 'No legal hold is in force.');

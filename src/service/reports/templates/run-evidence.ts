@@ -1,43 +1,20 @@
 /** Template `run-evidence`: everything that the log has of one run, and the proof of it (contract L4). */
-import { limits } from '../../../contract/limits.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { readStatement } from '../../../core/proof/statement.ts';
-import { parseTimestamp } from '../../../core/time.ts';
-import { hashText } from '../../../core/hash.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
-import { approvalRows, approvalsIn, approvalTable, figuresOf } from './approvals.ts';
+import { approvalRows, approvalsIn, approvalTable, figuresOf, type ApprovalCase } from './approvals.ts';
 import { coverageTable, coverageRows, type Covered } from './coverage.ts';
 import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
 import { barsOf, Draft, factsOf } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
-import { eventsOf, leavesOf, partyText, textOf, type ReadEvent } from './read.ts';
+import { leavesOf } from './read.ts';
+import { timelineOf, timelineTable, type Timeline } from './timeline.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
 import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
-
-export const timelineTable: TableSpec = {
-  id: 'events',
-  title: 'Events of the run',
-  lists: 'All events of the run below the checkpoint; blocked calls and errors first, each part in order',
-  columns: columns({
-    number: ['Number in the run', 'number'],
-    leaf: ['Leaf', 'number'],
-    timestamp: ['Time of the client', 'time'],
-    recordedAt: ['Recorded', 'time'],
-    eventType: 'Type',
-    actor: 'Actor',
-    action: 'Action',
-    resource: 'Resource',
-    outcome: ['Outcome', 'status'],
-    evaluationId: 'Evaluation',
-    erased: ['Fields erased', 'number'],
-    eventId: 'Event',
-    leafHash: ['Leaf hash', 'hash'],
-  }),
-};
 
 const decisions: TableSpec = {
   ...decisionTable,
@@ -97,8 +74,8 @@ export const runEvidence: Template = {
       endMs: Number.MAX_SAFE_INTEGER,
     };
     const timeline = await timelineOf(source, runId);
-    const decided = await evaluationsOf(source, runId);
     const { cases, more } = await approvalsIn(source, whole, runId);
+    const decided = await evaluationsOf(source, runId, cases);
     const covered = await coverageRows(source, { spec: coverage, runIds: [runId] });
     const proofs = await proofsOf(source, runId);
     const replays = await replaysOf(source, runId);
@@ -143,7 +120,7 @@ export const runEvidence: Template = {
 };
 
 /** VALIDATION_ERROR where the parameters name no run. */
-export function requiredRun({ runId, reportTemplateId }: ReportSource): string {
+function requiredRun({ runId, reportTemplateId }: ReportSource): string {
   if (runId !== null) return runId;
   throw new GovError(
     'VALIDATION_ERROR',
@@ -151,75 +128,15 @@ export function requiredRun({ runId, reportTemplateId }: ReportSource): string {
   );
 }
 
-export interface Timeline {
-  readonly rows: Rows;
-  readonly types: Map<string, number>;
-  readonly firstMs: number;
-  readonly lastMs: number;
-  readonly erased: number;
-  readonly actors: ReadonlySet<string>;
-}
-
-const failing = /^(?:tool\.(?:call_blocked|denied)|run\.error|approval\.rejected|quota\.exceeded)$/;
-
-export async function timelineOf(source: ReportSource, runId: string): Promise<Timeline> {
-  const rows = new Rows(timelineTable);
-  const types = new Map<string, number>();
-  const actors = new Set<string>();
-  let [firstMs, lastMs, erased] = [Infinity, 0, 0];
-  for await (const event of eventsOf(source, runId)) {
-    const ms = parseTimestamp(event.clear.timestamp) ?? event.serverMs;
-    firstMs = Math.min(firstMs, ms);
-    lastMs = Math.max(lastMs, ms);
-    erased += event.erased;
-    types.set(event.clear.eventType, (types.get(event.clear.eventType) ?? 0) + 1);
-    const actor = partyText(event.members.get('actor'));
-    if (actor !== null && actors.size < limits.reportGroups) actors.add(actor);
-    rows.add(timelineRow(event, actor), isFailing(event));
-  }
-  return { rows, types, firstMs: Math.min(firstMs, lastMs), lastMs, erased, actors };
-}
-
-export const isFailing = ({ clear: { eventType }, metadata }: ReadEvent): boolean =>
-  failing.test(eventType) ||
-  metadata['outcome'] === 'error' ||
-  metadata['ok'] === false ||
-  metadata['decision'] === 'deny';
-
-function timelineRow(event: ReadEvent, actor: string | null): (string | number | null)[] {
-  const { clear, index, members, metadata, erased, leaf } = event;
-  return [
-    clear.runSeq,
-    index,
-    clear.timestamp,
-    clear.serverTimestamp,
-    clear.eventType,
-    actor,
-    textOf(members.get('action')),
-    partyText(members.get('resource')),
-    outcomeText(event),
-    textOf(metadata['evaluationId']),
-    erased,
-    clear.eventId,
-    hashText(leaf.hash),
-  ];
-}
-
-/** What an event says of how it ended. */
-export function outcomeText({ metadata }: ReadEvent): string | null {
-  const { outcome, decision, status, ok } = metadata;
-  if (typeof ok === 'boolean' && outcome === undefined) return ok ? 'ok' : 'error';
-  return textOf(outcome ?? decision ?? status);
-}
-
-async function evaluationsOf(source: ReportSource, runId: string) {
+async function evaluationsOf(source: ReportSource, runId: string, cases: readonly ApprovalCase[]) {
+  const byEvaluation = new Map(cases.map((each) => [each.evaluationId, each]));
   const rows = new Rows(decisions);
   let exceptions = 0;
   for await (const leaf of leavesOf(source, { type: 'gov.evaluation/1', runId })) {
     const evaluation = openEvaluation(leaf);
     const isException = evaluation.combined === 'deny' || evaluation.combined === 'escalate';
     if (isException) exceptions += 1;
-    rows.add(evaluationRow(leaf.index, evaluation), isException);
+    rows.add(evaluationRow(leaf.index, evaluation, byEvaluation.get(evaluation.id)), isException);
   }
   return { rows, exceptions };
 }
@@ -348,7 +265,7 @@ function evidenceChecks(
     timeline.rows.population === 0 ? 'not_shown' : timeline.erased === 0 ? 'pass' : 'not_shown',
     timeline.erased === 0
       ? 'No field was erased.'
-      : `${count(timeline.erased, 'field')} was erased. Hashes and proofs stay.`,
+      : `${count(timeline.erased, 'field was', 'fields were')} erased. Hashes and proofs stay.`,
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * Whether the log that a report reads is the one that was signed: the checkpoint has a valid signature of the log, the stored
  * tree has its root, and enough witnesses cosigned it. Each record that a report reads is compared with this tree; one that
- * differs fails the report. Proven by `test/service/reports/templates/integrity.test.ts`.
+ * differs fails the report. Proven by `test/service/reports/templates/shown.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { ReportCheck } from '../../../core/report/model.ts';
@@ -44,9 +44,9 @@ function signedBy(source: ReportSource): { readonly signature: ReportCheck; read
       quorum: witnesses.quorum,
     };
     const opened = openTrustedCheckpoint(checkpoint, trust);
-    const signers = opened.signedBy.map((key) => key.name).join(', ');
+    const signers = opened.signedBy.map(({ key }) => `${key.name} (${key.algorithm})`);
     return {
-      signature: { name, status: 'pass', detail: `Signed by ${signers}.` },
+      signature: { name, status: 'pass', detail: `Signed by ${signers.join(' and ')}.` },
       witnesses: opened.witnessedBy.length,
     };
   } catch (error) {

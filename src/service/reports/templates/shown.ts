@@ -1,9 +1,10 @@
 /**
  * Shows that a table has every row: an answer of the log (`src/core/proof/answer.ts`) counts the leaves of a list in the
  * period, is attached, and verifies offline. A table whose rows are not one list of the log, or that an answer does not
- * confirm, says so. Proven by `test/service/reports/templates/shown.engines.test.ts`.
+ * confirm, says so. Proven by `test/service/reports/templates/shown.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
 import type { ReportTable } from '../../../core/report/model.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { count, type Period } from './period.ts';
@@ -44,9 +45,13 @@ export class Evidence {
       files.push(file);
     }
     const leaves = lists.reduce((sum, { rows }) => sum + rows, 0);
+    const named =
+      files.length === 1
+        ? `${files.join('')} shows it`
+        : `${files.length} files ${name}-….govanswer.json show it`;
     return {
       status: 'proven',
-      detail: `The log has exactly ${count(leaves, 'such entry', 'such entries')}. ${files.join(', ')} shows it; gov proofs verify checks it offline.`,
+      detail: `The log has exactly ${count(leaves, 'such entry', 'such entries')}. ${named}; gov proofs verify checks it offline.`,
     };
   }
 
@@ -64,11 +69,11 @@ export class Evidence {
       const until = untilMs === null ? '' : ` --until ${formatTimestamp(untilMs)}`;
       return `The log has more than ${limits.reportAskLeaves} leaves, so this report asks no question about a part of it. gov proofs ask ${named}${since}${until} answers it.`;
     }
-    const answer = await this.#source.host.answer({ key, sinceMs, untilMs });
+    const answer = await this.#source.host.answer({ key, sinceMs, untilMs }).catch(nullIfRefused);
     if (answer === null)
       return 'The log has no index of these entries yet. gov log index build makes one; then run the report again.';
     if (answer.count > rows)
-      return `The log recorded ${answer.count - rows} more such entries while the report was made. Run it again for a period that has ended.`;
+      return `The log recorded ${count(answer.count - rows, 'more such entry', 'more such entries')} while the report was made. Run it again for a period that has ended.`;
     if (answer.count < rows)
       return `The index of the log has ${answer.count} such entries and the report ${rows}. Run gov log fsck.`;
     this.attachments.set(file, answer.bytes);
@@ -78,10 +83,24 @@ export class Evidence {
   /** Attaches the bundle of a proof; false where the report has no room for it. */
   async attachProof(file: string, proofId: string): Promise<boolean> {
     const most = limits.reportProofBytes - this.#proofBytes;
-    const bytes = await this.#source.host.bundle({ proofId, most });
+    const bytes = await this.#source.host.bundle({ proofId, most }).catch(nullIfRefused);
     if (bytes === null) return false;
     this.#proofBytes += bytes.length;
     this.attachments.set(file, bytes);
     return true;
   }
+}
+
+/** Refusals that a report states, and that do not fail it: too many questions, no index, no room, a bundle too large. */
+const refusals: ReadonlySet<string> = new Set([
+  'OVERLOADED',
+  'RATE_LIMITED',
+  'STORAGE_FULL',
+  'VALIDATION_ERROR',
+  'RUN_HAS_NO_EVENTS',
+]);
+
+function nullIfRefused(error: unknown): null {
+  if (error instanceof GovError && refusals.has(error.code)) return null;
+  throw error;
 }

@@ -1,7 +1,7 @@
 /**
  * What a template gets and what it is. A template is a pure function of leaves below a tree size, so the same parameters
  * at the same tree size give the same contents. What is not in the log, such as sources of telemetry, says so in its scope.
- * Proven by `test/service/reports/templates/determinism.engines.test.ts`.
+ * Proven by `test/service/reports/templates/determinism.test.ts`.
  */
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { BuiltReport, ReportColumn } from '../../../core/report/model.ts';
@@ -33,7 +33,7 @@ export interface ReportInput {
 }
 
 /** An answer of the log (`src/core/proof/answer.ts`). */
-export interface CountedAnswer {
+interface CountedAnswer {
   readonly bytes: Uint8Array;
   readonly count: number;
 }

@@ -7,9 +7,10 @@
 import { limits } from '../../../contract/limits.ts';
 import { systemRun } from '../../../core/event/record.ts';
 import { readRecord } from '../../../core/event/run-entry.ts';
+import { isObject } from '../../../core/json/object.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import { indexedLeaves } from '../../../store/port/rows.ts';
+import type { IndexedLeaf } from '../../../store/port/store.ts';
 import { isIn, type Period } from './period.ts';
 import { leavesOf, pagesOf, statedMs, systemEvents } from './read.ts';
 import type { ReportSource } from './source.ts';
@@ -69,6 +70,10 @@ export class Tally {
   readonly approvals = new Map<string, number>();
   /** Escalations that opened an approval. */
   opened = 0;
+  /** Evaluations of tool calls that allowed the call, and approvals that allowed one. */
+  granted = 0;
+  /** Ids of approvals that were opened and not decided in the period; at most `limits.reportGroups`. */
+  readonly unanswered = new Set<string>();
   replaysDiffering = 0;
   replaysDrifting = 0;
   readonly runs = new Map<string, RunSpan>();
@@ -84,6 +89,11 @@ export class Tally {
   /** The longest times without an entry, longest first. */
   readonly quiet: Quiet[] = [];
   #newestMs = 0;
+
+  /** The period begins or ends here, without an entry. */
+  addEdge(ms: number): void {
+    this.#addTime(ms);
+  }
 
   addRecord(index: number, record: string): void {
     this.leaves += 1;
@@ -217,23 +227,34 @@ export class Tally {
     switch (type) {
       case 'gov.evaluation/1':
         add(this.evaluations, String(combined));
-        if (typeof approval === 'object' && approval !== null) this.opened += 1;
+        if (clear['policySource'] === 'tool' && (combined === 'allow' || combined === 'warn'))
+          this.granted += 1;
+        if (isObject(approval)) this.#open(String(approval['id']));
         break;
       case 'gov.decision/1':
         add(this.risks, String(action));
         break;
       case 'gov.approval/1':
         add(this.approvals, String(outcome));
+        this.unanswered.delete(String(clear['id']));
         break;
       case 'gov.replay/1':
         if ((mismatches as { n?: number } | undefined)?.n) this.replaysDiffering += 1;
         if (Number(driftCount) > 0) this.replaysDrifting += 1;
+        break;
+      case 'gov.use/1':
+        this.granted += 1;
         break;
       case 'gov.index/1':
         this.#addTime(typeof at === 'string' ? (parseTimestamp(at) ?? 0) : 0);
         break;
       default:
     }
+  }
+
+  #open(approvalId: string): void {
+    this.opened += 1;
+    if (this.unanswered.size < limits.reportGroups) this.unanswered.add(approvalId);
   }
 
   recorded(type: string): number {
@@ -247,18 +268,36 @@ const add = <Key>(counts: Map<Key, number>, key: Key): void => {
 
 export async function tallyOf(source: ReportSource, period: Period): Promise<Tally> {
   const tally = new Tally();
+  if (period.startMs > period.firstMs) tally.addEdge(period.startMs);
   if (period.from < period.prunedBelow) await addKept(source, period, tally);
   for await (const leaves of pagesOf(source, period, { bodies: false })) {
     for (const { index, record } of leaves) tally.addRecord(index, record);
   }
+  tally.addEdge(Math.min(period.endMs, period.asOfMs));
   return tally;
 }
+
+/** What no pruning removes, and the store finds by its type. */
+const keptTypes: readonly IndexedLeaf[] = [
+  'gov.evaluation/1',
+  'gov.decision/1',
+  'gov.approval/1',
+  'gov.snapshot/1',
+  'gov.replay/1',
+  'gov.policy/1',
+  'gov.config/1',
+  'gov.erasure/1',
+  'gov.prune/1',
+  'gov.key/1',
+  'gov.index/1',
+  'gov.use/1',
+];
 
 /** Decisions and changes that a pruning left, and events of the service. */
 async function addKept(source: ReportSource, period: Period, tally: Tally): Promise<void> {
   const below = { ...period, to: Math.min(period.to, period.prunedBelow) };
   for await (const { index, leaf } of systemEvents(source, below)) tally.addRecord(index, leaf.record);
-  for (const type of indexedLeaves) {
+  for (const type of keptTypes) {
     for await (const { index, clear, leaf } of leavesOf(source, { type }, below)) {
       if (isIn(below, index, statedMs(clear))) tally.addRecord(index, leaf.record);
     }

@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { Draft, barsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
-import { pagesOf, partyText, readEvent, systemEvents, textOf, type ReadEvent } from './read.ts';
+import { pagesOf, partyText, readEvent, systemEvents, textOf, typeOf, type ReadEvent } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
 import { columns, type TableSpec, type Template } from './source.ts';
@@ -70,45 +70,10 @@ export const toolAccess: Template = {
   build: async (source) => {
     const draft = await Draft.of(source);
     const found = await accessIn(draft);
-    const { pairs, more, seen } = found;
+    const { pairs } = found;
     const credentials = await credentialRows(draft);
-    const rows = accessRows(pairs);
     const all = [...pairs.values()];
-    const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
-    const undecided = all.reduce((sum, pair) => sum + pair.undecided, 0);
-    const calls = all.reduce((sum, pair) => sum + pair.calls, 0);
-    const deniedOnly = all.filter((pair) => statusOf(pair) === 'used, only denied').length;
-
-    draft.figure('undecided', 'Tool calls without a decision', undecided);
-    draft.figure('calls', 'Tool calls', calls);
-    draft.figure('unused', 'Tools granted and not used', unused);
-    draft.figure('deniedOnly', 'Tools used that were only denied', deniedOnly);
-    draft.figure('agents', 'Agents', new Set(all.map(({ agent }) => agent)).size);
-    draft.figure('tools', 'Tools', new Set(all.map(({ tool }) => tool)).size);
-    draft.figure(
-      'refused',
-      'Calls that did not run',
-      all.reduce((sum, { refused }) => sum + refused, 0),
-    );
-    draft.figure('credentials', 'Changes to API keys', credentials.population);
-
-    const decided = 'Each tool call has a decision';
-    if (calls === 0) draft.check(decided, 'not_shown', 'There is no tool call in the period.');
-    else
-      draft.check(
-        decided,
-        undecided === 0 ? 'pass' : 'fail',
-        `${undecided} of ${count(calls, 'call')} names none.`,
-      );
-    const least = 'Agents used all tools that they were granted';
-    const granted = all.filter(({ allowed }) => allowed > 0).length;
-    if (granted === 0) draft.check(least, 'not_shown', 'No decision of the period allowed a tool.');
-    else
-      draft.check(
-        least,
-        unused === 0 ? 'pass' : 'fail',
-        `${unused} of ${granted} granted tools were not used.`,
-      );
+    accessFigures(draft, all, credentials.population);
 
     const byTool = new Map<string, number>();
     for (const { tool, calls: n } of all) byTool.set(tool, (byTool.get(tool) ?? 0) + n);
@@ -124,33 +89,70 @@ export const toolAccess: Template = {
     draft.section('Data', { table: dataTable.id });
     draft.section('Credentials', { table: credentialTable.id });
 
-    const lists = toolTypes.map((type) => ({ key: ['type', type], rows: seen.get(type) ?? 0 }));
-    draft.table(
-      rows.table(
-        `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
-        await draft.evidence.shows('tool-access', lists),
-        { rest: 'gov export create --resource audit_events has the events.', more },
-      ),
-    );
-    draft.table(
-      dataRows(found.data).table(
-        `${dataTable.lists}. Types begin with kb, memory, secret, data, file or retrieval.`,
-        notShown('Its rows are of several types of events, which differ from log to log.'),
-        { rest: 'gov export create --resource audit_events has the events.', more: found.moreData },
-      ),
-    );
-    draft.table(
-      credentials.table(
-        `${credentialTable.lists}.`,
-        notShown('Keys of a plane or of an organization may be recorded in the log of another project.'),
-        { rest: 'gov export create --resource audit_events has the events.' },
-      ),
-    );
+    await tables(draft, found, credentials);
     return draft.built([
       'Agents are named as events name them. Rights inside a tool are those of the tool, and this report does not see them.',
     ]);
   },
 };
+
+function accessFigures(draft: Draft, all: readonly Pair[], credentials: number): void {
+  const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
+  const undecided = all.reduce((sum, pair) => sum + pair.undecided, 0);
+  const calls = all.reduce((sum, pair) => sum + pair.calls, 0);
+  const deniedOnly = all.filter((pair) => statusOf(pair) === 'used, only denied').length;
+
+  draft.figure('undecided', 'Tool calls without a decision', undecided);
+  draft.figure('calls', 'Tool calls', calls);
+  draft.figure('unused', 'Tools granted and not used', unused);
+  draft.figure('deniedOnly', 'Tools used that were only denied', deniedOnly);
+  draft.figure('agents', 'Agents', new Set(all.map(({ agent }) => agent)).size);
+  draft.figure('tools', 'Tools', new Set(all.map(({ tool }) => tool)).size);
+  draft.figure(
+    'refused',
+    'Calls that did not run',
+    all.reduce((sum, { refused }) => sum + refused, 0),
+  );
+  draft.figure('credentials', 'Changes to API keys', credentials);
+
+  draft.judge('Each tool call has a decision', calls, {
+    none: 'There is no tool call in the period.',
+    holds: undecided === 0,
+    detail: `${undecided} of ${count(calls, 'call')} without one.`,
+  });
+  const granted = all.filter(({ allowed }) => allowed > 0).length;
+  draft.judge('Agents used all tools that they were granted', granted, {
+    none: 'No decision of the period allowed a tool.',
+    holds: unused === 0,
+    detail: `${unused} of ${granted} granted tools were not used.`,
+  });
+}
+
+async function tables(draft: Draft, found: Access, credentials: Rows): Promise<void> {
+  const { pairs, more, seen } = found;
+  const lists = toolTypes.map((type) => ({ key: ['type', type], rows: seen.get(type) ?? 0 }));
+  draft.table(
+    accessRows(pairs).table(
+      `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
+      await draft.evidence.shows('tool-access', lists),
+      { rest: 'gov export create --resource audit_events has the events.', more },
+    ),
+  );
+  draft.table(
+    dataRows(found.data).table(
+      `${dataTable.lists}. Types begin with kb, memory, secret, data, file or retrieval.`,
+      notShown('Its rows are of several types of events, which differ from log to log.'),
+      { rest: 'gov export create --resource audit_events has the events.', more: found.moreData },
+    ),
+  );
+  draft.table(
+    credentials.table(
+      `${credentialTable.lists}.`,
+      notShown('Keys of a plane or of an organization may be recorded in the log of another project.'),
+      { rest: 'gov export create --resource audit_events has the events.' },
+    ),
+  );
+}
 
 interface Pair {
   readonly agent: string;
@@ -190,22 +192,21 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
   let [more, moreData] = [0, 0];
   for await (const leaves of pagesOf(source, period, { bodies: true })) {
     for (const leaf of leaves) {
-      if (!leaf.record.endsWith(eventEnding)) continue;
+      const eventType = typeOf(leaf.record);
+      if (eventType === null || (!isToolType(eventType) && !dataTypes.test(eventType))) continue;
       const event = readEvent(leaf);
       if (event === null) continue;
-      const { eventType } = event.clear;
       if (isToolType(eventType)) {
         seen.set(eventType, (seen.get(eventType) ?? 0) + 1);
         const pair = pairOf(pairs, event);
         if (pair === null) more += 1;
         else addTo(pair, eventType, event);
-      } else if (dataTypes.test(eventType) && !addData(data, event)) moreData += 1;
+      } else if (!addData(data, event)) moreData += 1;
     }
   }
   return { pairs, more, data, moreData, seen };
 }
 
-const eventEnding = '"type":"gov.event/1"}';
 /** Stands for an actor or a tool that was erased. */
 const unknown = '(not kept)';
 

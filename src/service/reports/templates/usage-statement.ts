@@ -72,6 +72,14 @@ export const usageStatement: Template = {
     for (const type of inOrder) draft.figure(type, titles[type], units[type]);
     draft.figure('planeReports', 'Reports of data planes', planes.population);
     draft.figure('meterLeaves', 'Leaves of the metering log', meter.size);
+    draft.judge('A signed checkpoint covers the metering log', meter.size, {
+      none: 'The metering log has no leaf.',
+      holds: meter.note !== null,
+      detail:
+        meter.note === null
+          ? 'It is not signed yet. Run the report again.'
+          : 'metering.checkpoint is attached.',
+    });
     usageChecks(draft, { months, planes, days: days.rows, units, sum: days.sum });
 
     draft.section(
@@ -97,18 +105,10 @@ export const usageStatement: Template = {
     );
     if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
 
-    draft.table(
-      days.rows.table(
-        `${dayTable.lists}.`,
-        notShown(
-          'The metering log has no index. Its signed checkpoint is attached, and its totals are in the leaves named above.',
-        ),
-        { rest: '' },
-      ),
-    );
+    draft.table(days.rows.table(`${dayTable.lists}.`, notShown(signedText(meter)), { rest: '' }));
     draft.table(
       months.rows.table(
-        `${monthTable.lists}. A month that the period or the log cuts is compared with nothing.`,
+        `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
         notShown('Its rows follow from the totals of the metering log and the counters.'),
         { rest: '' },
       ),
@@ -229,7 +229,8 @@ async function monthRows({ source, period }: Draft, meter: Meter): Promise<Month
   const rows = new Rows(monthTable);
   let [compared, differing] = [0, 0];
   const lastMs = Math.min(period.endMs, period.asOfMs);
-  for (let ms = Math.max(period.startMs, 0); ms <= lastMs;) {
+  const firstMs = meter.size === 0 ? Infinity : (await meter.at(0)).ms;
+  for (let ms = Math.max(period.startMs, firstMs); ms <= lastMs;) {
     const month = monthOf(ms);
     const [startMs, endMs] = [Date.parse(`${month}-01T00:00:00Z`), endOfMonth(month)];
     const from = await leafFrom(meter, startMs);
@@ -239,7 +240,8 @@ async function monthRows({ source, period }: Draft, meter: Meter): Promise<Month
       await reader.usage(projectId, month),
       await reader.planeUsage(projectId, month),
     ];
-    const isWhole = period.startMs <= startMs && period.endMs >= endMs - 1 && endMs <= period.asOfMs;
+    const isWhole =
+      period.startMs <= Math.max(startMs, firstMs) && period.endMs >= endMs - 1 && endMs <= period.asOfMs;
     const isSame = inOrder.every((type) => logged[type] === counted[type]);
     if (isWhole) compared += 1;
     if (isWhole && !isSame) differing += 1;
@@ -297,6 +299,11 @@ async function addReports(
     after = { epoch: last.epoch, sequence: last.sequence };
   }
 }
+
+const signedText = ({ note }: Meter): string =>
+  note === null
+    ? 'The metering log has no index, and no signed checkpoint covers the period yet.'
+    : 'The metering log has no index. Its signed checkpoint is attached, and its totals are in the leaves named above.';
 
 function usageChecks(
   draft: Draft,
