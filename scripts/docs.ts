@@ -144,7 +144,13 @@ function operationRow({
 
 /** Describes the credential of an operation: a scope, a kind of credential, or none. */
 function credentialOf(scope: Operation['scope'], access: Operation['access']): string {
-  const kinds = { caller: 'any', idToken: 'ID token', plane: 'hybrid key', anyone: 'none' } as const;
+  const kinds = {
+    caller: 'any',
+    idToken: 'ID token',
+    plane: 'hybrid key',
+    cron: 'cron secret',
+    anyone: 'none',
+  } as const;
   const kind =
     access === 'project' || access === 'organization' || access === undefined ? null : kinds[access];
   if (scope === null) return kind ?? 'none';

@@ -19,6 +19,10 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it. zlib computes too: it opens what a PDF has compressed.
     'src/core/': {
       may: ['src/contract/', 'node:crypto', 'node:zlib', '@bufbuild/protobuf'],
+    // So is the calendar of cron expressions through every change of daylight saving time.
+    // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it.
+    'src/core/': {
+      may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf', 'croner'],
       lazy: ['pdfkit', 'uqr', 'd3-shape'],
     },
     'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },
@@ -61,10 +65,10 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       ],
       lazy: ['src/host/', 'plane/'],
     },
-    // The payment provider's SDK is 100 ms of parsing for one route that few call.
+    // The payment provider's SDK is 100 ms of parsing for one route that few call, and few installations send mail.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe', '@jsquash/'],
+      lazy: ['stripe', 'nodemailer', '@jsquash/'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };

@@ -22,6 +22,9 @@ import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
+import { outboundOf } from '../../src/host/outbound/config.ts';
+import { sendersOf } from '../../src/host/outbound/senders.ts';
+import { schedulingOf } from '../../src/host/process/scheduling.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
@@ -64,7 +67,11 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const startedAt = performance.now();
   const env = options.env ?? process.env;
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
-  const asked = witnessesOf(config, { flags: options.witness, path: join(config.dataDir, 'plane.json') });
+  const path = join(config.dataDir, 'plane.json');
+  const asked = witnessesOf(config, { flags: options.witness, path });
+  const outbound = outboundOf(config, { dataDir: config.dataDir, path });
+  const place = { dataDir: config.dataDir, path, env };
+  const [senders, scheduling] = [sendersOf(config, place), schedulingOf(config, place)];
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
@@ -90,6 +97,9 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
+    outbound,
+    senders,
+    scheduling,
     degraded: () => [
       ...(tls?.reasons() ?? []),
       ...reporting.flatMap((each) => each.reasons()),

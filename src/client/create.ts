@@ -4,7 +4,7 @@
  * Tested by `test/client/create.test.ts` against a real server.
  */
 import type { Agent } from 'node:http';
-import { projectHeader } from '../contract/auth-words.ts';
+import { cronHeader, projectHeader } from '../contract/auth-words.ts';
 import { limits } from '../contract/limits.ts';
 import { accessOf } from '../contract/operation.ts';
 import type { Input, Operation, Output } from '../contract/operation.ts';
@@ -74,6 +74,8 @@ export type CallInput<Row extends Operation> = Part<'params', Input<Row>['params
     readonly idempotencyKey?: string | undefined;
     /** The ETag of an earlier response: PRECONDITION_FAILED if the resource has changed since. */
     readonly ifMatch?: Row extends { ifMatch: true } ? string | undefined : never;
+    /** The secret of the installation, for the calls of a scheduler. */
+    readonly cronSecret?: Row extends { access: 'cron' } ? string | undefined : never;
     readonly signal?: AbortSignal | undefined;
     /** Time limit of one attempt of this call. */
     readonly timeoutMs?: number | undefined;
@@ -105,6 +107,7 @@ export interface UncheckedInput {
   readonly file?: Uint8Array;
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
+  readonly cronSecret?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -190,9 +193,12 @@ function headersOf(
     accept: 'application/json, application/problem+json, */*;q=0.1',
     ...agentHeaders(options),
   };
+  const access = accessOf(row);
+  if (access === 'cron') Object.assign(headers, { [cronHeader]: input.cronSecret ?? '' });
   // an operation on the organization must work even if the project is gone
-  const isOfProject = accessOf(row) !== 'organization';
-  Object.assign(headers, credentialHeaders(isOfProject ? options : { ...options, project: undefined }));
+  else if (access === 'organization')
+    Object.assign(headers, credentialHeaders({ ...options, project: undefined }));
+  else Object.assign(headers, credentialHeaders(options));
   if (body !== undefined)
     headers['content-type'] =
       row.upload === undefined ? 'application/json' : `multipart/form-data; boundary=${boundary}`;

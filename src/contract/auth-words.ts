@@ -9,5 +9,8 @@ export const telemetryHeaders = {
   timestamp: 'x-telemetry-timestamp',
 } as const;
 
+/** The header that authenticates a scheduler instead of a user (contract B17). */
+export const cronHeader = 'x-cron-secret';
+
 export const environments = ['production', 'sandbox'] as const;
 export type Environment = (typeof environments)[number];

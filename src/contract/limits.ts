@@ -21,6 +21,8 @@ import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
 import { hooks } from './limits/hooks.ts';
+import { outbound } from './limits/outbound.ts';
+import { schedules } from './limits/schedules.ts';
 import { reportTables } from './limits/report-tables.ts';
 
 export const limits = {
@@ -43,6 +45,8 @@ export const limits = {
   ...push,
   ...mcp,
   ...hooks,
+  ...outbound,
+  ...schedules,
   ...reportTables,
 } as const;
 
@@ -67,5 +71,7 @@ export const limitGroups = [
   ['Import and push', push],
   ['MCP proxy', mcp],
   ['Hooks of agents', hooks],
+  ['Webhooks and what leaves the process', outbound],
+  ['Schedules and deliveries', schedules],
   ['Tables of reports', reportTables],
 ] as const;

@@ -2,7 +2,7 @@
  * Shared parts of the OpenAPI document: problems, headers, security schemes, tag texts.
  * Proven by `test/contract/openapi.test.ts`.
  */
-import { projectHeader, sessionCookie, telemetryHeaders } from './auth-words.ts';
+import { cronHeader, projectHeader, sessionCookie, telemetryHeaders } from './auth-words.ts';
 import { fieldCodes } from './field-codes.ts';
 import { limits } from './limits.ts';
 import type { Tag } from './operation.ts';
@@ -198,6 +198,13 @@ export const headerParameters: JsonRecord = {
     required: true,
     description: `Unix seconds, within ${limits.telemetrySkewSeconds} s of the service time`,
     schema: { type: 'string', pattern: '^[0-9]{10}$' },
+  },
+  CronSecret: {
+    name: cronHeader,
+    in: 'header',
+    required: true,
+    description: 'The secret that the operator of the installation set for its scheduler',
+    schema: { type: 'string', minLength: limits.cronSecretChars },
   },
   IfMatch: {
     name: 'If-Match',

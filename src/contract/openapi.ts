@@ -130,6 +130,7 @@ const namesProject = (row: Operation): boolean =>
 function security(row: Operation): JsonValue[] {
   switch (accessOf(row)) {
     case 'anyone':
+    case 'cron': // a required header parameter has the secret
       return [{}];
     case 'idToken':
       return [{ id_token: [] }];
@@ -154,6 +155,7 @@ function parameters(row: Operation): JsonValue[] {
     ...(row.ifMatch === true || row.ranged === true ? ['IfMatch'] : []),
     ...(row.ranged === true ? ['IfNoneMatch', 'Range', 'IfRange'] : []),
     ...(row.signed === true ? ['TelemetrySignature', 'TelemetryTimestamp'] : []),
+    ...(accessOf(row) === 'cron' ? ['CronSecret'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...list(row.params, 'path'), ...list(row.query, 'query'), ...headers];
 }

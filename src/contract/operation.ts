@@ -89,9 +89,10 @@ interface NoBody {
  * The caller of an operation. `project`: a key of the project with the row's scope, or a person of its organization
  * who names the project in `Gov-Project`. `organization`: the same, but a person need not name a project. `caller`: any
  * valid credential. `idToken`: a person with an ID token of the identity provider. `plane`: a data plane with its
- * hybrid key. `anyone`: no credential.
+ * hybrid key. `cron`: a scheduler with the secret of the installation, in the header `cronHeader` (`auth-words.ts`).
+ * `anyone`: no credential.
  */
-export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'plane' | 'anyone';
+export type Access = 'project' | 'organization' | 'caller' | 'idToken' | 'plane' | 'cron' | 'anyone';
 
 /** The removal notice of an operation (contract A11: RFC 9745 and RFC 8594 headers announce it). */
 export interface Deprecation {

@@ -64,6 +64,15 @@ export const DeliveryInput = exact({
     description: 'An https URL, an e-mail address, or a file name below the configured folder of a plane',
   }),
   format: oneOf(reportFormats),
+  secret: Type.Optional(
+    Type.String({
+      pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$',
+      maxLength: limits.deliverySecretChars,
+      description:
+        'Of a webhook, which requires it: whsec_ and 24 to 64 bytes in base64. It signs each message as Standard Webhooks ' +
+        'defines. No answer shows it',
+    }),
+  ),
 });
 export type DeliveryInput = Static<typeof DeliveryInput>;
 

@@ -3,6 +3,7 @@ import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
 import { coverage } from './coverage.ts';
+import { cron } from './cron.ts';
 import { planeConfig } from './plane-config.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
@@ -20,6 +21,8 @@ import { policies } from './policies.ts';
 import { projects } from './projects.ts';
 import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
+import { reportDeliveries } from './report-deliveries.ts';
+import { reportSchedules } from './report-schedules.ts';
 import { reports } from './reports.ts';
 import { risk } from './risk.ts';
 import { sources } from './sources.ts';
@@ -43,6 +46,9 @@ export const table = {
   ...jobs,
   ...exports,
   ...reports,
+  ...reportSchedules,
+  ...reportDeliveries,
+  ...cron,
   ...auth,
   ...projects,
   ...keys,

@@ -68,9 +68,12 @@ export interface Route extends MountOptions {
 /** The methods that a row answers: GET also as HEAD, with the same headers and no body (RFC 9110 section 9.3.2). */
 export const methodsAt = ({ method }: Operation): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
-/** Whether an operation reads whole runs and so gets more time. A seal of a million events takes a minute. */
-export const isHeavy = ({ tag }: Operation): boolean =>
-  tag === 'Compliance Proofs' || tag === 'Causal Graphs';
+/**
+ * Whether an operation gets more time: one that reads whole runs, since a seal of a million events takes a minute, and a
+ * call of a scheduler.
+ */
+export const isHeavy = ({ tag, access }: Operation): boolean =>
+  tag === 'Compliance Proofs' || tag === 'Causal Graphs' || access === 'cron';
 
 /** The resource that the id in a path names: `event` for `/events/{eventId}`. */
 export const namedBy = ({ params, path }: Operation): string => {
@@ -84,6 +87,8 @@ const named: Readonly<Record<string, string>> = {
   proofId: 'proof',
   jobId: 'job',
   exportId: 'export',
+  scheduleId: 'report schedule',
+  deliveryId: 'delivery',
   executionId: 'report',
   token: 'share link',
   logoId: 'logo',

@@ -1,4 +1,5 @@
 /** The services that handlers use; `src/host/process/assemble.ts` creates them. */
+import type { CronSummary } from '../contract/cron.ts';
 import type { ReceiverId } from '../contract/otlp.ts';
 import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
@@ -10,12 +11,14 @@ import type { Artifacts } from './exports/artifacts.ts';
 import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
+import type { CronSecret } from './access/cron-secret.ts';
 import type { Cursors } from './call/cursors.ts';
 import type { Hosting, Seal } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
-import type { PolicySets } from './policies/in-force.ts';
 import type { Outbound } from './outbound.ts';
+import type { PolicySets } from './policies/in-force.ts';
+import type { ScheduledWork } from './reports/bounds.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
 import type { Fingerprinting } from './call/secrets.ts';
@@ -56,12 +59,18 @@ export interface Services {
     /** The limit of one project. */
     readonly most: ExportHolding;
   };
+  /** Sends out of the process. */
+  readonly outbound: Outbound;
+  /** Authenticates the calls of a scheduler. */
+  readonly cronSecret: CronSecret;
+  /** Does one kind of scheduled work, at most `limits.cronSeconds`. */
+  readonly runScheduled: (name: ScheduledWork) => Promise<CronSummary>;
+  /** Tells the timer that a schedule or a delivery may be due. */
+  readonly wakeScheduler: () => void;
   /** Tells the worker that a job is pending, so that the job starts at once. */
   readonly wakeJobs: () => void;
   /** Tells the worker that a report is queued, so that it starts at once. */
   readonly wakeReports: () => void;
-  /** Absent where nothing may leave the process. */
-  readonly outbound?: Outbound;
   /** Verifier keys (texts) of the log with this origin. */
   readonly verifierKeys: (origin: string) => readonly string[];
   /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */

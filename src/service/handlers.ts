@@ -26,7 +26,10 @@ import { policies } from './policies/handlers.ts';
 import { projects } from './access/projects.ts';
 import { proofs } from './proofs/handlers.ts';
 import { branding } from './reports/branding.ts';
+import { cron } from './reports/cron.ts';
 import { reports } from './reports/handlers.ts';
+import { reportSchedules } from './reports/schedules/handlers.ts';
+import { reportDeliveries } from './deliveries/handlers.ts';
 import { shares } from './reports/shares.ts';
 import { replays } from './replay/handlers.ts';
 import { risk } from './policies/risk.ts';
@@ -56,6 +59,9 @@ export const handlers: Handlers = combine({
   exports,
   search,
   reports,
+  reportSchedules,
+  reportDeliveries,
+  cron,
   shares,
   branding,
   projects,

@@ -23,7 +23,7 @@ export interface OutboundMail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Makes a repeated message recognizable. */
+  /** Makes a repeated message recognizable: the part of the Message-ID before the `@`. */
   readonly messageId: string;
   readonly attachments: readonly {
     readonly filename: string;

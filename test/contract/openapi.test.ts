@@ -82,6 +82,7 @@ describe('the OpenAPI document', () => {
       organization: all,
       caller: all,
       plane,
+      cron: anyone,
     };
     for (const [id, row] of Object.entries<Operation>({ ...table, ...streams, ...receivers })) {
       const operation = find(id);

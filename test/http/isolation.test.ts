@@ -21,7 +21,9 @@ const inOrder = (['GET', 'DELETE', 'PUT', 'POST'] as const).flatMap((method) =>
     all.filter((id) => rowOf(id).method === method && isById === rowOf(id).path.includes('{')),
   ),
 );
-const ofTenants = inOrder.filter((id) => !['anyone', 'idToken', 'plane'].includes(accessOf(rowOf(id))));
+const ofTenants = inOrder.filter(
+  (id) => !['anyone', 'idToken', 'plane', 'cron'].includes(accessOf(rowOf(id))),
+);
 const ofPlanes = inOrder.filter((id) => accessOf(rowOf(id)) === 'plane');
 const ofProjects = ofTenants.filter((id) => accessOf(rowOf(id)) === 'project');
 /** Runs are begun by whoever names them first, so these make the stranger's own. */

@@ -16,7 +16,14 @@ import { operationsOf, startWorld, worlds, type HostedPlane } from '../support/w
 import { sessionOf } from './support/accounts.ts';
 import { fillProject } from './support/filled.ts';
 import { hostedScenarios, type HostedMade } from './support/hosted-scenarios.ts';
-import { anonymous, refusalsOf, scenarios, type Made, type Scenario } from './support/scenarios.ts';
+import {
+  anonymous,
+  cronSecret,
+  refusalsOf,
+  scenarios,
+  type Made,
+  type Scenario,
+} from './support/scenarios.ts';
 
 /** Where else a documented pair is provoked, or why it cannot be here. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -44,6 +51,31 @@ const elsewhere: Readonly<Record<string, string>> = {
   'getConfigBundle 200': 'at a plane that holds one: test/plane/config/apply.test.ts',
   'getConfigBundle 404': 'at a plane that holds none: test/plane/config/apply.test.ts',
   'getConfigBundle 409': 'more policies than fit: test/service/planes/project-config.test.ts',
+  'createReportSchedule 409':
+    'as many as a project may have: test/service/reports/schedules/handlers.test.ts',
+  'updateReportSchedule 409':
+    'while somebody else changes it: test/service/reports/schedules/handlers.test.ts',
+  'deleteReportSchedule 409':
+    'while somebody else changes it: test/service/reports/schedules/handlers.test.ts',
+  'retryReportDelivery 409': 'one that did not fail: test/service/deliveries/due.test.ts',
+  ...Object.fromEntries(
+    ['Schedules', 'Executions', 'Deliveries', 'Cleanup'].map((work) => [
+      `runReport${work} 429`,
+      'after five other secrets: test/http/admit/cron.test.ts',
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      'createReportSchedule',
+      'listReportSchedules',
+      'getReportSchedule',
+      'updateReportSchedule',
+      'deleteReportSchedule',
+      'listReportDeliveries',
+      'getReportDelivery',
+      'retryReportDelivery',
+    ].map((id) => [`${id} 402`, 'a plan without reports: test/service/reports/entitlement.test.ts']),
+  ),
   'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
   'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
   ...Object.fromEntries(
@@ -75,7 +107,7 @@ afterAll(() => stripe.stop());
 
 /** Of a service: a portal, and a sandbox with room for one event and nothing else. */
 const hosted = (): StartService => ({
-  env: { GOV_STRIPE_KEY: stripeKey },
+  env: { GOV_STRIPE_KEY: stripeKey, GOV_CRON_SECRET: cronSecret },
   file: {
     billing: { baseUrl: stripe.url },
     returnHosts: ['app.example'],
@@ -180,6 +212,7 @@ describe.each(worlds)('every operation on %s', (world) => {
   beforeAll(async () => {
     at = await startWorld(world, {
       extraKeys: { approver: { scopes: ['approvals:decide'] } },
+      env: { GOV_CRON_SECRET: cronSecret },
       service: hosted(),
     });
     const project = 'projectId' in at ? { projectId: at.projectId } : {};

@@ -20,6 +20,8 @@ export interface Ids {
   readonly erasureId: string;
   readonly exportId: string;
   readonly executionId: string;
+  readonly scheduleId: string;
+  readonly deliveryId: string;
   readonly shareId: string;
   /** Of a share link. */
   readonly token: string;
@@ -44,6 +46,8 @@ export const nobodysIds: Ids = {
   erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
   exportId: 'exp_01jzzzzzzzzzzzzzzzzzzzzzzz',
   executionId: 'rex_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  scheduleId: 'sch_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  deliveryId: 'dlv_01jzzzzzzzzzzzzzzzzzzzzzzz',
   shareId: 'shr_01jzzzzzzzzzzzzzzzzzzzzzzz',
   token: createToken('shr', (size) => Buffer.alloc(size, 7)),
   logoId: 'lgo_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -145,6 +149,18 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     parameters: { ...reportPeriod, runId, projectIds: [projectId] },
   }),
   createShare: () => ({ format: 'csv' }),
+  createReportSchedule: ({ runId }) => ({
+    name: 'Another',
+    reportTemplateId: 'executive-summary',
+    window: 'previous_day',
+    cron: '0 6 1 1 *',
+    runId,
+  }),
+  updateReportSchedule: ({ runId }) => ({
+    name: 'Renamed',
+    reportTemplateId: 'executive-summary',
+    runId,
+  }),
   putBranding: () => ({ companyName: 'Analytical Engines' }),
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
@@ -204,7 +220,11 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
 };
 
 /** Members of queries that name something, and which of the ids they take. */
-const queryIds: Readonly<Record<string, keyof Ids>> = { runId: 'runId', nodeId: 'eventId' };
+const queryIds: Readonly<Record<string, keyof Ids>> = {
+  runId: 'runId',
+  nodeId: 'eventId',
+  executionId: 'executionId',
+};
 /** Members that name something of the caller alone, or nothing that is stored. */
 const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
 /** Queries that are required and name nothing. */
@@ -215,6 +235,7 @@ const requiredQueries: Readonly<Record<string, readonly string[]>> = {
 /** Members that come only with the rest of an artifact, or instead of another one. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   verifyProof: ['runId'],
+  updateReportSchedule: ['scheduleId', 'lastExecutionId'],
   createErasure: ['evaluationId', 'decisionId'],
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
   // it names a template, which is everybody's

@@ -12,6 +12,7 @@ import * as billing from './billing/spec.ts';
 import * as commands from './commands/spec.ts';
 import * as completion from './completion/spec.ts';
 import * as context from './context/spec.ts';
+import * as cron from './cron/spec.ts';
 import * as erase from './erase/spec.ts';
 import * as events from './events/spec.ts';
 import * as exports from './export/spec.ts';
@@ -31,6 +32,7 @@ import * as proofs from './proofs/spec.ts';
 import * as quickstart from './quickstart/spec.ts';
 import * as replay from './replay/spec.ts';
 import * as report from './report/spec.ts';
+import * as reportSchedules from './report/schedules-spec.ts';
 import * as risk from './risk/spec.ts';
 import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
@@ -49,6 +51,7 @@ const handMade: readonly CommandSpec[] = [
   commands,
   completion,
   context,
+  cron,
   erase,
   events,
   exports,
@@ -68,6 +71,7 @@ const handMade: readonly CommandSpec[] = [
   quickstart,
   replay,
   report,
+  reportSchedules,
   risk,
   run,
   runs,

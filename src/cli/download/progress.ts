@@ -62,7 +62,7 @@ export class DownloadProgress {
   }
 }
 
-/** The status of an export or report and the waiting time: `processing, 00:12`. */
+/** What is waited for and the waiting time: `processing, 00:12`. */
 export class WaitProgress {
   readonly #line: ProgressLine;
 

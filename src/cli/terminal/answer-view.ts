@@ -66,6 +66,27 @@ const preferred: Preferred = {
     'epoch',
     'receivedAt',
   ],
+  listReportSchedules: [
+    'scheduleId',
+    'name',
+    'reportTemplateId',
+    'cron',
+    'timezone',
+    'enabled',
+    'nextRunAt',
+    'lastRunAt',
+    'errorSummary',
+  ],
+  listReportDeliveries: [
+    'deliveryId',
+    'channel',
+    'target',
+    'format',
+    'status',
+    'attempts',
+    'nextAttemptAt',
+    'errorSummary',
+  ],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 

@@ -29,6 +29,10 @@ import {
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
+import { outboundMembers, type OutboundFile } from '../outbound/config.ts';
+import { folderMembers, type SendersFile } from '../outbound/senders.ts';
+import { smtpMembers } from '../outbound/smtp.ts';
+import { schedulingMembers, type SchedulingFile } from '../process/scheduling.ts';
 import { witnessMembers, type WitnessesFile } from '../witness/config.ts';
 
 /** Settings for the configuration that a plane takes from its service. */
@@ -47,7 +51,7 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `gov plane init` writes it. */
-export interface PlaneFile extends WitnessesFile, ExportsFile {
+export interface PlaneFile extends WitnessesFile, ExportsFile, OutboundFile, SendersFile, SchedulingFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -98,6 +102,10 @@ const planeFileSchema: JsonSchema = {
   properties: {
     ...servingMembers,
     ...witnessMembers,
+    ...outboundMembers,
+    ...smtpMembers,
+    ...folderMembers,
+    ...schedulingMembers,
     ...exportMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),

@@ -32,6 +32,11 @@ import { defaultExportsMost } from '../exports/config.ts';
 import type { HostKeys } from '../data/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Artifacts } from '../../service/exports/artifacts.ts';
+import { noOutbound, type OutboundConfig } from '../outbound/config.ts';
+import { openOutbound } from '../outbound/open.ts';
+import type { Senders } from '../outbound/senders.ts';
+import { schedulingOf, type Scheduling } from './scheduling.ts';
+import { Scheduler } from '../../service/reports/scheduler.ts';
 
 /** An open store with the worker threads that read it. */
 export interface Engine {
@@ -61,6 +66,12 @@ export interface Parts {
   readonly exportHours?: number | undefined;
   /** Number of artifacts kept per project. Absent: `defaultExportsMost`. */
   readonly exportsMost?: ExportHolding | undefined;
+  /** Receivers inside our networks. Absent: none. */
+  readonly outbound?: OutboundConfig | undefined;
+  /** Mail server and folder of deliveries. Absent: none. */
+  readonly senders?: Senders | undefined;
+  /** Absent: the timer, and no calls of a scheduler. */
+  readonly scheduling?: Scheduling | undefined;
   /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
   /** See `Services.degraded`. */
@@ -78,14 +89,20 @@ export interface Assembled {
   readonly services: Services;
   readonly jobs: JobWorker;
   readonly reports: ReportWorker;
+  readonly scheduler: Scheduler;
+  /** Whether the process itself starts scheduled work. */
+  readonly hasTimer: boolean;
   readonly clock: ClockWatch;
 }
+
+const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
   const { signers, verifierKeys, attest, storeKey } = keys;
   const secrets = deriveSecrets(storeKey);
+  const { scheduling = byTimer } = parts;
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const credentials = new Credentials({ store, now, hosting, settings });
@@ -125,8 +142,13 @@ export function assemble(parts: Parts): Assembled {
       keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
       most: parts.exportsMost ?? defaultExportsMost,
     },
+    outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
+    cronSecret: scheduling.cronSecret,
+    runScheduled: (name) => scheduler.run(name),
+    wakeScheduler: () => scheduler.wake(),
     wakeJobs: () => jobs.wake(),
-    wakeReports: () => reports.wake(),
+    // without the timer, only calls of a scheduler start work
+    wakeReports: () => void (scheduling.hasTimer && reports.wake()),
     seal: createSeal(storeKey, randomBytes),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),
@@ -148,7 +170,8 @@ export function assemble(parts: Parts): Assembled {
   };
   const jobs = new JobWorker(services);
   const reports = new ReportWorker(services);
+  const scheduler = new Scheduler(services, scheduling);
   const recordRefusal = refusalRecorder(services);
   const clock = createClockWatch(() => services, clockJumpMs);
-  return { engine, services, jobs, reports, clock };
+  return { engine, services, jobs, reports, scheduler, hasTimer: scheduling.hasTimer, clock };
 }

@@ -72,7 +72,7 @@ export interface Running {
 /** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   boundThreadsAlone();
-  const { services, engine, jobs, reports, clock } = assembled;
+  const { services, engine, jobs, reports, scheduler, hasTimer, clock } = assembled;
   const { log } = services;
   const tls = options.tls ?? null;
   const server = createServer({
@@ -96,7 +96,8 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
-    reports.start();
+    if (hasTimer) reports.start();
+    scheduler.start();
     await clock.start(options.projectId);
     const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
@@ -218,7 +219,7 @@ async function stop(
     stopReporting: (() => Promise<void>) | null;
   },
 ): Promise<void> {
-  const { server, metrics, runFile, services, engine, jobs, reports } = running;
+  const { server, metrics, runFile, services, engine, jobs, reports, scheduler } = running;
   const failures: unknown[] = [];
   const step = async (work: () => unknown): Promise<void> => {
     try {
@@ -230,8 +231,8 @@ async function stop(
   await step(() => runFile !== null && rmSync(runFile, { force: true }));
   running.stopSweeping();
   const backgroundStopped = step(() => running.background?.stop());
-  const jobsStopped = step(() => Promise.all([jobs.stop(), reports.stop()]));
   const scrubStopped = step(() => running.scrubber.stop());
+  const jobsStopped = step(() => Promise.all([jobs.stop(), reports.stop(), scheduler.stop()]));
   await step(() => server.close());
   await step(() => services.indexer.stop());
   await step(() => services.searchIndexer.stop());

@@ -33,11 +33,21 @@ import {
 } from '../process/layers.ts';
 import type { LogLevel } from '../process/log.ts';
 import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
+import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
+import { sendersOf, type Senders, type SendersFile } from '../outbound/senders.ts';
+import { smtpMembers } from '../outbound/smtp.ts';
+import {
+  schedulingMembers,
+  schedulingOf,
+  type Scheduling,
+  type SchedulingFile,
+} from '../process/scheduling.ts';
 import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
-export interface ServiceFile extends WitnessesFile, ExportsFile {
+export interface ServiceFile
+  extends WitnessesFile, ExportsFile, OutboundFile, Pick<SendersFile, 'smtp'>, SchedulingFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Prefix of the origin of every log. A change affects new projects only. */
@@ -103,6 +113,9 @@ const serviceFileSchema = object(
   {
     ...servingMembers,
     ...witnessMembers,
+    ...outboundMembers,
+    ...smtpMembers,
+    ...schedulingMembers,
     name: matching(logNamePattern),
     publicUrl: url,
     database: text(2048),
@@ -161,6 +174,9 @@ export interface ServiceConfig {
   readonly memoryMiB: number | null;
   /** The witnesses that cosign checkpoints. Null: none. */
   readonly witnessing: WitnessesConfig | null;
+  readonly outbound: OutboundConfig;
+  readonly senders: Senders;
+  readonly scheduling: Scheduling;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -225,6 +241,10 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
     witnessing: witnessesOf(file, { flags: undefined, path }),
+    outbound: outboundOf(file, { dataDir, path }),
+    // files are for planes: the folder of a service would be shared by its tenants
+    senders: sendersOf(file, { dataDir, path, env: { ...env, GOV_DELIVERY_DIR: undefined } }),
+    scheduling: schedulingOf(file, { dataDir, path, env }),
     tls: tlsFilesOf(
       {
         cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),

@@ -90,6 +90,9 @@ export async function openService(
       degraded,
       exportHours: config.exportHours,
       exportsMost: config.exportsMost,
+      outbound: config.outbound,
+      senders: config.senders,
+      scheduling: config.scheduling,
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
     const background = witnesses === undefined ? {} : { background: witnesses };

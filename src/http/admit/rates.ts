@@ -25,11 +25,12 @@ export interface RateOptions {
   readonly exportsPerMinute?: number;
 }
 
-export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports';
+export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports' | 'cron';
 
-/** The limit that counts an operation. Null for probes, which must always be answered. */
+/** The limit that counts an operation. Null for probes, which must always be answered, and for schedulers. */
 export function rateOf(row: Operation): RateName | null {
-  if (row.tag === 'Health') return null;
+  // of the calls of a scheduler only refused ones are counted
+  if (row.tag === 'Health' || accessOf(row) === 'cron') return null;
   if (row.path.startsWith('/auth/')) return 'auth';
   if (accessOf(row) === 'anyone') return 'anonymous';
   if (row.tag === 'Exports' && row.method === 'POST') return 'exports';
@@ -83,6 +84,7 @@ export class Rates {
       events: limit('events', options.eventsPerSecond ?? limits.rateEventsPerSecond),
       anonymous: limit('anonymous', options.anonymousPerSecond ?? limits.rateAnonymousPerSecond),
       auth: limit('auth', options.authPerMinute ?? limits.rateAuthPerMinute, { window: 60 }),
+      cron: limit('cron', limits.cronFailuresPerMinute, { window: 60 }),
       exports: limit('exports', options.exportsPerMinute ?? limits.rateExportsPerMinute, { window: 60 }),
     };
     this.#now = now;

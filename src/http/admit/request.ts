@@ -8,6 +8,7 @@ import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
+import { requireCronSecret } from './cron.ts';
 import { authenticate, spend, spendOfAddress } from './gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from './negotiate.ts';
 import { readPresented, readToken } from './presented.ts';
@@ -27,6 +28,10 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   if (gate !== null && row.tag === 'Auth') request.presented = readPresented(request.headers, gate.origins);
   if (route.access === 'anyone') return admitInput(route, request);
   if (route.access === 'idToken') return admitIdToken(route, request);
+  if (route.access === 'cron') {
+    requireCronSecret(route, request);
+    return admitInput(route, request);
+  }
   const caller = authenticate(request, route);
   if (!(caller instanceof Promise)) return admitCaller(route, request, caller);
   return caller.then((found) => admitCaller(route, request, found));
@@ -62,7 +67,7 @@ function admitCaller(route: Route, request: FastifyRequest, caller: Caller): und
 /** Admits the same request again. Rejects where its credential has ended or lost the scope. */
 export async function readmit(route: Route, { raw }: FastifyRequest): Promise<void> {
   const { access, row } = route;
-  if (access === 'anyone' || access === 'idToken') return;
+  if (access === 'anyone' || access === 'idToken' || access === 'cron') return;
   const caller = await authenticate({ raw, lines: null }, route);
   if (row.scope !== null) requireScope(caller, row.scope);
 }

@@ -6,13 +6,29 @@ import type { Delivery, DeliveryInput } from '../../contract/report-parts.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
+import type { Seal } from '../hosting.ts';
+import { deliveryAttempts } from './attempts.ts';
 import { maskedTarget } from './masked.ts';
 
 export const deliveryKind = 'delivery';
-/** Attempts of one delivery (contract L9, L10). */
-export const deliveryAttempts = 10;
 
-export interface StoredDelivery extends DeliveryInput {
+/** An input as it is stored: its secret is sealed. */
+export interface KeptInput extends Omit<DeliveryInput, 'secret'> {
+  /** Of a webhook; null for the other channels. */
+  readonly sealedSecret: string | null;
+}
+
+export function sealed({ secret, ...input }: DeliveryInput, { seal }: { readonly seal: Seal }): KeptInput {
+  return { ...input, sealedSecret: secret === undefined ? null : seal.seal(secret) };
+}
+
+/** The input again. A secret that this installation did not seal is missing. */
+export function opened({ sealedSecret, ...input }: KeptInput, seal: Seal): DeliveryInput {
+  const secret = sealedSecret === null ? null : seal.open(sealedSecret);
+  return { ...input, ...(secret === null ? {} : { secret }) };
+}
+
+export interface StoredDelivery extends KeptInput {
   readonly attempts: number;
   readonly lastAttemptMs: number | null;
   readonly lastStatusCode: number | null;
@@ -25,14 +41,16 @@ export function newDelivery(
     executionId,
     nowMs,
     randomBytes,
+    seal,
   }: {
     readonly executionId: string;
     readonly nowMs: number;
+    readonly seal: Seal;
     readonly randomBytes: (size: number) => Uint8Array;
   },
 ): Extract<DocumentChange, { readonly save: unknown }> {
   const data: StoredDelivery = {
-    ...input,
+    ...sealed(input, { seal }),
     attempts: 0,
     lastAttemptMs: null,
     lastStatusCode: null,

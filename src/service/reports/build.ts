@@ -146,6 +146,7 @@ async function settle(
       meter: unmetered,
       effects: [{ kind: 'saveDocuments', changes }],
     });
+    if (waiting.length > 0) services.wakeScheduler();
   } catch (error) {
     if (error instanceof GovError && error.code === 'PRECONDITION_FAILED')
       throw leaseLost(executionId, error);

@@ -147,7 +147,7 @@ async function prepare(
     version: 1,
     data: JSON.stringify(stored),
   };
-  const of = { executionId: report.documentId, nowMs, randomBytes };
+  const of = { executionId: report.documentId, nowMs, randomBytes, seal: services.seal };
   const deliveries = (input.deliveries ?? []).map((each) => ({
     ...newDelivery(each, of).save,
     projectId,
@@ -171,7 +171,7 @@ type Checked = Pick<
 >;
 
 /** VALIDATION_ERROR and NOT_FOUND for what no schema can state. */
-function checkedInput(input: ExecutionInput, projectId: string): Checked {
+export function checkedInput(input: ExecutionInput, projectId: string): Checked {
   const { reportTemplateId, parameters, title, timezone = 'UTC', locale = 'en', formats = ['pdf'] } = input;
   const template = templateOf(reportTemplateId);
   if (template === null) throw notFound('report template');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { noOutbound } from '../../../src/host/outbound/config.ts';
 import { readServiceConfig, type ServiceFile, type ServiceFlags } from '../../../src/host/service/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-service-config-'));
@@ -79,6 +80,7 @@ describe('service.json', () => {
       memoryMiB: null,
       tls: null,
       witnessing: null,
+      outbound: noOutbound,
     });
   });
 

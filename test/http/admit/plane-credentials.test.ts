@@ -16,7 +16,9 @@ import { enrolledPlane, type Sender } from '../../support/telemetry-plane.ts';
 
 const rows = Object.keys(table) as OperationId[];
 const ofPlanes = rows.filter((id) => accessOf(table[id] as Operation) === 'plane');
-const keyed = rows.filter((id) => !['plane', 'anyone', 'idToken'].includes(accessOf(table[id] as Operation)));
+const keyed = rows.filter(
+  (id) => !['plane', 'anyone', 'idToken', 'cron'].includes(accessOf(table[id] as Operation)),
+);
 
 describe.each(engines)('a hybrid key of a service on %s', (engine) => {
   let service: TestService;

@@ -9,9 +9,16 @@ const unused = (): never => {
 };
 const outbound: Outbound = { post: unused, mail: unused, file: unused };
 
-const pointerOf = (input: DeliveryInput, configured: Outbound | undefined = outbound): string | null => {
+const secret = `whsec_${Buffer.alloc(24).toString('base64')}`;
+
+const pointerOf = (
+  { secret: given, ...input }: DeliveryInput,
+  kind: 'once' | 'schedule' = 'once',
+): string | null => {
+  const needed = input.channel === 'webhook' ? (given ?? secret) : given;
   try {
-    checkDeliveries(configured === undefined ? {} : { outbound: configured }, [input], ['pdf', 'csv']);
+    const made = needed === undefined ? input : { ...input, secret: needed };
+    checkDeliveries({ outbound }, [made], ['pdf', 'csv'], kind);
     return null;
   } catch (error) {
     return error instanceof GovError ? (error.errors[0]?.pointer ?? '') : 'another error';
@@ -22,6 +29,7 @@ it.each([
   ['webhook', 'https://hooks.example/reports?team=1'],
   ['email', 'ada.lovelace+audit@example.org'],
   ['file', 'audit/2026/march.pdf'],
+  ['file', '{template}/{date}-{executionId}.{format}'],
 ] as const)('a delivery by %s to %s is accepted', (channel, target) => {
   expect(pointerOf({ channel, target, format: 'pdf' })).toBe(null);
 });
@@ -38,6 +46,9 @@ it.each([
   ['file', 'a/../../b.pdf'],
   ['file', 'a\\b.pdf'],
   ['file', '.hidden'],
+  ['file', '{date}/../../x'],
+  ['file', '{user}.pdf'],
+  ['file', '..{date}'],
 ] as const)('a delivery by %s to %s is refused for its target', (channel, target) => {
   expect(pointerOf({ channel, target, format: 'pdf' })).toBe('/deliveries/0/target');
 });
@@ -46,17 +57,35 @@ it('a delivery of a format that the report does not have is refused', () => {
   expect(pointerOf({ channel: 'file', target: 'a.json', format: 'json' })).toBe('/deliveries/0/format');
 });
 
-it.each([
-  ['webhook', undefined],
-  ['email', { post: unused }],
-  ['file', { post: unused }],
-] as const)('a delivery by %s is refused where the channel is not configured', (channel, configured) => {
-  const target = { webhook: 'https://a.example/', email: 'a@b.example', file: 'a.pdf' }[channel];
-  const input = { channel, target, format: 'pdf' } as const;
+it.each(['email', 'file'] as const)('a delivery by %s is refused where it is not configured', (channel) => {
+  const target = { email: 'a@b.example', file: 'a.pdf' }[channel];
   try {
-    checkDeliveries(configured === undefined ? {} : { outbound: configured }, [input], ['pdf']);
+    checkDeliveries({ outbound: { post: unused } }, [{ channel, target, format: 'pdf' }], ['pdf']);
     expect.unreachable();
   } catch (error) {
     expect((error as GovError).errors[0]?.pointer).toBe('/deliveries/0/channel');
   }
+});
+
+it('a webhook is refused without a secret, and with one that is too short', () => {
+  const input = { channel: 'webhook', target: 'https://a.example/', format: 'pdf' } as const;
+  const check = (change: object) => () => checkDeliveries({ outbound }, [{ ...input, ...change }], ['pdf']);
+  expect(check({})).toThrow('a secret that signs the webhook');
+  expect(check({ secret: `whsec_${Buffer.alloc(23).toString('base64')}` })).toThrow('24 to 64 bytes');
+  expect(check({ secret: `whsec_${Buffer.alloc(65).toString('base64')}` })).toThrow('24 to 64 bytes');
+  expect(check({ secret: `whsec_${Buffer.alloc(64).toString('base64')}` })).not.toThrow();
+});
+
+it('a secret for a channel that signs nothing is refused', () => {
+  expect(pointerOf({ channel: 'email', target: 'a@b.example', format: 'pdf', secret })).toBe(
+    '/deliveries/0/secret',
+  );
+});
+
+it('the file of a schedule needs a name that differs each time', () => {
+  const file = (target: string) => pointerOf({ channel: 'file', target, format: 'pdf' }, 'schedule');
+  expect(file('report.pdf')).toBe('/deliveries/0/target');
+  expect(file('{template}.{format}')).toBe('/deliveries/0/target');
+  expect(file('{date}.pdf')).toBe(null);
+  expect(file('reports/{executionId}.pdf')).toBe(null);
 });

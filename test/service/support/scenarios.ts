@@ -39,6 +39,14 @@ export type Scenario<Of extends Made = Made> = readonly [
 export const anonymous: CallOptions = { key: null };
 const byApprover = ({ approver }: Made): CallOptions => ({ key: approver });
 const graph = { runId: 'declared', nodes: [{ id: 'plan', type: 'plan' }], edges: [] };
+/** The secret of the scheduler of the served installation. */
+export const cronSecret = 'of the scheduler 0123456789abcdef'.replaceAll(' ', '-');
+const schedule = {
+  name: 'Daily',
+  reportTemplateId: 'executive-summary',
+  window: 'previous_day',
+  cron: '0 6 1 1 *',
+};
 const disabled = { targetStatus: 'disabled' };
 
 const badZone = { reportTemplateId: 'executive-summary', parameters: reportPeriod, timezone: 'Mars/Olympus' };
@@ -239,6 +247,22 @@ export const scenarios: readonly Scenario[] = [
   ['askLog', 400, () => ({ path: '/log/answers' })],
   ['getTile', 200],
   ['getTile', 404, () => ({ path: '/log/tile/9/000' })],
+  ['createReportSchedule', 201],
+  ['createReportSchedule', 400, () => ({ body: { ...schedule, cron: '0 0 30 2 *' } })],
+  ['createReportSchedule', 404, () => ({ body: { ...schedule, reportTemplateId: 'nobodys' } })],
+  ['listReportSchedules', 200],
+  ['listReportSchedules', 400, () => ({ path: '/reporting/schedules?limit=x' })],
+  ['getReportSchedule', 200],
+  ['updateReportSchedule', 200],
+  ['updateReportSchedule', 400, () => ({ body: { timezone: 'Mars/Base' } })],
+  ['deleteReportSchedule', 204],
+  ['listReportDeliveries', 200],
+  ['listReportDeliveries', 400, () => ({ path: '/reporting/deliveries?status=lost' })],
+  ['getReportDelivery', 200],
+  ['retryReportDelivery', 202],
+  ...(['runReportSchedules', 'runReportExecutions', 'runReportDeliveries', 'runReportCleanup'] as const).map(
+    (id): Scenario => [id, 200, () => ({ key: null, headers: { 'x-cron-secret': cronSecret } })],
+  ),
 ];
 
 /** Of rows that document them: 401 without a credential, 404 about an id that nobody has. */

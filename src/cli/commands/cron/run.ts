@@ -1,0 +1,91 @@
+/** `gov cron run WORK`. Tested by `test/cli/commands/cron/run.test.ts`. */
+import type { CronSummary } from '../../../contract/cron.ts';
+import { limits } from '../../../contract/limits.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { progressOptions, WaitProgress } from '../../download/progress.ts';
+import { viewOf } from '../../terminal/answer-view.ts';
+import { secretIn } from '../../schedules/secret.ts';
+import type { ListPage } from '../../terminal/out.ts';
+import type { cronRun as spec } from './spec.ts';
+
+const operations = {
+  schedules: 'runReportSchedules',
+  executions: 'runReportExecutions',
+  deliveries: 'runReportDeliveries',
+  cleanup: 'runReportCleanup',
+} as const;
+type Work = keyof typeof operations;
+const works = Object.keys(operations) as Work[];
+
+/** A call may take as long as the server works, and a little more. */
+const timeoutMs = (limits.cronSeconds + 10) * 1000;
+/** Calls of one kind; one that leaves something due is followed by another. */
+const mostCalls = 100;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, io, out, session, settings } = call;
+  const wanted = works.filter((work) => args.work === 'all' || args.work === work);
+  if (wanted.length === 0)
+    throw usage(`expected one of ${works.join(', ')}, all, got ${args.work.slice(0, 64)}`);
+  const cronSecret = await secretOf(call);
+  const client = await session.client();
+  const progress = new WaitProgress(progressOptions(out, io));
+  let failed = 0;
+  const done = async function* (): AsyncGenerator<ListPage> {
+    for (const work of wanted) {
+      progress.at(work);
+      const summary = await untilNothingIsDue(async () => {
+        const input = { cronSecret, timeoutMs: settings.timeoutMs ?? timeoutMs };
+        return (await client[operations[work]](input)).body;
+      });
+      progress.clear();
+      failed += summary.failed;
+      yield { items: [{ work, ...summary }], nextCursor: null };
+    }
+  };
+  const view = viewOf('runReportSchedules');
+  const columns = [
+    { name: 'work', kind: 'id' as const },
+    ...view.columns.filter(({ name }) => name !== 'createdIds'),
+  ];
+  await out.list(done(), { ...view, columns, wide: columns, id: undefined }, 'data');
+  return failed > 0 ? exit.error : exit.ok;
+};
+
+/** Calls until a call took up nothing, and adds their counts. */
+async function untilNothingIsDue(once: () => Promise<CronSummary>): Promise<CronSummary> {
+  let sum = await once();
+  for (let calls = 1; calls < mostCalls; calls++) {
+    const isDue = sum.nextDueAt !== null && Date.parse(sum.nextDueAt) <= Date.now();
+    if (!isDue) break;
+    const more = await once();
+    sum = {
+      ...more,
+      processed: sum.processed + more.processed,
+      succeeded: sum.succeeded + more.succeeded,
+      failed: sum.failed + more.failed,
+      skipped: sum.skipped + more.skipped,
+      durationMs: sum.durationMs + more.durationMs,
+      ...(sum.createdIds === undefined
+        ? {}
+        : { createdIds: [...sum.createdIds, ...(more.createdIds ?? [])] }),
+    };
+    if (more.processed === 0) break;
+  }
+  return sum;
+}
+
+/** The environment holds a secret that only this process reads; the file one that only its owner should. */
+async function secretOf({ flags, io, signal }: Invocation<typeof spec>): Promise<string> {
+  const { GOV_CRON_SECRET: secret = '', GOV_CRON_SECRET_FILE: inFile } = io.env;
+  const file = flags.secretFile ?? (secret === '' ? inFile : undefined);
+  if (file === undefined || file === '') {
+    if (secret !== '') return secret;
+    throw usage(
+      'expected the secret of the scheduler, found none',
+      'give --secret-file, or set GOV_CRON_SECRET_FILE',
+    );
+  }
+  return secretIn(file, { io, signal });
+}

@@ -1,0 +1,13 @@
+/** Limits: webhooks and what else leaves the process. */
+import { KiB } from './units.ts';
+
+export const outbound = {
+  outboundAllow: 100,
+  outboundUrlChars: 2048,
+  outboundTimeoutSeconds: 20,
+  /** Of an answer this much is read, then it is dropped. */
+  outboundAnswerBytes: 4 * KiB,
+  /** A body that comes slower than this is dropped too: its status has come. */
+  outboundBodyMs: 1000,
+  outboundRetryAfterSeconds: 86_400,
+} as const;

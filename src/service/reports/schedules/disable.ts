@@ -1,0 +1,35 @@
+/**
+ * Takes a receiver that answered 410 Gone out of its schedule (contract L10). Proven by
+ * `test/service/deliveries/due.test.ts`.
+ */
+import type { DeliveryInput } from '../../../contract/report-parts.ts';
+import type { Services } from '../../dependencies.ts';
+import { dataOf } from '../stored.ts';
+import { scheduleKind, type StoredSchedule } from './stored.ts';
+
+const attempts = 5;
+
+export async function disableTarget(
+  { store, now, log }: Services,
+  of: {
+    readonly projectId: string;
+    readonly scheduleId: string;
+    readonly delivery: Pick<DeliveryInput, 'channel' | 'target'>;
+  },
+): Promise<void> {
+  const { projectId, scheduleId, delivery } = of;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const found = await store.document(projectId, scheduleKind, scheduleId);
+    if (found === null) return;
+    const stored = dataOf<StoredSchedule>(found);
+    const deliveries = stored.deliveries.map((each) =>
+      each.channel === delivery.channel && each.target === delivery.target && each.disabledMs === null
+        ? { ...each, disabledMs: now() }
+        : each,
+    );
+    const { projectId: _own, ...document } = { ...found, data: JSON.stringify({ ...stored, deliveries }) };
+    // a worker or a person may change it at the same time
+    if ((await store.saveDocuments(projectId, [{ save: document }])) === 'saved') return;
+  }
+  log.warn({ scheduleId }, 'a receiver that is gone stays in its schedule until its next answer');
+}

@@ -1,0 +1,258 @@
+import { createHash, createHmac } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Services } from '../../../src/service/dependencies.ts';
+import { attachmentOf, headerOf } from '../../support/mailbox.ts';
+import type { Receiver } from '../../support/receiver.ts';
+import type { Answer } from '../../support/answer.ts';
+import {
+  at,
+  build,
+  receiverAt,
+  startReporting,
+  webhookSecret,
+  work,
+  type Reporting,
+} from '../support/reporting.ts';
+
+let on: Reporting;
+let services: Services;
+let receiver: Receiver | undefined;
+beforeAll(async () => {
+  on = await startReporting({ mailbox: { unknown: ['nobody@example.org'] } });
+  ({ services } = on.service);
+});
+afterAll(() => on.end());
+afterEach(async () => {
+  await receiver?.close();
+  receiver = undefined;
+  // ends what a test leaves: its report has expired by then
+  await work(at(services, Date.now() + 91 * 86_400_000), 'deliveries');
+});
+
+const email = (target = 'ada@example.org', format = 'json') => ({ channel: 'email', target, format });
+const webhook = (path = '/in') => ({
+  channel: 'webhook',
+  target: `https://127.0.0.1:${on.hookPort}${path}`,
+  format: 'csv',
+  secret: webhookSecret,
+});
+
+/** A completed report with these deliveries, which are due. */
+async function reported(...deliveries: object[]): Promise<{ executionId: string; deliveryIds: string[] }> {
+  const body = {
+    reportTemplateId: 'executive-summary',
+    formats: ['csv', 'json'],
+    title: 'Summary of März',
+    timezone: 'Europe/Zurich',
+    parameters: { startTime: '2026-02-28T23:00:00Z', endTime: '2026-03-31T21:59:59.999Z' },
+    deliveries,
+  };
+  const created = await on.tenant.call('POST', '/reporting/executions', { body });
+  expect(created.status, created.text).toBe(202);
+  const { executionId } = created.body;
+  await build(services);
+  const { data } = (await on.tenant.call('GET', `/reporting/deliveries?executionId=${executionId}`)).body;
+  return { executionId, deliveryIds: data.map((each: Answer['body']) => each.deliveryId).toReversed() };
+}
+
+const shown = async (deliveryId: string | undefined): Promise<Answer['body']> =>
+  (await on.tenant.call('GET', `/reporting/deliveries/${deliveryId}`)).body;
+
+const eventsOf = async (deliveryId: string | undefined): Promise<string[]> => {
+  const { events } = (await on.tenant.call('GET', '/events?runId=gov.system&limit=1000')).body;
+  return events
+    .filter(({ resource }: Answer['body']) => resource.id === deliveryId)
+    .map(({ eventType }: Answer['body']) => eventType);
+};
+
+describe('a due delivery', () => {
+  it('by e-mail arrives with the artifact, and the log says that the report left', async () => {
+    const { executionId, deliveryIds } = await reported(email());
+    expect(await shown(deliveryIds[0])).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      target: 'a…@example.org',
+    });
+    expect(await work(services, 'deliveries')).toMatchObject({ processed: 1, succeeded: 1 });
+    const mail = on.mailbox.mails.at(-1)!;
+    expect(mail.to).toEqual(['ada@example.org']);
+    expect(headerOf(mail, 'Message-ID')).toBe(`<${deliveryIds[0]}@gov.example>`);
+    const attached = attachmentOf(mail, `executive-summary-${executionId}.json`)!;
+    const { artifacts } = (await on.tenant.call('GET', `/reporting/executions/${executionId}`)).body;
+    const { sha256 } = artifacts.find(({ format }: Answer['body']) => format === 'json');
+    expect(`sha256:${createHash('sha256').update(attached).digest('hex')}`).toBe(sha256);
+    expect(mail.raw).toContain(sha256.slice(7));
+    expect(await shown(deliveryIds[0])).toMatchObject({
+      status: 'delivered',
+      attempts: 1,
+      lastStatusCode: 250,
+      nextAttemptAt: null,
+      errorSummary: null,
+    });
+    expect(await eventsOf(deliveryIds[0])).toEqual(['report.delivered']);
+  });
+
+  it('by webhook is signed as Standard Webhooks defines, and contains the artifact', async () => {
+    receiver = await receiverAt(on);
+    const { executionId, deliveryIds } = await reported(webhook('/in?team=1'));
+    expect(await work(services, 'deliveries')).toMatchObject({ succeeded: 1 });
+    const [{ path, headers, body }] = receiver.requests as [Receiver['requests'][number]];
+    expect(path).toBe('/in?team=1');
+    expect(headers['webhook-id']).toBe(deliveryIds[0]);
+    const key = Buffer.from(webhookSecret.slice(6), 'base64');
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+    const signature = createHmac('sha256', key).update(signed).digest('base64');
+    expect(headers['webhook-signature']).toBe(`v1,${signature}`);
+    const { type, data } = JSON.parse(body);
+    expect([type, data.executionId, data.format]).toEqual(['report.delivered', executionId, 'csv']);
+    const content = Buffer.from(data.content, 'base64');
+    expect(createHash('sha256').update(content).digest('hex')).toBe(data.sha256);
+    expect(await shown(deliveryIds[0])).toMatchObject({
+      status: 'delivered',
+      target: `https://127.0.0.1:${on.hookPort}/…`,
+    });
+    const answers = await on.tenant.call('GET', `/reporting/executions/${executionId}`);
+    expect(answers.text).not.toContain(webhookSecret.slice(6));
+    expect(answers.text).not.toContain('team=1');
+  });
+
+  it('is repeated by the table of the contract, with the same id, until it succeeds', async () => {
+    const codes = [500, 503, 204];
+    receiver = await receiverAt(on, (response) => void response.writeHead(codes.shift() ?? 204).end());
+    const { deliveryIds } = await reported(webhook());
+    const start = Date.now();
+    expect(await work(at(services, start), 'deliveries')).toMatchObject({ processed: 1, skipped: 1 });
+    const { status, nextAttemptAt, lastStatusCode, errorSummary } = await shown(deliveryIds[0]);
+    expect([status, lastStatusCode, errorSummary]).toEqual(['pending', 500, 'the receiver answered 500']);
+    const first = Date.parse(nextAttemptAt) - start;
+    expect(first).toBeGreaterThanOrEqual(4000);
+    expect(first).toBeLessThanOrEqual(6000);
+    expect(await work(at(services, start + first - 1), 'deliveries')).toMatchObject({ processed: 0 });
+    await work(at(services, start + first), 'deliveries');
+    const second = Date.parse((await shown(deliveryIds[0])).nextAttemptAt) - start - first;
+    expect(second).toBeGreaterThanOrEqual(240_000);
+    expect(second).toBeLessThanOrEqual(360_000);
+    expect(await work(at(services, start + first + second), 'deliveries')).toMatchObject({ succeeded: 1 });
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id']))).toEqual(
+      new Set(deliveryIds),
+    );
+    expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(1);
+    expect(await work(at(services, start + 1e9), 'deliveries')).toMatchObject({ processed: 0 });
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    receiver = await receiverAt(
+      on,
+      (response) => void response.writeHead(429, { 'retry-after': '7200' }).end(),
+    );
+    const { deliveryIds } = await reported(webhook());
+    const start = Date.now();
+    await work(at(services, start), 'deliveries');
+    expect(Date.parse((await shown(deliveryIds[0])).nextAttemptAt)).toBe(start + 7_200_000);
+    await work(at(services, start + 7_200_000), 'deliveries');
+    for (let nowMs = start; (await shown(deliveryIds[0])).status !== 'failed'; nowMs += 86_400_000)
+      await work(at(services, nowMs), 'deliveries');
+    expect(await shown(deliveryIds[0])).toMatchObject({
+      attempts: 10,
+      status: 'failed',
+      nextAttemptAt: null,
+    });
+    expect(receiver.requests).toHaveLength(10);
+    expect(await eventsOf(deliveryIds[0])).toEqual(['delivery.failed']);
+  });
+
+  it('a recipient that does not exist fails at once, and the log says so', async () => {
+    const { deliveryIds } = await reported(email('nobody@example.org'));
+    expect(await work(services, 'deliveries')).toMatchObject({ processed: 1, failed: 1 });
+    expect(await shown(deliveryIds[0])).toMatchObject({ status: 'failed', attempts: 1, lastStatusCode: 550 });
+    expect(await eventsOf(deliveryIds[0])).toEqual(['delivery.failed']);
+  });
+
+  it('a redirect and an address inside our networks are no success', async () => {
+    receiver = await receiverAt(
+      on,
+      (response) => void response.writeHead(302, { location: 'https://a.example/' }).end(),
+    );
+    const { deliveryIds } = await reported(webhook(), { ...webhook(), target: 'https://10.0.0.1/in' });
+    await work(services, 'deliveries');
+    expect(await shown(deliveryIds[0])).toMatchObject({ status: 'pending', lastStatusCode: 302 });
+    expect(await shown(deliveryIds[1])).toMatchObject({ status: 'failed', lastStatusCode: null });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('is sent again under the same id where the process ended between sending and storing', async () => {
+    const { deliveryIds } = await reported(email());
+    const before = on.mailbox.mails.length;
+    const start = Date.now();
+    // the store is gone after the mail was sent
+    const dying = {
+      ...at(services, start),
+      store: new Proxy(services.store, {
+        get: (store, name) => {
+          if (name === 'append') return () => Promise.reject(new Error('the process ended'));
+          const value = Reflect.get(store, name);
+          return typeof value === 'function' ? value.bind(store) : value;
+        },
+      }),
+    };
+    expect(await work(dying, 'deliveries')).toMatchObject({ processed: 1, skipped: 1 });
+    expect((await shown(deliveryIds[0])).status).toBe('processing');
+    // while the lease runs, nobody else has it
+    expect(await work(at(services, start + 60_000), 'deliveries')).toMatchObject({ processed: 0 });
+    expect(await work(at(services, start + 180_001), 'deliveries')).toMatchObject({ succeeded: 1 });
+    const ids = on.mailbox.mails.slice(before).map((mail) => headerOf(mail, 'Message-ID'));
+    expect(ids).toEqual([`<${deliveryIds[0]}@gov.example>`, `<${deliveryIds[0]}@gov.example>`]);
+    expect(await shown(deliveryIds[0])).toMatchObject({ status: 'delivered', attempts: 2 });
+  });
+
+  it('is sent once where two workers look for it at once', async () => {
+    const { deliveryIds } = await reported(email(), email('eve@example.org'), email('joan@example.org'));
+    const before = on.mailbox.mails.length;
+    const counts = await Promise.all([1, 2, 3].map(() => work(services, 'deliveries')));
+    expect(counts.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(3);
+    expect(on.mailbox.mails.slice(before)).toHaveLength(deliveryIds.length);
+  });
+
+  it('fails where the report has expired meanwhile', async () => {
+    const { deliveryIds } = await reported(email());
+    const before = on.mailbox.mails.length;
+    expect(await work(at(services, Date.now() + 91 * 86_400_000), 'deliveries')).toMatchObject({ failed: 1 });
+    expect(await shown(deliveryIds[0])).toMatchObject({
+      status: 'failed',
+      errorSummary: 'the artifact of the report has expired; create the report again',
+    });
+    expect(on.mailbox.mails).toHaveLength(before);
+  });
+});
+
+describe('a failed delivery', () => {
+  it('can be retried under the same id, and a delivered one cannot', async () => {
+    receiver = await receiverAt(
+      on,
+      (response, _request, count) => void response.writeHead(count === 1 ? 410 : 204).end(),
+    );
+    const { deliveryIds } = await reported(webhook());
+    const path = `/reporting/deliveries/${deliveryIds[0]}/retry`;
+    expect((await on.tenant.call('POST', path)).status).toBe(409);
+    await work(services, 'deliveries');
+    expect(await shown(deliveryIds[0])).toMatchObject({ status: 'failed', lastStatusCode: 410, attempts: 1 });
+    const retried = await on.tenant.call('POST', path);
+    expect([retried.status, retried.body.status, retried.body.attempts]).toEqual([202, 'pending', 0]);
+    await work(services, 'deliveries');
+    expect(await shown(deliveryIds[0])).toMatchObject({ status: 'delivered' });
+    expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual([
+      deliveryIds[0],
+      deliveryIds[0],
+    ]);
+    const again = await on.tenant.call('POST', path);
+    expect([again.status, again.body.detail]).toEqual([
+      409,
+      expect.stringContaining('one that is delivered'),
+    ]);
+    expect(await eventsOf(deliveryIds[0])).toEqual([
+      'delivery.failed',
+      'delivery.retried',
+      'report.delivered',
+    ]);
+  });
+});
