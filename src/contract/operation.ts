@@ -19,6 +19,7 @@ export type Tag =
   | 'Metering'
   | 'Projects'
   | 'Hybrid Telemetry'
+  | 'Webhooks'
   | 'Health'
   | 'Log';
 type Stability = 'stable' | 'beta' | 'deprecated';

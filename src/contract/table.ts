@@ -23,6 +23,7 @@ import { risk } from './risk.ts';
 import { sources } from './sources.ts';
 import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
+import { webhooks } from './webhooks.ts';
 
 export const table = {
   ...events,
@@ -46,6 +47,7 @@ export const table = {
   ...metering,
   ...billing,
   ...telemetry,
+  ...webhooks,
   ...health,
   ...log,
 } as const satisfies Record<string, Operation>;

@@ -10,7 +10,7 @@ import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
-import type { Hosting } from './hosting.ts';
+import type { Hosting, Seal } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
 import type { Outbound } from './outbound.ts';
@@ -22,6 +22,7 @@ import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
 import type { TaskRunner } from './call/work.ts';
+import type { WebhookWork } from './webhooks/waking.ts';
 
 export interface Services {
   readonly store: Store;
@@ -51,6 +52,10 @@ export interface Services {
     /** The limit of one project. */
     readonly most: ExportHolding;
   };
+  /** Seals answers and documents that contain secrets, with a key of the installation. */
+  readonly seal: Seal;
+  /** The work of webhooks in this process. */
+  readonly webhooks: WebhookWork;
   /** Sends out of the process. */
   readonly outbound: Outbound;
   /** Tells the worker that a job is pending, so that the job starts at once. */

@@ -30,6 +30,8 @@ import { sources } from './events/sources.ts';
 import { snapshots } from './policies/snapshots.ts';
 import { telemetry } from './planes/handlers.ts';
 import { tools } from './policies/tools.ts';
+import { endpoints } from './webhooks/handlers.ts';
+import { history } from './webhooks/history.ts';
 
 export const handlers: Handlers = combine({
   events,
@@ -53,6 +55,8 @@ export const handlers: Handlers = combine({
   apiKeys,
   metering,
   telemetry,
+  webhookEndpoints: endpoints,
+  webhookHistory: history,
   billing,
   health,
   log,

@@ -44,6 +44,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'getConfigBundle 200': 'at a plane that holds one: test/plane/config/apply.test.ts',
   'getConfigBundle 404': 'at a plane that holds none: test/plane/config/apply.test.ts',
   'getConfigBundle 409': 'more policies than fit: test/service/planes/project-config.test.ts',
+  'createWebhookEndpoint 409': 'as many as a project may have: test/service/webhooks/handlers.test.ts',
   'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
   'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
   'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/config/apply.test.ts',

@@ -25,6 +25,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Operate', 'service', 'The hosted service on this machine'],
   ['Operate', 'witness', 'A witness, which cosigns checkpoints of logs'],
   ['Operate', 'jobs', 'Jobs of the service'],
+  ['Operate', 'webhooks', 'Signed messages to your endpoints about what happened'],
   ['Operate', 'health', ''],
   ['Account', 'auth', 'Sign up, sign in, sign out'],
   ['Account', 'projects', 'Projects of the organization'],

@@ -62,6 +62,17 @@ const preferred: Preferred = {
     'epoch',
     'receivedAt',
   ],
+  listWebhookEndpoints: ['endpointId', 'url', 'events', 'enabled', 'failingSince', 'disabledReason'],
+  listWebhookDeliveries: [
+    'deliveryId',
+    'eventType',
+    'status',
+    'attempt',
+    'statusCode',
+    'createdAt',
+    'nextAttemptAt',
+    'errorSummary',
+  ],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 

@@ -20,10 +20,12 @@ import type { Services } from '../../service/dependencies.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
+import { Webhooks } from '../../service/webhooks/work.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
 import { clockJumpMs, now, randomBytes } from './clock.ts';
+import { createSeal } from './hosting.ts';
 import { createClockWatch, type ClockWatch } from './clock-watch.ts';
 import { defaultExportsMost } from '../exports/config.ts';
 import type { HostKeys } from '../data/keys.ts';
@@ -76,6 +78,7 @@ export interface Assembled {
   readonly engine: Engine;
   readonly services: Services;
   readonly jobs: JobWorker;
+  readonly webhooks: Webhooks;
   readonly clock: ClockWatch;
 }
 
@@ -118,6 +121,11 @@ export function assemble(parts: Parts): Assembled {
       keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
       most: parts.exportsMost ?? defaultExportsMost,
     },
+    seal: hosting?.seal ?? createSeal(storeKey, randomBytes),
+    webhooks: {
+      follow: (projectId) => webhooks.follow(projectId),
+      wake: () => webhooks.wake(),
+    },
     outbound: openOutbound({ ...(parts.outbound ?? noOutbound), now, version }),
     wakeJobs: () => jobs.wake(),
     attest,
@@ -138,7 +146,8 @@ export function assemble(parts: Parts): Assembled {
     debugging,
   };
   const jobs = new JobWorker(services);
+  const webhooks = new Webhooks(services);
   const recordRefusal = refusalRecorder(services);
   const clock = createClockWatch(() => services, clockJumpMs);
-  return { engine, services, jobs, clock };
+  return { engine, services, jobs, webhooks, clock };
 }

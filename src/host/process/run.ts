@@ -71,7 +71,7 @@ export interface Running {
 /** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   boundThreadsAlone();
-  const { services, engine, jobs, clock } = assembled;
+  const { services, engine, jobs, webhooks, clock } = assembled;
   const { log } = services;
   const tls = options.tls ?? null;
   const server = createServer({
@@ -95,6 +95,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     if (options.projectId !== null) services.checkpoints.grew(options.projectId);
     services.checkpoints.start();
     jobs.start();
+    webhooks.start();
     await clock.start(options.projectId);
     const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
@@ -213,7 +214,7 @@ async function stop(
     stopReporting: (() => Promise<void>) | null;
   },
 ): Promise<void> {
-  const { server, metrics, runFile, services, engine, jobs } = running;
+  const { server, metrics, runFile, services, engine, jobs, webhooks } = running;
   const failures: unknown[] = [];
   const step = async (work: () => unknown): Promise<void> => {
     try {
@@ -226,11 +227,13 @@ async function stop(
   running.stopSweeping();
   const backgroundStopped = step(() => running.background?.stop());
   const jobsStopped = step(() => jobs.stop());
+  const webhooksStopped = step(() => webhooks.stop());
   await step(() => server.close());
   await step(() => services.indexer.stop());
   await step(() => engine.work.close());
   await step(() => engine.exports.work.close());
   await jobsStopped;
+  await webhooksStopped;
   await backgroundStopped;
   await step(() => services.checkpoints.signGrown());
   await step(() => services.checkpoints.stop());
