@@ -28,6 +28,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   Projects: 'Projects of an organization, and their keys',
   'Hybrid Telemetry': 'Data planes that customers host: enrolment, usage reports, attestations',
   Operations: 'Whether stored data is whole, copied and signed',
+  Webhooks: 'Signed messages to your own endpoints about what happened, their history',
   Health: 'The state of this process',
   Log: 'The transparency log of the events: checkpoints, keys, tiles',
 };

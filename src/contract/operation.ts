@@ -21,6 +21,7 @@ export type Tag =
   | 'Projects'
   | 'Hybrid Telemetry'
   | 'Operations'
+  | 'Webhooks'
   | 'Health'
   | 'Log';
 type Stability = 'stable' | 'beta' | 'deprecated';

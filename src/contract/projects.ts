@@ -5,6 +5,7 @@ import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { exact, nullable, oneOf, readOnly, serviceId, timestamp } from './shapes.ts';
+import { WebhookDefaults } from './webhook-events.ts';
 
 const auditFailureModes = ['strict', 'best_effort'] as const;
 const quotaModes = ['block', 'overage'] as const;
@@ -25,10 +26,7 @@ const settings = {
   ),
   auditFailureMode: oneOf(auditFailureModes),
   timezone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, such as Europe/Zurich' }),
-  webhookDefaults: Type.Record(Type.String(), Type.Unknown(), {
-    maxProperties: limits.webhookDefaults,
-    description: 'Defaults for webhook endpoints',
-  }),
+  webhookDefaults: WebhookDefaults,
   redactionKeys: Type.Array(
     Type.String({
       pattern: '^/(actor|resource|metadata)(/([^~/]|~[01])*)*$',

@@ -28,6 +28,7 @@ import { risk } from './risk.ts';
 import { sources } from './sources.ts';
 import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
+import { webhooks } from './webhooks.ts';
 
 export const table = {
   ...events,
@@ -56,6 +57,7 @@ export const table = {
   ...billing,
   ...telemetry,
   ...operations,
+  ...webhooks,
   ...health,
   ...log,
 } as const satisfies Record<string, Operation>;

@@ -65,6 +65,9 @@ export function isTypeId(text: string, prefix?: IdPrefix): boolean {
   return (prefix === undefined || text.startsWith(`${prefix}_`)) && anyTypeId.test(text);
 }
 
+/** Returns the Unix milliseconds in one of our TypeIDs. */
+export const typeIdMs = (id: string): number => decode(id, id.indexOf('_') + 1, id.indexOf('_') + 11);
+
 interface Uuid {
   readonly unixMs: number;
   /** 26 bits, around the variant. */

@@ -27,6 +27,7 @@ import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
 import type { TaskRunner } from './call/work.ts';
+import type { WebhookWork } from './webhooks/waking.ts';
 
 export interface Services {
   readonly store: Store;
@@ -59,6 +60,10 @@ export interface Services {
     /** The limit of one project. */
     readonly most: ExportHolding;
   };
+  /** Seals answers and documents that contain secrets, with a key of the installation. */
+  readonly seal: Seal;
+  /** The work of webhooks in this process. */
+  readonly webhooks: WebhookWork;
   /** Sends out of the process. */
   readonly outbound: Outbound;
   /** Authenticates the calls of a scheduler. */
@@ -87,8 +92,6 @@ export interface Services {
   readonly planeSettings?: () => Partial<StoredSettings>;
   /** The project of a plane; absent on a hosted service. */
   readonly planeProject?: string;
-  /** AES-256-GCM under a key of the installation, for stored answers with secrets. */
-  readonly seal: Seal;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;

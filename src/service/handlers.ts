@@ -38,6 +38,8 @@ import { sources } from './events/sources.ts';
 import { snapshots } from './policies/snapshots.ts';
 import { telemetry } from './planes/handlers.ts';
 import { tools } from './policies/tools.ts';
+import { endpoints } from './webhooks/handlers.ts';
+import { history } from './webhooks/history.ts';
 
 export const handlers: Handlers = combine({
   events,
@@ -68,6 +70,8 @@ export const handlers: Handlers = combine({
   apiKeys,
   metering,
   telemetry,
+  webhookEndpoints: endpoints,
+  webhookHistory: history,
   billing,
   operations,
   health,

@@ -7,6 +7,8 @@ export interface Outbound {
    * throws for what the receiver does: `failed` says in words what happened.
    */
   post(request: OutboundPost): Promise<OutboundAnswer>;
+  /** Why an address is refused whatever its name leads to; null where the name decides. */
+  readonly refusal?: (url: string) => string | null;
   readonly mail?: (message: OutboundMail) => Promise<OutboundAnswer>;
   /** Writes a file below the configured directory, whole or not at all. */
   readonly file?: (name: string, bytes: AsyncIterable<Uint8Array>) => Promise<OutboundAnswer>;

@@ -124,6 +124,13 @@ const samples: Record<string, unknown> = {
     expiresAt: '2026-03-01T09:30:00Z',
     description: null,
   },
+  createWebhookEndpoint: {
+    url: 'https://hooks.example/',
+    events: ['job.failed'],
+    enabled: false,
+    description: 'x',
+  },
+  updateWebhookEndpoint: { url: 'https://hooks.example/', events: ['*'], enabled: true, description: 'x' },
   updateApiKey: { name: 'n', scopes: ['events:read'], expiresAt: null, description: 'd' },
   putThresholds: { percents: [50, 80] },
   openBillingPortal: { returnUrl: 'https://app.example.com/' },

@@ -76,6 +76,7 @@ const elsewhere: Readonly<Record<string, string>> = {
       'retryReportDelivery',
     ].map((id) => [`${id} 402`, 'a plan without reports: test/service/reports/entitlement.test.ts']),
   ),
+  'createWebhookEndpoint 409': 'as many as a project may have: test/service/webhooks/handlers.test.ts',
   'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
   'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
   ...Object.fromEntries(

@@ -31,6 +31,8 @@ export interface Ids {
   readonly dataPlaneId: string;
   readonly reportId: string;
   readonly challengeId: string;
+  readonly endpointId: string;
+  readonly webhookDeliveryId: string;
 }
 
 /** Ids of the right form that nobody has. */
@@ -56,6 +58,8 @@ export const nobodysIds: Ids = {
   dataPlaneId: 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
   reportId: 'urp_01jzzzzzzzzzzzzzzzzzzzzzzz',
   challengeId: `chl_${'z'.repeat(52)}`,
+  endpointId: 'whe_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  webhookDeliveryId: 'dlv_01jzzzzzzzzzzzzzzzzzzzzzzz',
 };
 
 export interface RowRequest {
@@ -103,6 +107,9 @@ const usageReport = ({ reportId, dataPlaneId, projectId }: Ids) => ({
   runtime: { planeVersion: '1.0.0', nodeVersion: '24.0.0' },
   sentAt: '2026-03-01T09:30:01Z',
 });
+
+/** An address with a name that is too long to be looked up, so no name server is asked. */
+export const unknownReceiver = (name: string): string => `https://${name}.${'x'.repeat(64)}.example/`;
 
 /** A row that takes a body and is not here does not compile, and `rowRequest` throws. */
 const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
@@ -186,6 +193,8 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     generatedAt: '2026-03-01T09:30:00Z',
     signature: 'none',
   }),
+  createWebhookEndpoint: () => ({ url: unknownReceiver('hooks'), enabled: false }),
+  updateWebhookEndpoint: () => ({ description: 'for the archive' }),
   createDataPlane: () => ({ name: 'Another' }),
   enrollDataPlane: () => ({
     token: `gov_enr_${'0'.repeat(38)}`,
@@ -224,6 +233,7 @@ const queryIds: Readonly<Record<string, keyof Ids>> = {
   runId: 'runId',
   nodeId: 'eventId',
   executionId: 'executionId',
+  endpointId: 'endpointId',
 };
 /** Members that name something of the caller alone, or nothing that is stored. */
 const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
@@ -240,6 +250,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
   // it names a template, which is everybody's
   createExecution: [],
+  updateWebhookEndpoint: ['endpointId'],
 };
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;
 

@@ -40,6 +40,7 @@ import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
 import * as usage from './usage/spec.ts';
 import * as version from './version/spec.ts';
+import * as webhooks from './webhooks/spec.ts';
 import * as witness from './witness/spec.ts';
 import { nouns } from './nouns.ts';
 
@@ -79,6 +80,7 @@ const handMade: readonly CommandSpec[] = [
   tools,
   usage,
   version,
+  webhooks,
   witness,
 ].flatMap((noun) => Object.values<CommandSpec>(noun));
 

@@ -87,6 +87,17 @@ const preferred: Preferred = {
     'nextAttemptAt',
     'errorSummary',
   ],
+  listWebhookEndpoints: ['endpointId', 'url', 'events', 'enabled', 'failingSince', 'disabledReason'],
+  listWebhookDeliveries: [
+    'deliveryId',
+    'eventType',
+    'status',
+    'attempt',
+    'statusCode',
+    'createdAt',
+    'nextAttemptAt',
+    'errorSummary',
+  ],
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 

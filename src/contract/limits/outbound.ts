@@ -10,4 +10,16 @@ export const outbound = {
   /** A body that comes slower than this is dropped too: its status has come. */
   outboundBodyMs: 1000,
   outboundRetryAfterSeconds: 86_400,
+  webhookEndpoints: 20,
+  webhookEvents: 40,
+  webhookDescriptionChars: 500,
+  webhookOverlapSeconds: 86_400,
+  webhookPayloadBytes: 20 * KiB,
+  webhookAttempts: 10,
+  /** An endpoint that fails for so long is disabled. */
+  webhookFailingHours: 120,
+  /** A message that waits longer than this is not sent. */
+  webhookWaitingHours: 120,
+  webhookHistoryDays: 30,
+  webhookTestSeconds: 10,
 } as const;

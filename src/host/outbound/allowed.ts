@@ -1,7 +1,7 @@
 /**
  * Receivers inside our networks that the operator allows: names, addresses and networks, each with an optional
  * port. `hooks.corp.example`, `hooks.corp.example:9443`, `10.1.2.0/24`, `10.1.2.3:8443`, `[fd00::/8]:8443`.
- * Without a port an entry is for 443 and 8443. Proven by `test/host/outbound/allowed.test.ts`.
+ * Without a port an entry is for 443 and 8443, and with `:*` for every port. Proven by `test/host/outbound/allowed.test.ts`.
  */
 import { BlockList, isIPv4 } from 'node:net';
 import { parseSubnet } from '../../http/admit/address.ts';
@@ -14,7 +14,8 @@ interface Allowance {
   /** Null for a network. */
   readonly name: string | null;
   readonly network: BlockList;
-  readonly ports: readonly number[];
+  /** Null: every port. */
+  readonly ports: readonly number[] | null;
 }
 
 export class Allowed {
@@ -34,24 +35,26 @@ export class Allowed {
   has(name: string, address: string, port: number): boolean {
     return this.#entries.some(
       (entry) =>
-        entry.ports.includes(port) &&
+        isFor(entry, port) &&
         (entry.name === name || entry.network.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')),
     );
   }
 
   /** Whether any entry has this port. */
   hasPort(port: number): boolean {
-    return this.#entries.some(({ ports }) => ports.includes(port));
+    return this.#entries.some((entry) => isFor(entry, port));
   }
 }
 
-const form = /^(?:\[([0-9A-Fa-f:.]+(?:\/[0-9]{1,3})?)\]|([^:[\]\s]+))(?::([0-9]{1,5}))?$/;
+const isFor = ({ ports }: Allowance, port: number): boolean => ports === null || ports.includes(port);
+
+const form = /^(?:\[([0-9A-Fa-f:.]+(?:\/[0-9]{1,3})?)\]|([^:[\]\s]+))(?::([0-9]{1,5}|\*))?$/;
 const namePattern = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 function parsed(text: string, from: string): Allowance {
   const [, v6, other, digits] = form.exec(text) ?? [];
-  const port = Number(digits ?? usualPorts[0]);
-  const ports = digits === undefined ? usualPorts : [port];
+  const port = Number(digits === '*' ? usualPorts[0] : (digits ?? usualPorts[0]));
+  const ports = digits === undefined ? usualPorts : digits === '*' ? null : [port];
   const host = (v6 ?? other ?? '').toLowerCase();
   const network = new BlockList();
   const subnet = parseSubnet(host);

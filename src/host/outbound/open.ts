@@ -2,6 +2,7 @@
 import type { Outbound } from '../../service/outbound.ts';
 import type { OutboundConfig } from './config.ts';
 import type { Sending } from './post.ts';
+import { refusalOf } from './target.ts';
 
 export interface OutboundOptions extends OutboundConfig {
   /** Unix milliseconds. */
@@ -13,7 +14,8 @@ export interface OutboundOptions extends OutboundConfig {
 
 export function openOutbound(options: OutboundOptions): Outbound {
   let ready: Promise<Pick<Outbound, 'post'>> | undefined;
-  return { post: async (message) => (await (ready ??= load(options))).post(message) };
+  const refusal = (url: string): string | null => refusalOf(url, options.allowed);
+  return { refusal, post: async (message) => (await (ready ??= load(options))).post(message) };
 }
 
 async function load({

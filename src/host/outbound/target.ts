@@ -32,8 +32,16 @@ export interface Lookup {
 
 const final = (refused: string): Refusal => ({ refused, isFinal: true });
 
-/** Resolves and checks. An attacker controls `text` and what the name servers answer. */
-export async function targetOf(text: string, { allowed, resolver }: Lookup): Promise<Target | Refusal> {
+interface Parsed {
+  readonly url: URL;
+  /** A name without a final dot, or an address. */
+  readonly host: string;
+  readonly isAddress: boolean;
+  readonly port: number;
+}
+
+/** What the URL alone says. An attacker controls it. */
+function parsed(text: string, allowed: Allowed): Parsed | Refusal {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:') return final('expected an https URL');
   if (`${url.username}${url.password}` !== '') return final('expected a URL without a user and password');
@@ -41,18 +49,41 @@ export async function targetOf(text: string, { allowed, resolver }: Lookup): Pro
   if (!usualPorts.includes(port) && !allowed.hasPort(port))
     return final(`expected port 443 or 8443, got ${port}`);
   const literal = addressOf(url.hostname);
-  const host = literal ?? url.hostname.replace(/\.$/, '');
-  const addresses = literal === null ? await resolved(host, { allowed, resolver }) : [literal];
-  if (typeof addresses === 'string') return { refused: addresses, isFinal: false };
+  return { url, host: literal ?? url.hostname.replace(/\.$/, ''), isAddress: literal !== null, port };
+}
+
+function refusedAddress(
+  { host, port }: Parsed,
+  addresses: readonly string[],
+  allowed: Allowed,
+): Refusal | null {
   const own = ownAddresses();
   const isFit = (address: string): boolean =>
     allowed.has(host, address, port) || (usualPorts.includes(port) && isPublic(address) && !own.has(address));
   // one bad address refuses all: a name that mixes them wants the connection to pick the bad one
-  if (!addresses.every(isFit))
-    return final(`${host} does not lead to a public address that receivers may have`);
+  if (addresses.every(isFit)) return null;
+  return final(`expected a public address or one that outboundAllow lists, but ${host} leads elsewhere`);
+}
+
+/** Why a URL is refused whatever its name leads to; null where the name decides. */
+export function refusalOf(text: string, allowed: Allowed): string | null {
+  const target = parsed(text, allowed);
+  if ('refused' in target) return target.refused;
+  return target.isAddress ? (refusedAddress(target, [target.host], allowed)?.refused ?? null) : null;
+}
+
+/** Resolves and checks. An attacker controls `text` and what the name servers answer. */
+export async function targetOf(text: string, { allowed, resolver }: Lookup): Promise<Target | Refusal> {
+  const target = parsed(text, allowed);
+  if ('refused' in target) return target;
+  const { url, host, isAddress, port } = target;
+  const addresses = isAddress ? [host] : await resolved(host, { allowed, resolver });
+  if (typeof addresses === 'string') return { refused: addresses, isFinal: false };
+  const refused = refusedAddress(target, addresses, allowed);
+  if (refused !== null) return refused;
   return {
     url,
-    name: literal === null ? host : null,
+    name: isAddress ? null : host,
     port,
     addresses: addresses.map((address) => ({ address, family: isIP(address) === 4 ? 4 : 6 })),
   };

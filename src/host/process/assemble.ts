@@ -22,6 +22,7 @@ import type { Services } from '../../service/dependencies.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
+import { Webhooks } from '../../service/webhooks/work.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
@@ -92,6 +93,7 @@ export interface Assembled {
   readonly scheduler: Scheduler;
   /** Whether the process itself starts scheduled work. */
   readonly hasTimer: boolean;
+  readonly webhooks: Webhooks;
   readonly clock: ClockWatch;
 }
 
@@ -146,6 +148,10 @@ export function assemble(parts: Parts): Assembled {
     cronSecret: scheduling.cronSecret,
     runScheduled: (name) => scheduler.run(name),
     wakeScheduler: () => scheduler.wake(),
+    webhooks: {
+      follow: (projectId) => webhooks.follow(projectId),
+      wake: () => webhooks.wake(),
+    },
     wakeJobs: () => jobs.wake(),
     // without the timer, only calls of a scheduler start work
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
@@ -171,7 +177,8 @@ export function assemble(parts: Parts): Assembled {
   const jobs = new JobWorker(services);
   const reports = new ReportWorker(services);
   const scheduler = new Scheduler(services, scheduling);
+  const webhooks = new Webhooks(services);
   const recordRefusal = refusalRecorder(services);
   const clock = createClockWatch(() => services, clockJumpMs);
-  return { engine, services, jobs, reports, scheduler, hasTimer: scheduling.hasTimer, clock };
+  return { engine, services, jobs, reports, scheduler, hasTimer: scheduling.hasTimer, webhooks, clock };
 }

@@ -72,7 +72,7 @@ export interface Running {
 /** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
 export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
   boundThreadsAlone();
-  const { services, engine, jobs, reports, scheduler, hasTimer, clock } = assembled;
+  const { services, engine, jobs, reports, scheduler, hasTimer, webhooks, clock } = assembled;
   const { log } = services;
   const tls = options.tls ?? null;
   const server = createServer({
@@ -98,6 +98,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     jobs.start();
     if (hasTimer) reports.start();
     scheduler.start();
+    webhooks.start();
     await clock.start(options.projectId);
     const stopSweeping = startSweepers(assembled, options.projectId);
     options.background?.start();
@@ -219,7 +220,7 @@ async function stop(
     stopReporting: (() => Promise<void>) | null;
   },
 ): Promise<void> {
-  const { server, metrics, runFile, services, engine, jobs, reports, scheduler } = running;
+  const { server, metrics, runFile, services, engine, jobs, reports, scheduler, webhooks } = running;
   const failures: unknown[] = [];
   const step = async (work: () => unknown): Promise<void> => {
     try {
@@ -233,6 +234,7 @@ async function stop(
   const backgroundStopped = step(() => running.background?.stop());
   const scrubStopped = step(() => running.scrubber.stop());
   const jobsStopped = step(() => Promise.all([jobs.stop(), reports.stop(), scheduler.stop()]));
+  const webhooksStopped = step(() => webhooks.stop());
   await step(() => server.close());
   await step(() => services.indexer.stop());
   await step(() => services.searchIndexer.stop());
@@ -240,6 +242,7 @@ async function stop(
   await step(() => engine.exports.work.close());
   await jobsStopped;
   await scrubStopped;
+  await webhooksStopped;
   await backgroundStopped;
   await step(() => services.checkpoints.signGrown());
   await step(() => services.checkpoints.stop());

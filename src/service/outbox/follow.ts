@@ -12,11 +12,15 @@ const leavesAtOnce = 200;
 export interface Following {
   readonly store: Store;
   readonly cursor: StoredDocument;
+  /** False reads no bodies, which costs less for a reader of few leaves. */
+  readonly bodies?: false;
+  /** How many of the leaves, at least one, to take now; absent: all. Bounds what is saved at once. */
+  readonly fits?: (leaves: readonly Leaf[]) => number;
   /**
-   * Returns what to save with the cursor. May also send the leaves somewhere first; they are then sent at least once.
-   * Throws to leave the cursor where it is.
+   * Returns what to save with the cursor, or null to move on without a save: after a crash these leaves are taken again.
+   * May also send the leaves somewhere first; they are then sent at least once. Throws to leave the cursor where it is.
    */
-  readonly take: (leaves: readonly Leaf[]) => Promise<readonly DocumentChange[]>;
+  readonly take: (leaves: readonly Leaf[]) => Promise<readonly DocumentChange[] | null>;
 }
 
 /** What a cursor stores: the first leaf that was not taken. */
@@ -50,17 +54,23 @@ export const positionOf = (cursor: StoredDocument): number => (JSON.parse(cursor
  * Takes one step. Returns the cursor after it, `null` at the end of the log, and `lost` where another process took
  * the step. Pruned leaves are skipped. Cost: a read of 200 leaves and a save.
  */
-export async function follow({ store, cursor, take }: Following): Promise<StoredDocument | null | 'lost'> {
+export async function follow(following: Following): Promise<StoredDocument | null | 'lost'> {
+  const { store, cursor, take, fits } = following;
   const { projectId } = cursor;
   const [{ size }, pruned] = await Promise.all([
     store.head(projectId, 'audit'),
     store.prunedBelow(projectId),
   ]);
   const from = Math.max(positionOf(cursor), pruned);
-  const to = Math.min(size, from + leavesAtOnce);
-  if (from >= to) return null;
-  const changes = await take(await store.leaves(projectId, 'audit', { from, to }));
+  const most = Math.min(size, from + leavesAtOnce);
+  if (from >= most) return null;
+  const bodies = following.bodies === undefined ? {} : { bodies: following.bodies };
+  const read = await store.leaves(projectId, 'audit', { from, to: most, ...bodies });
+  const leaves = fits === undefined ? read : read.slice(0, fits(read));
+  const to = from + leaves.length;
+  const changes = await take(leaves);
   const data = JSON.stringify({ ...(JSON.parse(cursor.data) as Position), next: to });
+  if (changes === null) return { ...cursor, data };
   const { projectId: _, ...saved } = { ...cursor, data };
   const outcome = await store.saveDocuments(projectId, [{ save: saved }, ...changes]);
   return outcome === 'saved' ? { ...cursor, data, version: cursor.version + 1 } : 'lost';

@@ -1,7 +1,15 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { nobodysIds, policy, policyVersion, reportPeriod, snapshot, type Ids } from '../../support/rows.ts';
 import { logo, upload } from '../../support/upload.ts';
+import {
+  nobodysIds,
+  policy,
+  policyVersion,
+  reportPeriod,
+  snapshot,
+  unknownReceiver,
+  type Ids,
+} from '../../support/rows.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 import { enrolledPlane } from '../../support/telemetry-plane.ts';
@@ -93,8 +101,7 @@ export async function fillProject(
   await endOf(call, failedJobId);
   let replayId = '';
   for (let at = 0; at < 2; at++) {
-    const replay = await made('POST', '/replay', { runId });
-    ({ replayId } = (await endOf(call, replay.jobId)).result);
+    ({ replayId } = (await endOf(call, (await made('POST', '/replay', { runId })).jobId)).result);
   }
   let erasureId = '';
   for (let at = 0; at < 2; at++) {
@@ -123,6 +130,7 @@ export async function fillProject(
     dataPlaneId: planes.dataPlaneId,
     reportId: planes.reportId,
     challengeId: planes.challengeId,
+    ...(await webhooksOf(made, name)),
   };
 }
 
@@ -199,6 +207,16 @@ async function decide(
   await made('POST', '/governance/policy/evaluate', asked);
   for (let at = 0; at < 2; at++) await made('POST', '/risk/evaluate', { runId });
   return { policyId, approvalId };
+}
+
+/** Two disabled endpoints, one of which got two test messages, which arrived nowhere. */
+async function webhooksOf(made: Made, name: string): Promise<Pick<Ids, 'endpointId' | 'webhookDeliveryId'>> {
+  const input = { url: unknownReceiver(name), description: name, enabled: false };
+  await made('POST', '/webhooks/endpoints', input);
+  const { endpointId } = (await made('POST', '/webhooks/endpoints', input)).endpoint;
+  await made('POST', `/webhooks/endpoints/${endpointId}/test`);
+  const { deliveryId } = await made('POST', `/webhooks/endpoints/${endpointId}/test`);
+  return { endpointId, webhookDeliveryId: deliveryId };
 }
 
 async function keysOf(made: Made, name: string): Promise<string[]> {

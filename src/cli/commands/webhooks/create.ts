@@ -1,0 +1,19 @@
+/** `gov webhooks create URL`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
+import type { Run } from '../../program/command.ts';
+import { issueSecret } from '../../webhooks/issue.ts';
+import type { webhooksCreate as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, session, settings } = call;
+  const { events, description, disabled } = flags;
+  const body = {
+    url: args.url,
+    ...(events.length === 0 ? {} : { events: [...events] }),
+    ...(description === undefined ? {} : { description }),
+    ...(disabled ? { enabled: false } : {}),
+  };
+  const client = await session.client();
+  await issueSecret(call, { file: flags.out, force: flags.force }, async () => {
+    return (await client.createWebhookEndpoint({ body, idempotencyKey: settings.idempotencyKey })).body;
+  });
+};

@@ -1,0 +1,15 @@
+/** `gov webhooks rotate ID`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
+import type { Run } from '../../program/command.ts';
+import { issueSecret } from '../../webhooks/issue.ts';
+import type { webhooksRotate as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, session, settings } = call;
+  const { overlap } = flags;
+  const query = overlap === undefined ? {} : { overlapSeconds: Math.ceil(overlap / 1000) };
+  const client = await session.client();
+  await issueSecret(call, { file: flags.out, force: flags.force }, async () => {
+    const { idempotencyKey } = settings;
+    return (await client.rotateWebhookSecret({ params: args, query, idempotencyKey })).body;
+  });
+};

@@ -1,0 +1,85 @@
+/** Commands of the noun webhooks, as data. Tested by `test/cli/commands/webhooks/create.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
+import { eventChoices } from '../../../contract/webhook-events.ts';
+import { command } from '../../program/spec.ts';
+
+const endpointId = { name: 'endpointId', description: 'Endpoint, such as whe_…' } as const;
+const events = {
+  type: 'strings',
+  separator: ',',
+  choices: eventChoices,
+  value: 'A,B',
+  description: 'Kinds of events, separated by commas; * for all',
+} as const;
+const description = {
+  type: 'string',
+  value: 'TEXT',
+  maxLength: limits.webhookDescriptionChars,
+  description: 'Purpose of the endpoint',
+} as const;
+const out = {
+  type: 'string',
+  value: 'FILE',
+  description: 'Write the secret to this file, readable by you alone, instead of showing it',
+} as const;
+const force = { type: 'boolean', description: 'Replace the file of --out' } as const;
+const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
+
+export const webhooksCreate = command({
+  name: 'webhooks create',
+  summary: 'Create an endpoint that gets webhooks; gov shows its secret only this once',
+  details: ['Without --events the endpoint gets the kinds of the setting webhookDefaults, or all.'],
+  changes: true,
+  args: [{ name: 'url', description: 'HTTPS address of your receiver, port 443 or 8443' }],
+  flags: {
+    events,
+    description,
+    disabled: { type: 'boolean', description: 'Send no events yet; gov webhooks test works' },
+    out,
+    force,
+  },
+  examples: [
+    'gov webhooks create https://hooks.example.com/gov --events job.failed,approval.requested --out hook.secret',
+    'gov webhooks create https://hooks.example.com/gov -o json | jq -r .secret',
+  ],
+});
+
+export const webhooksUpdate = command({
+  name: 'webhooks update',
+  summary: 'Change address, events, description or state of an endpoint',
+  changes: true,
+  args: [endpointId],
+  flags: {
+    url: { type: 'string', value: 'URL', description: 'HTTPS address of your receiver' },
+    events,
+    description,
+    enable: { type: 'boolean', description: 'Send events, also after the service disabled the endpoint' },
+    disable: { type: 'boolean', description: 'Send no events, and cancel those that wait' },
+  },
+  examples: [`gov webhooks update ${example} --enable`, `gov webhooks update ${example} --events job.failed`],
+});
+
+export const webhooksDelete = command({
+  name: 'webhooks delete',
+  summary: 'Delete an endpoint, and cancel the messages that wait for it',
+  changes: true,
+  args: [endpointId],
+  examples: [`gov webhooks delete ${example} --yes`],
+});
+
+export const webhooksRotate = command({
+  name: 'webhooks rotate',
+  summary: 'Replace the secret of an endpoint; messages carry both signatures for a while',
+  changes: true,
+  args: [endpointId],
+  flags: {
+    overlap: {
+      type: 'duration',
+      value: 'TIME',
+      description: 'Time that messages also carry the old signature, at most and by default 24h',
+    },
+    out,
+    force,
+  },
+  examples: [`gov webhooks rotate ${example} --overlap 1h --out hook.secret --force`],
+});

@@ -1,0 +1,50 @@
+/**
+ * Shows the secret of an endpoint once, or writes it to a file made beforehand.
+ * Tested by `test/cli/commands/webhooks/create.test.ts`.
+ */
+import { resolve } from 'node:path';
+import type { WebhookEndpoint } from '../../contract/webhooks.ts';
+import { reserveSecretFile } from '../context/secret-file.ts';
+import type { Invocation } from '../program/command.ts';
+import { CliError, exit } from '../program/exit.ts';
+import { safe } from '../terminal/safe.ts';
+import { plainView } from '../terminal/view.ts';
+
+interface Issued {
+  readonly secret: string;
+  readonly endpoint: WebhookEndpoint;
+}
+
+/** Makes the secret and delivers it. */
+export async function issueSecret(
+  { out, io }: Pick<Invocation, 'out' | 'io'>,
+  target: { readonly file: string | undefined; readonly force: boolean },
+  make: () => Promise<Issued>,
+): Promise<void> {
+  const path = target.file === undefined ? undefined : resolve(io.cwd, target.file);
+  const file = path === undefined ? null : reserveSecretFile(path, target);
+  const { secret, endpoint } = await make().catch((cause: unknown) => {
+    file?.cancel();
+    throw cause;
+  });
+  try {
+    file?.write(`${secret}\n`);
+  } catch (cause) {
+    throw new CliError(
+      exit.error,
+      `the secret of ${endpoint.endpointId} was made and is lost: ${String(cause)}`,
+      {
+        code: 'WRITE_FAILED',
+        next: [`gov webhooks rotate ${endpoint.endpointId}`],
+        cause,
+      },
+    );
+  }
+  const shown = path === undefined ? { secret } : { secretFile: path };
+  if (out.isJson || out.format === 'yaml') await out.one({ ...shown, endpoint }, plainView([]));
+  else {
+    const value = { ...shown, ...endpoint };
+    await out.one(value, plainView(Object.keys(value), 'endpointId'));
+  }
+  if (path === undefined) await out.note(safe`gov shows the secret only this once`);
+}

@@ -1,0 +1,326 @@
+/**
+ * Handlers of webhook endpoints (contract N4): create, list, change, delete, new secret, test. Documents and system
+ * event of a change are one append, judged by the stored versions. Proven by
+ * `test/service/webhooks/handlers.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { testEventKind } from '../../contract/webhook-events.ts';
+import { typeId } from '../../core/id.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { AppendRequest, DocumentChange, StoredDocument } from '../../store/port/store.ts';
+import { notFound, type Replayed } from '../call/answer.ts';
+import type { Caller } from '../call/caller.ts';
+import type { Handlers } from '../call/handler.ts';
+import { keepAnswer, sealedWrite } from '../call/idempotency.ts';
+import { byAge, listPage, pageLimit } from '../call/pages.ts';
+import { fieldError, refuseReadOnly } from '../call/schema.ts';
+import type { Services } from '../dependencies.ts';
+import { unmetered } from '../events/append.ts';
+import { appendFor } from '../events/asking.ts';
+import { newCursor } from '../outbox/follow.ts';
+import { outcomeOf, send } from './attempt.ts';
+import {
+  calledLane,
+  changedEndpoint,
+  endpointBody,
+  endpointData,
+  endpointKind,
+  isEnabled,
+  laneKind,
+  newEndpoint,
+  restedLane,
+  type EndpointData,
+} from './endpoint.ts';
+import { endpointChanged } from './events.ts';
+import { cursorId, cursorKind } from './following.ts';
+import { deliveryBody, deliveryDocument, type DeliveryData } from './message.ts';
+import { newSecret } from './sign.ts';
+import { withoutProject } from './stored.ts';
+
+const noStore = { 'cache-control': 'no-store' } as const;
+
+export const endpoints: Pick<
+  Handlers,
+  | 'createWebhookEndpoint'
+  | 'listWebhookEndpoints'
+  | 'getWebhookEndpoint'
+  | 'updateWebhookEndpoint'
+  | 'deleteWebhookEndpoint'
+  | 'rotateWebhookSecret'
+  | 'testWebhookEndpoint'
+> = {
+  async createWebhookEndpoint({ body, caller, basePath, idempotency }, services) {
+    const { store, now, randomBytes, seal, salt } = services;
+    const { projectId } = caller.project;
+    const defaults = caller.rules.settings.webhookDefaults;
+    const { url, events = defaults.events ?? ['*'], enabled = defaults.enabled ?? true } = body;
+    refuseAddress(services, url);
+    const made = await judged(
+      async () => {
+        const nowMs = now();
+        const secret = newSecret(randomBytes);
+        const endpointId = typeId('whe', nowMs, randomBytes(10));
+        const [{ size }, cursor] = await Promise.all([
+          store.head(projectId, 'audit'),
+          store.document(projectId, cursorKind, cursorId),
+        ]);
+        const data: EndpointData = {
+          url,
+          events,
+          description: body.description ?? defaults.description ?? '',
+          updatedMs: nowMs,
+          secret: seal.seal(secret),
+          previous: null,
+          disabledReason: null,
+          fromIndex: size,
+        };
+        const document = { projectId, kind: endpointKind, documentId: endpointId, createdMs: nowMs };
+        const stored = { ...document, status: enabled ? 'enabled' : 'disabled', data: JSON.stringify(data) };
+        const endpoint = endpointBody(stored, null);
+        const location = `${basePath}/webhooks/endpoints/${endpointId}`;
+        const answer = {
+          status: 201,
+          body: { secret, endpoint },
+          headers: { ...noStore, location },
+        } as const;
+        return {
+          answer,
+          request: {
+            leaves: [endpointChanged('created', { endpointId, data, enabled }, { nowMs, salt, by: caller })],
+            changes: [
+              ...newEndpoint(endpointId, { data, enabled, nowMs, most: limits.webhookEndpoints }),
+              // also where one exists, so that a deletion of the last endpoint does not remove it at the same time
+              cursor === null ? newCursor(cursorKind, cursorId, { next: size, nowMs }) : touched(cursor),
+            ],
+            ...sealedWrite(idempotency, answer, services),
+          },
+        };
+      },
+      { services, caller },
+    );
+    services.webhooks.follow(projectId);
+    return made;
+  },
+
+  async listWebhookEndpoints({ query, caller }, services) {
+    const { projectId } = caller.project;
+    const { store } = services;
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'webhookEndpoints', projectId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+      read: (page: Parameters<typeof store.documents>[2]) =>
+        store.documents(projectId, { kind: endpointKind }, page),
+      position: ({ createdMs, documentId }) => byAge(createdMs, documentId),
+    });
+    const data = await Promise.all(
+      rows.map(async (row) => endpointBody(row, await store.document(projectId, laneKind, row.documentId))),
+    );
+    return { status: 200, body: { data, nextCursor } };
+  },
+
+  async getWebhookEndpoint({ params, caller }, { store }) {
+    const { endpoint, lane } = await endpointOf(store, caller, params.endpointId);
+    return { status: 200, body: endpointBody(endpoint, lane) };
+  },
+
+  async updateWebhookEndpoint({ params, body, caller }, services) {
+    const { store, now, salt } = services;
+    const { endpointId } = params;
+    const { url, events, enabled, description, ...readOnly } = body;
+    if (url !== undefined) refuseAddress(services, url);
+    return judged(
+      async () => {
+        const nowMs = now();
+        const { endpoint, lane } = await endpointOf(store, caller, endpointId);
+        refuseReadOnly(readOnly, endpointBody(endpoint, lane));
+        const before = endpointData(endpoint);
+        const isOn = enabled ?? isEnabled(endpoint);
+        const data: EndpointData = {
+          ...before,
+          url: url ?? before.url,
+          events: events ?? before.events,
+          description: description ?? before.description,
+          updatedMs: nowMs,
+          disabledReason: isOn ? null : before.disabledReason,
+        };
+        // another address, or another try: past failures do not count
+        const isFresh = (isOn && !isEnabled(endpoint)) || data.url !== before.url;
+        const after = { ...endpoint, status: isOn ? 'enabled' : 'disabled', data: JSON.stringify(data) };
+        const changes = [changedEndpoint(endpoint, data, isOn)];
+        if (lane !== null) changes.push(isFresh ? restedLane(lane, nowMs) : calledLane(lane, nowMs));
+        return {
+          answer: { status: 200, body: endpointBody(after, isFresh ? null : lane) } as const,
+          request: {
+            leaves: [
+              endpointChanged('updated', { endpointId, data, enabled: isOn }, { nowMs, salt, by: caller }),
+            ],
+            changes,
+          },
+        };
+      },
+      { services, caller },
+    );
+  },
+
+  async deleteWebhookEndpoint({ params, caller }, services) {
+    const { store, now, salt } = services;
+    const { endpointId } = params;
+    const { projectId } = caller.project;
+    const deleted = await judged(
+      async () => {
+        const nowMs = now();
+        const { endpoint, lane } = await endpointOf(store, caller, endpointId);
+        const [others, cursor] = await Promise.all([
+          store.documents(projectId, { kind: endpointKind }, { limit: 2 }),
+          store.document(projectId, cursorKind, cursorId),
+        ]);
+        const isLast = others.every(({ documentId }) => documentId === endpointId);
+        const told = { endpointId, data: endpointData(endpoint), enabled: isEnabled(endpoint) };
+        return {
+          answer: { status: 204, body: null } as const,
+          request: {
+            leaves: [endpointChanged('deleted', told, { nowMs, salt, by: caller })],
+            changes: [
+              removed(endpoint),
+              // a worker cancels what waits, then removes the lane
+              ...(lane === null ? [] : [calledLane(lane, nowMs)]),
+              ...(cursor === null ? [] : [isLast ? removed(cursor) : touched(cursor)]),
+            ],
+          },
+        };
+      },
+      { services, caller },
+    );
+    services.webhooks.wake();
+    return deleted;
+  },
+
+  async rotateWebhookSecret({ params, query, caller, basePath, idempotency }, services) {
+    const { store, now, randomBytes, seal, salt } = services;
+    const { endpointId } = params;
+    const { overlapSeconds = limits.webhookOverlapSeconds } = query;
+    return judged(
+      async () => {
+        const nowMs = now();
+        const { endpoint, lane } = await endpointOf(store, caller, endpointId);
+        const before = endpointData(endpoint);
+        const secret = newSecret(randomBytes);
+        const untilMs = nowMs + overlapSeconds * 1000;
+        const previous = overlapSeconds === 0 ? null : { secret: before.secret, untilMs };
+        const data = { ...before, updatedMs: nowMs, secret: seal.seal(secret), previous };
+        const enabled = isEnabled(endpoint);
+        const shown = endpointBody({ ...endpoint, data: JSON.stringify(data) }, lane);
+        const headers = { ...noStore, location: `${basePath}/webhooks/endpoints/${endpointId}` };
+        const answer = { status: 201, body: { secret, endpoint: shown }, headers } as const;
+        return {
+          answer,
+          request: {
+            leaves: [endpointChanged('rotated', { endpointId, data, enabled }, { nowMs, salt, by: caller })],
+            changes: [changedEndpoint(endpoint, data, enabled)],
+            ...sealedWrite(idempotency, answer, services),
+          },
+        };
+      },
+      { services, caller },
+    );
+  },
+
+  /** One test of an endpoint at a time. Its outcome is in the history, and is not repeated. */
+  async testWebhookEndpoint({ params, caller, idempotency }, services) {
+    const { store, now, randomBytes } = services;
+    const { endpointId } = params;
+    const { projectId } = caller.project;
+    const answer = await services.runs.inTurn({ projectId, runId: `webhooks/${endpointId}` }, async () => {
+      const { endpoint } = await endpointOf(store, caller, endpointId);
+      const nowMs = now();
+      const { size } = await store.head(projectId, 'audit');
+      const data = { projectId, sequence: size };
+      const payload = { type: testEventKind, timestamp: formatTimestamp(nowMs), data };
+      const before: DeliveryData = {
+        eventId: typeId('msg', nowMs, randomBytes(10)),
+        type: testEventKind,
+        payload: JSON.stringify(payload),
+        attempt: 0,
+        statusCode: null,
+        durationMs: null,
+        redelivery: false,
+        attemptedMs: null,
+        nextMs: null,
+        error: null,
+      };
+      const got = await send(services, before, endpointData(endpoint), limits.webhookTestSeconds);
+      const { data: after } = outcomeOf(before, got, { nowMs: now(), createdMs: nowMs, random: 0.5 });
+      const deliveryId = typeId('dlv', nowMs, randomBytes(10));
+      const status = got.ok ? 'delivered' : 'failed';
+      const sent = { ...after, nextMs: null };
+      const document = deliveryDocument({ deliveryId, endpointId, data: sent, status, nowMs });
+      await store.saveDocuments(projectId, [{ save: document }]);
+      return { status: 200, body: deliveryBody({ projectId, ...document }) } as const;
+    });
+    return keepAnswer({ caller, idempotency }, services, answer);
+  },
+};
+
+interface Judgement<Answer> {
+  readonly answer: Answer;
+  readonly request: Pick<AppendRequest, 'leaves' | 'idempotency'> & { readonly changes: DocumentChange[] };
+}
+
+const attempts = 10;
+
+/** Appends the judgement, again where a document changed meanwhile. */
+async function judged<Answer extends object>(
+  judge: () => Promise<Judgement<Answer>>,
+  { services, caller }: { readonly services: Services; readonly caller: Caller },
+): Promise<Answer | Replayed> {
+  const { projectId } = caller.project;
+  for (let attempt = 1; ; attempt++) {
+    const { answer, request } = await judge();
+    const { changes, ...rest } = request;
+    try {
+      const stored = await appendFor(
+        services,
+        { caller, scopes: ['webhooks:write'] },
+        { ...rest, projectId, meter: unmetered, effects: [{ kind: 'saveDocuments', changes }] },
+      );
+      return 'replayed' in stored ? stored : answer;
+    } catch (error) {
+      const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED';
+      if (!isStale) throw error;
+      if (attempt === attempts) {
+        throw new GovError('OVERLOADED', 'the webhooks of the project kept changing; repeat later', {
+          cause: error,
+          retryAfterSeconds: limits.overloadRetrySeconds,
+        });
+      }
+    }
+  }
+}
+
+/** NOT_FOUND. */
+async function endpointOf(
+  store: Services['store'],
+  { project }: Caller,
+  endpointId: string,
+): Promise<{ readonly endpoint: StoredDocument; readonly lane: StoredDocument | null }> {
+  const [endpoint, lane] = await Promise.all([
+    store.document(project.projectId, endpointKind, endpointId),
+    store.document(project.projectId, laneKind, endpointId),
+  ]);
+  if (endpoint === null) throw notFound('webhook endpoint');
+  return { endpoint, lane };
+}
+
+/** VALIDATION_ERROR for an address that can be refused before its name is looked up. */
+function refuseAddress({ outbound }: Services, url: string): void {
+  const refused = outbound.refusal?.(url) ?? null;
+  if (refused === null) return;
+  throw fieldError({ pointer: '/url', in: 'body', code: 'NOT_ALLOWED', detail: refused });
+}
+
+const removed = ({ kind, documentId, version }: StoredDocument): DocumentChange => ({
+  remove: { kind, documentId, version },
+});
+const touched = (stored: StoredDocument): DocumentChange => ({ save: withoutProject(stored) });

@@ -1,0 +1,136 @@
+/**
+ * Claims lanes and works on them, quick and slow ones with limits of their own; removes messages whose history ended.
+ * Any number of processes do so at once. Proven by `test/service/webhooks/sending.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { StoredDocument } from '../../store/port/store.ts';
+import type { Services } from '../dependencies.ts';
+import { laneKind, type LaneClass } from './endpoint.ts';
+import { laneLeaseMs, workLane } from './lane.ts';
+import { deliveryKind } from './message.ts';
+
+const lookEveryMs = 1000;
+const cleanEveryMs = 60_000;
+const lanesAtOnce = 24;
+const removedAtOnce = 200;
+const dayMs = 86_400_000;
+
+export class Sending {
+  readonly #services: Services;
+  readonly #running: Readonly<Record<LaneClass, Set<Promise<void>>>> = { ready: new Set(), slow: new Set() };
+  #timers: NodeJS.Timeout[] = [];
+  #claiming: Promise<void> | null = null;
+  #again = false;
+  #cleaning: Promise<void> = Promise.resolve();
+  #stopped = false;
+  /** Why no lane could be claimed: logged once, not every second. */
+  #failure = '';
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#timers = [
+      setInterval(() => this.wake(), lookEveryMs).unref(),
+      setInterval(() => this.#clean(), cleanEveryMs).unref(),
+    ];
+    this.wake();
+    this.#clean();
+  }
+
+  /** Looks for due lanes now. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#claiming !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#claiming = this.#claimAll().finally(() => {
+      this.#claiming = null;
+      if (!this.#again) return;
+      this.#again = false;
+      this.wake();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#claiming;
+    await this.#cleaning;
+    await Promise.allSettled([...this.#running.ready, ...this.#running.slow]);
+  }
+
+  async #claimAll(): Promise<void> {
+    const { log } = this.#services;
+    try {
+      for (const lane of ['ready', 'slow'] as const) await this.#claim(lane);
+      this.#failure = '';
+    } catch (error) {
+      const known = this.#failure === String(error);
+      this.#failure = String(error);
+      if (!this.#stopped && !known) log.error({ err: error }, 'no lane of webhooks could be claimed');
+    }
+  }
+
+  async #claim(lane: LaneClass): Promise<void> {
+    const { store, now } = this.#services;
+    const running = this.#running[lane];
+    // a worker that ended left its lane busy
+    const statuses = lane === 'ready' ? ['ready', 'busy'] : ['slow'];
+    while (running.size < lanesAtOnce && !this.#stopped) {
+      const claim = { kind: laneKind, statuses, nowMs: now(), leaseMs: laneLeaseMs, becomes: 'busy' };
+      const claimed = await store.claimDocument(claim);
+      if (claimed === null) return;
+      const work = this.#work(claimed).finally(() => {
+        running.delete(work);
+        this.wake();
+      });
+      running.add(work);
+    }
+  }
+
+  async #work(claimed: StoredDocument): Promise<void> {
+    const { log } = this.#services;
+    try {
+      await workLane(this.#services, claimed, () => this.#stopped);
+    } catch (error) {
+      if (!this.#stopped)
+        log.warn(
+          { err: error, endpointId: claimed.documentId },
+          'an endpoint of webhooks waits for the next try',
+        );
+    }
+  }
+
+  #clean(): void {
+    this.#cleaning = this.#cleaning
+      .then(async () => void (await removeOld(this.#services, () => this.#stopped)))
+      .catch((error: unknown) => {
+        if (!this.#stopped) this.#services.log.warn({ err: error }, 'old webhooks could not be removed yet');
+      });
+  }
+}
+
+/** Removes the messages whose history ended. Returns how many. */
+export async function removeOld(services: Services, isStopped: () => boolean = () => false): Promise<number> {
+  const { store, now } = services;
+  const statuses = ['pending', 'delivered', 'failed', 'cancelled'];
+  for (let removed = 0; ;) {
+    const nowMs = now();
+    const oldest = isStopped()
+      ? null
+      : await store.claimDocument({ kind: deliveryKind, statuses, nowMs, leaseMs: cleanEveryMs });
+    if (oldest === null) return removed;
+    const { projectId, documentId } = oldest;
+    const after = { ms: nowMs - limits.webhookHistoryDays * dayMs, id: '' };
+    const others = await store.documents(projectId, { kind: deliveryKind }, { after, limit: removedAtOnce });
+    const all = [oldest, ...others.filter((each) => each.documentId !== documentId)];
+    const changes = all.map(({ kind, documentId: id, version }) => ({
+      remove: { kind, documentId: id, version },
+    }));
+    const outcome = await store.saveDocuments(projectId, changes);
+    if (outcome === 'saved') removed += all.length;
+  }
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { unknownReceiver } from '../../support/rows.ts';
+import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
+
+const url = unknownReceiver('hooks');
+
+describe.each(engines)('endpoints of webhooks on %s', (engine) => {
+  let service: TestService;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    service = await startService({ engine });
+    tenant = await service.signUp('ada');
+  }, 60_000);
+  afterAll(() => service.end());
+
+  const create = async (members: Record<string, unknown> = {}, by: Tenant = tenant, headers = {}) =>
+    by.call('POST', '/webhooks/endpoints', { body: { url, enabled: false, ...members }, headers });
+
+  it.each([
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://[::1]/',
+    'https://user:word@hooks.example/',
+    'https://hooks.example:22/',
+    'http://hooks.example/',
+    'https://169.254.169.254/latest',
+  ])('the address %s is refused when the endpoint is created and when it is changed', async (bad) => {
+    expect((await create({ url: bad })).status).toBe(400);
+    const { endpointId } = (await create()).body.endpoint;
+    const path = `/webhooks/endpoints/${endpointId}`;
+    expect((await tenant.call('PUT', path, { body: { url: bad } })).status).toBe(400);
+    await tenant.call('DELETE', path);
+  });
+
+  it('the secret is in one answer only, sealed in the store, and the same for a repeated request', async () => {
+    const headers = { 'idempotency-key': 'create-once' };
+    const { body, headers: answered } = await create({}, tenant, headers);
+    expect(answered['cache-control']).toBe('no-store');
+    expect((await create({}, tenant, headers)).body).toEqual(body);
+    const { endpointId } = body.endpoint;
+    const projectId = (await tenant.call('GET', '/auth/identity')).body.projectId;
+    const stored = await service.services.store.document(projectId, 'webhook_endpoint', endpointId);
+    expect(stored!.data).not.toContain('whsec_');
+    expect(stored!.data).not.toContain(body.secret.slice('whsec_'.length));
+    const shown = await tenant.call('GET', `/webhooks/endpoints/${endpointId}`);
+    expect(shown.body).toEqual(body.endpoint);
+    const list = await tenant.call('GET', '/webhooks/endpoints');
+    expect(list.text).not.toContain('whsec_');
+    await tenant.call('DELETE', `/webhooks/endpoints/${endpointId}`);
+  });
+
+  it('a project has at most twenty endpoints', async () => {
+    const other = await service.signUp(`full-${engine}`);
+    for (let at = 0; at < limits.webhookEndpoints; at++) expect((await create({}, other)).status).toBe(201);
+    const { status, body } = await create({}, other);
+    expect([status, body.code]).toEqual([409, 'CONFLICT']);
+  });
+
+  it('a new endpoint takes what it leaves out from the setting webhookDefaults', async () => {
+    const { body: identity } = await tenant.call('GET', '/auth/identity');
+    const webhookDefaults = { events: ['job.failed'], enabled: false, description: 'by default' };
+    const put = await tenant.call('PUT', `/projects/${identity.projectId}`, {
+      body: { settings: { webhookDefaults } },
+    });
+    expect(put.status).toBe(200);
+    const { body } = await tenant.call('POST', '/webhooks/endpoints', { body: { url } });
+    expect(body.endpoint).toMatchObject(webhookDefaults);
+    await tenant.call('PUT', `/projects/${identity.projectId}`, {
+      body: { settings: { webhookDefaults: {} } },
+    });
+  });
+
+  it('each change is in the log with the host of the address, without its path', async () => {
+    const secretUrl = `${unknownReceiver('logged')}path-canary`;
+    const { endpointId } = (await create({ url: secretUrl })).body.endpoint;
+    await tenant.call('POST', `/webhooks/endpoints/${endpointId}/rotate`);
+    await tenant.call('PUT', `/webhooks/endpoints/${endpointId}`, { body: { description: 'x' } });
+    await tenant.call('DELETE', `/webhooks/endpoints/${endpointId}`);
+    const { text, body } = await tenant.call('GET', '/events?runId=gov.system&limit=200');
+    const types = body.events
+      .filter(({ resource }: { resource: { id: string } }) => resource.id === endpointId)
+      .map(({ eventType }: { eventType: string }) => eventType);
+    expect(types.toSorted()).toEqual([
+      'webhook_endpoint.created',
+      'webhook_endpoint.deleted',
+      'webhook_endpoint.rotated',
+      'webhook_endpoint.updated',
+    ]);
+    expect(text).toContain('logged.');
+    expect(text).not.toContain('path-canary');
+  });
+
+  it('endpoints created at the same time are all followed, and the last deletion ends it', async () => {
+    const other = await service.signUp(`racing-${engine}`);
+    const made = await Promise.all([1, 2, 3, 4].map(() => create({}, other)));
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    const { projectId } = (await other.call('GET', '/auth/identity')).body;
+    const cursor = () => service.services.store.document(projectId, 'webhook_cursor', 'log');
+    for (const { body } of made) {
+      expect(await cursor()).not.toBeNull();
+      await other.call('DELETE', `/webhooks/endpoints/${body.endpoint.endpointId}`);
+    }
+    expect(await cursor()).toBeNull();
+  });
+});

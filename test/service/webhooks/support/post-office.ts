@@ -1,0 +1,175 @@
+/**
+ * A store with webhooks, driven by hand: an injected clock, and a sender that answers as the test says. What the sender
+ * itself does is tested over real sockets in `test/host/outbound/post.test.ts` and `../sending.test.ts`.
+ */
+import { createSeal } from '../../../../src/host/process/seal.ts';
+import { silentLog } from '../../../../src/service/call/log.ts';
+import type { Services } from '../../../../src/service/dependencies.ts';
+import type { OutboundAnswer, OutboundPost } from '../../../../src/service/outbound.ts';
+import { newCursor } from '../../../../src/service/outbox/follow.ts';
+import {
+  type EndpointData,
+  endpointKind,
+  laneKind,
+  newEndpoint,
+} from '../../../../src/service/webhooks/endpoint.ts';
+import { cursorId, cursorKind, followOnce } from '../../../../src/service/webhooks/following.ts';
+import { laneLeaseMs, workLane } from '../../../../src/service/webhooks/lane.ts';
+import { deliveryBody, deliveryKind } from '../../../../src/service/webhooks/message.ts';
+import type { WebhookDelivery } from '../../../../src/contract/webhooks.ts';
+import { draftRiskDecision } from '../../../../src/core/decided/risk-decision.ts';
+import { openStore, type SqliteStore } from '../../../../src/store/sqlite/store.ts';
+import type { StoredDocument } from '../../../../src/store/port/store.ts';
+import {
+  dropFolder,
+  genesis,
+  HandClock,
+  newFolder,
+  projectOf,
+  salt,
+  seededBytes,
+} from '../../../store/support/fixture.ts';
+
+export const projectId = 'prj_a';
+export const answered = (statusCode: number, more: Partial<OutboundAnswer> = {}): OutboundAnswer => ({
+  ok: statusCode < 300,
+  statusCode,
+  retryAfterMs: null,
+  durationMs: 5,
+  failed: statusCode < 300 ? null : `the receiver answered ${statusCode}`,
+  isFinal: statusCode === 410,
+  ...more,
+});
+
+export interface PostOffice {
+  readonly store: SqliteStore;
+  readonly clock: HandClock;
+  readonly services: Services;
+  /** What was sent so far. */
+  readonly sent: OutboundPost[];
+  endpoint(name: string, members?: { events?: readonly string[]; enabled?: boolean }): Promise<string>;
+  /** Logs risk decisions that block, each of which is one event. */
+  block(count: number): Promise<void>;
+  /** Follows the log to its end. */
+  follow(): Promise<void>;
+  /** Works on every due lane, once each. Returns their endpoints. */
+  work(): Promise<string[]>;
+  deliveries(endpointId?: string): Promise<WebhookDelivery[]>;
+  lane(endpointId: string): Promise<StoredDocument>;
+  end(): Promise<void>;
+}
+
+export async function openPostOffice(
+  answer: (message: OutboundPost, clock: HandClock) => OutboundAnswer,
+): Promise<PostOffice> {
+  const dataDir = newFolder();
+  const clock = new HandClock();
+  const random = seededBytes('webhooks');
+  const store = openStore({ dataDir, clock, randomBytes: random, reserveBytes: 0 });
+  await store.createProject(projectOf('a'), genesis('a'));
+  const sent: OutboundPost[] = [];
+  const services = {
+    store,
+    now: clock.now,
+    salt,
+    randomBytes: random,
+    log: silentLog,
+    seal: createSeal(Buffer.alloc(32), random),
+    tail: { grew: () => undefined, watch: () => () => undefined },
+    checkpoints: { grew: () => undefined },
+    outbound: {
+      post: async (message: OutboundPost) => {
+        sent.push(message);
+        return answer(message, clock);
+      },
+    },
+  } as unknown as Services;
+  await store.saveDocuments(projectId, [newCursor(cursorKind, cursorId, { next: 0, nowMs: clock.ms })]);
+  const drawer = { store, clock, services };
+  return {
+    ...drawer,
+    sent,
+    endpoint: (name, members) => createEndpoint(drawer, name, members),
+    block: (count) => block(drawer, count),
+    follow: () => followAll(drawer),
+    work: () => workAll(drawer),
+    deliveries: async (parentId) => {
+      const filter = { kind: deliveryKind, ...(parentId === undefined ? {} : { parentId }) };
+      return (await store.documents(projectId, filter, { limit: 10_000 })).map(deliveryBody);
+    },
+    lane: async (endpointId) => (await store.document(projectId, laneKind, endpointId))!,
+    end: async () => {
+      await store.close();
+      dropFolder(dataDir);
+    },
+  };
+}
+
+type Drawer = Pick<PostOffice, 'store' | 'clock' | 'services'>;
+
+async function createEndpoint(
+  { store, clock, services }: Drawer,
+  name: string,
+  { events = ['*'], enabled = true }: { events?: readonly string[]; enabled?: boolean } = {},
+): Promise<string> {
+  const endpointId = `whe_${name}`;
+  const data = {
+    url: `https://${name}.test/`,
+    events: events as EndpointData['events'],
+    description: '',
+    updatedMs: clock.ms,
+    secret: services.seal.seal(`whsec_${Buffer.alloc(32, name).toString('base64')}`),
+    previous: null,
+    disabledReason: null,
+    fromIndex: (await store.head(projectId, 'audit')).size,
+  };
+  await store.saveDocuments(projectId, newEndpoint(endpointId, { data, enabled, nowMs: clock.ms, most: 20 }));
+  return endpointId;
+}
+
+async function block({ store, clock }: Drawer, count: number): Promise<void> {
+  const { size } = await store.head(projectId, 'audit');
+  const leaves = Array.from({ length: count }, (_, at) => {
+    const record = {
+      id: `rsk_${size + at}`,
+      runId: 'r1',
+      action: 'block',
+      score: 1,
+      deterministicInputsHash: 'x',
+      configHash: 'y',
+      evaluatedAt: new Date(clock.ms).toISOString(),
+      wouldBeAction: null,
+      factors: [],
+      inputs: null,
+    } as const;
+    return draftRiskDecision(record, salt);
+  });
+  await store.append({ projectId, leaves, meter: { op: 'none', units: 0 } });
+}
+
+async function followAll({ store, services }: Drawer): Promise<void> {
+  let cursor = await store.document(projectId, cursorKind, cursorId);
+  while (cursor !== null) {
+    const step = await followOnce(services, cursor);
+    cursor = step.cursor === 'lost' ? await store.document(projectId, cursorKind, cursorId) : step.cursor;
+  }
+}
+
+async function workAll({ store, clock, services }: Drawer): Promise<string[]> {
+  const worked: string[] = [];
+  for (;;) {
+    const claimed = await store.claimDocument({
+      kind: laneKind,
+      statuses: ['ready', 'slow', 'busy'],
+      nowMs: clock.ms,
+      leaseMs: laneLeaseMs,
+      becomes: 'busy',
+    });
+    if (claimed === null || worked.includes(claimed.documentId)) return worked;
+    worked.push(claimed.documentId);
+    await workLane(services, claimed, () => false);
+  }
+}
+
+export const isEndpointEnabled = async ({ store }: PostOffice, endpointId: string): Promise<string> =>
+  (await store.document(projectId, endpointKind, endpointId))?.status ?? 'deleted';
