@@ -134,7 +134,8 @@ export const aiActLogging: Template = {
   },
 };
 
-const clauses = () => Object.fromEntries(logging.map(({ cite, asks }) => [cite, [asks, 'text'] as const]));
+const clauses = () =>
+  Object.fromEntries(logging.map(({ name, cite, asks }) => [name, [`${asks} (${cite})`, 'text'] as const]));
 
 function loggingChecks(draft: Draft, tally: Tally, unnamed: number): void {
   const { retentionDays, legalHold } = draft.source.settings;

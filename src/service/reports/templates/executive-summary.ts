@@ -60,7 +60,9 @@ export const executiveSummary: Template = {
     draft.table(
       rows.table(
         `${attentionTable.lists}. They are counted from the records of the period.`,
-        notShown('The reports named in the last column show what each count comes from.'),
+        notShown(
+          'The table has every topic. The reports named in its last column show what each count comes from.',
+        ),
         { rest: '' },
       ),
     );

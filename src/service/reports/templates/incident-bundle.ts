@@ -179,9 +179,9 @@ function tables(draft: Draft, { rows, runs, changes }: { rows: Rows; runs: Rows;
 function clocks(firstMs: number | null) {
   const due = (afterMs: number | 'month'): number | null =>
     firstMs === null ? null : afterMs === 'month' ? monthAfter(firstMs) : firstMs + afterMs;
-  const facts = incidentClocks.flatMap(({ cite, asks, afterMs }) => [
-    { label: cite, value: asks, kind: 'text' as const },
-    { label: 'Counted from the first failure', value: timeText(due(afterMs)), kind: 'time' as const },
+  const facts = incidentClocks.flatMap(({ name, cite, asks, afterMs }) => [
+    { label: name, value: `${asks} (${cite})`, kind: 'text' as const },
+    { label: 'From the first failure', value: timeText(due(afterMs)), kind: 'time' as const },
   ]);
   return { facts };
 }
