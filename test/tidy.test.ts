@@ -58,7 +58,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // The payment provider's SDK is 100 ms of parsing for one route that few call.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe'],
+      lazy: ['stripe', 'aws4fetch'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
@@ -140,6 +140,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
+    forward: ['json', 'event', 'decided'],
     intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],
