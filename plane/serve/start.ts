@@ -22,6 +22,9 @@ import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
+import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/open.ts';
+import type { Variables } from '../../src/host/process/layers.ts';
+import { together } from '../../src/host/process/together.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
@@ -31,7 +34,7 @@ import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
-import { lazyBackground, together, type Reporting } from './background.ts';
+import { lazyBackground, type Reporting } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
 import type { WatchOptions } from './coverage-watch.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
@@ -75,6 +78,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const telemetry = lazyTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
   const own = ownLog(config, keys);
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
+  const forwards = await forwardingOf(config, { store: engine.store, env, log });
   const held = heldConfig(config, () => assembled.services);
   const { dataDir, config: configured = {} } = config;
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
@@ -88,14 +92,9 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
-    degraded: () => [
-      ...(tls?.reasons() ?? []),
-      ...telemetry.reasons(),
-      ...sync.reasons(),
-      ...coverage.reasons(),
-      ...(witnesses?.reasons() ?? []),
-    ],
+    degraded: () => reasonsOf([tls, telemetry, sync, coverage, witnesses, forwards]),
     witnesses,
+    forwards,
     planeProject: config.projectId,
     planeConfig: () => held,
   });
@@ -118,13 +117,34 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(telemetry, sync, orders, coverage, ...(witnesses === undefined ? [] : [witnesses])),
+    background: together(
+      telemetry,
+      sync,
+      orders,
+      coverage,
+      ...[witnesses, forwards].filter((each) => each !== undefined),
+    ),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
     env,
     startedAt,
   });
 }
+
+interface Reasoning {
+  reasons(): readonly string[];
+}
+
+const reasonsOf = (parts: readonly (Reasoning | null | undefined)[]): readonly string[] =>
+  parts.flatMap((part) => part?.reasons() ?? []);
+
+const forwardingOf = (
+  config: PlaneConfig,
+  { store, env, log }: { readonly store: Store; readonly env: Variables; readonly log: Log },
+): ReturnType<typeof openForwarding> => {
+  const projects = onlyProject(sourceOf({ ...config, auditOrigin: config.origin }));
+  return openForwarding(config.targets, { store, projects, now, randomBytes, log, env });
+};
 
 /** Settles the key files before anything reads them. A crash may have left them between two places. */
 async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {

@@ -28,6 +28,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   'Hybrid Telemetry': 'Data planes that customers host: enrolment, usage reports, attestations',
   Health: 'The state of this process',
   Log: 'The transparency log of the events: checkpoints, keys, tiles',
+  Operations: 'The state of what runs beside the interface',
 };
 
 const statusText: Readonly<Record<number, string>> = {

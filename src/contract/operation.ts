@@ -20,7 +20,8 @@ export type Tag =
   | 'Projects'
   | 'Hybrid Telemetry'
   | 'Health'
-  | 'Log';
+  | 'Log'
+  | 'Operations';
 type Stability = 'stable' | 'beta' | 'deprecated';
 
 /** The four kinds of operations that the service meters. */

@@ -7,6 +7,7 @@ import { planeConfig } from './plane-config.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
 import { exports } from './exports.ts';
+import { forwards } from './forwards.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
@@ -48,6 +49,7 @@ export const table = {
   ...telemetry,
   ...health,
   ...log,
+  ...forwards,
 } as const satisfies Record<string, Operation>;
 
 export type Table = typeof table;

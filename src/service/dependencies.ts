@@ -10,6 +10,7 @@ import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
+import type { Forwards } from './forwards/status.ts';
 import type { Hosting } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
@@ -37,6 +38,8 @@ export interface Services {
   readonly indexer: Indexer;
   /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
+  /** The operator's forward targets. Absent where the installation configures none. */
+  readonly forwards?: Forwards;
   readonly runs: Runs;
   readonly slices: Slices;
   readonly policySets: PolicySets;

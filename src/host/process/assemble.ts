@@ -20,6 +20,7 @@ import type { Services } from '../../service/dependencies.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
+import type { Forwards } from '../../service/forwards/status.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
@@ -60,6 +61,8 @@ export interface Parts {
   readonly exportsMost?: ExportHolding | undefined;
   /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
+  /** See `Services.forwards`. */
+  readonly forwards?: Forwards | undefined;
   /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
   /** See `Services.planeProject`. */
@@ -117,6 +120,7 @@ export function assemble(parts: Parts): Assembled {
     wakeJobs: () => jobs.wake(),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),
+    ...(parts.forwards === undefined ? {} : { forwards: parts.forwards }),
     verifierKeys,
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
