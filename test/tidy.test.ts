@@ -65,7 +65,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // The payment provider's SDK is 100 ms of parsing for one route that few call, and few installations send mail.
     'src/host/': {
       may: ['src/', 'ajv', 'jose', 'typebox', 'pino', 'prom-client', 'node:'],
-      lazy: ['stripe', 'nodemailer', '@jsquash/'],
+      lazy: ['stripe', 'nodemailer', '@jsquash/', 'aws4fetch'],
     },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
@@ -148,6 +148,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     report: ['json', 'merkle', 'note', 'proof'],
+    forward: ['json', 'event', 'decided'],
     intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],

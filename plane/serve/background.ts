@@ -41,14 +41,3 @@ export function lazyBackground(
     metrics: () => work?.metrics?.() ?? [],
   };
 }
-
-/** Combines several background tasks into one. */
-export const together = (...parts: readonly Background[]): Background => ({
-  start: () => {
-    for (const part of parts) part.start();
-  },
-  stop: async () => {
-    await Promise.all(parts.map((part) => part.stop()));
-  },
-  metrics: () => parts.flatMap((part) => part.metrics?.() ?? []),
-});

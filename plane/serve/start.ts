@@ -25,6 +25,9 @@ import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
 import { sendersOf } from '../../src/host/outbound/senders.ts';
 import { schedulingOf } from '../../src/host/process/scheduling.ts';
+import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/open.ts';
+import type { Variables } from '../../src/host/process/layers.ts';
+import { together } from '../../src/host/process/together.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
@@ -35,7 +38,7 @@ import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
-import { lazyBackground, together, type Reporting } from './background.ts';
+import { lazyBackground, type Reporting } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type Signed } from './gauges.ts';
@@ -83,6 +86,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const telemetry = lazyTelemetry(() => telemetryOf(config, { keys, assembled, env, log }), log);
   const own = ownLog(config, keys);
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
+  const forwards = await forwardingOf(config, { store: engine.store, env, log });
   const held = heldConfig(config, () => assembled.services);
   const { dataDir, config: configured = {} } = config;
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
@@ -100,12 +104,9 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     outbound,
     senders,
     scheduling,
-    degraded: () => [
-      ...(tls?.reasons() ?? []),
-      ...reporting.flatMap((each) => each.reasons()),
-      ...(witnesses?.reasons() ?? []),
-    ],
+    degraded: () => reasonsOf([tls, ...reporting, witnesses, forwards]),
     witnesses,
+    forwards,
     planeProject: config.projectId,
     upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
@@ -129,13 +130,28 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     runFile: join(config.dataDir, 'run.json'),
     projectId,
     tls,
-    background: together(...reporting, orders, ...(witnesses === undefined ? [] : [witnesses])),
+    background: together(...reporting, orders, ...[witnesses, forwards].filter((each) => each !== undefined)),
     gauges: planeGauges({ dataDir: config.dataDir, configHash: hash, signed, now }),
     announced: { configHash: hash },
     env,
     startedAt,
   });
 }
+
+interface Reasoning {
+  reasons(): readonly string[];
+}
+
+const reasonsOf = (parts: readonly (Reasoning | null | undefined)[]): readonly string[] =>
+  parts.flatMap((part) => part?.reasons() ?? []);
+
+const forwardingOf = (
+  config: PlaneConfig,
+  { store, env, log }: { readonly store: Store; readonly env: Variables; readonly log: Log },
+): ReturnType<typeof openForwarding> => {
+  const projects = onlyProject(sourceOf({ ...config, auditOrigin: config.origin }));
+  return openForwarding(config.targets, { store, projects, now, randomBytes, log, env });
+};
 
 /** Settles the key files before anything reads them. A crash may have left them between two places. */
 async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {

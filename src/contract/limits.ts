@@ -17,6 +17,7 @@ import { planes } from './limits/planes.ts';
 import { planeConfig } from './limits/plane-config.ts';
 import { sending } from './limits/sending.ts';
 import { witnesses } from './limits/witnesses.ts';
+import { forwarding } from './limits/forwarding.ts';
 import { client } from './limits/client.ts';
 import { push } from './limits/push.ts';
 import { mcp } from './limits/mcp.ts';
@@ -41,6 +42,7 @@ export const limits = {
   ...planeConfig,
   ...sending,
   ...witnesses,
+  ...forwarding,
   ...client,
   ...push,
   ...mcp,
@@ -67,6 +69,7 @@ export const limitGroups = [
   ['Configuration of data planes', planeConfig],
   ['Sending reports', sending],
   ['Witnesses', witnesses],
+  ['Forwarding to a SIEM', forwarding],
   ['Client', client],
   ['Import and push', push],
   ['MCP proxy', mcp],

@@ -27,7 +27,7 @@ export const tagText: Readonly<Record<Tag, string>> = {
   Metering: 'Counted operations and quotas',
   Projects: 'Projects of an organization, and their keys',
   'Hybrid Telemetry': 'Data planes that customers host: enrolment, usage reports, attestations',
-  Operations: 'Whether stored data is whole, copied and signed',
+  Operations: 'Whether stored data is whole, copied, signed and forwarded',
   Webhooks: 'Signed messages to your own endpoints about what happened, their history',
   Health: 'The state of this process',
   Log: 'The transparency log of the events: checkpoints, keys, tiles',

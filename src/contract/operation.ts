@@ -23,7 +23,8 @@ export type Tag =
   | 'Operations'
   | 'Webhooks'
   | 'Health'
-  | 'Log';
+  | 'Log'
+  | 'Operations';
 type Stability = 'stable' | 'beta' | 'deprecated';
 
 /** The four kinds of operations that the service meters. */

@@ -8,6 +8,7 @@ import { planeConfig } from './plane-config.ts';
 import { erasures } from './erasure.ts';
 import { events } from './events.ts';
 import { exports } from './exports.ts';
+import { forwards } from './forwards.ts';
 import { governance } from './governance.ts';
 import { graphs } from './graphs.ts';
 import { health } from './health.ts';
@@ -60,6 +61,7 @@ export const table = {
   ...webhooks,
   ...health,
   ...log,
+  ...forwards,
 } as const satisfies Record<string, Operation>;
 
 export type Table = typeof table;

@@ -14,6 +14,7 @@ import type { Credentials } from './access/credentials.ts';
 import type { CronSecret } from './access/cron-secret.ts';
 import type { Cursors } from './call/cursors.ts';
 import type { Hosting, Seal } from './hosting.ts';
+import type { Forwards } from './forwards/status.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
 import type { Outbound } from './outbound.ts';
@@ -47,6 +48,8 @@ export interface Services {
   readonly searchIndexer: SearchIndexer;
   /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
+  /** The operator's forward targets. Absent where the installation configures none. */
+  readonly forwards?: Forwards;
   readonly runs: Runs;
   readonly slices: Slices;
   readonly policySets: PolicySets;

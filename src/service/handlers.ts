@@ -16,6 +16,7 @@ import { erasures } from './erasure/handlers.ts';
 import { events } from './events/handlers.ts';
 import { exports } from './exports/handlers.ts';
 import { search } from './search/handlers.ts';
+import { forwards } from './forwards/handlers.ts';
 import { graphs } from './graphs/handlers.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs/handlers.ts';
@@ -76,6 +77,7 @@ export const handlers: Handlers = combine({
   operations,
   health,
   log,
+  forwards,
   answers,
   auth,
 });

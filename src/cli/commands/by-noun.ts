@@ -16,6 +16,7 @@ import * as cron from './cron/spec.ts';
 import * as erase from './erase/spec.ts';
 import * as events from './events/spec.ts';
 import * as exports from './export/spec.ts';
+import * as forward from './forward/spec.ts';
 import * as graphs from './graphs/spec.ts';
 import * as help from './help/spec.ts';
 import * as hook from './hook/spec.ts';
@@ -56,6 +57,7 @@ const handMade: readonly CommandSpec[] = [
   erase,
   events,
   exports,
+  forward,
   graphs,
   help,
   hook,

@@ -25,6 +25,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'service', 'The hosted service on this machine'],
   ['Operate', 'witness', 'A witness, which cosigns checkpoints of logs'],
+  ['Operate', 'forward', 'Copies of the log to a SIEM or an object store'],
   ['Operate', 'jobs', 'Jobs of the service'],
   ['Operate', 'operations', 'Whether stored data is whole'],
   ['Operate', 'cron', 'Scheduled work of reports, for a scheduler of your own'],

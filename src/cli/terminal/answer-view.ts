@@ -38,6 +38,7 @@ const preferred: Preferred = {
   listPolicyEvaluations: ['id', 'runId', 'combined', 'policySource', 'policyCount', 'evaluatedAt'],
   listRiskDecisions: ['id', 'runId', 'action', 'wouldBeAction', 'score', 'evaluatedAt'],
   listApprovals: ['approvalId', 'status', 'requestedAt', 'tool', 'arguments', 'actor', 'reason', 'runId'],
+  listForwards: ['name', 'state', 'position', 'lag', 'records', 'lastDeliveredAt', 'lastError'],
   listExports: [
     'exportId',
     'resource',

@@ -26,6 +26,7 @@ import {
   type Address,
   type Variables,
 } from '../process/layers.ts';
+import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
@@ -51,7 +52,8 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `gov plane init` writes it. */
-export interface PlaneFile extends WitnessesFile, ExportsFile, OutboundFile, SendersFile, SchedulingFile {
+export interface PlaneFile
+  extends WitnessesFile, ExportsFile, OutboundFile, SendersFile, SchedulingFile, ForwardsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -107,6 +109,7 @@ const planeFileSchema: JsonSchema = {
     ...folderMembers,
     ...schedulingMembers,
     ...exportMembers,
+    ...forwardMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),
     environment: oneOf(['production', 'sandbox']),
@@ -162,6 +165,7 @@ export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' 
   readonly metricsListen: Address | null;
   readonly logLevel: LogLevel;
   readonly exportsMost: ExportHolding;
+  readonly targets: readonly ForwardTarget[];
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }
@@ -186,6 +190,7 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
     dataDir,
     exportHours: exportHoursOf(file.exportHours, env),
     exportsMost: exportsMostOf(file, env),
+    targets: forwardsOf(file, { path, dataDir }),
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
     metricsListen: parseOptionalAddress(
@@ -207,7 +212,7 @@ export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variabl
  */
 export const configHash = (config: PlaneConfig): string =>
   `sha256:${createHash('sha256')
-    .update(canonicalText({ ...config, dataDir: '' }))
+    .update(canonicalText({ ...config, dataDir: '', targets: undefined }))
     .digest('hex')}`;
 
 /** JSON with sorted object members. */

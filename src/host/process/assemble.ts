@@ -23,6 +23,7 @@ import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
 import { Tail } from '../../service/events/tail.ts';
 import { Webhooks } from '../../service/webhooks/work.ts';
+import type { Forwards } from '../../service/forwards/status.ts';
 import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
@@ -75,6 +76,8 @@ export interface Parts {
   readonly scheduling?: Scheduling | undefined;
   /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
+  /** See `Services.forwards`. */
+  readonly forwards?: Forwards | undefined;
   /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
   /** See `Services.upkeep`. */
@@ -158,6 +161,7 @@ export function assemble(parts: Parts): Assembled {
     seal: createSeal(storeKey, randomBytes),
     attest,
     ...(witnesses === undefined ? {} : { witnesses }),
+    ...(parts.forwards === undefined ? {} : { forwards: parts.forwards }),
     verifierKeys,
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],

@@ -13,6 +13,7 @@ import type { RateOptions } from '../../http/admit/rates.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
 import type { ReportingPlan } from '../../service/hosting.ts';
+import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { refuseReadableByOthers } from '../data/files.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
@@ -47,7 +48,7 @@ import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
 export interface ServiceFile
-  extends WitnessesFile, ExportsFile, OutboundFile, Pick<SendersFile, 'smtp'>, SchedulingFile {
+  extends WitnessesFile, ExportsFile, OutboundFile, Pick<SendersFile, 'smtp'>, SchedulingFile, ForwardsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Prefix of the origin of every log. A change affects new projects only. */
@@ -132,6 +133,7 @@ const serviceFileSchema = object(
     ),
     sessionHours: whole(1, limits.sessionHoursMax),
     ...exportMembers,
+    ...forwardMembers,
     exportDir: text(4096),
     billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
     quotas: object({ production: quota, sandbox: quota }),
@@ -159,6 +161,7 @@ export interface ServiceConfig {
   /** Hours that export artifacts are kept. */
   readonly exportHours: number;
   readonly exportsMost: ExportHolding;
+  readonly targets: readonly ForwardTarget[];
   /** A folder that all processes of a service on PostgreSQL share. Null stores artifacts in the database. */
   readonly exportDir: string | null;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
@@ -221,6 +224,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     sessionHours: file.sessionHours ?? limits.sessionHours,
     exportHours: exportHoursOf(file.exportHours, env),
     exportsMost: exportsMostOf(file, env),
+    targets: forwardsOf(file, { path, dataDir }),
     exportDir: exportDirOf(file.exportDir, dataDir, env),
     billing: billingOf(file, env),
     quotas: {

@@ -20,6 +20,8 @@ import { createLog } from '../process/log.ts';
 import { connectionsThatFit } from '../process/open-files.ts';
 import { run, type Running, type RunOptions } from '../process/run.ts';
 import { openTls } from '../process/tls.ts';
+import { together } from '../process/together.ts';
+import { livingProjects, openForwarding } from '../forward/open.ts';
 import { openWitnesses } from '../witness/config.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './config.ts';
 
@@ -75,10 +77,18 @@ export async function openService(
     const debugging = config.logLevel === 'debug';
     const env = options.env ?? process.env;
     const witnesses = await openWitnesses(config.witnessing, { store: engine.store, now, log, env });
+    const forwards = await openForwarding(config.targets, {
+      store: engine.store,
+      projects: livingProjects(engine.store),
+      now,
+      randomBytes,
+      log,
+      env,
+    });
     // tenants read these reasons, so they contain no paths
     const degraded = (): readonly string[] =>
-      [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? [])].map((reason) =>
-        reason.replace(/:.*$/s, ''),
+      [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? []), ...(forwards?.reasons() ?? [])].map(
+        (reason) => reason.replace(/:.*$/s, ''),
       );
     const assembled = assemble({
       engine,
@@ -86,6 +96,7 @@ export async function openService(
       hosting,
       log,
       witnesses,
+      forwards,
       debugging,
       degraded,
       exportHours: config.exportHours,
@@ -95,7 +106,8 @@ export async function openService(
       scheduling: config.scheduling,
     });
     const beside = devIssuer === null ? {} : { beside: devIssuer };
-    const background = witnesses === undefined ? {} : { background: witnesses };
+    const work = [witnesses, forwards].filter((each) => each !== undefined);
+    const background = work.length === 0 ? {} : { background: together(...work) };
     const serving = {
       ...servingOf(config, { ...options, mostOpen }),
       ...beside,

@@ -78,6 +78,7 @@ describe('service.json', () => {
       problemBase: null,
       logLevel: 'info',
       memoryMiB: null,
+      targets: [],
       tls: null,
       witnessing: null,
       outbound: noOutbound,

@@ -271,6 +271,7 @@ export const scenarios: readonly Scenario[] = [
   ['getHealth', 200],
   ['getLiveness', 200],
   ['getReadiness', 200],
+  ['listForwards', 200],
   ['getCheckpoint', 200],
   ['getLogKey', 200],
   ['askLog', 200, () => ({ path: '/log/answers?runId=run-1' })],

@@ -1,0 +1,126 @@
+/** Commands of the noun forward, as data. Tested by `test/cli/commands/forward.test.ts`. */
+import { data } from '../../program/data-flag.ts';
+import { command } from '../../program/spec.ts';
+
+const name = { name: 'name', description: 'Name of the target, such as siem' } as const;
+
+export const forwardAdd = command({
+  name: 'forward add',
+  summary: 'Add a receiver to which a plane or service copies its log',
+  details: [
+    'ADDRESS is syslog+tls://HOST:PORT, syslog+tcp://HOST:PORT, https://…, http://… or s3://BUCKET/PREFIX. A serving process sends after its next start.',
+    'A secret comes from a file that only its owner reads, or from a variable of the serving process: never from a flag.',
+    'Delivery is at least once. Origin and leaf index of a record make a repetition recognizable.',
+  ],
+  args: [name],
+  flags: {
+    data,
+    to: { type: 'string', value: 'ADDRESS', required: true, description: 'Where the records go' },
+    format: {
+      type: 'string',
+      choices: ['json', 'ocsf', 'cef', 'syslog'],
+      value: 'FORMAT',
+      description: 'Format of records; default: syslog for syslog, else json',
+    },
+    ocsfVersion: {
+      type: 'string',
+      choices: ['1.9.0', '1.8.0'],
+      value: 'VERSION',
+      description: 'Version of the OCSF schema; default: 1.9.0',
+    },
+    from: {
+      type: 'string',
+      choices: ['now', 'start'],
+      value: 'WHERE',
+      description: 'First record: the next one, or the oldest one; default: now',
+    },
+    eventType: {
+      type: 'strings',
+      value: 'TYPE',
+      separator: ',',
+      description: 'Only records of this type; tool.* matches its start; repeatable',
+    },
+    decision: {
+      type: 'strings',
+      choices: ['allow', 'warn', 'escalate', 'deny', 'flag', 'block', 'approved', 'denied'],
+      value: 'DECISION',
+      separator: ',',
+      description: 'Only records with this decision; repeatable',
+    },
+    onlyProject: {
+      type: 'strings',
+      value: 'PROJECT',
+      description: 'Of a service: only this project; repeatable',
+    },
+    noContent: { type: 'boolean', description: 'Leave out metadata of events and members of other leaves' },
+    ca: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Certificates that may sign that of the receiver, PEM',
+    },
+    cert: { type: 'string', value: 'FILE', description: 'Client certificate, PEM' },
+    key: { type: 'string', value: 'FILE', description: 'Its private key, PEM' },
+    serverName: { type: 'string', value: 'NAME', description: 'Name in the certificate of the receiver' },
+    maxBytes: { type: 'integer', value: 'BYTES', description: 'Longest syslog message; default: 8192' },
+    noConfirm: {
+      type: 'boolean',
+      description: 'For a syslog receiver that never ends a connection: do not wait for it',
+    },
+    shape: {
+      type: 'string',
+      choices: ['ndjson', 'array', 'splunk', 'elastic'],
+      value: 'SHAPE',
+      description: 'Body over HTTP; default: ndjson',
+    },
+    header: {
+      type: 'string',
+      value: 'NAME',
+      description: 'HTTP header of the secret; default: Authorization',
+    },
+    secretFile: { type: 'string', value: 'FILE', description: 'File with the token or secret access key' },
+    secretEnv: {
+      type: 'string',
+      value: 'VARIABLE',
+      description: 'Variable with it, for the serving process',
+    },
+    endpoint: { type: 'string', value: 'URL', description: 'Object store; default: AWS' },
+    region: { type: 'string', value: 'REGION', description: 'Region of the object store' },
+    accessKeyId: { type: 'string', value: 'ID', description: 'Access key id of the object store' },
+    every: { type: 'duration', value: 'TIME', description: 'Longest time between two objects; default: 60s' },
+  },
+  changes: true,
+  exitCodes: { 6: 'a target has this name' },
+  examples: [
+    'gov forward add siem --to syslog+tls://siem.example:6514 --format cef --ca ca.pem',
+    'gov forward add splunk --to https://splunk.example:8088/services/collector/event --shape splunk --secret-file hec.token',
+    'gov forward add denials --to https://siem.example/in --format ocsf --decision deny,block --from start',
+  ],
+});
+
+export const forwardList = command({
+  name: 'forward list',
+  summary: 'List the configured targets of a plane or service on this machine',
+  flags: { data },
+  examples: ['gov forward list', 'gov forward list --data /var/lib/gov -o json'],
+});
+
+export const forwardTest = command({
+  name: 'forward test',
+  summary: 'Send one record that is marked as a test, and show what came back',
+  details: [
+    'Sends from this command, not from the serving process, so also before the target is in use. The position stays as it is.',
+  ],
+  args: [name],
+  flags: { data },
+  exitCodes: { 3: 'the receiver did not take the record' },
+  examples: ['gov forward test siem'],
+});
+
+export const forwardRemove = command({
+  name: 'forward remove',
+  summary: 'Remove a target; what it has stays there',
+  args: [name],
+  flags: { data },
+  changes: true,
+  examples: ['gov forward remove siem --yes'],
+});

@@ -1,0 +1,150 @@
+/**
+ * `gov forward add`, `list`, `test`, `remove`: the section `forwards` of plane.json or service.json. A changed file is
+ * checked before it replaces the old one, and a crash leaves the old file or the new one. A serving process reads it
+ * at its next start. Proven by `test/cli/commands/forward.test.ts`.
+ */
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import { testNotice } from '../../core/forward/notice.ts';
+import type { LogSource } from '../../core/forward/record.ts';
+import { editedText } from '../../core/text.ts';
+import { silentLog } from '../../service/call/log.ts';
+import { readPlaneFile } from '../data/config.ts';
+import { syncDirectory, writePrivate } from '../data/files.ts';
+import type { Variables } from '../process/layers.ts';
+import { readServiceFile } from '../service/config.ts';
+import { forwardsOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
+import { lineOf } from './gather.ts';
+import { openTransport } from './open.ts';
+import type { Sent } from './transport.ts';
+
+interface Edited {
+  readonly path: string;
+  readonly isPlane: boolean;
+  readonly file: ForwardsFile;
+}
+
+/** NOT_FOUND where the directory is neither a plane nor a service. */
+function fileOf(dataDir: string): Edited {
+  const [plane, service] = [join(dataDir, 'plane.json'), join(dataDir, 'service.json')];
+  if (existsSync(plane)) return { path: plane, isPlane: true, file: readPlaneFile(plane) };
+  if (existsSync(service)) return { path: service, isPlane: false, file: readServiceFile(service) };
+  throw new GovError('NOT_FOUND', `expected a plane or a service in ${dataDir}; give --data DIR`);
+}
+
+/** The targets of a data directory. */
+export function readTargets(dataDir: string): readonly ForwardTarget[] {
+  const { path, file } = fileOf(dataDir);
+  return forwardsOf(file, { path, dataDir });
+}
+
+/** Adds a target. CONFLICT where there is one of its name, VALIDATION_ERROR for an invalid member. */
+export function addTarget(dataDir: string, target: TargetFile): ForwardTarget {
+  const { file, ...place } = fileOf(dataDir);
+  const before = file.forwards ?? [];
+  if (before.some(({ name }) => name === target.name)) {
+    const detail = `expected a new name, got ${target.name}, which exists; remove that target first, or give another name`;
+    throw new GovError('CONFLICT', detail);
+  }
+  const [added] = forwardsOf({ forwards: [target] }, { path: place.path, dataDir });
+  if (added === undefined) throw new Error('expected one target, got none');
+  replace(place, [...before, target]);
+  return added;
+}
+
+/** NOT_FOUND where there is no such target. Its position stays: a target of the same name continues there. */
+export function removeTarget(dataDir: string, name: string): void {
+  const { file, ...place } = fileOf(dataDir);
+  const before = file.forwards ?? [];
+  const after = before.filter((target) => target.name !== name);
+  if (after.length === before.length) throw unknown(dataDir, name);
+  replace(place, after);
+}
+
+const unknown = (dataDir: string, name: string): GovError =>
+  new GovError('NOT_FOUND', `expected a forward target of ${dataDir}, got ${name}; see gov forward list`);
+
+function replace({ path, isPlane }: Omit<Edited, 'file'>, forwards: readonly TargetFile[]): void {
+  // the raw file, with members that only later releases know
+  const { forwards: _, ...rest } = JSON.parse(editedText(readFileSync(path, 'utf8'))) as Record<
+    string,
+    unknown
+  >;
+  const fresh = `${path}.${process.pid}.tmp`;
+  rmSync(fresh, { force: true });
+  const file = forwards.length === 0 ? rest : { ...rest, forwards };
+  writePrivate(fresh, `${JSON.stringify(file, null, 2)}\n`);
+  try {
+    if (isPlane) readPlaneFile(fresh);
+    else readServiceFile(fresh);
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(path));
+}
+
+export interface Tried {
+  readonly name: string;
+  readonly to: string;
+  /** Id of the record, by which it can be found at the receiver. */
+  readonly id: string;
+  readonly ok: boolean;
+  readonly said: string;
+  readonly durationMs: number;
+}
+
+/** Sends one record that is marked as a test, and waits for the answer. Changes no position. */
+export async function tryTarget(
+  dataDir: string,
+  name: string,
+  { env, nowMs, random }: { readonly env: Variables; readonly nowMs: number; readonly random: string },
+): Promise<Tried> {
+  const target = readTargets(dataDir).find((each) => each.name === name);
+  if (target === undefined) throw unknown(dataDir, name);
+  const started = performance.now();
+  const id = `test-${random}`;
+  const sent = await sendOne(target, { source: sourceIn(dataDir), env, nowMs, id });
+  const said = sent.ok ? (sent.said ?? told[target.kind]) : sent.failed;
+  const ok = sent.ok && (sent.refused ?? 0) === 0;
+  return { name, to: target.to, id, ok, said, durationMs: Math.round(performance.now() - started) };
+}
+
+const told = {
+  syslog: 'the receiver read the record and ended the connection',
+  http: 'the receiver took the record',
+  s3: 'the store has the objects below gov-forward-test/',
+} as const;
+
+interface One {
+  readonly source: LogSource;
+  readonly env: Variables;
+  readonly nowMs: number;
+  readonly id: string;
+}
+
+async function sendOne(target: ForwardTarget, { source, env, nowMs, id }: One): Promise<Sent> {
+  const host = hostname();
+  const transport = await openTransport(target, { env, hostname: host, log: silentLog });
+  try {
+    const line = lineOf(testNotice(source, { nowMs, id }), { target, hostname: host });
+    // a folder of its own, so that the chain of manifests of a project stays as it is
+    const place = target.kind === 's3' ? { ...source, projectId: 'gov-forward-test' } : source;
+    const sent = await transport.send({ source: place, from: 0, to: 1, lines: [line] }, null);
+    if (!sent.ok || sent.isKept) return sent;
+    return (await transport.confirm?.(10_000)) ?? sent;
+  } finally {
+    transport.close();
+  }
+}
+
+/** The project of a plane; a service has many, so its name stands for them. */
+function sourceIn(dataDir: string): LogSource {
+  const { path, isPlane } = fileOf(dataDir);
+  if (isPlane) return readPlaneFile(path);
+  const { name } = readServiceFile(path);
+  return { projectId: name, organizationId: name, environment: 'production', origin: name };
+}

@@ -1,0 +1,91 @@
+/**
+ * One request over HTTP or HTTPS to a receiver of the operator. Follows no redirect, and bounds times and answer.
+ * Proven by `test/host/forward/http.test.ts`.
+ */
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { limits } from '../../contract/limits.ts';
+import type { TlsPlaces } from './config.ts';
+import { secureContextOf } from './secure.ts';
+import { failed, type Failed } from './transport.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Ask {
+  readonly method: 'POST' | 'PUT';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export class Exchange {
+  readonly #agent: HttpAgent;
+  readonly #isEncrypted: boolean;
+
+  constructor(isEncrypted: boolean, tls: TlsPlaces) {
+    this.#isEncrypted = isEncrypted;
+    const kept = { keepAlive: true, maxSockets: limits.forwardAtOnce };
+    this.#agent = isEncrypted
+      ? new HttpsAgent({
+          ...kept,
+          secureContext: secureContextOf(tls),
+          ...(tls.serverName === null ? {} : { servername: tls.serverName }),
+        })
+      : new HttpAgent(kept);
+  }
+
+  /** Rejects where no answer came. */
+  ask({ method, url, headers, body }: Ask): Promise<Answer> {
+    const send = this.#isEncrypted ? requestHttps : requestHttp;
+    const ms = limits.forwardTimeoutSeconds * 1000;
+    return new Promise((resolve, reject) => {
+      const options = { method, headers: { ...headers, 'content-length': body.length }, agent: this.#agent };
+      const request = send(url, options, (response) => {
+        resolve(answerOf(response));
+      });
+      const late = setTimeout(() => request.destroy(new Error(`no answer within ${ms / 1000} s`)), ms);
+      request.once('close', () => clearTimeout(late));
+      request.once('error', reject);
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const text = await textOf(response);
+  return { status: response.statusCode ?? 0, text, retryAfterMs: retryAfterOf(response) };
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= limits.forwardAnswerBytes) chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function retryAfterOf({ headers }: IncomingMessage): number | null {
+  const value = headers['retry-after'];
+  const seconds = value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;
+  return seconds === null ? null : Math.min(seconds, limits.forwardRetryAfterSeconds) * 1000;
+}
+
+/** What a status outside 2xx says. A refused content is final: the batch is split until one record is found. */
+export function refusalOf({ status, text, retryAfterMs }: Answer): Failed {
+  const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, 120);
+  const isRefused = status === 400 || status === 413 || status === 422;
+  return failed(`the receiver answered ${status}${line === '' ? '' : `: ${line}`}`, {
+    retryAfterMs,
+    isRefused,
+  });
+}

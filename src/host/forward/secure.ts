@@ -1,0 +1,41 @@
+/** Certificates and secrets of a target, read from files when its transport opens. */
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { GovError } from '../../contract/problems.ts';
+import { secretFile, secretOf } from '../data/config-secrets.ts';
+import { refuseReadableByOthers } from '../data/files.ts';
+import { invalid, type Variables } from '../process/layers.ts';
+import type { SecretPlace, TlsPlaces } from './config.ts';
+
+/** VALIDATION_ERROR where a file cannot be read, FORBIDDEN where others may read the key. */
+export function secureContextOf({ ca, cert, key }: TlsPlaces): SecureContext {
+  if (key !== null) refuseReadableByOthers(key);
+  const options = {
+    minVersion: 'TLSv1.2' as const,
+    ...(ca === null ? {} : { ca: read(ca) }),
+    ...(cert === null || key === null ? {} : { cert: read(cert), key: read(key) }),
+  };
+  try {
+    return createSecureContext(options);
+  } catch (cause) {
+    throw invalid(cert ?? ca ?? 'tls', 'certificates and a key that OpenSSL takes', cause);
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new GovError('VALIDATION_ERROR', `expected a PEM file at ${path}, which cannot be read`, { cause });
+  }
+}
+
+/** Null where the target has no secret. VALIDATION_ERROR where its place is empty. */
+export function secretAt({ file, env }: SecretPlace, variables: Variables): string | null {
+  if (file !== null) return secretFile(file).value;
+  if (env === null) return null;
+  const found = secretOf(variables, env);
+  if (found === null)
+    throw invalid(env, 'a secret in this variable, or a file with it in the variable with _FILE');
+  return found.value;
+}
