@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { newSigningSecret, parseSigningSecret } from '../src/core/plane/signature.ts';
 import { typeId } from '../src/core/id.ts';
 import { genesisLeaf } from '../src/host/data/genesis.ts';
-import { createSeal } from '../src/host/process/hosting.ts';
+import { createSeal } from '../src/host/process/seal.ts';
 import { readKeys } from '../src/host/data/keys.ts';
 import { openEngine } from '../src/host/service/serve.ts';
 import { serviceInit } from '../src/host/service/init.ts';

@@ -11,7 +11,7 @@ import type { Caller } from './call/caller.ts';
 import type { Checkpoints } from './log/checkpoints.ts';
 import type { Credentials } from './access/credentials.ts';
 import type { Cursors } from './call/cursors.ts';
-import type { Hosting } from './hosting.ts';
+import type { Hosting, Seal } from './hosting.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
 import type { PolicySets } from './policies/in-force.ts';
@@ -69,6 +69,8 @@ export interface Services {
   readonly planeSettings?: () => Partial<StoredSettings>;
   /** The project of a plane; absent on a hosted service. */
   readonly planeProject?: string;
+  /** Seals stored answers that show a secret. */
+  readonly seal: Seal;
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;

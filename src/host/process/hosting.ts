@@ -3,16 +3,17 @@
  * and the cosigner of data planes. Loads a provider only where one is configured. Proven by
  * `test/host/process/hosting.test.ts`.
  */
-import { createCipheriv, createDecipheriv, createHash, createPrivateKey, hkdfSync } from 'node:crypto';
+import { createHash, createPrivateKey, hkdfSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
 import { ed25519Cosigner, type NoteSigner } from '../../core/note/signed.ts';
 import { configKeyName } from '../../core/plane/config.ts';
 import { typeId } from '../../core/id.ts';
-import type { Hosting, Seal } from '../../service/hosting.ts';
+import type { Hosting } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { now, randomBytes } from './clock.ts';
+import { createSeal } from './seal.ts';
 import { genesisLeaf } from '../data/genesis.ts';
 import type { HostKeys } from '../data/keys.ts';
 import type { ServiceConfig } from '../service/config.ts';
@@ -54,40 +55,6 @@ function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
   const [signer] = signers(configKeyName(logName));
   if (signer === undefined) throw new Error('expected an Ed25519 signer, got none');
   return signer;
-}
-
-const ivBytes = 12;
-const tagBytes = 16;
-
-/**
- * AES-256-GCM with a key that HKDF-SHA-256 (RFC 5869) derives from the store key. The result is iv, ciphertext
- * and tag, base64url.
- */
-export function createSeal(storeKey: Uint8Array, random: (size: number) => Uint8Array): Seal {
-  const key = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.seal/v1', 32));
-  return {
-    seal: (text) => {
-      const iv = random(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', key, iv);
-      return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
-        'base64url',
-      );
-    },
-    open: (sealed) => {
-      const bytes = Buffer.from(sealed, 'base64url');
-      if (bytes.length < ivBytes + tagBytes) return null;
-      const iv = bytes.subarray(0, ivBytes);
-      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
-      decipher.setAuthTag(bytes.subarray(-tagBytes));
-      try {
-        return (
-          decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
-        );
-      } catch {
-        return null;
-      }
-    },
-  };
 }
 
 /**

@@ -36,13 +36,11 @@ const sealedMark = 'sealed:';
 export function sealedWrite(
   idempotency: Idempotency | null,
   answer: PlainAnswer,
-  { hosting }: Pick<Services, 'hosting'>,
+  { seal }: Pick<Services, 'seal'>,
 ): { idempotency?: IdempotencyWrite } {
   if (idempotency === null) return {};
-  if (hosting === null)
-    throw new Error('expected a hosted service, got a plane: only a service returns secrets');
   const { status, body, headers = {} } = answer;
-  const text = sealedMark + hosting.seal.seal(JSON.stringify(body));
+  const text = sealedMark + seal.seal(JSON.stringify(body));
   return { idempotency: { ...idempotency, response: { status, body: text, headers } } };
 }
 
@@ -50,9 +48,9 @@ export function sealedWrite(
  * A stored answer in its original form. STORAGE_FAULT where another installation sealed it, or somebody
  * altered it.
  */
-export function openKept(kept: StoredResponse, { hosting }: Pick<Services, 'hosting'>): StoredResponse {
+export function openKept(kept: StoredResponse, { seal }: Pick<Services, 'seal'>): StoredResponse {
   if (!kept.body.startsWith(sealedMark)) return kept;
-  const body = hosting?.seal.open(kept.body.slice(sealedMark.length)) ?? null;
+  const body = seal.open(kept.body.slice(sealedMark.length));
   if (body !== null) return { ...kept, body };
   throw new GovError('STORAGE_FAULT', 'expected a kept answer that was sealed with the keys of this service');
 }
