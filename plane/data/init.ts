@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { formatTrust } from '../../src/core/note/checkpoint.ts';
+import { agentScopes } from '../../src/core/agents/clients.ts';
 import { typeId } from '../../src/core/id.ts';
 import type { LeafDraft } from '../../src/core/event/record.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
@@ -39,9 +40,11 @@ export interface Initialised {
   readonly projectId: string;
   readonly environment: Project['environment'];
   readonly listen: string;
-  /** Paths of the operator's key, the key of the person who decides approvals, and the trust file. */
+  /** Paths of the operator's key, the key of the person who decides approvals, that of agents, and the trust file. */
   readonly keyFile: string;
   readonly approverKeyFile: string;
+  /** Key of hooks and proxies of agents. */
+  readonly agentKeyFile: string;
   readonly trustFile: string;
 }
 
@@ -95,6 +98,7 @@ export async function fillPlane(
   const tokens = await fillStore(dataDir, file, keys, leaves);
   writePrivate(join(dataDir, 'local.key'), `${tokens.operator}\n`);
   writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
+  writePrivate(join(dataDir, 'agent.key'), `${tokens.agent}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
   syncDirectory(join(dataDir, 'keys'));
 }
@@ -105,13 +109,20 @@ const approver = {
   scopes: ['governance:read', 'approvals:decide', 'events:read'],
 } as const;
 
+/**
+ * Hooks and proxies use it. An agent can read it, and so can a program that listens on the port of a plane that is down;
+ * neither can change policies or decide approvals with it.
+ */
+const agent = { name: 'local agents', scopes: agentScopes } as const;
+
 interface Tokens {
   readonly operator: string;
   readonly approver: string;
+  readonly agent: string;
 }
 
 /**
- * Writes the genesis leaf, the two local keys, their events and a first checkpoint. Returns the keys in
+ * Writes the genesis leaf, the three local keys, their events and a first checkpoint. Returns the keys in
  * clear.
  */
 async function fillStore(
@@ -128,14 +139,15 @@ async function fillStore(
     const made = { nowMs: now(), randomBytes };
     const operatorKey = createKey(project, { name: 'local operator', scopes: ['*'], ...made });
     const approverKey = createKey(project, { ...approver, ...made });
-    const rows = [operatorKey.row, approverKey.row];
+    const agentKey = createKey(project, { ...agent, ...made });
+    const rows = [operatorKey.row, approverKey.row, agentKey.row];
     for (const row of rows) await store.saveApiKey(row);
     const events = rows.map((row) => keyCreated(row, made));
     await store.append({ projectId, leaves: [...events, ...leaves], meter: { op: 'none', units: 0 } });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');
-    return { operator: operatorKey.token, approver: approverKey.token };
+    return { operator: operatorKey.token, approver: approverKey.token, agent: agentKey.token };
   } finally {
     await store.close();
   }
@@ -158,5 +170,6 @@ const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialis
   listen: file.listen,
   keyFile: join(dataDir, 'local.key'),
   approverKeyFile: join(dataDir, 'approver.key'),
+  agentKeyFile: join(dataDir, 'agent.key'),
   trustFile: join(dataDir, 'trust'),
 });

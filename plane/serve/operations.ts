@@ -11,6 +11,15 @@ const hosted: ReadonlySet<Tag> = new Set([
   'Hybrid Telemetry',
 ] as const);
 
+/** Keys of programs, such as hooks of agents, which must not have the key of the operator. */
+const ofKeys: ReadonlySet<string> = new Set<OperationId>([
+  'createApiKey',
+  'listApiKeys',
+  'updateApiKey',
+  'revokeApiKey',
+  'rotateApiKey',
+]);
+
 export const planeOperations: readonly OperationId[] = Object.entries<Operation>(table)
-  .filter(([, { tag }]) => !hosted.has(tag))
+  .filter(([id, { tag }]) => !hosted.has(tag) || ofKeys.has(id))
   .map(([id]) => id as OperationId);

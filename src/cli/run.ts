@@ -13,6 +13,7 @@ import { Out } from './terminal/out.ts';
 import { parse } from './program/parse.ts';
 import type { ParsedCommand } from './program/parse.ts';
 import { safe, stylesFor } from './terminal/safe.ts';
+import type { Role } from './context/place.ts';
 import { Session } from './context/session.ts';
 import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
 
@@ -84,13 +85,18 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
+function roleOf(command: string): Role {
+  if (command.startsWith('approvals ')) return 'approver';
+  return command === 'mcp proxy' ? 'agent' : 'operator';
+}
+
 async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings): Promise<number> {
   const { settings } = out;
   const session = new Session({
     settings,
     io,
     signal,
-    role: parsed.spec.name.startsWith('approvals ') ? 'approver' : 'operator',
+    role: roleOf(parsed.spec.name),
     observe: (note) => void observe(note, out),
     warn: (text) => void out.warn(safe`${text}`),
   });

@@ -9,7 +9,10 @@ import { ToolCall } from './tools.ts';
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
 
 const approvalStatuses = ['pending', 'approved', 'denied', 'expired'] as const;
-export type ApprovalStatus = (typeof approvalStatuses)[number];
+
+/** `used`: approved, and a call has run by it. */
+const approvalFilters = [...approvalStatuses, 'used'] as const;
+export type ApprovalFilter = (typeof approvalFilters)[number];
 const approvalOutcomes = ['approved', 'denied'] as const;
 export type ApprovalOutcome = (typeof approvalOutcomes)[number];
 
@@ -77,7 +80,7 @@ export const approvals = {
     command: 'approvals list',
     summary: 'List approvals, newest first',
     query: exact({
-      status: Type.Optional(oneOf(approvalStatuses)),
+      status: Type.Optional(oneOf(approvalFilters)),
       runId: Type.Optional(clientId('Run')),
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),

@@ -234,7 +234,7 @@ describe.each(worlds)('every operation on %s', (world) => {
   const rows = operationsOf(world);
   const asked = [
     ...scenarios,
-    // of the rest a plane is asked nothing: it has none of it
+    // of the rest a plane is asked nothing: it has keys alone of it
     ...((world === 'plane' ? [] : hostedScenarios) as readonly Scenario[]),
     ...refusalsOf(rows),
   ];
@@ -282,7 +282,9 @@ describe.each(worlds)('every operation on %s', (world) => {
   });
 
   it('every operation was asked for every status that its row documents', () => {
-    const missing = rows.flatMap((id) =>
+    // the scenarios of keys need people: test/cli/agents/key.test.ts asks a plane for keys
+    const here = rows.filter((id) => world !== 'plane' || table[id].tag !== 'Projects');
+    const missing = here.flatMap((id) =>
       documented(id)
         .map((status) => `${id} ${status}`)
         .filter((pair) => !at.seen.has(pair) && !answered.has(pair) && !Object.hasOwn(elsewhere, pair)),

@@ -28,6 +28,7 @@ import {
 import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
 import { mayFailOpen, reach, type Reached } from './connection-file.ts';
+import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
 export interface HookOptions {
   readonly client: AgentClient;
@@ -74,7 +75,7 @@ async function answerTo(
       : complained(`not recorded: ${input.fault}`);
   }
   const { tool } = input;
-  if (input.moment === 'call' && tool !== null) return new Gate(options, stop).rule(input, tool);
+  if (input.moment === 'call' && tool !== null) return ruled(input, tool, { options, stop });
   try {
     await new Plane(reach(options.config), stop).record(
       reportEvent(input, { id: randomUUID(), nowMs: Date.now() }),
@@ -83,6 +84,24 @@ async function answerTo(
   } catch (cause) {
     return complained(`${input.eventName} was not recorded: ${explain(cause, options)}`);
   }
+}
+
+/** Decides one call. An MCP tool first needs its server, and the proxy may be the one who asks for its approval. */
+function ruled(
+  input: HookInput,
+  tool: HookedTool,
+  { options, stop }: { readonly options: HookOptions; readonly stop: AbortSignal },
+): Promise<HookAnswer> | HookAnswer {
+  const gate = new Gate(options, stop);
+  if (tool.mcp === null || tool.isNamedApart || !isMcpName(tool.name)) return gate.rule(input, tool);
+  const { client, cwd } = input;
+  const { tool: mcp, isProxied } = lookAtMcp(options.config, { client, toolName: tool.name, cwd });
+  if (mcp === null)
+    return blocked(
+      `the call did not run: ${tool.name} can mean tools of several MCP servers. Give the servers names without "__", then run: gov agents install`,
+    );
+  const resolved = { ...tool, mcp };
+  return isProxied ? gate.leaveToProxy(input, resolved) : gate.rule(input, resolved);
 }
 
 /** Decides one call. */
@@ -111,6 +130,22 @@ class Gate {
         return { stdout, stderr: `gov: the refusal was not recorded: ${why}\n`, exitCode };
       }
       return this.#undecided(cause, why);
+    }
+  }
+
+  /**
+   * The proxy decides and records the call, and asks for its approval. A policy that denies it here, such as by its folder,
+   * denies it: that decision alone is recorded.
+   */
+  async leaveToProxy(input: HookInput, tool: HookedTool): Promise<HookAnswer> {
+    const { client, config } = this.#options;
+    try {
+      const call = { ...callOf(input, tool), dryRun: true };
+      const decision = await new Plane(reach(config), this.#stop).evaluate(call);
+      if (decision.decision === 'deny') return await this.rule(input, tool);
+      return decision.allowed ? decided(client, decision) : goOn;
+    } catch (cause) {
+      return this.#undecided(cause, explain(cause, this.#options));
     }
   }
 

@@ -1,7 +1,8 @@
 /**
- * The key of hooks. The agent runs as the same user and can read it, so the best one may evaluate calls and record events,
- * and nothing else. A service makes such a key. A plane has no operation for that: there hooks use the operator's key,
- * unless the user names another. Tested by `test/cli/agents/key.test.ts`.
+ * The key of hooks. The agent runs as the same user and can read it, and so can a program that listens on the port of a
+ * plane that is down: it may evaluate and record, and read what proxies need. gov plane init makes one; a service, and a
+ * plane without one, make another. Only a plane of an older version has no operation for that, and hooks then use the
+ * operator's key, unless the user names another. Tested by `test/cli/agents/key.test.ts`.
  */
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -40,8 +41,8 @@ export async function hookKey(options: KeyOptions): Promise<HookKey> {
   if (given !== undefined)
     return { key: readSecret(given), file: resolve(given), keyId: null, isOperators: false };
   if (context?.kind === 'plane' && scope === 'user') {
-    const file = join(context.dataDir, 'local.key');
-    return { key: readSecret(file), file, keyId: null, isOperators: true };
+    const file = join(context.dataDir, 'agent.key');
+    if (existsSync(file)) return { key: readSecret(file), file, keyId: null, isOperators: false };
   }
   const client = await session.client();
   const file = ownKeyFile(folder);
@@ -67,7 +68,7 @@ async function newKey(client: Client, { session, scope, folder }: KeyOptions): P
   return { key, file, keyId: made?.keyId ?? null, isOperators: made === null };
 }
 
-/** Null on a plane, which has no operation for keys. */
+/** Null on a plane of an older version, which has no operation for keys, and for a key that may not make others. */
 async function madeKey(client: Client): Promise<{ key: string; keyId: string } | null> {
   const scopes = ['tools:evaluate', 'events:write'] as const;
   const body = { name: 'agents', description: 'Hooks, made by gov agents install', scopes: [...scopes] };
@@ -75,7 +76,7 @@ async function madeKey(client: Client): Promise<{ key: string; keyId: string } |
     const answer = await client.createApiKey({ body });
     return { key: answer.body.key, keyId: answer.body.record.keyId };
   } catch (cause) {
-    if (cause instanceof GovApiError && cause.status === 404) return null;
+    if (cause instanceof GovApiError && (cause.status === 404 || cause.status === 403)) return null;
     throw cause;
   }
 }

@@ -1,5 +1,4 @@
 /** The clients, the scope and the folder of a command of the noun agents. Tested by `test/cli/agents/install.test.ts`. */
-import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentClients } from '../../core/agents/clients.ts';
 import { configPath, type Variables } from '../context/config.ts';
@@ -17,17 +16,15 @@ export function setupsNamed(name: string | undefined): readonly Setup[] {
   throw usage(`expected one of ${agentClients.join(', ')}, got ${JSON.stringify(name.slice(0, 64))}`);
 }
 
-/** Root of the machine speaks for all its users. */
+/** Root must say whether it means all users of the machine or its own files. Errors: exit 2. */
 export function scopeOf(given: string | undefined): Scope {
   const named = scopes.find((each) => each === given);
   if (named !== undefined) return named;
   if (process.getuid?.() !== 0) return 'user';
-  try {
-    accessSync(etc, constants.W_OK);
-    return 'managed';
-  } catch {
-    return 'user';
-  }
+  throw usage(
+    'expected --scope managed (all users of this machine, files in /etc) or --scope user (the files of root), got none from root',
+    'gov agents install --scope managed',
+  );
 }
 
 /** The folder of `agents.json`, the key and the state of an installation. */

@@ -20,8 +20,11 @@ export interface Decided<Value> {
   readonly from: string;
 }
 
-/** The approver's key differs from the operator's: the key that asked may not decide. */
-export type Role = 'operator' | 'approver';
+/**
+ * The approver's key differs from the operator's: the key that asked may not decide. The key of agents may do what hooks and
+ * proxies do, and nothing else.
+ */
+export type Role = 'operator' | 'approver' | 'agent';
 
 export const unknownContext = (name: string, contexts: Readonly<Record<string, Context>>): CliError =>
   usage(
@@ -65,11 +68,11 @@ export function givenAddress(text: string, environment: Environment | undefined)
   throw usage(`--env: expected an address that ends in /api/v1, got ${JSON.stringify(given)}`);
 }
 
-/** A plane made by an older version has no approver.key. Its operator's key then decides. */
+/** A plane made by an older version has the operator's key alone, which then takes every role. */
 export function keyFile(context: Context, role: Role = 'operator'): string | undefined {
   if (context.kind === 'service') return context.apiKeyFile;
-  const approver = join(context.dataDir, 'approver.key');
-  return role === 'approver' && existsSync(approver) ? approver : join(context.dataDir, 'local.key');
+  const own = join(context.dataDir, `${role}.key`);
+  return role !== 'operator' && existsSync(own) ? own : join(context.dataDir, 'local.key');
 }
 
 /** Returns a plane's current address, or its configured one if it does not serve. */

@@ -4,7 +4,9 @@
  * non-blocking for the command too. Tested by `test/cli/commands/tools/exec.test.ts`.
  */
 import { spawn } from 'node:child_process';
+import { accessSync, constants as modes, statSync } from 'node:fs';
 import { constants } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
 import { CliError, exit } from './exit.ts';
 
 /** How a command ended. */
@@ -58,12 +60,13 @@ export class Relay {
     { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   ): Promise<Ended> {
     const [program = '', ...args] = command;
-    this.ended = await new Promise<Ended>((resolve) => {
-      const child = spawn(program, args, { stdio: 'inherit', shell: false, cwd, env: { ...env } });
+    this.ended = await new Promise<Ended>((done) => {
+      const [file, words] = tied(program, args, { cwd, env });
+      const child = spawn(file, words, { stdio: 'inherit', shell: false, cwd, env: { ...env } });
       this.#child = child;
-      child.once('error', (cause) => resolve(unstarted(program, cause)));
+      child.once('error', (cause) => done(unstarted(program, cause)));
       child.once('exit', (code, signal) =>
-        resolve(signal === null ? { code: code ?? 1 } : { code: 128 + constants.signals[signal], signal }),
+        done(signal === null ? { code: code ?? 1 } : { code: 128 + constants.signals[signal], signal }),
       );
     });
     return this.ended;
@@ -71,6 +74,36 @@ export class Relay {
 
   release(): void {
     for (const [name, handler] of this.#handlers) process.off(name, handler);
+  }
+}
+
+/** Part of util-linux, which every distribution has. */
+const setpriv = '/usr/bin/setpriv';
+
+/**
+ * On Linux, the kernel ends the command with SIGTERM when this process is gone, also after SIGKILL: otherwise it would run on
+ * without a record (PR_SET_PDEATHSIG, prctl(2)). Its own children get no signal. A command that is not found is started
+ * without the tie, so that the error is the usual one.
+ */
+function tied(
+  program: string,
+  args: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): readonly [file: string, words: readonly string[]] {
+  const folders = (env['PATH'] ?? '').split(delimiter).map((folder) => resolve(cwd, folder));
+  const paths = program.includes('/')
+    ? [resolve(cwd, program)]
+    : folders.map((folder) => join(folder, program));
+  const canTie = process.platform === 'linux' && isExecutable(setpriv) && paths.some(isExecutable);
+  return canTie ? [setpriv, ['--pdeathsig', 'TERM', '--', program, ...args]] : [program, args];
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, modes.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
   }
 }
 

@@ -11,7 +11,13 @@ export function coverageLine(body: Summary, styles: Styles): Safe {
     .filter((verdict) => countOf(body, verdict) > 0)
     .map((verdict) => `${countOf(body, verdict)} ${verdict}`);
   const calls = coverageVerdicts.reduce((sum, verdict) => sum + countOf(body, verdict), 0);
-  const verdict = body.covered ? styles.green('covered') : styles.red('not covered');
+  const isAlone = body.covered && calls > 0 && body.confirmed === 0;
+  // one source that loses everything looks like a run without calls of that source
+  const verdict = isAlone
+    ? styles.yellow('not confirmed: one source only')
+    : body.covered
+      ? styles.green('covered')
+      : styles.red('not covered');
   const how = calls === 0 ? '' : `: ${counted.join(', ')}; ${body.confirmed} confirmed by a second source`;
   return safe`${verdict}  ${calls} ${calls === 1 ? 'call' : 'calls'}${how}`;
 }

@@ -118,6 +118,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
     ['authentic', shown.authentic ? 'yes: the log signed it, and nothing in it was changed' : 'no'],
     ['compliant', compliantText(shown)],
     ...brokenFacts(shown),
+    ['approvals', approvalsText(shown)],
     ['run', shown.runId],
     ['log', shown.trustedOrigin],
     ['trust', shown.trustFrom],
@@ -161,6 +162,13 @@ const complianceTexts: Readonly<Record<Compliance, string>> = {
 };
 
 const compliantText = ({ compliant = 'not_checked' }: ShownVerdict): string => complianceTexts[compliant];
+
+function approvalsText({ approvals }: ShownVerdict): string | null {
+  if (approvals === undefined) return null;
+  const { used, once } = approvals;
+  const what = `${used} ${used === 1 ? 'call' : 'calls'} ran by an approval`;
+  return once ? `${what}, each approval was used once` : `${what}, and an approval was USED TWICE`;
+}
 
 /** What broke a policy, and the command that shows the policy and its clause. */
 function brokenFacts({ violation, brokenBy, runId }: ShownVerdict): [string, string | null][] {

@@ -9,3 +9,6 @@ export const clientTitles: Readonly<Record<AgentClient, string>> = {
   cursor: 'Cursor',
   opencode: 'OpenCode',
 };
+
+/** What hooks and MCP proxies do: decide, record, and read decisions, approvals and pins. */
+export const agentScopes = ['tools:evaluate', 'events:write', 'events:read', 'governance:read'] as const;

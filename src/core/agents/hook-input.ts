@@ -5,6 +5,7 @@
  */
 import { isSource, shortHash, textOf, type Source } from '../intake/run.ts';
 import { parseLoose } from '../intake/source.ts';
+import { readingsOf, type McpTool } from './mcp-name.ts';
 import { isObject } from '../json/object.ts';
 import { largeBounds, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 import { limits } from '../../contract/limits.ts';
@@ -19,7 +20,9 @@ export interface HookedTool {
   /** The client's name, such as `Bash` or `mcp__ledger__pay`. */
   readonly name: string;
   /** The MCP server and its own name for the tool; absent for a tool of the client. */
-  readonly mcp: { readonly server: string; readonly name: string } | null;
+  readonly mcp: McpTool | null;
+  /** The client gave server and tool apart from the name, so `mcp` is not a reading of the name. */
+  readonly isNamedApart?: true;
   readonly arguments: JsonObject;
 }
 
@@ -149,19 +152,18 @@ function toolOf(
     // Gemini names no call: equal calls of a session share an id
     callId: id ?? `hook:${shortHash(JSON.stringify([session, name, args]))}`,
     name,
-    mcp: mcpOf(name, value['mcp_context']),
+    ...mcpOf(name, value['mcp_context']),
     arguments: args as JsonObject,
   };
 }
 
-/** Claude Code and Codex write `mcp__SERVER__TOOL`. Gemini CLI names the server apart. */
-function mcpOf(name: string, context: unknown): HookedTool['mcp'] {
+/** Claude Code and Codex write `mcp__SERVER__TOOL`; the shortest server is taken. Gemini CLI names the server apart. */
+function mcpOf(name: string, context: unknown): Pick<HookedTool, 'mcp' | 'isNamedApart'> {
   if (isSource(context)) {
     const [server, tool] = [textOf(context['server_name']), textOf(context['tool_name'])];
-    if (server !== undefined) return { server, name: tool ?? name };
+    if (server !== undefined) return { mcp: { server, name: tool ?? name }, isNamedApart: true };
   }
-  const [, server, tool] = /^mcp__(.+?)__(.+)$/s.exec(name) ?? [];
-  return server === undefined || tool === undefined ? null : { server, name: tool };
+  return { mcp: readingsOf(name)[0] ?? null };
 }
 
 function contentOf(moment: HookMoment, value: Source): unknown {
@@ -182,4 +184,12 @@ function contentOf(moment: HookMoment, value: Source): unknown {
 const shown = (text: string | undefined): string =>
   text === undefined ? 'none' : JSON.stringify(text.slice(0, 64));
 const kindOf = (value: unknown): string =>
-  value === undefined ? 'none' : value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value;
+  value === ''
+    ? 'an empty one'
+    : value === undefined
+      ? 'none'
+      : value === null
+        ? 'null'
+        : Array.isArray(value)
+          ? 'an array'
+          : typeof value;

@@ -25,6 +25,7 @@ export function answersOf(
     authentic,
     compliant,
     violation: compliant === 'no' ? violationIn(statements.get(layerName)) : null,
+    ...(compliant === 'yes' || compliant === 'no' ? approvalsIn(statements.get(layerName)) : {}),
   };
 }
 
@@ -49,6 +50,13 @@ function violationIn(statement: Statement | undefined): Violation | null {
   if (!isObject(first)) return null;
   const { check, index } = first;
   return typeof check === 'string' && isCount(index) ? { check, index } : null;
+}
+
+function approvalsIn(statement: Statement | undefined): Pick<Answers, 'approvals'> {
+  const claimed = statement?.claims['approvals'];
+  const used = isObject(claimed) ? claimed['n'] : undefined;
+  const once = statement?.checks.find(({ id }) => id === 'approvals_used_once')?.pass;
+  return isCount(used) && used > 0 && once !== undefined ? { approvals: { used, once } } : {};
 }
 
 /** What each check of `policy_compliance` says where it fails. */

@@ -139,6 +139,11 @@ export interface Answers {
   readonly authentic: boolean;
   readonly compliant: Compliance;
   readonly violation: Violation | null;
+  /** Approvals that let calls of the run through. Absent without one, and where `policy_compliance` was not checked. */
+  readonly approvals?: {
+    readonly used: number;
+    /** Whether no second call used one of them. */ readonly once: boolean;
+  };
 }
 
 export interface ProofVerdict extends Answers {

@@ -104,8 +104,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
     options.background?.start();
     const scrubber = new Scrubber(services, { projectId: options.projectId });
     scrubber.start();
-    // a plane shows nobody when its keys were used
-    const stopReporting = services.hosting === null ? null : startReportingUses(services);
+    const stopReporting = startReportingUses(services);
     // logged after the caller handles signals, because a reader of this line may send one at once
     setImmediate(() => log.info({ baseUrl, metricsUrl, startedInMs: Math.round(startedInMs) }, 'serving'));
     const { runFile, beside, background } = options;
@@ -217,7 +216,7 @@ async function stop(
     background: RunOptions['background'];
     scrubber: Scrubber;
     stopSweeping: () => void;
-    stopReporting: (() => Promise<void>) | null;
+    stopReporting: () => Promise<void>;
   },
 ): Promise<void> {
   const { server, metrics, runFile, services, engine, jobs, reports, scheduler, webhooks } = running;
@@ -246,7 +245,7 @@ async function stop(
   await backgroundStopped;
   await step(() => services.checkpoints.signGrown());
   await step(() => services.checkpoints.stop());
-  await step(() => running.stopReporting?.());
+  await step(() => running.stopReporting());
   await step(() => metrics?.close());
   await step(() => engine.store.close());
   await step(() => running.beside?.close());

@@ -11,7 +11,7 @@
  *   STORAGE_FAULT from then on. While the disk is full, it refuses with STORAGE_FULL and recovers by itself.
  * Proven by `test/store/suite/all.ts` for every engine.
  */
-import type { ApprovalStatus } from '../../contract/approvals.ts';
+import type { ApprovalFilter } from '../../contract/approvals.ts';
 import type { JobStatus, JobType } from '../../contract/jobs.ts';
 import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
@@ -213,7 +213,7 @@ export interface StoreReader
   /** `status` is computed at `atMs`: an undecided approval is pending until it expires. */
   approvals(
     projectId: string,
-    filter: { readonly status?: ApprovalStatus; readonly runId?: string; readonly atMs: number },
+    filter: { readonly status?: ApprovalFilter; readonly runId?: string; readonly atMs: number },
     page: Page<ByAge>,
   ): Promise<StoredApproval[]>;
 

@@ -45,6 +45,7 @@ function conditionsOf({ status, runId, atMs }: Filter): { readonly sql: string; 
   // no approval stays open longer than `openMs`, so pending ones are recent
   else if (status === 'pending') parts.push(`AND requested_ms > ${value(atMs - openMs)}`);
   if (status === 'approved' || status === 'denied') parts.push(`AND outcome = ${value(status)}`);
+  if (status === 'used') parts.push('AND used_ms IS NOT NULL');
   if (status === 'pending') parts.push(`AND outcome IS NULL AND expires_ms > ${value(atMs)}`);
   if (status === 'expired') parts.push(`AND outcome IS NULL AND expires_ms <= ${value(atMs)}`);
   return { sql: parts.join(' '), values };

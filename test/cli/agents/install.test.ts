@@ -81,6 +81,14 @@ describe('the line of a hook', () => {
 });
 
 describe('gov agents install and uninstall', () => {
+  it.skipIf(process.getuid?.() !== 0)('gov agents install and uninstall need a scope from root', async () => {
+    for (const verb of ['install', 'uninstall'])
+      expect(await agents(`${verb} claude-code`)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('expected --scope managed'),
+      });
+  });
+
   it.each(agentClients)('gov agents install %s is undone by uninstall without a trace', async (client) => {
     mkdirSync(join(home, '.config/gov'), { recursive: true });
     const before = snapshot();

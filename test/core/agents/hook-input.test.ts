@@ -52,6 +52,7 @@ describe('readHookInput', () => {
     ['a call without a session', { ...call, session_id: undefined }],
     ['a call without a tool', { ...call, tool_name: undefined }],
     ['a call without an id', { ...call, tool_use_id: undefined }],
+    ['a call with an empty id', { ...call, tool_use_id: '' }],
     ['a call whose arguments are a list', { ...call, tool_input: [1] }],
     ['a repeated member', '{"hook_event_name":"Stop","hook_event_name":"PreToolUse"}'],
     ['a number that a double cannot carry', JSON.stringify(call).replace('"ls"', '12345678901234567890')],
@@ -70,6 +71,12 @@ describe('readHookInput', () => {
     const { tool_use_id: _id, ...without } = call;
     expect(read('claude-code', { ...without, hook_event_name: 'PostToolUse' })).toMatchObject({
       gates: false,
+    });
+  });
+
+  it('readHookInput says that an empty text came where it expects one', () => {
+    expect(read('claude-code', { ...call, tool_use_id: '' })).toMatchObject({
+      fault: expect.stringContaining('expected a text in tool_use_id, got an empty one'),
     });
   });
 

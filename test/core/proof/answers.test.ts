@@ -24,6 +24,23 @@ const failed = (id: CheckResult['id']): CheckResult => ({ id, result: 'failed', 
 const answers = (layers: LayerVerification[], checks: CheckResult[] = [], anchored = true) =>
   answersOf({ checks, layers }, { anchored, statements: new Map([['policy_compliance', denied]]) });
 
+describe('the approvals of a verification', () => {
+  it.each([
+    [{ n: 2 }, true, { used: 2, once: true }],
+    [{ n: 1 }, false, { used: 1, once: false }],
+    [{ n: 0 }, true, undefined],
+    [undefined, true, undefined],
+  ])('a verdict says of approvals %j whether each was used once', (approvals, pass, expected) => {
+    const claims = approvals === undefined ? denied.claims : { ...denied.claims, approvals };
+    const statement = { ...denied, claims, checks: [{ id: 'approvals_used_once', pass }] };
+    const { approvals: got } = answersOf(
+      { checks: [], layers: [integrity, layer('policy_compliance')] },
+      { anchored: true, statements: new Map([['policy_compliance', statement]]) },
+    );
+    expect(got).toEqual(expected);
+  });
+});
+
 describe('the two answers of a verification', () => {
   it('a run that violated a policy is authentic evidence of the violation', () => {
     const broken = layer('policy_compliance', { passed: false, code: 'LAYER_NOT_SATISFIED' });

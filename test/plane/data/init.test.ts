@@ -247,7 +247,7 @@ describe('plane serve', () => {
     expect(cpu('')).toBeCloseTo(cpu('user_') + cpu('system_'), 3);
     for (const name of [
       'gov_writable 1',
-      'gov_log_leaves 3',
+      'gov_log_leaves 4',
       'gov_write_queue ',
       'process_cpu_seconds_total',
     ]) {

@@ -69,6 +69,8 @@ describe('the approval of a call', () => {
       status: 'approved',
       used: { evaluationId: allowed.evaluationId, at: allowed.evaluatedAt },
     });
+    const { data } = await gov.must('GET', `/approvals?status=used&runId=${runId}`);
+    expect(data).toMatchObject([{ approvalId, status: 'approved' }]);
     const again = await evaluate({ runId });
     expect(again).toMatchObject({ decision: 'escalate', allowed: false });
     expect(again.approvalId).not.toBe(approvalId);

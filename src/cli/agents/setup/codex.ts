@@ -12,9 +12,12 @@ import { isObject } from '../../../core/json/object.ts';
 import { cannotEdit, hookLine, isOwnLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
 
 const opening = '# >>> gov agents install; gov agents uninstall removes these lines\n';
+/** TOML has no end of a table: a setting after the block would belong to the last table in it. */
+const note = '# put settings of your own above these lines, or below them under a [table] of their own\n';
 const closing = '# <<< gov agents install\n';
 const block = new RegExp(`\\n?${opening}[\\s\\S]*?${closing}`, 'g');
-const marked = (lines: string): string => `${opening}${lines.trimEnd()}\n${closing}`;
+const marked = (lines: string): string =>
+  `${opening}${lines.trimEnd()}\n${lines.includes('[') ? note : ''}${closing}`;
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
 
@@ -133,7 +136,7 @@ function ofUser(path: string, text: string, wanted: Wanted): { head: string; tai
 
 /** Returns the text with trust of our hooks in our block. */
 export function withTrust(text: string, trusted: Trusted): string {
-  const at = text.lastIndexOf(closing);
+  const at = text.lastIndexOf(`${note}${closing}`);
   return `${text.slice(0, at)}${stringify({ hooks: { state: trusted } }).trimEnd()}\n${text.slice(at)}`;
 }
 

@@ -14,6 +14,7 @@ import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
 import type { Edit, Scope, Setup, Wanted } from '../../agents/setup/edit.ts';
+import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Context } from '../../context/definition.ts';
@@ -50,6 +51,8 @@ export const run: Run<typeof spec> = async (call) => {
   if (keyId !== null) writeInstalled(folder, { ...readInstalled(folder), keyId });
   const changes = planned(key);
   install(changes, folder, key);
+  const name = session.context()?.name;
+  pinProxied({ env: io.env, etc, scope, folder, launcher: launcherOf(), context: name, cwd: io.cwd });
   const more = await trustCodex(call, { scope, folder, chosen });
   await showChanges(out, [...changes, ...more], { dryRun: false });
   for (const { setup } of chosen.filter(({ setup }) => setup.tested === null))

@@ -13,7 +13,7 @@ const scope = {
   choices: ['user', 'managed'],
   value: 'SCOPE',
   description:
-    'user: the files of this user. managed: those of the administrator in /etc, which no user and no project overrides; default: managed for root, else user',
+    'user: the files of this user. managed: those of the administrator in /etc, which no user and no project overrides; default: user. Root has no default',
 } as const satisfies FlagSpec;
 const dryRun = {
   type: 'boolean',
@@ -26,7 +26,7 @@ export const agentsInstall = command({
   changes: { without: 'dryRun' },
   details: [
     'Writes gov hook into the settings of each client, so that a call runs only after a decision that is in the log. Settings of the user stay. gov agents uninstall takes everything back.',
-    'On a service, hooks get a key of their own, which may evaluate and record and nothing else. The hook runs without the variables of the session, because a project can set them.',
+    'Hooks get a key of their own, which may evaluate and record: agent.key of a plane on this machine, else a new one. The hook runs without the variables of the session, because a project can set them.',
     'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
     'Gemini CLI, Cursor and OpenCode are set up as their documentation says. Nobody has tested these three.',
   ],
@@ -38,7 +38,7 @@ export const agentsInstall = command({
       type: 'string',
       value: 'FILE',
       description:
-        'Key of the hooks, with the scopes tools:evaluate and events:write; default: a new one, or on a plane its local.key',
+        'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
     },
     withoutTelemetry: {
       type: 'boolean',

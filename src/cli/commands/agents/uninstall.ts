@@ -1,5 +1,5 @@
 /** `gov agents uninstall [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
-import { rmSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { plannedUninstall, readInstalled, uninstall, writeInstalled } from '../../agents/install.ts';
 import { ownKeyFile } from '../../agents/key.ts';
@@ -7,7 +7,7 @@ import { removeTimer, plannedRemoval } from '../../agents/drill/timer.ts';
 import { reach } from '../../agents/connection-file.ts';
 import { setups } from '../../agents/setup/all.ts';
 import { installedAt } from '../../agents/doctor.ts';
-import type { Wanted } from '../../agents/setup/edit.ts';
+import type { Scope, Wanted } from '../../agents/setup/edit.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../program/command.ts';
@@ -36,7 +36,7 @@ export const run: Run<typeof spec> = async (call) => {
   await showChanges(out, [...changes, ...timer], { dryRun: flags.dryRun });
   if (changes.length + timer.length === 0)
     await out.note(safe`nothing to take back: no client has a hook of scope ${scope}`);
-  if (isLast && !flags.dryRun) await forgetKey(call, folder);
+  if (isLast && !flags.dryRun) await forgetKey(call, { folder, scope });
 };
 
 function telemetryOf(connection: string): Wanted['telemetry'] {
@@ -48,7 +48,10 @@ function telemetryOf(connection: string): Wanted['telemetry'] {
 }
 
 /** Revokes the key, and removes the files that only hooks read. */
-async function forgetKey({ session, out }: Invocation<typeof spec>, folder: string): Promise<void> {
+async function forgetKey(
+  { session, out }: Invocation<typeof spec>,
+  { folder, scope }: { readonly folder: string; readonly scope: Scope },
+): Promise<void> {
   const { keyId } = readInstalled(folder);
   if (keyId !== null) {
     try {
@@ -62,4 +65,14 @@ async function forgetKey({ session, out }: Invocation<typeof spec>, folder: stri
   rmSync(ownKeyFile(folder), { force: true });
   rmSync(join(folder, 'agents.json'), { force: true });
   writeInstalled(folder, { files: {}, keyId: null });
+  if (scope === 'managed') removeIfEmpty(folder);
+}
+
+/** A file of the administrator, such as one that lets hooks fail open, keeps the folder. */
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // it is not there, or not empty
+  }
 }

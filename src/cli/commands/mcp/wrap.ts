@@ -12,6 +12,8 @@ import {
   type Found,
   type Server,
 } from '../../mcp/wrap/edits.ts';
+import { etc, folderOf } from '../../agents/target.ts';
+import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
 import { serversInJson } from '../../mcp/wrap/json-config.ts';
 import { serversInToml } from '../../mcp/wrap/toml-config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
@@ -42,19 +44,21 @@ interface Files {
 async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
   const { out } = invocation;
   const { servers, others } = serversIn(path, text);
-  const program = launcherOf(invocation);
+  const program = invocation.flags.program ?? launcherOf();
   const fresh = servers
     .filter((server) => !isWrapped(server))
     .map((server) => editOf(server, text, { invocation, program }));
   // edits of an earlier call stay known, where they are now
   const earlier = existsSync(notes) ? reversed(text, readFileSync(notes, 'latin1')).edits.map(flipped) : [];
   await show(invocation, { path, text, edits: fresh });
-  for (const { name, why } of others) await out.warn(safe`${name} is not wrapped: ${why}`);
+  for (const { name, why } of others)
+    await out.warn(safe`${name} is not wrapped: ${why}${adviceFor(name, why)}`);
   if (!invocation.flags.dryRun && fresh.length > 0) {
     // the notes for --undo come first, so that a crash in between leaves the configuration unchanged
     replace(notes, kept([...earlier, ...fresh].toSorted((a, b) => a.from - b.from)));
     replace(path, applied(text, fresh));
   }
+  if (!invocation.flags.dryRun) pinAgain(invocation);
   return others.length > 0 ? exit.partial : exit.ok;
 }
 
@@ -68,8 +72,15 @@ async function undo(invocation: Wrapping, { path, text, notes }: Files): Promise
   if (!flags.dryRun) {
     replace(path, applied(text, edits));
     if (lost.length === 0) rmSync(notes);
+    pinAgain(invocation);
   }
   return lost.length > 0 ? exit.partial : exit.ok;
+}
+
+/** Hooks of this user leave the approvals of wrapped servers to the proxy. */
+function pinAgain({ io, settings: { context } }: Wrapping): void {
+  const folder = folderOf('user', io.env);
+  pinProxied({ env: io.env, etc, scope: 'user', folder, launcher: launcherOf(), context, cwd: io.cwd });
 }
 
 const flipped = ({ name, from, before, after }: Edit): Edit => ({ name, from, before: after, after: before });
@@ -84,6 +95,14 @@ function serversIn(path: string, text: string): Found {
       cause,
     });
   }
+}
+
+/** A client starts no program for a server at a URL, so a person has to start the proxy. */
+function adviceFor(name: string, why: string): string {
+  const [, url] = /^it is at (\S+)$/.exec(why) ?? [];
+  if (url === undefined) return '';
+  const proxy = `gov mcp proxy --name ${spelledName(name)} --url ${url} --listen 127.0.0.1:7480`;
+  return `. Run a proxy for it, and write the address that it prints into the configuration: ${proxy}`;
 }
 
 const isWrapped = ({ args: [noun, verb] }: Server): boolean => noun === 'mcp' && verb === 'proxy';
@@ -137,13 +156,6 @@ function configOf({ args, io }: Wrapping): string {
   throw new CliError(exit.notFound, `found no configuration of ${args.client} at ${paths.join(' or ')}`, {
     code: 'NOT_FOUND',
   });
-}
-
-/** An absolute path: the client's PATH may have another program of this name. */
-function launcherOf({ flags }: Wrapping): string {
-  if (flags.program !== undefined) return flags.program;
-  const launcher = resolve(dirname(process.argv[1] ?? ''), '../bin/gov');
-  return existsSync(launcher) ? launcher : 'gov';
 }
 
 function readLatin1(path: string): string {

@@ -27,6 +27,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     safe`  address  http://${made.listen}/api/v1`,
     safe`  key      ${made.keyFile}`,
     safe`  approver ${made.approverKeyFile}`,
+    safe`  agents   ${made.agentKeyFile}`,
     safe`  trust    ${made.trustFile}`,
   ]);
   return out.note(

@@ -1,6 +1,6 @@
 /**
  * `gov run -- PROGRAM…`: runs any program as a recorded run. Start and end are events; the program sends its telemetry to
- * the same service. If this process is killed, the run has no end. Tested by `test/cli/commands/run/program.test.ts`.
+ * the same service. If this process is killed, the run has no end, and on Linux the program ends too. Tested by `test/cli/commands/run/program.test.ts`.
  */
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 import { cleanEnv, ended, runner, type Result } from '../../support/tool.ts';
 
@@ -115,6 +115,18 @@ describe('gov run', () => {
     expect(stderr).toContain('cannot start no-such-program: the command does not exist');
     expect((await eventsOf('g6'))[1]?.metadata).toMatchObject({ exitCode: 127, error: expect.any(String) });
   });
+
+  it.skipIf(process.platform !== 'linux')(
+    'a program ends when gov run is killed with SIGKILL, because nobody would record it',
+    async () => {
+      const mark = join(plane.folder, 'ended');
+      const program = `process.on('SIGTERM', () => { require('fs').writeFileSync(${JSON.stringify(mark)}, ''); process.exit(); }); console.log('up'); setInterval(() => {}, 1000)`;
+      const child = start(node(program));
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      child.kill('SIGKILL');
+      await vi.waitFor(() => expect(existsSync(mark)).toBe(true), { timeout: 10_000 });
+    },
+  );
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
     'gov run passes %s on, and records the signal that ended the program',

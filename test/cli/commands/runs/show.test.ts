@@ -96,7 +96,7 @@ describe('runs show', () => {
     const text = await terminal('seen');
     expect(text).toMatch(/^seen {2}7 events, \d{4}-.* to \d{4}-/);
     expect(text).toContain('events   tool.evaluated 4, tool.call 2, tool.denied 1');
-    expect(text).toMatch(/covered +3 calls/);
+    expect(text).toMatch(/not confirmed: one source only +3 calls/);
     expect(text).toMatch(/deny +pay +c2 +too-much v1 +governed +direct +.*101 > 100/);
     expect(text).toMatch(
       new RegExp(`approval ${approvalId} approved +push +by key_\\S+ at .*; used by pev_`),
