@@ -15,6 +15,7 @@ import { evaluations } from './policies/evaluate.ts';
 import { erasures } from './erasure/handlers.ts';
 import { events } from './events/handlers.ts';
 import { exports } from './exports/handlers.ts';
+import { search } from './search/handlers.ts';
 import { graphs } from './graphs/handlers.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs/handlers.ts';
@@ -49,6 +50,7 @@ export const handlers: Handlers = combine({
   erasures,
   jobs,
   exports,
+  search,
   projects,
   apiKeys,
   metering,

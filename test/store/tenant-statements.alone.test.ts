@@ -36,6 +36,11 @@ const everywhere: Reasons = {
     /FROM project .*WHERE (?:p\.)?project_id < (?:\?|\$1) ORDER BY (?:p\.)?project_id DESC LIMIT/,
   'jobs are worked off for all tenants, one tenant after the other':
     /^WITH RECURSIVE turn .* FROM job WHERE status IN \('pending', 'processing'\) AND project = turn\.project AND due_ms/,
+  'documents are worked off for all tenants, one tenant after the other':
+    /^WITH RECURSIVE turn .* FROM document WHERE kind = (?:\?|\$1) AND project = turn\.project AND due_ms/,
+  'a key decides its document': /FROM document d WHERE d\.kind = (?:\?|\$1) AND d\.key = (?:\?|\$2)$/,
+  'workers read documents and their due times for all tenants':
+    /^SELECT (?:p\.project_id AS "projectId", .* FROM project p CROSS JOIN document d|min\(due_ms\) AS due_ms FROM document)/,
   'what is past its time is swept, whosoever it is':
     /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|session|graph_part|intake_fact))/,
   'artifacts past their time are found for all tenants':
@@ -136,6 +141,11 @@ const steppedThrough: ReadonlySet<string> = new Set([
   'SEARCH job USING INDEX job_due (project=? AND due_ms<?)',
   'SEARCH job USING INTEGER PRIMARY KEY (rowid=?)',
   'SEARCH project USING INTEGER PRIMARY KEY (rowid=?)',
+  'SCAN json_each VIRTUAL TABLE INDEX 1:', // the few statuses of a claim
+  'SEARCH b USING INDEX document_due (project=? AND kind=? AND due_ms>?)',
+  'SEARCH d USING INTEGER PRIMARY KEY (rowid=?)',
+  'SEARCH document USING COVERING INDEX document_due (project>?)',
+  'SEARCH document USING INDEX document_due (project=? AND kind=? AND due_ms<?)',
 ]);
 
 /** What SQLite goes through for a statement. */

@@ -21,4 +21,5 @@ export const exporting = {
   jobErrorChars: 1000,
   jobRequestDays: 30,
   jobRequestBytes: 1 * MiB,
+  documentBytes: 512 * KiB,
 } as const;

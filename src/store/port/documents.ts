@@ -35,7 +35,7 @@ export type DocumentChange =
     }
   | { readonly remove: Pick<StoredDocument, 'kind' | 'documentId' | 'version'> };
 
-export interface DocumentFilter {
+interface DocumentFilter {
   readonly kind: string;
   readonly parentId?: string;
   readonly status?: string;
@@ -47,8 +47,11 @@ export interface DocumentReader {
   documentByKey(kind: string, key: string): Promise<StoredDocument | null>;
   /** Newest first. */
   documents(projectId: string, filter: DocumentFilter, page: Page<ByAge>): Promise<StoredDocument[]>;
-  /** Documents of one kind in all projects, in the order of their ids. `after` is an id. For workers. */
-  allDocuments(kind: string, page: Page<string>): Promise<StoredDocument[]>;
+  /** Documents of one kind in all projects, in the order of projects and ids. For workers. Cost: all projects. */
+  allDocuments(
+    kind: string,
+    page: Page<Pick<StoredDocument, 'projectId' | 'documentId'>>,
+  ): Promise<StoredDocument[]>;
   /** The earliest due time of these kinds and statuses in all projects; null if nothing is due at any time. */
   nextDue(kinds: readonly string[], statuses: readonly string[]): Promise<number | null>;
 }

@@ -2,6 +2,7 @@
  * Effects: the rows that a request writes in the transaction of its leaves.
  * `src/store/append/effects.ts` judges them. Proven by `test/store/suite/log/work.ts`.
  */
+import type { DocumentChange } from './documents.ts';
 import type { ExportEffect } from './exports.ts';
 import type { TenantEffect } from './tenancy.ts';
 import type {
@@ -48,6 +49,11 @@ export type Effect =
     }
   /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED if the graph is already sealed. */
   | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
+  /**
+   * Refused with PRECONDITION_FAILED if a document has another version or its key is taken, with CONFLICT if the
+   * project has `most` documents of the kind.
+   */
+  | { readonly kind: 'saveDocuments'; readonly changes: readonly DocumentChange[] }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
   /** Refused with CONFLICT if the worker has lost its lease. */
   /** Remembers what received telemetry said. CONFLICT if a fact is not `from` any more. */

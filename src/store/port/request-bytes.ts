@@ -13,8 +13,11 @@ export const draftBytes = (draft: LeafDraft): number =>
   (draft.kind === 'event' ? draft.head.length + digestBytes * draft.fields + 300 : draft.record.length) +
   (draft.disclosures?.length ?? 0);
 
-/** Counts the one effect whose rows can be large without a leaf. */
+/** Counts the effects whose rows can be large without a leaf. */
 function effectBytes(effect: Effect): number {
+  if (effect.kind === 'saveDocuments') {
+    return effect.changes.reduce((sum, made) => sum + ('save' in made ? made.save.data.length : 0) + 200, 0);
+  }
   if (effect.kind !== 'saveReport') return 0;
   const { body, challenge } = effect.report;
   return body.length + (challenge?.text.length ?? 0) + 500;

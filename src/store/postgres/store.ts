@@ -19,6 +19,11 @@ import { Database, type DatabaseOptions } from './connection/database.ts';
 import { problemOf, type Faults } from './connection/faults.ts';
 import { exportChunks, type ExportChunks } from './effects/export-chunks.ts';
 import { exportMoves } from './effects/exports.ts';
+import { documentReads } from '../read/documents.ts';
+import { documentSaver } from '../append/documents.ts';
+import { documentClaims } from './effects/documents.ts';
+import { eventTermReads } from '../read/event-terms.ts';
+import { eventTermWrites } from './effects/event-terms.ts';
 import { exportReads } from '../read/exports.ts';
 import { jobMoves } from './effects/jobs.ts';
 import { intakeReads } from '../read/intake.ts';
@@ -148,6 +153,9 @@ function assemble(
     ...tasks(database, numberOf, () => clock.now()),
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     ...exportMoves(database, numberOf),
+    ...documentClaims(database),
+    ...eventTermWrites(database, numberOf),
+    saveDocuments: documentSaver((request) => queue.append(request)),
     ...indexMapWrites(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
     saveCosignatures: cosignatureSaver(database, numbers),
@@ -198,6 +206,8 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...tenantReads(queries),
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),
+    ...documentReads(queries),
+    ...eventTermReads(queries),
     ...exportReads(queries),
     ...indexMapReads(queries),
   };

@@ -12,6 +12,8 @@ import { GovError } from '../../contract/problems.ts';
 import type { Store } from '../port/store.ts';
 import { checkpointSaver } from './write/checkpoints.ts';
 import { openEngine, type Engine } from './write/engine.ts';
+import { documentSaver } from '../append/documents.ts';
+import { dueDocuments } from './effects/documents.ts';
 import { dueJobs } from './effects/jobs.ts';
 import { openParts, type OpenOptions, type Parts } from './open.ts';
 import { storeFiles } from '../file/paths.ts';
@@ -169,8 +171,13 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
   const numberOf = projectNumbers(reading);
   const of = (projectId: string): OfProject => ({ projectId, project: numberOf(projectId) });
   const isDue = dueJobs(reading);
+  const isDocumentDue = dueDocuments(reading);
+  const append: Writes['append'] = (request) => engine.write({ verb: 'append', request });
   return {
-    append: (request) => engine.write({ verb: 'append', request }),
+    append,
+    saveDocuments: documentSaver(append),
+    claimDocument: async (claim) =>
+      isDocumentDue(claim) ? engine.write({ verb: 'claimDocument', claim }) : null,
     createProject: (project, genesis) => engine.write({ verb: 'createProject', project, genesis }),
     createTenant: (tenant) => engine.write({ verb: 'createTenant', tenant }),
     claimInstallation: (text) => engine.write({ verb: 'claimInstallation', text }),
@@ -212,6 +219,8 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
     dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),
     saveMap: async (projectId, saving) => engine.write({ verb: 'saveMap', ...of(projectId), saving }),
+    saveTermBlock: async (projectId, head, terms) =>
+      engine.write({ verb: 'saveTermBlock', ...of(projectId), head, terms }),
     dropMap: async (projectId) => engine.write({ verb: 'dropMap', ...of(projectId) }),
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });

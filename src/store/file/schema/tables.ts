@@ -11,6 +11,8 @@
 
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { approvedCallColumns } from '../../schema/approved-calls.ts';
+import { documentTable } from '../../schema/documents.ts';
+import { eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
@@ -219,6 +221,8 @@ export const mainMigrations: readonly Migration[] = [
   { version: 4, sql: inSqlite(intakeTable) },
   { version: 5, sql: inSqlite(approvedCallColumns) + approvalUse },
   { version: 6, sql: inSqlite(intakeDays('unixepoch() / 86400')) },
+  { version: 7, sql: inSqlite(documentTable) },
+  { version: 8, sql: inSqlite(eventTermTables) },
 ];
 
 export const headDelete =

@@ -7,6 +7,8 @@
 import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
+import { documentRows } from './documents.ts';
+import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { versionKey } from '../write/facts.ts';
@@ -28,6 +30,8 @@ export function effectRows(writing: Writing): EffectRows {
     ...factRows(writing),
     ...bodyRows(writing),
     ...subjectKeyRows(writing),
+    ...documentRows(writing),
+    ...eventTermRows(writing),
     ...exportRows(writing),
     ...withdrawer(writing),
     ...tenantRows(writing),

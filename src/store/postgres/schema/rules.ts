@@ -9,7 +9,7 @@
 import { noSecret, noSubject } from '../../erasure/subject-keys.ts';
 import { exportRules } from './exports.ts';
 import { telemetryRules } from './rules-planes.ts';
-import { changed, credential, onDuty, own, tenant, type TableRules } from './rule-words.ts';
+import { changed, credential, lookup, onDuty, own, tenant, type TableRules } from './rule-words.ts';
 
 const namedProject = "(SELECT current_setting('gov.project_id', true))";
 const organization = "(SELECT nullif(current_setting('gov.organization', true), ''))";
@@ -199,12 +199,28 @@ const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', ch
 /** Of the tables of the second migration. */
 export const laterTables: Readonly<Record<string, TableRules>> = { index_map: cache, index_list: cache };
 
+/** Of the eighth migration. */
+export const eventTermRules: Readonly<Record<string, TableRules>> = {
+  event_term: cache,
+  event_term_head: cache,
+};
+
 /** Of the table of the fourth migration. */
 export const intakeRules: Readonly<Record<string, TableRules>> = {
   intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' },
 };
 
-/** Of the fifth migration: the sweep deletes the facts of all tenants. */
+/** Of the seventh migration: a key finds its document, and workers serve all tenants. */
+export const documentRules: Readonly<Record<string, TableRules>> = {
+  document: {
+    sees: `${own} OR key = ${lookup} OR ${onDuty('jobs')}`,
+    writes: `${own} OR ${onDuty('jobs')}`,
+    may: 'SELECT, INSERT, UPDATE, DELETE',
+    changes: 'any',
+  },
+};
+
+/** Of the sixth migration: the sweep deletes the facts of all tenants. */
 export const intakeSweep = `
 CREATE POLICY sweep ON intake_fact FOR DELETE USING (${onDuty('sweep')});
 CREATE POLICY swept ON intake_fact FOR SELECT USING (${onDuty('sweep')});

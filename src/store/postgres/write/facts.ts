@@ -9,6 +9,7 @@ import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../../read/exports.ts';
 import { nothingHeld } from '../../rules/export-row.ts';
 import { named } from './named.ts';
+import { documentLookups, noDocumentFacts } from '../effects/documents.ts';
 import { bodyLookups } from '../effects/bodies.ts';
 import { located } from '../read/leaves.ts';
 import { noSubjectFacts } from '../effects/subject-keys.ts';
@@ -37,6 +38,7 @@ export const noFacts = (): Facts => ({
   prunedBelow: 0,
   ...noTenantFacts(),
   ...noSubjectFacts(),
+  ...noDocumentFacts(),
 });
 
 /** Returns the look-ups that these requests need; run their steps in this order. */
@@ -82,7 +84,11 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
       take: ([row], facts) => (facts.active = (row as { n: number }).n),
     });
   }
-  lookups.push(...bodyLookups(project, effects), ...tenantLookups(project, effects));
+  lookups.push(
+    ...bodyLookups(project, effects),
+    ...tenantLookups(project, effects),
+    ...documentLookups(project, effects),
+  );
   return lookups;
 }
 

@@ -69,7 +69,16 @@ interface ClientEvent {
 
 type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;
 
-export interface Facts extends TenantFacts, SubjectFacts {
+/** What a commit knows of the documents that it names. */
+export interface DocumentFacts {
+  /** By kind and id. */
+  readonly documents: Map<string, number>;
+  /** Ids by kind and key. */
+  readonly documentKeys: Map<string, string>;
+  readonly documentCounts: Map<string, number>;
+}
+
+export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
   readonly kept: Map<string, Kept>;
   readonly clients: Map<string, ClientEvent>;
   readonly runs: Map<string, RunState>;

@@ -8,6 +8,8 @@ import type { Assigned } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows, type EffectSealing } from './bodies.ts';
+import { documentRows } from './documents.ts';
+import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { policyRows } from './policy-changes.ts';
@@ -33,6 +35,8 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
     ...claimRows(prepare, current),
     ...factRows(prepare, current),
     ...bodyRows(prepare, current, sealing),
+    ...documentRows(prepare, current),
+    ...eventTermRows(prepare, current),
     ...exportRows(prepare, current),
     ...withdrawer(prepare, current),
     ...tenantRows(prepare, current),

@@ -10,6 +10,8 @@ import type { Project } from '../../port/store.ts';
 import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
+import { documentTasks, type DocumentTasks } from './documents.ts';
+import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
 import { exportTasks, type ExportTasks } from './exports.ts';
 import { indexMapTasks, type IndexMapTasks } from './index-map.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
@@ -34,7 +36,7 @@ export interface Cosigned {
   readonly cosignatures: readonly Cosignature[];
 }
 
-export interface TaskStatements extends ExportTasks, IndexMapTasks {
+export interface TaskStatements extends ExportTasks, IndexMapTasks, DocumentTasks, EventTermTasks {
   /** Creates a project with empty logs and returns its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
@@ -58,6 +60,8 @@ export function taskStatements(prepare: Prepare): TaskStatements {
   return {
     ...projectTasks(prepare),
     ...sweepTasks(prepare),
+    ...documentTasks(prepare),
+    ...eventTermTasks(prepare),
     ...exportTasks(prepare),
     ...indexMapTasks(prepare),
     dropPruned: prunedDropper(prepare),

@@ -10,6 +10,8 @@ import { sealWith } from '../../file/body-seal.ts';
 import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
 import { troubleOf } from '../../file/faults.ts';
+import { documentReads } from '../../read/documents.ts';
+import { eventTermReads } from '../../read/event-terms.ts';
 import { exportReads } from '../../read/exports.ts';
 import { storeFiles } from '../../file/paths.ts';
 import { intakeReads } from '../../read/intake.ts';
@@ -47,6 +49,8 @@ export function storeReader(db: Connection): StoreReader {
     ...tenantReads(queries),
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),
+    ...documentReads(queries),
+    ...eventTermReads(queries),
     ...exportReads(queries),
     ...indexMapReads(queries),
   };

@@ -10,9 +10,13 @@ import type {
   AppendRequest,
   ClaimedJob,
   Created,
+  DocumentClaim,
   GraphPart,
   NewTenant,
+  StoredDocument,
   StoredJob,
+  TermBlock,
+  TermHead,
   Use,
 } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
@@ -46,6 +50,7 @@ interface Inputs {
   saveNote: OfProject & { readonly note: Note };
   saveCosignatures: OfProject & Cosigned;
   claimJob: { readonly nowMs: number; readonly lease: Lease };
+  claimDocument: { readonly claim: DocumentClaim };
   renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
   retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
@@ -55,6 +60,7 @@ interface Inputs {
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
   saveMap: OfProject & { readonly saving: MapSaving };
   dropMap: OfProject;
+  saveTermBlock: OfProject & { readonly head: TermHead; readonly terms: readonly TermBlock[] };
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
   sweepFacts: { readonly nowMs: number };
@@ -70,6 +76,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   saveNote: void;
   saveCosignatures: void;
   claimJob: ClaimedJob | null;
+  claimDocument: StoredDocument | null;
   renewJob: boolean;
   failJob: void;
   retryJob: StoredJob;
@@ -79,6 +86,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   dropPruned: void;
   saveMap: void;
   dropMap: void;
+  saveTermBlock: boolean;
   sweepOld: void;
   sweepAnswers: boolean;
   sweepFacts: boolean;
@@ -127,6 +135,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.saveCosignatures(write.project, write);
     case 'claimJob':
       return jobs.claim(write.nowMs, write.lease);
+    case 'claimDocument':
+      return tasks.claimDocument(write.claim);
     case 'renewJob':
       return jobs.renew(write.project, write.jobId, write.lease);
     case 'failJob':
@@ -145,6 +155,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.saveMap(write.project, write.saving);
     case 'dropMap':
       return tasks.dropMap(write.project);
+    case 'saveTermBlock':
+      return tasks.saveTermBlock(write.project, write.head, write.terms);
     case 'sweepOld':
       tasks.sweepRequests(write.nowMs);
       return tasks.sweepSessions(write.nowMs);
@@ -249,6 +261,8 @@ export function bytesOf(write: Write): number {
       return write.uses.length * 64;
     case 'saveMap':
       return write.saving.lists.length * 256 + write.saving.map.parts.length;
+    case 'saveTermBlock':
+      return write.terms.length * 192;
     case 'sweepOld':
     case 'sweepAnswers':
       return 0;

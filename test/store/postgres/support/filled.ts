@@ -31,6 +31,7 @@ export async function fillTenants(client: Client): Promise<void> {
     run_type: `SELECT p, i, i % 20, 2 ${each}`,
     client_event: `SELECT p, 'c' || i, i, 'f' ${each}`,
     intake_fact: `SELECT p, 't:' || i, 'run' || i / 4, i % 100 ${each}`,
+    document: `SELECT p, 'k' || i % 5, 'd' || i, p || 'k' || i, 'd' || i / 9, 's', i, i, 1, '{}' ${each}`,
     idempotency: `SELECT p, 'k' || i, 'f', i, 201, '{}', ${text} ${each}`,
     proof: `SELECT p, 'prf' || i, 'run' || i / 2, i, 'x', 'x', '[]', 1, NULL, i ${each}`,
     graph: `SELECT p, 'grp' || i, 'run' || i / 2, i, 1, NULL, 'x', '{}' ${each}`,

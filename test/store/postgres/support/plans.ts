@@ -16,6 +16,10 @@ const acrossTenants: readonly RegExp[] = [
   /^SELECT p\.project_id(?:, h\.size)? FROM (?:grown g|project p) JOIN/,
   /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/s,
   /^SELECT p\.project_id AS "projectId", r\.plane_id .* WHERE r\.attestation = 'pending' AND r\.challenge_expires_ms <=/s,
+  /^SELECT '' AS "projectId", d\.project, .* WHERE d\.kind = \$1 AND d\.key = \$2$/s, // a key finds its document
+  /^SELECT p\.project_id AS "projectId", .* FROM project p CROSS JOIN document d/s,
+  /^WITH RECURSIVE turn AS .* FROM document WHERE due_ms IS NOT NULL/s, // one step a project
+  /^SELECT min\(due_ms\) AS due_ms FROM document/,
   /^UPDATE subject_key k SET secret = .* FROM erased_key e/s,
   /^(?:UPDATE job SET request = NULL|DELETE FROM (?:idempotency|graph_part|session|intake_fact))/,
 ];
