@@ -313,10 +313,6 @@ export class EventRecorder {
     return this.#closing;
   }
 
-  [Symbol.asyncDispose](): Promise<unknown> {
-    return this.close();
-  }
-
   async #close(timeoutMs: number): Promise<RecorderCounts> {
     if (!this.#signal.aborted) this.#move();
     const timer = setTimeout(() => this.#stop.abort(new Error('the recorder closed')), timeoutMs);
