@@ -43,6 +43,13 @@ const builtThreads = {
 
 export default defineConfig({
   plugins: [builtThreads],
+  // the examples import the library as a program does
+  resolve: {
+    alias: [
+      { find: /^gov$/, replacement: join(import.meta.dirname, 'src/client/index.ts') },
+      { find: /^gov\/verify$/, replacement: join(import.meta.dirname, 'src/client/verify.ts') },
+    ],
+  },
   test: {
     pool: 'forks',
     maxWorkers: 3,

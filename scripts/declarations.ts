@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
@@ -42,12 +42,38 @@ export async function declarations(
   } finally {
     rmSync(config);
   }
-  for (const file of globSync(`${types}/*/*.d.ts`)) {
-    const text = readFileSync(file, 'utf8');
-    writeFileSync(file, text.replaceAll(/(["'])typebox\1/g, "'../typebox/index.mjs'"));
+  const needed = reachable(
+    sources.map((source) => join(types, source.replace(/^src\/(.*)\.ts$/, '$1.d.ts'))),
+  );
+  for (const file of globSync(`${types}/**/*.d.ts`)) {
+    if (needed.has(file)) writeFileSync(file, withoutNode(readFileSync(file, 'utf8')));
+    else rmSync(file);
   }
   cpSync(join(project, 'node_modules/typebox/build'), join(types, 'typebox'), {
     recursive: true,
     filter: (path) => path.endsWith('.d.mts') || statSync(path).isDirectory(),
   });
 }
+
+const specifiers = /\b(?:from|import\()\s*(["'])(\.[^"']+)\.ts\1/g;
+
+/** The declarations that these refer to, themselves included. */
+function reachable(entries: readonly string[]): ReadonlySet<string> {
+  const found = new Set(entries);
+  for (const file of found) {
+    for (const [, , specifier = ''] of readFileSync(file, 'utf8').matchAll(specifiers))
+      found.add(join(dirname(file), `${specifier}.d.ts`));
+  }
+  return found;
+}
+
+/**
+ * A program without @types/node, such as one for a browser, compiles too, even if it checks the declarations of its
+ * libraries: a Buffer is a Uint8Array there, and an agent of node:http any object.
+ */
+const withoutNode = (text: string): string =>
+  text
+    .replaceAll(/(["'])typebox\1/g, "'../typebox/index.mjs'")
+    .replaceAll(/\bBuffer(?:<\w+>)?(?=[^\w'`])/g, 'Uint8Array')
+    .replaceAll(/^import type \{ (\w+) \} from 'node:\w+';$/gm, 'type $1 = object;')
+    .replaceAll(/^import \{ type (\w+) \} from 'node:\w+';$/gm, 'type $1 = object;');

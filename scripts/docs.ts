@@ -1,6 +1,6 @@
 /**
- * Writes the reference pages that the code knows: problems, verdicts, limits, HTTP operations and the
- * command line.
+ * Writes the reference pages that the code knows: problems, verdicts, limits, HTTP operations, the
+ * library and the command line.
  * `npm run docs` runs it; `test/docs/reference.test.ts` compares the pages with what this module returns.
  */
 import { writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
 import { verdictCodes } from '../src/core/proof/verdict.ts';
 import { templates } from '../src/service/reports/templates/list.ts';
+import { libraryPage } from './library-page.ts';
 
 type Manifest = ReturnType<typeof manifest>;
 type Command = Manifest['commands'][number];
@@ -25,6 +26,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/cli.md', cliPage(manifest())],
     ['docs/reference/http.md', httpPage()],
+    ['docs/reference/library.md', libraryPage(join(import.meta.dirname, '..'))],
     ['docs/reference/limits.md', limitsPage()],
     ['docs/reference/problems.md', problemsPage()],
     ['docs/reference/report-templates.md', templatesPage()],

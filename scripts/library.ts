@@ -15,6 +15,7 @@ const entries = { client: 'src/client/index.ts', verify: 'src/client/verify.ts' 
 const replaced: Readonly<Record<string, string>> = {
   'src/client/sending/at-exit.ts': 'src/client/web/at-exit.ts',
   'src/client/sending/disk.ts': 'src/client/web/disk.ts',
+  'src/client/namespaces/sqlite.ts': 'src/client/web/sqlite.ts',
   'src/client/runtime.ts': 'src/client/web/runtime.ts',
   'src/client/tail.ts': 'src/client/web/tail.ts',
   'src/client/transport.ts': 'src/client/web/transport.ts',

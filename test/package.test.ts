@@ -4,7 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -26,16 +28,19 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
   const folder = mkdtempSync(join(tmpdir(), 'gov-package-'));
   const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` };
   let files: readonly string[] = [];
+  let packedBytes = 0;
   let isInstalled = false;
+  const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
 
   beforeAll(async () => {
     const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], {
       cwd: projectRoot,
       env,
     });
-    const [tarball] = Object.values<{ filename: string; files: { path: string }[] }>(
+    const [tarball] = Object.values<{ filename: string; size: number; files: { path: string }[] }>(
       JSON.parse(packed.stdout),
     );
+    packedBytes = tarball!.size;
     files = tarball!.files.map(({ path }) => path);
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
     const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--fetch-retries=0'];
@@ -85,29 +90,97 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     );
   });
 
-  it('the package runs after an installation without install scripts', async ({ skip }) => {
+  it('the package is small: at most 4 MB packed, and 10 packages with what it needs', ({ skip }) => {
+    skip(!isInstalled, 'no registry is reachable');
+    expect(packedBytes).toBeLessThan(4_000_000);
+    const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as { packages: object };
+    expect(Object.keys(lock.packages).filter((path) => path !== '').length).toBeLessThanOrEqual(10);
+  });
+
+  it('the package runs after an installation without install scripts, also with npx', async ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
     const home = join(folder, 'home');
     mkdirSync(home);
     const gov = join(folder, 'node_modules/.bin/gov');
     const { stdout } = await run(gov, ['--version'], { env: { PATH: env.PATH, HOME: home } });
     expect(stdout).toBe(`gov ${manifest.version}\n`);
+    const npx = await run('npx', ['--no-install', 'gov', '--version'], { cwd: folder, env });
+    expect(npx.stdout).toBe(`gov ${manifest.version}\n`);
   });
 
-  it('the package lets a program use the client with its types', async ({ skip }) => {
+  it('a program in JavaScript uses every part of the library', async ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
-    skip(!files.includes('dist/client.js'), 'no client was built');
-    const program = `import { createClient } from 'gov';
-      const client = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1' });
+    const program = `import { createClient, createNamespaces, EventRecorder, GovNetworkError, revealSecret, sqliteStore } from 'gov';
+      import { readTrust, verify } from 'gov/verify';
+      const client = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1', retries: 0, env: {} });
+      const failure = await client.getHealth().catch((error) => error);
+      const store = await sqliteStore('records.db', { secretsKey: new Uint8Array(32) });
+      const { id } = await createNamespaces(store).secrets.create({ token: 'x' });
+      const recorder = await EventRecorder.open(client, { spool: 'spool' });
+      recorder.record({ runId: 'r', eventType: 'a', actor: 'b', action: 'c', timestamp: new Date().toISOString() });
+      const { waiting } = await recorder.close({ timeoutMs: 0 });
+      const { code } = await verify('{}', { trust: null });
+      const { token } = await revealSecret(store, id);
+      console.log([failure instanceof GovNetworkError, waiting, code, token, typeof readTrust].join());`;
+    writeFileSync(join(folder, 'program.js'), program);
+    const { stdout, stderr } = await run(process.execPath, ['program.js'], { cwd: folder });
+    expect({ stdout, stderr }).toEqual({ stdout: 'true,1,MALFORMED_BUNDLE,x,function\n', stderr: '' });
+  });
+
+  it.each([
+    ['nodenext', ['--module', 'nodenext']],
+    ['bundler', ['--module', 'esnext', '--moduleResolution', 'bundler']],
+  ])(
+    'a strict program in TypeScript compiles with the resolution %s, also without @types/node',
+    async (_, module) => {
+      if (!isInstalled) return; // no registry is reachable
+      const program = `import { createClient, EventRecorder, memoryStore, paginate, type Client } from 'gov';
+      import { verify, type Verdict } from 'gov/verify';
+      const client: Client = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1', store: memoryStore() });
       export const status = async (): Promise<'ok' | 'degraded' | 'unavailable'> => (await client.getHealth()).body.status;
       // @ts-expect-error: health has no such member
       export const none = async () => (await client.getHealth()).body.nothing;
-      console.log(typeof client.createEvent);`;
-    writeFileSync(join(folder, 'program.mts'), program);
-    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
-    symlinkSync(join(projectRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
-    const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
+      // @ts-expect-error: the action is missing
+      export const wrong = () => client.createEvent({ body: { runId: 'r', eventType: 'a', actor: 'b', timestamp: '' } });
+      export async function runs(): Promise<string[]> {
+        const ids: string[] = [];
+        for await (const { runId } of paginate(client.listRuns, {})) ids.push(runId);
+        return ids;
+      }
+      const verdict: Verdict = await verify('{}', { trust: null });
+      const prompt = await client.prompts.create({ text: 'x' });
+      const recorder: EventRecorder = await EventRecorder.open(client);
+      console.log(typeof client.createEvent, verdict.verified, prompt.version, (await recorder.close()).sent);`;
+      writeFileSync(join(folder, 'program.mts'), program);
+      const options = [
+        '--noEmit',
+        '--strict',
+        '--target',
+        'es2022',
+        '--lib',
+        'es2022,dom',
+        '--skipLibCheck',
+        'false',
+      ];
+      await run(process.execPath, [compiler, ...options, ...module, 'program.mts'], { cwd: folder });
+      const { stdout } = await run(process.execPath, ['program.mts'], { cwd: folder });
+      expect(stdout).toBe('function false 1 0\n');
+    },
+  );
+
+  it('the examples of agent libraries compile against the installed package, and load it', async ({
+    skip,
+  }) => {
+    skip(!isInstalled, 'no registry is reachable');
+    cpSync(join(projectRoot, 'examples/libraries'), join(folder, 'examples'), { recursive: true });
+    for (const name of ['ai', 'zod', '@openai', '@langchain', '@types']) {
+      const target = join(folder, 'node_modules', name);
+      if (!existsSync(target)) symlinkSync(join(projectRoot, 'node_modules', name), target);
+    }
+    const examples = globSync('examples/*.ts', { cwd: folder });
+    expect(examples.length).toBeGreaterThan(3);
     const options = [
+      '--noEmit',
       '--strict',
       '--module',
       'nodenext',
@@ -116,9 +189,11 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
       '--skipLibCheck',
       '--types',
       'node',
+      '--allowImportingTsExtensions',
     ];
-    await run(process.execPath, [compiler, '--noEmit', ...options, 'program.mts'], { cwd: folder });
-    const { stdout } = await run(process.execPath, ['program.mts'], { cwd: folder });
-    expect(stdout).toBe('function\n');
+    await run(process.execPath, [compiler, ...options, ...examples], { cwd: folder });
+    const load = examples.map((path) => `import './${path}';`).join('\n');
+    writeFileSync(join(folder, 'load.mts'), load);
+    await run(process.execPath, ['load.mts'], { cwd: folder });
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The loop that sends recorded calls to the policies in force over HTTP, as an agent would before each call.
  */
-import type { Client } from '../../src/client/index.ts';
+import type { Client } from 'gov';
 import type { Run } from './recording.ts';
 import { type Call, callsOf } from './seen.ts';
 import { labelOf, type Label, writingTools } from './truth.ts';

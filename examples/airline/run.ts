@@ -5,7 +5,7 @@
  *   gov policy create examples/airline/policies --publish
  *   node examples/airline/run.ts
  */
-import { createClient } from '../../src/client/index.ts';
+import { createClient } from 'gov';
 import { decideAll } from './decide.ts';
 import {
   aftermath,

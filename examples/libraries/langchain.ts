@@ -1,7 +1,7 @@
-/** Governs a tool of LangChain JS. In your program, import from 'gov', and give the tool to your agent. */
+/** Governs a tool of LangChain JS. Give the tool to your agent. */
 import { tool, type StructuredToolInterface } from '@langchain/core/tools';
 import { z } from 'zod';
-import { governLangChainTool, type GovernedRun } from '../../src/client/index.ts';
+import { governLangChainTool, type GovernedRun } from 'gov';
 import type { Pay } from './pay.ts';
 
 export function payTool(run: GovernedRun, pay: Pay): StructuredToolInterface {

@@ -1,7 +1,7 @@
-/** Governs a tool of OpenAI Agents JS. In your program, import from 'gov', and from '@openai/agents'. */
+/** Governs a tool of OpenAI Agents JS. In your program, import from '@openai/agents'. */
 import { Agent, Runner, tool, type ModelProvider } from '@openai/agents-core';
 import { z } from 'zod';
-import { governAgentTool, type GovernedRun } from '../../src/client/index.ts';
+import { governAgentTool, type GovernedRun } from 'gov';
 import type { Pay } from './pay.ts';
 
 export async function payWith(run: GovernedRun, pay: Pay, modelProvider: ModelProvider): Promise<string> {

@@ -1,5 +1,5 @@
-/** Governs one function without a library. In your program, import from 'gov'. */
-import { governedInvoke, type GovernedRun } from '../../src/client/index.ts';
+/** Governs one function without a library. */
+import { governedInvoke, type GovernedRun } from 'gov';
 import type { Pay } from './pay.ts';
 
 export function payWith(run: GovernedRun, pay: Pay, amount: number): Promise<string> {

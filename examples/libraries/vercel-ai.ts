@@ -1,7 +1,7 @@
-/** Governs the tools of the Vercel AI SDK. In your program, import from 'gov'. */
+/** Governs the tools of the Vercel AI SDK. */
 import { generateText, isStepCount, tool, type LanguageModel } from 'ai';
 import { z } from 'zod';
-import { governAiTools, type GovernedRun } from '../../src/client/index.ts';
+import { governAiTools, type GovernedRun } from 'gov';
 import type { Pay } from './pay.ts';
 
 export async function payWith(run: GovernedRun, pay: Pay, model: LanguageModel): Promise<string> {

@@ -10,8 +10,7 @@
 import { appendFile, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '../../src/client/index.ts';
-import type { EventInput } from '../../src/contract/events.ts';
+import { createClient, type EventInput } from 'gov';
 
 const folder = import.meta.dirname;
 const approvalLimit = 5000;

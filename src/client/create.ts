@@ -15,6 +15,9 @@ import { type GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
 import { retrying } from './retry.ts';
 import { anySignal } from './signals.ts';
+import { createNamespaces, type Namespaces } from './namespaces/client.ts';
+import { memoryStore } from './namespaces/in-memory.ts';
+import { type NamespaceStore, namespaceNames } from './namespaces/store.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
@@ -40,6 +43,8 @@ export interface ClientOptions {
   readonly signal?: AbortSignal;
   /** Variables that name proxies; default `process.env`. */
   readonly env?: Environment;
+  /** Holds the records of the namespaces, such as `client.prompts`; default: the memory of this client. */
+  readonly store?: NamespaceStore;
   /** Called for each request, response and retry. Never receives the credential. */
   readonly observe?: (note: ClientNote) => void;
 }
@@ -92,12 +97,12 @@ export type Method<Row extends Operation> =
     ? (input?: CallInput<Row>) => Promise<Answer<Row>>
     : (input: CallInput<Row>) => Promise<Answer<Row>>;
 
-export type Client = { readonly [Id in OperationId]: Method<Table[Id]> } & {
-  readonly connection: Connection;
-  readonly options: ClientOptions;
-  /** Closes the sockets. Needed only to close them before the process ends. */
-  readonly close: () => void;
-};
+export type Client = { readonly [Id in OperationId]: Method<Table[Id]> } & Namespaces & {
+    readonly connection: Connection;
+    readonly options: ClientOptions;
+    /** Closes the sockets. Needed only to close them before the process ends. */
+    readonly close: () => void;
+  };
 
 /** The input of any method after type checking. */
 export interface UncheckedInput {
@@ -130,7 +135,17 @@ export function createClient(options: ClientOptions): Client {
   }
   const own = { connection, options, close: () => connection.close() };
   // the loop above creates exactly the members that the mapped type names
-  return Object.assign(methods, own) as unknown as Client;
+  return Object.assign(withNamespaces(methods, options.store), own) as unknown as Client;
+}
+
+/** Adds the namespaces, which are made with the first use of one. */
+function withNamespaces(methods: object, store: NamespaceStore | undefined): object {
+  let all: Namespaces | undefined;
+  for (const name of namespaceNames) {
+    const get = (): unknown => (all ??= createNamespaces(store ?? memoryStore()))[name];
+    Object.defineProperty(methods, name, { get, enumerable: true });
+  }
+  return methods;
 }
 
 interface Target {

@@ -22,6 +22,18 @@ export { openBundle } from './open.ts';
 export type { OpenBundle } from './open.ts';
 export { governAgentTool, governAiTools, governLangChainTool } from './agents.ts';
 export type { GovernedRun } from './agents.ts';
+export { createNamespaces, revealSecret } from './namespaces/client.ts';
+export type {
+  Namespace,
+  NamespaceListParams,
+  NamespaceListResponse,
+  NamespaceRecord,
+  Namespaces,
+} from './namespaces/client.ts';
+export { memoryStore } from './namespaces/in-memory.ts';
+export { sqliteStore } from './namespaces/sqlite.ts';
+export type { SqliteStoreOptions } from './namespaces/sqlite.ts';
+export type { NamespaceName, NamespaceStore } from './namespaces/store.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
 export { EventRecorder } from './recorder.ts';

@@ -35,7 +35,7 @@ export interface RecorderOptions {
 }
 
 export type RecorderProblem =
-  /** Events that will not be recorded. `event` is missing where a whole batch is dropped. */
+  /** Events that will not be recorded. */
   | {
       readonly kind: 'dropped';
       readonly reason: DropReason;
@@ -62,6 +62,7 @@ export interface RecorderCounts {
   readonly waiting: number;
 }
 
+/** Records events in the background. `EventRecorder.open` makes one; `close` it at the end. */
 export class EventRecorder {
   readonly #options: RecorderOptions;
   readonly #disk: Disk | null;
@@ -311,10 +312,6 @@ export class EventRecorder {
   }: { readonly timeoutMs?: number } = {}): Promise<RecorderCounts> {
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<unknown> {
-    return this.close();
   }
 
   async #close(timeoutMs: number): Promise<RecorderCounts> {

@@ -69,7 +69,8 @@ function trustOf(lines: readonly string[]): Trust {
 
 /**
  * Verifies a proof bundle, an export or an answer, which it tells apart by how the file begins. Nothing in the file makes
- * it throw. Rejects only if a `Blob` cannot be read. Cost: about 25 µs an event in Node, and ten times that elsewhere.
+ * it throw. Rejects only if a `Blob` cannot be read. Cost: about 25 µs an event in Node, and several times that
+ * elsewhere.
  */
 export async function verify(evidence: Evidence, { trust, requireLayers }: VerifyOptions): Promise<Verdict> {
   const file = rereadable(evidence);

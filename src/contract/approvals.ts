@@ -9,6 +9,7 @@ import { ToolCall } from './tools.ts';
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
 
 const approvalStatuses = ['pending', 'approved', 'denied', 'expired'] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
 
 /** `used`: approved, and a call has run by it. */
 const approvalFilters = [...approvalStatuses, 'used'] as const;

@@ -13,6 +13,8 @@ import {
 } from '../../src/client/index.ts';
 import type { EventInput } from '../../src/contract/events.ts';
 import { projectRoot } from '../paths.ts';
+import { Folder, push } from '../cli/push/harness.ts';
+import { FakeService } from '../cli/push/service.ts';
 import { startPlane } from '../support/serving.ts';
 import { json, problem, startServer, type TestServer } from './server.ts';
 
@@ -214,6 +216,20 @@ it('a recorder that closes while the service is away leaves its events in the sp
   second.record(event(7));
   expect(await second.close()).toMatchObject({ given: 1, resumed: 7, sent: 8, waiting: 0 });
   expect(storedNumbers()).toEqual(numbers(0, 8));
+});
+
+it('gov events push sends what a recorder left in its spool', async () => {
+  isAway = true;
+  const spool = join(folder, 'spool');
+  const events = await recorder({ spool });
+  for (const n of numbers(0, 7)) events.record(event(n));
+  await events.close();
+  const service = new FakeService();
+  const own = new Folder();
+  const { code, stderr } = await push({ spool }, { folder: own, service, target: server.baseUrl });
+  own.remove();
+  expect(code, stderr).toBe(0);
+  expect(service.recorded).toHaveLength(7);
 });
 
 /** Starts a process that records to this server. */

@@ -237,6 +237,7 @@ describe.each([
   'tutorials/govern-an-agent',
   'how-to/govern-agents',
   'how-to/score-risk',
+  'how-to/use-the-library',
   'how-to/replay-a-run',
   'how-to/see-what-ran-ungoverned',
   'how-to/make-a-report',

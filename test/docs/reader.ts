@@ -77,7 +77,8 @@ export class Reader {
       baseUrl: string;
     };
     const text = program
-      .replace("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
+      .replaceAll("from 'gov'", `from ${JSON.stringify(join(projectRoot, 'src/client/index.ts'))}`)
+      .replaceAll("from 'gov/verify'", `from ${JSON.stringify(join(projectRoot, 'src/client/verify.ts'))}`)
       .replace('http://127.0.0.1:7460/api/v1', baseUrl);
     const file = join(this.folder, 'program.ts');
     writeFileSync(file, text);
@@ -89,7 +90,7 @@ export class Reader {
   program(program: string): Promise<Result> {
     const apiKey = readFileSync(join(this.folder, 'my-plane/local.key'), 'utf8').trim();
     const env = cleanEnv({ GOV_API_KEY: apiKey });
-    return ended(spawn(process.execPath, [this.writeProgram(program)], { env }));
+    return ended(spawn(process.execPath, [this.writeProgram(program)], { env, cwd: this.folder }));
   }
 
   /** Stops the plane. */

@@ -1,5 +1,5 @@
 /**
- * The spool of an `EventRecorder` (`spool.ts`), whose events a later recorder or `gov events push --spool` sends.
+ * The spool of an `EventRecorder` (`spool.ts`), whose events a later recorder or `gov events push --spool --base-url` sends.
  * `web/disk.ts` stands in where there is no disk. Tested by `test/client/recorder.test.ts`.
  */
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /** Limits: client. */
-import { MiB } from './units.ts';
+import { KiB, MiB } from './units.ts';
 
 export const client = {
   responseBytes: 256 * MiB,
@@ -16,6 +16,8 @@ export const client = {
   recorderRetrySeconds: 30,
   /** Runs whose dropped events a recorder counts by name; those of further runs are counted together. */
   recorderDroppedRuns: 1000,
+  namespaceDataBytes: 64 * KiB,
+  namespaceFilters: 5,
   invocationsHeld: 100_000,
   invocationIdChars: 128,
   runShowEvents: 2000,

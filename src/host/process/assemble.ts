@@ -28,7 +28,6 @@ import type { Witnesses } from '../../service/log/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
 import { clockJumpMs, now, randomBytes } from './clock.ts';
-import { createSeal } from './seal.ts';
 import { createClockWatch, type ClockWatch } from './clock-watch.ts';
 import { createSeal } from './seal.ts';
 import { defaultExportsMost } from '../exports/config.ts';
@@ -171,7 +170,6 @@ export function assemble(parts: Parts): Assembled {
     ...(parts.planeProject === undefined ? {} : { planeProject: parts.planeProject }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),
-    seal: hosting?.seal ?? createSeal(storeKey, randomBytes),
     hosting,
     credentials,
     forgetCredential: (id) => credentials.forget(id),

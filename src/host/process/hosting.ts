@@ -13,7 +13,6 @@ import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { now, randomBytes } from './clock.ts';
-import { createSeal } from './seal.ts';
 import { genesisLeaf } from '../data/genesis.ts';
 import type { HostKeys } from '../data/keys.ts';
 import type { ServiceConfig } from '../service/config.ts';

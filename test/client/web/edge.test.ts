@@ -97,10 +97,32 @@ describe('the client in an edge runtime', () => {
     expect(await run(all)).toBe('1,2,3');
   });
 
+  it('keeps records of namespaces in memory, and seals secrets', async () => {
+    const kept = `const { id, data } = await client.secrets.create({ token: 's' });
+      return data.token.redacted && (await client.secrets.update(id, { token: null })).version`;
+    expect(await run(kept)).toBe(2);
+  });
+
+  it('records events in the background', async () => {
+    server.handle = ({ body }, response) =>
+      json(response, 201, {
+        results: JSON.parse(body).events.map(() => ({ eventId: 'evt_1', status: 'accepted' })),
+      });
+    const recorded = `const events = await gov.EventRecorder.open(client); events.record({ runId: 'r' });
+      return (await events.close()).sent`;
+    expect(await run(recorded)).toBe(1);
+  });
+
   it.each([
+    [
+      'the option spool',
+      "await gov.EventRecorder.open(client, { spool: 'x' })",
+      'expected Node for the option spool',
+    ],
+    ['sqliteStore', "await gov.sqliteStore('x')", 'expected Node for sqliteStore'],
     ['live events', 'await gov.tailEvents(client, {}).next()', 'expected Node for live events'],
     ['the option ca', "gov.createClient({ baseUrl: 'http://x', ca: [] })", 'expected Node for the option ca'],
-  ])('says that %s need Node', async (_, code, message) => {
+  ])('refuses what needs Node, and says so: %s', async (_, code, message) => {
     expect(await run(`try { ${code} } catch (error) { return error.message }`)).toContain(message);
   });
 });
