@@ -23,9 +23,11 @@ export interface RateOptions {
   readonly authPerMinute?: number;
   /** New exports of one key or person. */
   readonly exportsPerMinute?: number;
+  /** Downloads by one share link. */
+  readonly sharesPerMinute?: number;
 }
 
-export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports';
+export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports' | 'shares';
 
 /** The limit that counts an operation. Null for probes, which must always be answered. */
 export function rateOf(row: Operation): RateName | null {
@@ -84,6 +86,7 @@ export class Rates {
       anonymous: limit('anonymous', options.anonymousPerSecond ?? limits.rateAnonymousPerSecond),
       auth: limit('auth', options.authPerMinute ?? limits.rateAuthPerMinute, { window: 60 }),
       exports: limit('exports', options.exportsPerMinute ?? limits.rateExportsPerMinute, { window: 60 }),
+      shares: limit('shares', options.sharesPerMinute ?? limits.rateSharesPerMinute, { window: 60 }),
     };
     this.#now = now;
   }
