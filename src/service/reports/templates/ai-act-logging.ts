@@ -233,7 +233,7 @@ async function useTables(draft: Draft, uses: Rows, tally: Tally): Promise<void> 
   );
   draft.table(
     systems.table(
-      `${systemTable.lists}.`,
+      `${systemTable.lists}.${moreText(tally)}`,
       notShown('The log has no list of AI systems: the table follows from all events of the period.'),
       {
         rest: 'gov runs list --system shows the runs of one.',
@@ -241,6 +241,11 @@ async function useTables(draft: Draft, uses: Rows, tally: Tally): Promise<void> 
     ),
   );
 }
+
+const moreText = ({ moreOfSystems }: Tally): string =>
+  moreOfSystems === 0
+    ? ''
+    : ` Only ${limits.reportGroups} systems are counted: ${count(moreOfSystems, 'event')} of others are left out.`;
 
 /** The log lists runs by their first event, so runs that began earlier are outside of its answer. */
 async function runsShown(draft: Draft, tally: Tally): Promise<ReturnType<typeof notShown>> {

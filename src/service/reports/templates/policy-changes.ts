@@ -105,7 +105,7 @@ export const policyChanges: Template = {
 
     await tables(draft, history, configs);
     return draft.built([
-      'Who is named by the id of the credential that acted. Previews of impact are not recorded, so the report does not say whether one was made.',
+      'People and programs are named by the id of the credential that acted. Previews of impact are not recorded, so the report does not say whether one was made.',
     ]);
   },
 };

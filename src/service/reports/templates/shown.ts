@@ -72,6 +72,8 @@ export class Evidence {
     const answer = await this.#source.host.answer({ key, sinceMs, untilMs }).catch(nullIfRefused);
     if (answer === null)
       return 'The log has no index of these entries yet. gov log index build makes one; then run the report again.';
+    if (answer.count > rows && prunedBelow > 0 && (key[0] === 'run' || key[0] === 'type'))
+      return `The log recorded ${count(answer.count, 'such entry', 'such entries')}, of which ${rows} are here. Events below leaf ${prunedBelow} were pruned and are in an archive.`;
     if (answer.count > rows)
       return `The log recorded ${count(answer.count - rows, 'more such entry', 'more such entries')} while the report was made. Run it again for a period that has ended.`;
     if (answer.count < rows)

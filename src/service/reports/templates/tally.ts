@@ -80,6 +80,8 @@ export class Tally {
   /** Runs beyond `limits.reportGroups`, which are counted by their first event alone. */
   moreRuns = 0;
   readonly systems = new Map<string, SystemSpan>();
+  /** Events of systems beyond `limits.reportGroups`. */
+  moreOfSystems = 0;
   /** Events by UTC day of their recording. */
   readonly days = new Map<number, number>();
   /** Events whose own time differs from the server's by more than `limits.recordedSkewSeconds`. */
@@ -211,7 +213,10 @@ export class Tally {
       known.lastRecordedMs = serverMs;
       return;
     }
-    if (this.systems.size >= limits.reportGroups) return;
+    if (this.systems.size >= limits.reportGroups) {
+      this.moreOfSystems += 1;
+      return;
+    }
     this.systems.set(systemId, {
       runs: 1,
       events: 1,
