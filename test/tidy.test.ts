@@ -16,9 +16,9 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
   {
     'src/contract/': { may: ['typebox'] },
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
-    // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it.
+    // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it. zlib computes too: it opens what a PDF has compressed.
     'src/core/': {
-      may: ['src/contract/', 'node:crypto', '@bufbuild/protobuf'],
+      may: ['src/contract/', 'node:crypto', 'node:zlib', '@bufbuild/protobuf'],
       lazy: ['pdfkit', 'uqr', 'd3-shape'],
     },
     'src/store/': { may: ['src/contract/', 'src/core/', 'better-sqlite3', 'pg', 'node:'] },

@@ -23,6 +23,8 @@ import { Typesetter } from './typesetter.ts';
 export interface PdfOptions {
   readonly paper: Paper;
   readonly fonts: ReportFonts;
+  /** For a verifier: the renderer that the file names. Default: this one. */
+  readonly producer?: string;
 }
 
 /**
@@ -33,8 +35,9 @@ export async function toPdf(
   report: Report,
   branding: ReportBranding,
   attachments: readonly ReportAttachment[],
-  { paper, fonts }: PdfOptions,
+  options: PdfOptions,
 ): Promise<Uint8Array> {
+  const { paper, fonts } = options;
   const libraries = await loadLibraries();
   const data = toJson(report);
   const hash = `sha256:${sha256Hex(data)}`;
@@ -58,7 +61,7 @@ export async function toPdf(
     ],
     printed: choosePrinted(report, hash),
   };
-  const pdf = libraries.createPdf(documentOptions(subject, paper));
+  const pdf = libraries.createPdf(documentOptions(subject, options));
   describeDocument(pdf);
   const others = fonts.others.map((font, at) => {
     pdf.registerFont(`other${at}`, font.bytes);
@@ -114,11 +117,14 @@ const file = (
   ...rest,
 });
 
+/** Safe to save on any system. */
+const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+
 /** The attachments that the report names, in the order of their names. */
 function given(report: Report, attachments: readonly ReportAttachment[]): AttachedFile[] {
   const own = new Set([dataFile, presentationFile, ...report.tables.map(tableFile)]);
   for (const { name } of attachments) {
-    if (report.attachments[name] === undefined || own.has(name))
+    if (!Object.hasOwn(report.attachments, name) || own.has(name) || !fileName.test(name))
       throw new Error(`expected a file that the report names as attached, got ${JSON.stringify(name)}`);
   }
   return Object.entries(report.attachments)
@@ -138,7 +144,10 @@ function given(report: Report, attachments: readonly ReportAttachment[]): Attach
     });
 }
 
-const documentOptions = ({ report, hash, branding }: Subject, paper: Paper): object => ({
+const documentOptions = (
+  { report, hash, branding }: Subject,
+  { paper, producer: named = producer() }: PdfOptions,
+): object => ({
   size: paper === 'A4' ? 'A4' : 'LETTER',
   margin: 0,
   pdfVersion: '1.7',
@@ -154,7 +163,7 @@ const documentOptions = ({ report, hash, branding }: Subject, paper: Paper): obj
     Author: singleLine(branding.companyName ?? report.organization ?? report.project.projectId),
     Subject: `Data hash ${hash}`,
     Creator: 'gov',
-    Producer: producer(),
+    Producer: named,
     CreationDate: new Date(report.generatedAt),
   },
 });

@@ -1,0 +1,143 @@
+/**
+ * `gov report verify`: verifies a report here, without network or store. Exit codes as `gov proofs verify`. The exit code
+ * is set before any output. Tested by `test/cli/commands/report/verify.test.ts`.
+ */
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { limits } from '../../../contract/limits.ts';
+import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/report/verify.ts';
+import { trustFrom, type TrustSource } from '../../context/trust.ts';
+import type { Invocation, Run } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { unreadable } from '../../program/flags.ts';
+import { readAll } from '../../terminal/io.ts';
+import type { Out } from '../../terminal/out.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
+import { csvLine } from '../../terminal/table.ts';
+import { checkLine, meaningOf } from '../../terminal/verdict.ts';
+import { plainView } from '../../terminal/view.ts';
+import type { reportVerify as spec } from './spec.ts';
+
+type Call = Invocation<typeof spec>;
+
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, out, session } = call;
+  const source = trustFrom(flags, session);
+  const bytes = await readReportFile(call);
+  if (reportKindOf(bytes) === null) {
+    throw usage(
+      `${args.report}: expected a report as PDF or JSON, got another file`,
+      'a CSV cannot be verified alone: verify the PDF or JSON of the same report, which has the same data hash',
+    );
+  }
+  const { readReportFonts } = await import('../../../host/reports/fonts.ts');
+  const folder = flags.fonts === undefined ? null : resolve(call.io.cwd, flags.fonts);
+  const fonts = await readReportFonts(folder).catch((cause: unknown) => {
+    throw unreadable(flags.fonts ?? 'the fonts of the package', cause);
+  });
+  const { hash } = flags;
+  const verdict = await verifyReport(bytes, {
+    trust: source?.trust ?? null,
+    expectedHash: hash === undefined ? null : `sha256:${hash.replace('sha256:', '')}`,
+    fonts,
+    dataOnly: flags.dataOnly,
+  });
+  out.verdict = exitOf(verdict);
+  await print(out, verdict, source);
+  if (source === null && verdict.code !== 'MALFORMED_REPORT') {
+    await out.warn(
+      safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the report`,
+    );
+  }
+  return out.verdict;
+};
+
+async function readReportFile({ args, io, signal }: Call): Promise<Buffer> {
+  const maxBytes = limits.bundleBytes;
+  try {
+    if (args.report === '-') return Buffer.from(await readAll(io.stdin, { maxBytes, signal }));
+    const stream = createReadStream(resolve(io.cwd, args.report));
+    return Buffer.from(await readAll(stream, { maxBytes, signal, name: args.report }));
+  } catch (cause) {
+    if (cause instanceof RangeError) throw usage(cause.message);
+    throw signal.aborted ? cause : unreadable(args.report, cause);
+  }
+}
+
+function exitOf({ verified, code }: ReportVerdict): number {
+  if (verified) return exit.ok;
+  if (code === 'NO_TRUSTED_KEY' || code === 'MALFORMED_REPORT') return exit.usage;
+  return code === 'RUN_NOT_COMPLIANT' ? exit.notCompliant : exit.checkFailed;
+}
+
+/** What JSON says of a proof: the whole verdict is that of `gov proofs verify`. */
+const proofsOf = ({ proofs }: ReportVerdict): Record<string, unknown>[] =>
+  proofs.map(({ name, verdict: { proofId, runId, verified, compliant, code } }) => ({
+    name,
+    proofId,
+    runId,
+    verified,
+    compliant,
+    code,
+  }));
+
+async function print(out: Out, verdict: ReportVerdict, source: TrustSource | null): Promise<void> {
+  if (out.isHuman) return out.lines(human(verdict, source, out));
+  if (out.format === 'tsv' || out.format === 'csv') return out.lines(rows(verdict, out.format === 'csv'));
+  const trust = { trustedOrigin: source?.trust.origin ?? null, trustFrom: source?.from ?? null };
+  return out.one({ ...verdict, proofs: proofsOf(verdict), ...trust }, plainView(['dataHash'], 'dataHash'));
+}
+
+/** One line each: `kind name result …`. */
+function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
+  const { dataHash, verified, code, checks, proofs } = verdict;
+  const cells: (readonly (string | null | undefined)[])[] = [
+    ['report', dataHash, verified ? 'verified' : 'not verified', code],
+    ...checks.map(({ id, result, code: why, detail }) => ['check', id, result, why, detail]),
+    ...proofs.map(({ name, verdict: each }) => [
+      'proof',
+      name,
+      each.verified ? 'verified' : 'not verified',
+      each.code,
+    ]),
+  ];
+  return cells.map((line) =>
+    asCsv
+      ? csvLine(line)
+      : Safe.join(
+          line.map((cell) => Safe.cell(cell ?? '')),
+          '\t',
+        ),
+  );
+}
+
+function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: Out): Safe[] {
+  const { verified, code, checks, proofs } = verdict;
+  const { bold, green, red } = styles;
+  const head = verified
+    ? green('✓ verified')
+    : code === 'RUN_NOT_COMPLIANT'
+      ? red('✗ NOT COMPLIANT')
+      : red('✗ NOT VERIFIED');
+  const period = verdict.startTime === null ? null : `${verdict.startTime} to ${verdict.endTime ?? ''}`;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['why', verified ? null : meaningOf(code ?? undefined)],
+    ['data hash', verdict.dataHash],
+    ['template', verdict.reportTemplateId],
+    ['period', period],
+    ['log', verdict.origin === null ? null : `${verdict.origin}, ${verdict.treeSize ?? 0} leaves`],
+    ['trust', source === null ? null : `${source.trust.origin} (${source.from})`],
+  ];
+  const width = Math.max(...checks.map(({ id }) => id.length));
+  return [
+    safe`${bold(head)}  ${verdict.title ?? ''}`,
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
+    bold('Checks'),
+    ...checks.map((check) => checkLine(check, width, styles)),
+    ...(proofs.length === 0 ? [] : [bold('Proofs')]),
+    ...proofs.map(({ name, verdict: each }) => {
+      const mark = each.verified ? green('✓') : red('✗');
+      return safe`  ${mark} ${name}  ${each.runId ?? ''}  ${each.verified ? '' : meaningOf(each.code ?? undefined)}`;
+    }),
+  ];
+}

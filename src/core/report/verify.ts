@@ -1,0 +1,324 @@
+/**
+ * The verifier of reports: PDF, or its JSON artifact. No network, no store. The file is attacker controlled, and no content
+ * of it makes the verifier throw; trust comes from the caller only.
+ *
+ * The steps: 1 the form of the file; 2 the data hash; 3 every attached file against the data; 4 the signed checkpoint; 5
+ * attached proof bundles; 6 the pages: rendered again from the attached data, and compared object by object, so that a
+ * printed figure that the data does not give is found, and anything that was drawn over it. Pages of another version of
+ * the renderer, of ICU or of the fonts may come out otherwise: then the verdict says that they were not compared, and is
+ * not “verified”. Proven by `test/core/report/verify.test.ts` (flips bytes of every attachment and page).
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { sha256Text } from '../hash.ts';
+import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { NoteError } from '../note/signed.ts';
+import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
+import { verifyBundle } from '../proof/verify.ts';
+import { dataFile, presentationFile, tableFile, toTableCsv } from './artifacts.ts';
+import { differenceOf } from './compare-pages.ts';
+import type { ReportAttachment, ReportFont, ReportFonts } from './inputs.ts';
+import { toPdf } from './pdf/render.ts';
+import { producer } from './presentation.ts';
+import { readPresentation, readReport } from './read-data.ts';
+import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
+import type { Report } from './model.ts';
+
+const reportCheckIds = [
+  'format',
+  'data_hash',
+  'attachments',
+  'checkpoint',
+  'witnesses',
+  'proofs',
+  'pages',
+] as const;
+type ReportCheckId = (typeof reportCheckIds)[number];
+
+export interface ReportVerifyOptions {
+  readonly trust: Trust | null;
+  /** The data hash that the caller has from another source, `sha256:…`; null for none. */
+  readonly expectedHash?: string | null;
+  /** Fonts of this installation, and those for other scripts. */
+  readonly fonts: ReportFonts;
+  /** Judge the attached data alone. */
+  readonly dataOnly?: boolean;
+}
+
+interface AttachedProof {
+  readonly name: string;
+  readonly verdict: ProofVerdict;
+}
+
+export interface ReportVerdict {
+  readonly verified: boolean;
+  /** Code of the first failed check; null if verified. */
+  readonly code: VerdictCode | null;
+  readonly artifact: 'pdf' | 'json';
+  readonly dataHash: string | null;
+  readonly title: string | null;
+  readonly reportTemplateId: string | null;
+  readonly startTime: string | null;
+  readonly endTime: string | null;
+  readonly origin: string | null;
+  readonly treeSize: number | null;
+  /** Names of the attached files, in order. */
+  readonly files: readonly string[];
+  readonly proofs: readonly AttachedProof[];
+  readonly checks: readonly CheckResult<ReportCheckId>[];
+}
+
+/** Whether bytes begin like a report: a PDF, or a JSON object. */
+export const reportKindOf = (begin: Uint8Array): 'pdf' | 'json' | null => {
+  const text = Buffer.from(begin.subarray(0, 5)).toString('latin1');
+  return text === '%PDF-' ? 'pdf' : text.startsWith('{') ? 'json' : null;
+};
+
+/** Verifies a report. Cost: that of rendering it, and of verifying its proofs. */
+export async function verifyReport(bytes: Uint8Array, options: ReportVerifyOptions): Promise<ReportVerdict> {
+  const verification = new ReportVerification(options);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (reportKindOf(buffer) === 'pdf') await verification.pdf(buffer);
+  else verification.json(buffer);
+  return verification.verdict();
+}
+
+class ReportVerification {
+  readonly #options: ReportVerifyOptions;
+  readonly #checks = new CheckList<ReportCheckId>(reportCheckIds);
+  #artifact: 'pdf' | 'json' = 'json';
+  #report: Report | null = null;
+  #hash: string | null = null;
+  #files: ReadonlyMap<string, Buffer> = new Map();
+  readonly #proofs: AttachedProof[] = [];
+
+  constructor(options: ReportVerifyOptions) {
+    this.#options = options;
+  }
+
+  json(bytes: Buffer): void {
+    if (!this.#read(bytes)) return;
+    this.#checks.pass('format', 'canonical JSON (RFC 8785)');
+    const { attachments } = this.#report ?? { attachments: {} };
+    this.#checks.skip('attachments', `the JSON holds no files; it names ${Object.keys(attachments).length}`);
+    this.#checks.skip('proofs', 'the proofs are attached to the PDF of this report');
+    this.#checks.skip('pages', 'the JSON has no pages');
+  }
+
+  async pdf(bytes: Buffer): Promise<void> {
+    this.#artifact = 'pdf';
+    const pdf = this.#orFault('format', () => readPdf(bytes));
+    if (pdf === null) return;
+    if (pdf.length !== bytes.length) {
+      const detail = `the first ${pdf.length} bytes are the report as gov wrote it, ${bytes.length - pdf.length} follow: verify the report alone with head -c ${pdf.length}`;
+      this.#checks.fail('format', 'REPORT_EXTENDED', detail);
+    }
+    const files = this.#orFault('format', () => attachedFiles(pdf, limits.bundleBytes));
+    if (files === null) return;
+    this.#files = files;
+    const data = files.get(dataFile);
+    if (data === undefined) {
+      this.#checks.fail('format', 'MALFORMED_REPORT', `expected the attached file ${dataFile}, found none`);
+      return;
+    }
+    if (!this.#read(data) || this.#report === null) return;
+    this.#checks.pass('format', 'every byte of the file belongs to an object of the document');
+    this.#attachments(this.#report);
+    this.#bundles();
+    if (this.#options.dataOnly === true) this.#checks.skip('pages', 'not compared, as you asked');
+    else await this.#pages(this.#report, pdf);
+  }
+
+  /** Steps 1 and 2 for the data, and 4. */
+  #read(data: Buffer): boolean {
+    this.#hash = sha256Text(data);
+    const report = this.#orFault('format', () => readReport(data));
+    if (report === null) return false;
+    this.#report = report;
+    const { expectedHash = null } = this.#options;
+    if (expectedHash !== null && expectedHash !== this.#hash)
+      this.#checks.fail('data_hash', 'DATA_HASH_MISMATCH', `expected ${expectedHash}, got ${this.#hash}`);
+    else
+      this.#checks.pass('data_hash', expectedHash === null ? this.#hash : `${this.#hash}, as you expected`);
+    this.#checkpoint(report);
+    return true;
+  }
+
+  #orFault<Value>(id: ReportCheckId, work: () => Value): Value | null {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof GovError || error instanceof PdfFault)) throw error;
+      this.#checks.fail(id, 'MALFORMED_REPORT', error.message);
+      return null;
+    }
+  }
+
+  /** Step 3: tables are functions of the data, and the data names the rest. */
+  #attachments(report: Report): void {
+    const hash = this.#hash ?? '';
+    const faults: string[] = [];
+    const expected = new Map<string, string>(Object.entries(report.attachments));
+    for (const table of report.tables) {
+      const digest = sha256Text(toTableCsv(report, table, hash)).slice('sha256:'.length);
+      expected.set(tableFile(table), digest);
+    }
+    for (const [name, digest] of expected) {
+      const file = this.#files.get(name);
+      if (file === undefined) faults.push(`${name} is missing`);
+      else if (sha256Text(file) !== `sha256:${digest}`) faults.push(`${name} differs from its hash`);
+    }
+    for (const name of this.#files.keys()) {
+      if (!expected.has(name) && name !== dataFile && name !== presentationFile)
+        faults.push(`${name} is not named`);
+    }
+    if (faults.length > 0) this.#checks.fail('attachments', 'ATTACHMENT_MISMATCH', faults.join('; '));
+    else this.#checks.pass('attachments', `${this.#files.size} files`);
+  }
+
+  /** Step 4. */
+  #checkpoint({ log }: Report): void {
+    const { trust } = this.#options;
+    if (trust === null || trust.keys.length === 0) {
+      this.#checks.fail('checkpoint', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
+      return;
+    }
+    try {
+      const { checkpoint, witnessedBy, quorumMet } = openTrustedCheckpoint(log.checkpoint, trust);
+      const isSame =
+        checkpoint.origin === log.origin &&
+        checkpoint.size === log.treeSize &&
+        checkpoint.root.toString('base64') === log.rootHash;
+      if (isSame) this.#checks.pass('checkpoint', `${log.origin}, ${log.treeSize} leaves`);
+      else
+        this.#checks.fail(
+          'checkpoint',
+          'CHECKPOINT_MISMATCH',
+          'origin, size or root differ from the signed ones',
+        );
+      if (!quorumMet)
+        this.#checks.fail(
+          'witnesses',
+          'WITNESS_QUORUM_NOT_MET',
+          `expected ${trust.quorum} witnesses, got ${witnessedBy.length}`,
+        );
+      else if (witnessedBy.length === 0) this.#checks.skip('witnesses', 'the trust requires no witness');
+      else this.#checks.pass('witnesses', `${witnessedBy.length} cosigned`);
+    } catch (error) {
+      if (!(error instanceof GovError)) throw error;
+      const isOther = error instanceof NoteError && error.fault === 'wrong_origin';
+      this.#checks.fail('checkpoint', isOther ? 'ORIGIN_MISMATCH' : 'SIGNATURE_INVALID', error.message);
+    }
+  }
+
+  /** Step 5. */
+  #bundles(): void {
+    for (const [name, bytes] of this.#files) {
+      if (!name.endsWith('.govproof.json')) continue;
+      const verdict = verifyBundle(bytes, this.#options.trust);
+      this.#proofs.push({ name, verdict });
+      if (verdict.verified) continue;
+      if (verdict.code === 'NO_TRUSTED_KEY')
+        this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
+      else if (isNotCompliant(verdict)) this.#checks.fail('proofs', 'RUN_NOT_COMPLIANT', name);
+      else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
+    }
+    if (this.#proofs.length === 0) this.#checks.skip('proofs', 'no proof is attached');
+    else this.#checks.pass('proofs', `${this.#proofs.length} verified`);
+  }
+
+  /** Step 6. */
+  async #pages(report: Report, pdf: PdfFile): Promise<void> {
+    const shown = this.#files.get(presentationFile);
+    const named = producerOf(pdf);
+    if (shown === undefined || named === null) {
+      this.#checks.fail('pages', 'PAGES_DIFFER', `expected ${presentationFile} and the name of our renderer`);
+      return;
+    }
+    const presentation = this.#orFault('pages', () => readPresentation(shown));
+    if (presentation === null) return;
+    const fonts = fontsOf(presentation.fonts, this.#options.fonts);
+    if ('missing' in fonts) {
+      const detail = `the report was set in ${fonts.missing}, which is not here: give the folder with --fonts, or use the version that wrote it (${named})`;
+      this.#checks.fail('pages', 'PAGES_NOT_COMPARED', detail);
+      return;
+    }
+    const attachments: ReportAttachment[] = [];
+    for (const name of Object.keys(report.attachments)) {
+      const bytes = this.#files.get(name);
+      if (bytes !== undefined) attachments.push({ name, bytes });
+    }
+    const { paper, branding } = presentation;
+    try {
+      const again = await toPdf(report, branding, attachments, { paper, fonts, producer: named });
+      const difference = differenceOf(pdf, readPdf(Buffer.from(again)));
+      if (difference === null) this.#checks.pass('pages', 'rendered again from the attached data: the same');
+      else if (named === producer()) this.#checks.fail('pages', 'PAGES_DIFFER', difference);
+      else {
+        const detail = `${difference}; the file names ${named}, and here is ${producer()}: use that version, or judge the data alone with --data-only`;
+        this.#checks.fail('pages', 'PAGES_NOT_COMPARED', detail);
+      }
+    } catch (error) {
+      // whatever an attacker's data makes the renderer throw, the pages are not those of a report that gov wrote
+      this.#checks.fail('pages', 'PAGES_DIFFER', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  verdict(): ReportVerdict {
+    const checks = this.#checks.list();
+    const failed = checks.filter(({ result }) => result === 'failed');
+    // a missing key is said only where nothing worse is known
+    const worst = failed.find(({ code }) => !mild.has(code ?? '')) ?? failed[0];
+    const report = this.#report;
+    return {
+      verified: failed.length === 0 && this.#checks.passed('checkpoint'),
+      code: worst?.code ?? null,
+      artifact: this.#artifact,
+      dataHash: this.#hash,
+      title: report?.title ?? null,
+      reportTemplateId: report?.reportTemplateId ?? null,
+      startTime: report?.parameters.startTime ?? null,
+      endTime: report?.parameters.endTime ?? null,
+      origin: report?.log.origin ?? null,
+      treeSize: report?.log.treeSize ?? null,
+      files: [...this.#files.keys()],
+      proofs: this.#proofs,
+      checks,
+    };
+  }
+}
+
+const mild: ReadonlySet<string> = new Set(['NO_TRUSTED_KEY', 'RUN_NOT_COMPLIANT']);
+
+/** Authentic, and a broken policy is all that is wrong. */
+function isNotCompliant({ authentic, compliant, layers }: ProofVerdict): boolean {
+  const failed = layers.filter(({ passed }) => !passed);
+  return authentic && compliant === 'no' && failed.length === 1 && failed[0]?.name === 'policy_compliance';
+}
+
+/** The renderer that the document information names; null where it is not one of ours. */
+function producerOf({ objects }: PdfFile): string | null {
+  for (const { text } of objects.values()) {
+    const found = /^\((gov report renderer \d{1,6} )\\\((ICU [\w.]{1,20}, tz \w{1,20})\\\)\)$/.exec(text);
+    if (found !== null) return `${found[1]}(${found[2]})`;
+  }
+  return null;
+}
+
+/** The fonts of a report among those that are here, by their hashes. */
+function fontsOf(
+  wanted: readonly { readonly name: string; readonly sha256: string }[],
+  { regular, bold, mono, others }: ReportFonts,
+): ReportFonts | { readonly missing: string } {
+  const here = new Map([regular, bold, mono, ...others].map((font) => [sha256Text(font.bytes), font]));
+  const found: ReportFont[] = [];
+  for (const { name, sha256 } of wanted) {
+    const font = here.get(`sha256:${sha256}`);
+    if (font === undefined) return { missing: JSON.stringify(name.slice(0, 100)) };
+    found.push({ name, bytes: font.bytes });
+  }
+  const [first, second, third, ...rest] = found;
+  if (first === undefined || second === undefined || third === undefined)
+    return { missing: 'fewer than three fonts' };
+  return { regular: first, bold: second, mono: third, others: rest };
+}

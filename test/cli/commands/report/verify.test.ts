@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.ts';
+import { toPdf } from '../../../../src/core/report/pdf/render.ts';
+import { formatTrust } from '../../../../src/core/note/trust.ts';
+import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
+import { logSigner, origin, trust } from '../../../core/proof/log.ts';
+import { plainBranding, proofBundle, sampleReport } from '../../../core/report/sample.ts';
+import { emptyDirectory, govHere } from '../../support/tool.ts';
+
+const folder = emptyDirectory();
+const file = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+const report = sampleReport({ rows: 5 });
+const trustFile = file('trust', formatTrust(trust));
+let bytes: Buffer;
+let pdf: string;
+beforeAll(async () => {
+  const options = { paper: 'A4', fonts: await readReportFonts() } as const;
+  bytes = Buffer.from(await toPdf(report, plainBranding, [proofBundle], options));
+  pdf = file('report.pdf', bytes);
+});
+
+describe('gov report verify', () => {
+  it('a report is verified without network and context, with exit code 0', async () => {
+    const env = { GOV_BASE_URL: 'http://127.0.0.1:1/', HTTP_PROXY: 'http://127.0.0.1:1' };
+    for (const argv of [
+      ['--trust', trustFile],
+      ['--key', logSigner.verifierKey],
+    ]) {
+      const { code, stdout } = await govHere(['report', 'verify', pdf, ...argv, '-o', 'json'], { env });
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        verified: true,
+        artifact: 'pdf',
+        dataHash: dataHash(report),
+        trustedOrigin: origin,
+        proofs: [{ name: 'run-1.govproof.json', runId: 'run-1', verified: true }],
+      });
+    }
+  });
+
+  it('the JSON artifact is verified under the same data hash', async () => {
+    const json = file('report.json', toJson(report));
+    const hash = dataHash(report).slice('sha256:'.length);
+    const argv = ['report', 'verify', json, '--trust', trustFile, '--hash', hash, '-o', 'id'];
+    expect(await govHere(argv)).toMatchObject({ code: 0, stdout: `${dataHash(report)}\n` });
+  });
+
+  it('a report without any key is not verified, with exit code 2 and the flags to use', async () => {
+    const { code, stderr } = await govHere(['report', 'verify', pdf]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('give --key VKEY or --trust FILE');
+  });
+
+  it('a changed report gives exit code 3, also without a key', async () => {
+    const changed = Buffer.from(bytes);
+    // the title in the document information
+    changed.write('Fool', changed.indexOf('(Tool access') + 1, 'latin1');
+    const path = file('changed.pdf', changed);
+    for (const argv of [[], ['--trust', trustFile]]) {
+      const { code, stdout } = await govHere(['report', 'verify', path, ...argv, '-o', 'json']);
+      expect(code).toBe(3);
+      expect(JSON.parse(stdout)).toMatchObject({ verified: false, code: 'PAGES_DIFFER' });
+    }
+  });
+
+  it('another data hash than the required one gives exit code 3', async () => {
+    const argv = ['report', 'verify', pdf, '--trust', trustFile, '--hash', '0'.repeat(64)];
+    expect((await govHere(argv)).code).toBe(3);
+  });
+
+  it('a file that is no report, a CSV, and a missing file give exit code 2 with the reason', async () => {
+    const cases: [string, RegExp][] = [
+      [file('report.csv', toCsv(report)), /a CSV cannot be verified alone/],
+      [file('other.pdf', '%PDF-1.4\n'), /not a report/],
+      [join(folder, 'none.pdf'), /none\.pdf/],
+    ];
+    for (const [path, reason] of cases) {
+      const { code, stdout, stderr } = await govHere([
+        'report',
+        'verify',
+        path,
+        '--trust',
+        trustFile,
+        '-o',
+        'table',
+      ]);
+      expect(code).toBe(2);
+      expect(stdout + stderr).toMatch(reason);
+    }
+  });
+});

@@ -1,0 +1,247 @@
+import { deflateSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dataHash, toJson } from '../../../src/core/report/artifacts.ts';
+import { toPdf } from '../../../src/core/report/pdf/render.ts';
+import { attachedFiles, contentOf, type PdfFile, readPdf } from '../../../src/core/report/read-pdf.ts';
+import type { Report } from '../../../src/core/report/model.ts';
+import {
+  type ReportVerdict,
+  type ReportVerifyOptions,
+  verifyReport,
+} from '../../../src/core/report/verify.ts';
+import { readReportFonts } from '../../../src/host/reports/fonts.ts';
+import { trust } from '../proof/log.ts';
+import { plainBranding, proofBundle, sampleReport } from './sample.ts';
+
+const fonts = await readReportFonts();
+const render = async (report: Report): Promise<Buffer> =>
+  Buffer.from(await toPdf(report, plainBranding, [proofBundle], { paper: 'A4', fonts }));
+const verify = (bytes: Uint8Array, more: Partial<ReportVerifyOptions> = {}): Promise<ReportVerdict> =>
+  verifyReport(bytes, { trust, fonts, ...more });
+const result = ({ checks }: ReportVerdict, id: string): string | undefined =>
+  checks.find((each) => each.id === id)?.result;
+
+const report = sampleReport({ rows: 3 });
+let pdf: Buffer;
+let read: PdfFile;
+beforeAll(async () => {
+  pdf = await render(report);
+  read = readPdf(pdf);
+});
+
+/** The file with other content of one object, with lengths and offsets that fit. */
+function withContent(id: number, change: (content: Buffer) => Buffer | string): Buffer {
+  const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xff\xff\xff\xff\n', 'latin1')];
+  const offsets: number[] = [];
+  let at = parts[0]!.length;
+  for (const object of read.objects.values()) {
+    let { stream } = object;
+    if (stream !== null && object.id === id) {
+      const content = Buffer.from(change(contentOf(object, 1 << 26)) as Buffer);
+      stream = object.isDeflated ? deflateSync(content, { level: 1 }) : content;
+    }
+    const text = object.text.replace('/Length', `/Length ${stream?.length}`);
+    const body = stream === null ? [] : [Buffer.from('\nstream\n'), stream, Buffer.from('\nendstream')];
+    const part = Buffer.concat([
+      Buffer.from(`${object.id} 0 obj\n${text}`, 'latin1'),
+      ...body,
+      Buffer.from('\nendobj\n'),
+    ]);
+    offsets[object.id] = at;
+    at += part.length;
+    parts.push(part);
+  }
+  const table = offsets.slice(1).map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`);
+  const end = `xref\n0 ${offsets.length}\n0000000000 65535 f \n${table.join('')}trailer\n${read.trailer}\nstartxref\n${at}\n%%EOF\n`;
+  return Buffer.concat([...parts, Buffer.from(end, 'latin1')]);
+}
+
+const objectWith = (pattern: RegExp): number[] =>
+  [...read.objects.values()].filter(({ text }) => pattern.test(text)).map(({ id }) => id);
+const pageContents = (): number[] =>
+  objectWith(/^<<\n\/Type \/Page\n/).map((id) =>
+    Number(/\/Contents (\d+) 0 R/.exec(read.objects.get(id)!.text)?.[1]),
+  );
+
+describe('the verification of a report', () => {
+  it('a report is verified with the key of its log, and every check passes', async () => {
+    const verdict = await verify(pdf);
+    expect(verdict).toMatchObject({ verified: true, code: null, dataHash: dataHash(report), treeSize: 14 });
+    for (const id of ['format', 'data_hash', 'attachments', 'checkpoint', 'proofs', 'pages'])
+      expect(result(verdict, id)).toBe('passed');
+    expect(verdict.proofs.map(({ verdict: { verified } }) => verified)).toEqual([true]);
+  });
+
+  it('the same pages with content that another zlib compressed are verified', async () => {
+    const [first = 0] = pageContents();
+    const same = withContent(first, (content) => content);
+    expect((await verify(same)).verified).toBe(true);
+    expect(same.equals(pdf)).toBe(false);
+  });
+
+  it('the JSON artifact is verified, and has the same data hash', async () => {
+    const verdict = await verify(toJson(report));
+    expect(verdict).toMatchObject({ verified: true, artifact: 'json', dataHash: dataHash(report) });
+    expect(result(verdict, 'pages')).toBe('not_checked');
+  });
+
+  it('without a key nothing is verified, and the hashes are still checked', async () => {
+    const verdict = await verify(pdf, { trust: null });
+    expect(verdict).toMatchObject({ verified: false, code: 'NO_TRUSTED_KEY' });
+    expect(result(verdict, 'pages')).toBe('passed');
+  });
+
+  it('another data hash than the expected one is refused', async () => {
+    expect(await verify(pdf, { expectedHash: dataHash(report) })).toMatchObject({ verified: true });
+    const expectedHash = `sha256:${'0'.repeat(64)}`;
+    expect(await verify(pdf, { expectedHash })).toMatchObject({
+      verified: false,
+      code: 'DATA_HASH_MISMATCH',
+    });
+  });
+});
+
+describe('a changed report', () => {
+  it('a flipped byte in any attachment is refused, whether compression notices or not', async () => {
+    const names = [...attachedFiles(read, 1 << 26).keys()];
+    expect(names).toHaveLength(5);
+    for (const id of objectWith(/^<<\n\/Type \/EmbeddedFile/)) {
+      const { length } = contentOf(read.objects.get(id)!, 1 << 26);
+      for (const at of [0, Math.floor(length / 3), length - 1]) {
+        const changed = withContent(id, (content) => {
+          content[at]! ^= 1;
+          return content;
+        });
+        expect((await verify(changed)).verified).toBe(false);
+      }
+    }
+  });
+
+  it('a flipped byte anywhere in the file is refused', async () => {
+    for (let at = 5; at < pdf.length; at += Math.ceil(pdf.length / 60)) {
+      const changed = Buffer.from(pdf);
+      changed[at]! ^= 0x10;
+      expect((await verify(changed)).verified).toBe(false);
+    }
+  });
+
+  it('altered text, a rectangle over a figure, and hidden text are refused on every page', async () => {
+    const changes: ((content: string) => string)[] = [
+      (content) => content.replace(/<([0-9a-f]{4})([0-9a-f]{4})/, '<$2$1'),
+      (content) => `${content}1 0 0 rg 60 60 100 100 re f\n`,
+      (content) => content.replace('BT', 'BT\n3 Tr'),
+    ];
+    const pages = pageContents();
+    for (const [at, id] of pages.entries()) {
+      const change = changes[at % changes.length]!;
+      const changed = withContent(id, (content) => Buffer.from(change(content.toString('latin1')), 'latin1'));
+      const verdict = await verify(changed);
+      expect(verdict).toMatchObject({ verified: false, code: 'PAGES_DIFFER' });
+      expect(verdict.checks.at(-1)?.detail).toBe(`page ${at + 1} differs`);
+    }
+  });
+
+  it('a font that draws other shapes for the same characters is refused', async () => {
+    const [font = 0] = objectWith(/\/FontFile2/).map((id) =>
+      Number(/\/FontFile2 (\d+)/.exec(read.objects.get(id)!.text)?.[1]),
+    );
+    const changed = withContent(font, (content) => {
+      content[content.length - 100]! ^= 1;
+      return content;
+    });
+    expect(await verify(changed)).toMatchObject({ verified: false, code: 'PAGES_DIFFER' });
+  });
+
+  it('data of another report under the old pages is refused', async () => {
+    const other = sampleReport({ rows: 4 });
+    const [data = 0] = objectWith(/^<<\n\/Type \/EmbeddedFile/);
+    const changed = withContent(data, () => Buffer.from(toJson(other)));
+    const verdict = await verify(changed);
+    expect(verdict.verified).toBe(false);
+    expect(result(verdict, 'attachments')).toBe('failed');
+    expect(result(verdict, 'pages')).toBe('failed');
+  });
+
+  it('a checkpoint that is not the signed one of this tree is refused', async () => {
+    const lying = { ...report, log: { ...report.log, treeSize: 15 } };
+    expect(await verify(await render(lying))).toMatchObject({ verified: false, code: 'CHECKPOINT_MISMATCH' });
+    const forged = {
+      ...report,
+      log: { ...report.log, checkpoint: report.log.checkpoint.replace('\n14\n', '\n15\n') },
+    };
+    expect(await verify(await render(forged))).toMatchObject({ verified: false, code: 'SIGNATURE_INVALID' });
+  });
+
+  it('a proof that does not verify is refused, although the report names its hash', async () => {
+    const bytes = Buffer.from(proofBundle.bytes.toString().replace('run.started', 'run.stopped'));
+    const attachment = { name: proofBundle.name, bytes };
+    const broken = sampleReport({ rows: 1, attachments: [attachment] });
+    const changed = await toPdf(broken, plainBranding, [attachment], { paper: 'A4', fonts });
+    const verdict = await verify(changed);
+    expect(verdict).toMatchObject({ verified: false, code: 'PROOF_NOT_VERIFIED' });
+    expect(result(verdict, 'pages')).toBe('passed');
+  });
+
+  it('a later addition, such as a signature, is refused with the length of the report below it', async () => {
+    const verdict = await verify(Buffer.concat([pdf, Buffer.from('\n1 0 obj\n<<>>\nendobj\n')]));
+    expect(verdict).toMatchObject({ verified: false, code: 'REPORT_EXTENDED' });
+    expect(verdict.checks[0]?.detail).toContain(`head -c ${pdf.length}`);
+  });
+
+  it('pages of another version are not called verified, and the data alone can be judged', async () => {
+    const older = await toPdf(report, plainBranding, [proofBundle], {
+      paper: 'A4',
+      fonts,
+      producer: 'gov report renderer 0 (ICU 1.0, tz 2020a)',
+    });
+    // the same pages: verified, whatever version wrote them
+    expect((await verify(older)).verified).toBe(true);
+    const [first = 0] = pageContents();
+    read = readPdf(Buffer.from(older));
+    const changed = withContent(first, (content) => `${content.toString('latin1')}\n`);
+    read = readPdf(pdf);
+    expect(await verify(changed)).toMatchObject({ verified: false, code: 'PAGES_NOT_COMPARED' });
+    expect(await verify(changed, { dataOnly: true })).toMatchObject({ verified: true });
+  });
+
+  it('fonts that are not here are named, and the pages are not called verified', async () => {
+    const others = [{ name: 'more.ttf', bytes: fonts.bold.bytes }];
+    const bytes = await toPdf(report, plainBranding, [proofBundle], {
+      paper: 'A4',
+      fonts: { ...fonts, bold: fonts.mono, others },
+    });
+    expect((await verify(bytes)).verified).toBe(true);
+    const without = { ...fonts, bold: fonts.regular };
+    const verdict = await verify(bytes, { fonts: without });
+    expect(verdict).toMatchObject({ verified: false, code: 'PAGES_NOT_COMPARED' });
+    expect(verdict.checks.at(-1)?.detail).toContain('more.ttf');
+  });
+
+  it.each([
+    ['an empty file', ''],
+    ['another PDF', '%PDF-1.4\n1 0 obj\n<<>>\nendobj\n'],
+    ['JSON of another kind', '{"a":1}'],
+    ['JSON that is not canonical', `${JSON.stringify(sampleReport(), null, 1)}`],
+    ['JSON that ends early', '{"attachments":{'],
+  ])('%s is a malformed report', async (_, text) => {
+    expect(await verify(Buffer.from(text))).toMatchObject({ verified: false, code: 'MALFORMED_REPORT' });
+  });
+
+  it('hostile data never makes the verifier throw', async () => {
+    const json = Buffer.from(toJson(report)).toString();
+    const changes: [string, string][] = [
+      ['"Europe/Berlin"', '"Mars/Olympus"'],
+      ['"2026-11-02T09:15:00.000Z"', '"never"'],
+      ['"population":3', '"population":-1'],
+      ['"table":"tool-calls"', '"table":"nothing"'],
+      ['"exceptions":1', '"exceptions":9007199254740991'],
+      ['"locale":"en-GB"', '"locale":"%%"'],
+    ];
+    const [data = 0] = objectWith(/^<<\n\/Type \/EmbeddedFile/);
+    for (const [from, to] of changes) {
+      expect(json).toContain(from);
+      const verdict = await verify(withContent(data, () => json.replace(from, to)));
+      expect(verdict.verified).toBe(false);
+    }
+  });
+});
