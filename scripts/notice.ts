@@ -17,10 +17,13 @@ export function notice(modules: Iterable<string>): string {
 
 /** Throws for a package without a licence, because nobody may distribute it. */
 function section(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const { name, version } = manifest;
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  if (typeof license !== 'string' && file === undefined)
-    throw new Error(`${folder}: expected a licence in package.json or in a file, found none`);
   const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
-  return `${name} ${version}, licence ${license ?? 'as below'}\n${text}`;
+  // png-js names its licence only in the file
+  const license = manifest.license ?? (text.startsWith('\nMIT License\n') ? 'MIT' : undefined);
+  if (typeof license !== 'string')
+    throw new Error(`${folder}: expected a licence in package.json, found none`);
+  return `${name} ${version}, licence ${license}\n${text}`;
 }

@@ -76,7 +76,7 @@ const CreatedShare = Type.Object({
   url: Type.String({ format: 'uri', description: 'Opens the artifact without a credential' }),
   token: Type.String({ description: 'Returned only this once' }),
 });
-export const shareStatuses = ['active', 'expired', 'exhausted', 'revoked'] as const;
+const shareStatuses = ['active', 'expired', 'exhausted', 'revoked'] as const;
 const Share = Type.Object({
   ...shareMembers,
   status: oneOf(shareStatuses),

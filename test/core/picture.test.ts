@@ -1,6 +1,6 @@
 /** Kind and size of pictures by their structure; files that are two things at once are refused. */
 import { expect, it } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readPicture } from '../../src/core/picture.ts';
 import { jpeg, png, webpLossless, webpLossy } from '../support/pictures.ts';
 

@@ -1,5 +1,5 @@
 /** Uploads that an attacker writes: nothing in a body ends the process, hangs, or passes as one file. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GovError } from '../../src/contract/problems.ts';

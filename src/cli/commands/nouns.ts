@@ -18,7 +18,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'graphs', 'Causal graphs of runs'],
   ['Prove', 'replay', 'Repeat recorded decisions and compare'],
   ['Prove', 'export', 'Files of recorded data, with proofs inside'],
-  ['Prove', 'report', 'Reports for auditors and directors'],
+  ['Prove', 'report', 'Reports for auditors, and their verification'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'Erasures of recorded values'],

@@ -1,4 +1,5 @@
 /** Waits for a report and downloads an artifact. Tested by `test/cli/commands/report/run.test.ts` at a real plane. */
+import { resolve } from 'node:path';
 import type { Client } from '../../client/create.ts';
 import { downloadFile, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
@@ -60,11 +61,14 @@ interface Target {
 /** Checks the flags before any request. Errors: exit 2. */
 export function checkTarget({ out: target, force, open }: Target, call: Call): void {
   if (target === undefined) return;
-  if (!isStream(target, call)) return requireFree(target, { force });
+  if (!isStream(target, call)) return requireFree(pathOf(target, call), { force });
   if (open) throw usage(`--open: expected a file, got -O ${target}`);
   if (isStdout(target, call) && call.out.settings.tty)
     throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
 }
+
+/** An empty name stays empty, so that it is refused. */
+const pathOf = (target: string, { io }: Call): string => (target === '' ? '' : resolve(io.cwd, target));
 
 /** Downloads an artifact of a completed report to a file or a pipe. */
 export async function deliver(
@@ -76,9 +80,10 @@ export async function deliver(
   const { artifact, name } = artifactOf(report, of.format);
   const to = target.out ?? name;
   if (isStream(to, call)) return toPipe(client, { report, artifact, to, call });
-  requireFree(to, target);
+  const path = pathOf(to, call);
+  requireFree(path, target);
   const { force } = target;
-  const file = await PartFile.open(to, { force, path: partOf(to, report.executionId) });
+  const file = await PartFile.open(path, { force, path: partOf(path, report.executionId) });
   try {
     if (file.held > 0) await call.out.note(safe`continues ${file.path} after ${file.held} bytes`);
     const got = await fetched(client, { report, artifact, call, sink: file });

@@ -43,6 +43,7 @@ export const accounts = {
   rateAnonymousPerSecond: 10,
   rateAuthPerMinute: 10,
   rateExportsPerMinute: 10,
+  rateSharesPerMinute: 30,
   rateBuckets: 100_000,
   failedAuthorizationsPerMinute: 10,
 } as const;

@@ -89,6 +89,7 @@ export const defaultRates: Rates = {
   anonymousPerSecond: limits.rateAnonymousPerSecond,
   authPerMinute: limits.rateAuthPerMinute,
   exportsPerMinute: limits.rateExportsPerMinute,
+  sharesPerMinute: limits.rateSharesPerMinute,
 };
 
 /** Database connections of a process, without those of its worker threads. */

@@ -23,9 +23,11 @@ export interface RateOptions {
   readonly authPerMinute?: number;
   /** New exports of one key or person. */
   readonly exportsPerMinute?: number;
+  /** Downloads by one share link. */
+  readonly sharesPerMinute?: number;
 }
 
-export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports' | 'cron';
+export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports' | 'shares' | 'cron';
 
 /** The limit that counts an operation. Null for probes, which must always be answered, and for schedulers. */
 export function rateOf(row: Operation): RateName | null {
@@ -86,6 +88,7 @@ export class Rates {
       auth: limit('auth', options.authPerMinute ?? limits.rateAuthPerMinute, { window: 60 }),
       cron: limit('cron', limits.cronFailuresPerMinute, { window: 60 }),
       exports: limit('exports', options.exportsPerMinute ?? limits.rateExportsPerMinute, { window: 60 }),
+      shares: limit('shares', options.sharesPerMinute ?? limits.rateSharesPerMinute, { window: 60 }),
     };
     this.#now = now;
   }

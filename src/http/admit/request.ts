@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
 import { requireCronSecret } from './cron.ts';
-import { authenticate, spend, spendOfAddress } from './gate.ts';
+import { authenticate, spend, spendOfAddress, type Gate } from './gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from './negotiate.ts';
 import { readPresented, readToken } from './presented.ts';
 import { isHeavy, type Route } from '../route.ts';
@@ -25,6 +25,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   // else the socket would count as idle before the answer is ready; Node resets this for the next request
   if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
   if (gate !== null && (rate === 'auth' || rate === 'anonymous')) spendOfAddress(request, gate, rate);
+  if (gate !== null) refuseManyShared(request, gate);
   if (gate !== null && row.tag === 'Auth') request.presented = readPresented(request.headers, gate.origins);
   if (route.access === 'anyone') return admitInput(route, request);
   if (route.access === 'idToken') return admitIdToken(route, request);
@@ -35,6 +36,13 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   const caller = authenticate(request, route);
   if (!(caller instanceof Promise)) return admitCaller(route, request, caller);
   return caller.then((found) => admitCaller(route, request, found));
+}
+
+/** RATE_LIMITED where the link in the path was used too often (contract D8), whoever used it. */
+function refuseManyShared({ params }: FastifyRequest, { rates }: Gate): void {
+  const { token } = params as { readonly token?: string };
+  const refusal = token === undefined ? null : rates.spend('shares', token.slice(0, 64)).refusal;
+  if (refusal !== null) throw refusal;
 }
 
 /** Admits a probe. A credential only adds details, so an invalid one counts as none. */

@@ -16,7 +16,7 @@ interface Writing {
 }
 
 /** The ids of all artifacts by the name of their file. */
-export const artifactIds = ({ artifacts, preview }: StoredReport): ReadonlyMap<string, string> =>
+const artifactIds = ({ artifacts, preview }: StoredReport): ReadonlyMap<string, string> =>
   new Map([
     ...artifacts.map(({ format, artifactId }) => [format, artifactId] as const),
     ['preview', preview.artifactId],

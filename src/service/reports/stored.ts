@@ -33,7 +33,7 @@ export interface StoredReport {
   readonly preview: Omit<StoredArtifact, 'format'>;
 }
 
-export interface StoredArtifact {
+interface StoredArtifact {
   readonly artifactId: string;
   readonly format: ReportFormat;
   /** Null until the report is complete. */

@@ -1,6 +1,8 @@
 /** Share links at a plane and at a service on both engines: who gets the artifact, how often, and until when. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createToken } from '../../../src/service/access/token-format.ts';
+import { defaultRates } from '../../../src/host/service/config.ts';
+import { startService } from '../../support/hosted.ts';
 import { reportPeriod } from '../../support/rows.ts';
 import type { Answer } from '../../support/answer.ts';
 import { event, type TestPlane } from '../../support/serving.ts';
@@ -8,6 +10,7 @@ import { startWorld, worlds } from '../../support/worlds.ts';
 import { reportEnd } from '../support/filled.ts';
 
 const second = 1000;
+const ratesOff = Object.fromEntries(Object.keys(defaultRates).map((name) => [name, 0]));
 
 describe.each(worlds)('a share link on %s', (world) => {
   let at: TestPlane;
@@ -166,4 +169,18 @@ describe.each(worlds)('a share link on %s', (world) => {
     expect(again.body).toEqual(first.body);
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
+});
+
+it('a service allows as many downloads a minute by one link as it is told', async () => {
+  const service = await startService({ file: { rates: { ...ratesOff, sharesPerMinute: 2 } } });
+  try {
+    const statusOf = async (fill: number): Promise<number> => {
+      const token = createToken('shr', (size) => Buffer.alloc(size, fill));
+      return (await service.call('GET', `/reporting/shares/${token}/download?format=csv`)).status;
+    };
+    expect([await statusOf(1), await statusOf(1), await statusOf(1)]).toEqual([404, 404, 429]);
+    expect(await statusOf(2)).toBe(404);
+  } finally {
+    await service.end();
+  }
 });

@@ -49,7 +49,13 @@ describe('gov report', () => {
 
   it('gov report create -O makes, waits and downloads in one command', async () => {
     const { code } = await tool(
-      ...['report', 'create', 'integrity-completeness', '--format', 'json', '-O', at('whole.json')],
+      'report',
+      'create',
+      'integrity-completeness',
+      '--format',
+      'json',
+      '-O',
+      at('whole.json'),
     );
     expect(code).toBe(0);
     expect(JSON.parse(readFileSync(at('whole.json'), 'utf8')).title).toBe('Integrity and completeness');
