@@ -85,7 +85,10 @@ export interface Fact {
 export function setFacts(flow: Flow, rows: readonly Fact[]): void {
   if (rows.length === 0) return;
   const label = flow.style('regular', 9, flow.colors.muted);
-  const indent = 104;
+  const widest = Math.max(
+    ...rows.map((row) => flow.type.width(flow.type.printable(row.label, 'regular'), label)),
+  );
+  const indent = Math.min(190, Math.max(104, widest + 14));
   const height = 13.4;
   flow.within('Table', () => {
     for (const row of rows) {
