@@ -1,5 +1,9 @@
 /** What the renderer of PDFs gets beside a report: paper, fonts, and files to attach. */
 
+/** Ends of the names of attached proof bundles, and of answers of the log, which a verifier checks. */
+export const proofEnd = '.govproof.json';
+export const answerEnd = '.govanswer.json';
+
 export type Paper = 'A4' | 'Letter';
 
 export interface ReportFont {
@@ -18,7 +22,7 @@ export interface ReportFonts {
 
 /** A file that `report.attachments` names with its SHA-256, such as a proof bundle. */
 export interface ReportAttachment {
-  /** `*.govproof.json` is verified as a proof bundle. */
+  /** `*.govproof.json` and `*.govanswer.json` are verified as what they are. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }

@@ -3,7 +3,7 @@
  * of it makes the verifier throw; trust comes from the caller only.
  *
  * The steps: 1 the form of the file; 2 the data hash; 3 every attached file against the data; 4 the signed checkpoint; 5
- * attached proof bundles; 6 the pages: rendered again from the attached data, and compared object by object, so that a
+ * attached proof bundles and answers of the log; 6 the pages: rendered again from the attached data, and compared object by object, so that a
  * printed figure that the data does not give is found, and anything that was drawn over it. Pages of another version of
  * the renderer, of ICU or of the fonts may come out otherwise: then the verdict says that they were not compared, and is
  * not “verified”. Proven by `test/core/report/verify.test.ts` (flips bytes of every attachment and page).
@@ -13,11 +13,12 @@ import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
 import { NoteError } from '../note/signed.ts';
+import { type AnswerVerdict, verifyAnswer } from '../proof/answer.ts';
 import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
 import { verifyBundle } from '../proof/verify.ts';
 import { dataFile, presentationFile, tableFile, toTableCsv } from './artifacts.ts';
 import { differenceOf } from './compare-pages.ts';
-import type { ReportAttachment, ReportFont, ReportFonts } from './inputs.ts';
+import { answerEnd, proofEnd, type ReportAttachment, type ReportFont, type ReportFonts } from './inputs.ts';
 import { toPdf } from './pdf/render.ts';
 import { producer } from './presentation.ts';
 import { readPresentation, readReport } from './read-data.ts';
@@ -50,6 +51,11 @@ interface AttachedProof {
   readonly verdict: ProofVerdict;
 }
 
+interface AttachedAnswer {
+  readonly name: string;
+  readonly verdict: AnswerVerdict;
+}
+
 export interface ReportVerdict {
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */
@@ -65,6 +71,7 @@ export interface ReportVerdict {
   /** Names of the attached files, in order. */
   readonly files: readonly string[];
   readonly proofs: readonly AttachedProof[];
+  readonly answers: readonly AttachedAnswer[];
   readonly checks: readonly CheckResult<ReportCheckId>[];
 }
 
@@ -91,6 +98,7 @@ class ReportVerification {
   #hash: string | null = null;
   #files: ReadonlyMap<string, Buffer> = new Map();
   readonly #proofs: AttachedProof[] = [];
+  readonly #answers: AttachedAnswer[] = [];
 
   constructor(options: ReportVerifyOptions) {
     this.#options = options;
@@ -214,7 +222,8 @@ class ReportVerification {
   /** Step 5. */
   #bundles(): void {
     for (const [name, bytes] of this.#files) {
-      if (!name.endsWith('.govproof.json')) continue;
+      if (name.endsWith(answerEnd)) this.#answer(name, bytes);
+      if (!name.endsWith(proofEnd)) continue;
       const verdict = verifyBundle(bytes, this.#options.trust);
       this.#proofs.push({ name, verdict });
       if (verdict.verified) continue;
@@ -223,8 +232,19 @@ class ReportVerification {
       else if (isNotCompliant(verdict)) this.#checks.fail('proofs', 'RUN_NOT_COMPLIANT', name);
       else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
     }
-    if (this.#proofs.length === 0) this.#checks.skip('proofs', 'no proof is attached');
-    else this.#checks.pass('proofs', `${this.#proofs.length} verified`);
+    const count = this.#proofs.length + this.#answers.length;
+    if (count === 0) this.#checks.skip('proofs', 'no proof is attached');
+    else this.#checks.pass('proofs', `${count} verified`);
+  }
+
+  /** An answer of the log on how many entries there are, of the same log. */
+  #answer(name: string, bytes: Buffer): void {
+    const verdict = verifyAnswer(bytes, this.#options.trust);
+    this.#answers.push({ name, verdict });
+    if (verdict.verified) return;
+    if (verdict.code === 'NO_TRUSTED_KEY')
+      this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
+    else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
   }
 
   /** Step 6. */
@@ -283,6 +303,7 @@ class ReportVerification {
       treeSize: report?.log.treeSize ?? null,
       files: [...this.#files.keys()],
       proofs: this.#proofs,
+      answers: this.#answers,
       checks,
     };
   }

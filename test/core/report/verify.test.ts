@@ -182,6 +182,13 @@ describe('a changed report', () => {
     expect(result(verdict, 'pages')).toBe('passed');
   });
 
+  it('an answer of the log that does not verify is refused', async () => {
+    const attachment = { name: 'calls.govanswer.json', bytes: Buffer.from('{}') };
+    const broken = sampleReport({ rows: 1, attachments: [attachment] });
+    const changed = await toPdf(broken, plainBranding, [attachment], { paper: 'A4', fonts });
+    expect(await verify(changed)).toMatchObject({ verified: false, code: 'PROOF_NOT_VERIFIED' });
+  });
+
   it('a later addition, such as a signature, is refused with the length of the report below it', async () => {
     const verdict = await verify(Buffer.concat([pdf, Buffer.from('\n1 0 obj\n<<>>\nendobj\n')]));
     expect(verdict).toMatchObject({ verified: false, code: 'REPORT_EXTENDED' });

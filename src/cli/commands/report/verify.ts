@@ -81,20 +81,32 @@ const proofsOf = ({ proofs }: ReportVerdict): Record<string, unknown>[] =>
     code,
   }));
 
+const answersOf = ({ answers }: ReportVerdict): Record<string, unknown>[] =>
+  answers.map(({ name, verdict: { verified, code, question, count } }) => ({
+    name,
+    key: question?.key ?? null,
+    count,
+    verified,
+    code,
+  }));
+
 async function print(out: Out, verdict: ReportVerdict, source: TrustSource | null): Promise<void> {
   if (out.isHuman) return out.lines(human(verdict, source, out));
   if (out.format === 'tsv' || out.format === 'csv') return out.lines(rows(verdict, out.format === 'csv'));
   const trust = { trustedOrigin: source?.trust.origin ?? null, trustFrom: source?.from ?? null };
-  return out.one({ ...verdict, proofs: proofsOf(verdict), ...trust }, plainView(['dataHash'], 'dataHash'));
+  return out.one(
+    { ...verdict, proofs: proofsOf(verdict), answers: answersOf(verdict), ...trust },
+    plainView(['dataHash'], 'dataHash'),
+  );
 }
 
 /** One line each: `kind name result …`. */
 function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
-  const { dataHash, verified, code, checks, proofs } = verdict;
+  const { dataHash, verified, code, checks, proofs, answers } = verdict;
   const cells: (readonly (string | null | undefined)[])[] = [
     ['report', dataHash, verified ? 'verified' : 'not verified', code],
     ...checks.map(({ id, result, code: why, detail }) => ['check', id, result, why, detail]),
-    ...proofs.map(({ name, verdict: each }) => [
+    ...[...proofs, ...answers].map(({ name, verdict: each }) => [
       'proof',
       name,
       each.verified ? 'verified' : 'not verified',
@@ -112,7 +124,7 @@ function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
 }
 
 function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: Out): Safe[] {
-  const { verified, code, checks, proofs } = verdict;
+  const { verified, code, checks, proofs, answers } = verdict;
   const { bold, green, red } = styles;
   const head = verified
     ? green('✓ verified')
@@ -134,10 +146,16 @@ function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: O
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
     bold('Checks'),
     ...checks.map((check) => checkLine(check, width, styles)),
-    ...(proofs.length === 0 ? [] : [bold('Proofs')]),
+    ...(proofs.length + answers.length === 0 ? [] : [bold('Proofs')]),
     ...proofs.map(({ name, verdict: each }) => {
       const mark = each.verified ? green('✓') : red('✗');
       return safe`  ${mark} ${name}  ${each.runId ?? ''}  ${each.verified ? '' : meaningOf(each.code ?? undefined)}`;
+    }),
+    ...answers.map(({ name, verdict: each }) => {
+      const said = each.verified
+        ? `exactly ${each.count ?? 0} entries: ${each.question?.key.join(' ') ?? ''}`
+        : meaningOf(each.code ?? undefined);
+      return safe`  ${each.verified ? green('✓') : red('✗')} ${name}  ${said}`;
     }),
   ];
 }

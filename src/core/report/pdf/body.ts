@@ -5,7 +5,7 @@ import { setChart } from './chart.ts';
 import { type Fact, setFacts } from './cover.ts';
 import type { Flow } from './flow.ts';
 import { checkColor, checkWords, printedOf, statusColor, type Subject } from './frame.ts';
-import { type Cell, type Column, setTable } from './table.ts';
+import { type Cell, type Column, isWide, setTable } from './table.ts';
 
 /** Reserves the pages of the contents. Returns what fills them, once every page is set. */
 export function reserveContents(flow: Flow, lines: number): () => void {
@@ -113,10 +113,16 @@ function figures(flow: Flow, { report }: Subject): void {
   const columns = 3;
   const gap = 12;
   const width = (flow.width - gap * (columns - 1)) / columns;
-  const height = 52;
+  const label = flow.style('regular', 8.5, flow.colors.muted);
   for (let from = 0; from < report.figures.length; from += columns) {
+    const row = report.figures.slice(from, from + columns).map((figure) => ({
+      figure,
+      labels: flow.lines(figure.label, label, width - 20, 2),
+    }));
+    const labelHeight = Math.max(...row.map(({ labels }) => labels.length)) * 11;
+    const height = 41 + labelHeight;
     flow.ensure(height + 10);
-    report.figures.slice(from, from + columns).forEach((figure, at) => {
+    row.forEach(({ figure, labels }, at) => {
       const x = flow.left + at * (width + gap);
       const { y } = flow;
       flow.artifact(() => flow.pdf.rect(x, y, width, height).fill(flow.colors.panel));
@@ -129,13 +135,11 @@ function figures(flow: Flow, { report }: Subject): void {
       let size = 17;
       while (size > 10.5 && flow.type.width(shown, { face: 'bold', size }) > width - 20) size -= 0.5;
       const value = flow.style('bold', size, color ?? flow.colors.text);
-      const label = flow.style('regular', 8.5, flow.colors.muted);
       flow.tagged('P', () => {
-        const lines = flow.lines(figure.label, label, width - 20, 1);
-        flow.line(lines[0] ?? '', x + 10, y + 8, label);
+        labels.forEach((line, index) => flow.line(line, x + 10, y + 8 + index * 11, label));
         const values = flow.type.wrap(shown, value, width - 20).slice(0, 2);
-        const from = values.length > 1 ? y + 20 : y + 23 + (17 - size) / 2;
-        values.forEach((line, index) => flow.line(line, x + 10, from + index * size * 1.25, value));
+        const top = y + labelHeight + (values.length > 1 ? 9 : 12 + (17 - size) / 2);
+        values.forEach((line, index) => flow.line(line, x + 10, top + index * size * 1.25, value));
       });
     });
     flow.y += height + 10;
@@ -179,11 +183,27 @@ function coverage(flow: Flow, subject: Subject): void {
 export function setSections(flow: Flow, subject: Subject): void {
   subject.report.sections.forEach((section, at) => {
     flow.section(() => {
-      if (at === 0) flow.newPage();
-      flow.heading(1, `${at + 1}  ${section.title}`, { room: 150 });
-      for (const block of section.blocks) setBlock(flow, subject, block);
+      const [first, ...others] = section.blocks;
+      const wide = first === undefined ? null : wideTable(subject, first);
+      const heading = (): void => flow.heading(1, `${at + 1}  ${section.title}`, { room: 150 });
+      if (wide === null && at === 0) flow.newPage();
+      if (wide === null) heading();
+      else {
+        flow.landscape(() => {
+          heading();
+          setReportTable(flow, subject, wide);
+        });
+      }
+      for (const block of wide === null ? section.blocks : others) setBlock(flow, subject, block);
     });
   });
+}
+
+/** The table of a block that needs turned paper, or null. */
+function wideTable({ report }: Subject, block: ReportBlock): ReportTable | null {
+  if (!('table' in block)) return null;
+  const table = report.tables.find(({ id }) => id === block.table);
+  return table !== undefined && table.rows.length > 0 && isWide(table.columns.length + 1) ? table : null;
 }
 
 function setBlock(flow: Flow, subject: Subject, block: ReportBlock): void {
@@ -207,7 +227,8 @@ function setBlock(flow: Flow, subject: Subject, block: ReportBlock): void {
     const table = subject.report.tables.find(({ id }) => id === block.table);
     if (table === undefined)
       throw new Error(`expected a table of the report, got ${JSON.stringify(block.table)}`);
-    setReportTable(flow, subject, table);
+    if (wideTable(subject, block) === null) setReportTable(flow, subject, table);
+    else flow.landscape(() => setReportTable(flow, subject, table));
   }
 }
 

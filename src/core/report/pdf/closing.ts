@@ -30,13 +30,13 @@ export function setVerification(flow: Flow, subject: Subject): void {
     step(
       flow,
       '3',
-      'Check the signed checkpoint of the log with a key from a source that you trust, not from this file. The key’s owner publishes it as a verifier key (C2SP signed-note).',
+      `Check the signed checkpoint of the log with a key from a source that you trust, not from this file. It is the member log.checkpoint of ${dataFile}; long lines are cut here:`,
     );
-    code(flow, report.log.checkpoint.trimEnd().split('\n'));
+    code(flow, checkpointLines(report.log.checkpoint));
     step(
       flow,
       '4',
-      'Check the proofs in the attached *.govproof.json: “Verify without our software” of our documentation does it with sha256sum and openssl.',
+      'Check the proofs in the attached *.govproof.json: “Verify without our software” of our documentation does it with sha256sum and openssl. A *.govanswer.json is the log’s answer on how many entries there are.',
     );
     step(
       flow,
@@ -49,8 +49,19 @@ export function setVerification(flow: Flow, subject: Subject): void {
   });
 }
 
+/** A signature after quantum computers is 3,300 characters long, and there may be many: the whole is in the data. */
+function checkpointLines(checkpoint: string): string[] {
+  const most = 12;
+  const lines = checkpoint
+    .trimEnd()
+    .split('\n')
+    .map((line) => (line.length > 100 ? `${line.slice(0, 96)} …` : line));
+  return lines.length <= most ? lines : [...lines.slice(0, most - 1), '…'];
+}
+
 function step(flow: Flow, number: string, text: string): void {
-  flow.ensure(46);
+  // with the box below it
+  flow.ensure(130);
   const style = flow.style('bold', 10, flow.colors.heading);
   const { y } = flow;
   flow.artifact(() => flow.line(number, flow.left, y, style));

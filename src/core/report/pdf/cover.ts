@@ -1,4 +1,5 @@
 /** The first page: whose report, about what, when, and how every check ended; the data hash as text and as QR code. */
+import type { ReportCheck } from '../model.ts';
 import type { Flow } from './flow.ts';
 import { checkColor, checkWords, type Subject } from './frame.ts';
 
@@ -84,7 +85,10 @@ export interface Fact {
 export function setFacts(flow: Flow, rows: readonly Fact[]): void {
   if (rows.length === 0) return;
   const label = flow.style('regular', 9, flow.colors.muted);
-  const indent = 104;
+  const widest = Math.max(
+    ...rows.map((row) => flow.type.width(flow.type.printable(row.label, 'regular'), label)),
+  );
+  const indent = Math.min(190, Math.max(104, widest + 14));
   const height = 13.4;
   flow.within('Table', () => {
     for (const row of rows) {
@@ -123,37 +127,46 @@ function checks(flow: Flow, { report }: Subject): void {
     flow.text('This report has no checks.', flow.style('regular', 10, flow.colors.muted));
     return;
   }
-  const wordWidth = 128;
-  for (const check of report.checks) {
-    const name = flow.lines(check.name, flow.style('bold', 11), flow.width - wordWidth, 2);
-    const detail = flow.lines(
-      check.detail,
-      flow.style('regular', 9, flow.colors.muted),
-      flow.width - wordWidth,
-      4,
-    );
-    const height = name.length * 15 + detail.length * 12.6 + 11;
-    if (flow.y + height > (flow.page === 1 ? flow.bottom - reserved : flow.bottom)) flow.newPage();
-    const { y } = flow;
-    const word = flow.style(
-      'bold',
-      check.status === 'not_shown' ? 16 : 19,
-      checkColor(check.status, flow.colors),
-    );
-    flow.tagged('P', () => {
-      flow.line(checkWords[check.status], flow.left, y - 1, word);
-      name.forEach((line, at) => flow.line(line, flow.left + wordWidth, y + at * 15, flow.style('bold', 11)));
-      detail.forEach((line, at) =>
-        flow.line(
-          line,
-          flow.left + wordWidth,
-          y + name.length * 15 + at * 12.6,
-          flow.style('regular', 9, flow.colors.muted),
-        ),
-      );
-    });
-    flow.y += height;
+  const full = report.checks.map((check) => checkLines(flow, check, { isShort: false }));
+  const sum = (lines: readonly CheckLines[]): number => lines.reduce((all, { height }) => all + height, 0);
+  // where the details do not fit on the first page, they are on the summary alone
+  const isShort = flow.y + sum(full) > flow.bottom - reserved;
+  const set = isShort ? report.checks.map((check) => checkLines(flow, check, { isShort })) : full;
+  for (const lines of set) {
+    if (flow.y + lines.height > (flow.page === 1 ? flow.bottom - reserved : flow.bottom)) flow.newPage();
+    setCheck(flow, lines);
+    flow.y += lines.height;
   }
+}
+
+const wordWidth = 128;
+
+interface CheckLines {
+  readonly check: ReportCheck;
+  readonly name: readonly string[];
+  readonly detail: readonly string[];
+  readonly size: number;
+  readonly height: number;
+}
+
+function checkLines(flow: Flow, check: ReportCheck, { isShort }: { readonly isShort: boolean }): CheckLines {
+  const width = flow.width - wordWidth;
+  const name = flow.lines(check.name, flow.style('bold', 11), width, 2);
+  const detail = isShort ? [] : flow.lines(check.detail, flow.style('regular', 9), width, 4);
+  const size = isShort ? 14 : check.status === 'not_shown' ? 16 : 19;
+  return { check, name, detail, size, height: name.length * 15 + detail.length * 12.6 + (isShort ? 7 : 11) };
+}
+
+function setCheck(flow: Flow, { check, name, detail, size }: CheckLines): void {
+  const { y } = flow;
+  const word = flow.style('bold', size, checkColor(check.status, flow.colors));
+  const small = flow.style('regular', 9, flow.colors.muted);
+  const x = flow.left + wordWidth;
+  flow.tagged('P', () => {
+    flow.line(checkWords[check.status], flow.left, y - (size > 14 ? 1 : 2.5), word);
+    name.forEach((line, at) => flow.line(line, x, y + at * 15, flow.style('bold', 11)));
+    detail.forEach((line, at) => flow.line(line, x, y + name.length * 15 + at * 12.6, small));
+  });
 }
 
 /** At the foot of the first page, whatever stands above. */

@@ -34,6 +34,8 @@ interface Setting {
   readonly type: Typesetter;
   readonly colors: Colors;
   readonly format: Formatter;
+  /** As pdfkit names it. */
+  readonly size: string;
 }
 
 export class Flow {
@@ -47,6 +49,8 @@ export class Flow {
   /** The tag that takes what is set next. */
   #parent: Tag;
   #pages = 0;
+  readonly #size: string;
+  #layout: 'portrait' | 'landscape' = 'portrait';
   y = 0;
 
   constructor(setting: Setting) {
@@ -55,6 +59,7 @@ export class Flow {
     this.type = setting.type;
     this.colors = setting.colors;
     this.format = setting.format;
+    this.#size = setting.size;
     this.#root = this.pdf.struct('Document');
     this.pdf.addStructure(this.#root);
     this.#parent = this.#root;
@@ -75,9 +80,19 @@ export class Flow {
   }
 
   newPage(): void {
-    this.pdf.addPage();
+    this.pdf.addPage({ size: this.#size, margin: 0, layout: this.#layout });
     this.#pages += 1;
     this.y = margin.top;
+  }
+
+  /** Turns the paper for what is set; before and after it a page begins. */
+  landscape(fill: () => void): void {
+    this.#layout = 'landscape';
+    this.newPage();
+    fill();
+    this.#layout = 'portrait';
+    // whatever comes next begins a page
+    this.y = this.bottom;
   }
 
   /** Begins a page unless so many points are left on this one. */

@@ -43,7 +43,7 @@ export interface Pdf extends AsyncIterable<Uint8Array> {
   restore(): Pdf;
   translate(x: number, y: number): Pdf;
   image(bytes: Uint8Array, x: number, y: number, options: object): Pdf;
-  addPage(): Pdf;
+  addPage(options: object): Pdf;
   switchToPage(page: number): unknown;
   bufferedPageRange(): { readonly start: number; readonly count: number };
   addNamedDestination(name: string, ...at: unknown[]): void;

@@ -8,7 +8,7 @@ import { hash as digest } from 'node:crypto';
 import { dataFile, presentationFile, tableFile, toJson, toTableCsv } from '../artifacts.ts';
 import { formatter } from '../format.ts';
 import { choosePrinted } from '../printed-rows.ts';
-import type { Paper, ReportAttachment, ReportFonts } from '../inputs.ts';
+import { answerEnd, type Paper, proofEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
 import { presentationBytes, producer } from '../presentation.ts';
 import type { Report, ReportBranding } from '../model.ts';
 import { reserveContents, setSections, setSummary } from './body.ts';
@@ -74,7 +74,10 @@ export async function toPdf(
   // the document is in English, and dates that its fonts lack or that run the other way are too
   const local = formatter(report.locale, report.timezone);
   const format = type.canSet(local.sample) ? local : formatter('en-GB', report.timezone);
-  setDocument(new Flow({ pdf, libraries, type, format, colors: colorsOf(branding) }), subject);
+  setDocument(
+    new Flow({ pdf, libraries, type, format, colors: colorsOf(branding), size: sizes[paper] }),
+    subject,
+  );
   for (const each of subject.files) attach(pdf, each, report);
   pdf.end();
   const chunks: Uint8Array[] = [];
@@ -98,6 +101,8 @@ function setDocument(flow: Flow, subject: Subject): void {
   setFeet(flow, subject);
 }
 
+const sizes: Readonly<Record<Paper, string>> = { A4: 'A4', Letter: 'LETTER' };
+
 const sha256Hex = (bytes: Uint8Array): string => digest('sha256', bytes, 'hex');
 
 const mediaTypes: readonly (readonly [end: string, mediaType: string])[] = [
@@ -117,6 +122,11 @@ const file = (
   ...rest,
 });
 
+const descriptions: readonly (readonly [end: string, description: string])[] = [
+  [proofEnd, 'a proof bundle'],
+  [answerEnd, 'the log’s answer on how many rows there are'],
+];
+
 /** Safe to save on any system. */
 const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 
@@ -131,7 +141,7 @@ function given(report: Report, attachments: readonly ReportAttachment[]): Attach
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, sha256]) => {
       const found = attachments.find((each) => each.name === name);
-      const description = name.endsWith('.govproof.json') ? 'a proof bundle' : 'evidence';
+      const description = descriptions.find(([end]) => name.endsWith(end))?.[1] ?? 'evidence';
       const attached = file(name, found?.bytes ?? new Uint8Array(), {
         description,
         relationship: 'Supplement',
@@ -146,10 +156,8 @@ function given(report: Report, attachments: readonly ReportAttachment[]): Attach
 
 const documentOptions = (
   { report, hash, branding }: Subject,
-  { paper, producer: named = producer() }: PdfOptions,
+  { producer: named = producer() }: PdfOptions,
 ): object => ({
-  size: paper === 'A4' ? 'A4' : 'LETTER',
-  margin: 0,
   pdfVersion: '1.7',
   subset: 'PDF/A-3a',
   tagged: true,

@@ -117,6 +117,22 @@ describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf 
     expect(output('pdfinfo', '-meta', path)).toContain('&lt;b&gt;&amp;amp;');
   });
 
+  it('a table of many columns is set on turned paper, and what follows on upright paper', async () => {
+    const report = sampleReport({ rows: 2 });
+    const [first, ...others] = report.tables;
+    const more = ['a', 'b', 'c', 'd'].map((name) => ({ name, title: name, kind: 'text' as const }));
+    const wide = {
+      ...first!,
+      columns: [...first!.columns, ...more],
+      rows: first!.rows.map((row) => [...row, 'x', 'y', 'z', null]),
+    };
+    const path = await written({ ...report, tables: [wide, ...others] });
+    const sizes = output('pdfinfo', '-f', '1', '-l', '99', path).match(/^Page +\d+ size: +[\d.]+/gm) ?? [];
+    const widths = sizes.map((line) => Number(line.split(' ').at(-1)));
+    expect(widths.filter((width) => width > 800)).toHaveLength(1);
+    expect(widths.at(-1)).toBeCloseTo(595.28);
+  });
+
   it('a report of 10,000 rows prints 1,000 and attaches all', async () => {
     const report = sampleReport({ rows: 10_000 });
     const text = output('pdftotext', '-layout', await written(report), '-');
