@@ -95,6 +95,24 @@ export interface Assembled {
 
 const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 
+/** What the configuration decides. */
+function configured(
+  parts: Parts,
+): Pick<Services, 'exports' | 'outbound' | 'cronSecret'> & Pick<Partial<Services>, 'witnesses'> {
+  const { engine, witnesses, scheduling = byTimer } = parts;
+  return {
+    exports: {
+      ...engine.exports,
+      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
+      most: parts.exportsMost ?? defaultExportsMost,
+    },
+    outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
+    cronSecret: scheduling.cronSecret,
+    ...(witnesses === undefined ? {} : { witnesses }),
+  };
+}
+
+/** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
@@ -135,21 +153,13 @@ export function assemble(parts: Parts): Assembled {
     slices: new Slices(),
     policySets: new PolicySets(store),
     work,
-    exports: {
-      ...engine.exports,
-      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
-      most: parts.exportsMost ?? defaultExportsMost,
-    },
-    outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
-    cronSecret: scheduling.cronSecret,
+    ...configured(parts),
     runScheduled: (name) => scheduler.run(name),
     wakeScheduler: () => scheduler.wake(),
     wakeJobs: () => jobs.wake(),
-    // without the timer, only calls of a scheduler start work
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
     seal: createSeal(storeKey, randomBytes),
     attest,
-    ...(witnesses === undefined ? {} : { witnesses }),
     verifierKeys,
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Services } from '../../../src/service/dependencies.ts';
-import { attachmentOf, headerOf } from '../../support/mailbox.ts';
+import { attachmentOf, headerOf } from '../../host/outbound/mailbox.ts';
 import type { Receiver } from '../../support/receiver.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
