@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../../src/contract/table.ts';
-import { assemble, type Assembled } from '../../src/host/process/assemble.ts';
+import { assemble, type Assembled, type Parts } from '../../src/host/process/assemble.ts';
 import { removeDrafts } from '../../src/host/data/files.ts';
 import type { HostKeys } from '../../src/host/data/keys.ts';
 import {
@@ -72,9 +72,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
   const path = join(config.dataDir, 'plane.json');
   const asked = witnessesOf(config, { flags: options.witness, path });
-  const outbound = outboundOf(config, { dataDir: config.dataDir, path });
-  const place = { dataDir: config.dataDir, path, env };
-  const [senders, scheduling] = [sendersOf(config, place), schedulingOf(config, place)];
+  const sending = sendingOf(config, { dataDir: config.dataDir, path, env });
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
@@ -101,9 +99,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
-    outbound,
-    senders,
-    scheduling,
+    ...sending,
     degraded: () => reasonsOf([tls, ...reporting, witnesses, forwards]),
     witnesses,
     forwards,
@@ -152,6 +148,15 @@ const forwardingOf = (
   const projects = onlyProject(sourceOf({ ...config, auditOrigin: config.origin }));
   return openForwarding(config.targets, { store, projects, now, randomBytes, log, env });
 };
+/** What leaves the plane, and who starts the scheduled work. */
+const sendingOf = (
+  config: PlaneConfig,
+  place: { readonly dataDir: string; readonly path: string; readonly env: NonNullable<ServeOptions['env']> },
+): Pick<Parts, 'outbound' | 'senders' | 'scheduling'> => ({
+  outbound: outboundOf(config, place),
+  senders: sendersOf(config, place),
+  scheduling: schedulingOf(config, place),
+});
 
 /** Settles the key files before anything reads them. A crash may have left them between two places. */
 async function ownKeys(store: Store, config: PlaneConfig): Promise<PlaneKeys> {

@@ -85,6 +85,16 @@ const samples: Record<string, unknown> = {
     parameters: { startTime: '2026-01-01T00:00:00Z', endTime: '2026-02-01T00:00:00Z', runId: 'r' },
     deliveries: [{ channel: 'email', target: 'ada@example.org', format: 'pdf' }],
   },
+  createReportSchedule: {
+    name: 'Weekly',
+    reportTemplateId: 'tool-access',
+    window: 'previous_week',
+    cron: '0 6 * * MON',
+    timezone: 'Europe/Zurich',
+    title: null,
+    deliveries: [{ channel: 'email', target: 'ada@example.org', format: 'pdf' }],
+  },
+  updateReportSchedule: { cron: '0 7 * * *', enabled: false },
   createShare: { format: 'pdf', expiresInSeconds: 3600, maxDownloads: null },
   putBranding: { companyName: 'Analytical Engines', primaryColor: '#1f3a5f', footerText: null },
   createErasure: {

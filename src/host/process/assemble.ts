@@ -102,6 +102,25 @@ export interface Assembled {
 
 const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 
+/** What the configuration decides. */
+function configured(
+  parts: Parts,
+): Pick<Services, 'exports' | 'outbound' | 'cronSecret'> & Pick<Partial<Services>, 'witnesses' | 'forwards'> {
+  const { engine, witnesses, forwards, scheduling = byTimer } = parts;
+  return {
+    exports: {
+      ...engine.exports,
+      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
+      most: parts.exportsMost ?? defaultExportsMost,
+    },
+    outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
+    cronSecret: scheduling.cronSecret,
+    ...(witnesses === undefined ? {} : { witnesses }),
+    ...(forwards === undefined ? {} : { forwards }),
+  };
+}
+
+/** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
@@ -142,13 +161,7 @@ export function assemble(parts: Parts): Assembled {
     slices: new Slices(),
     policySets: new PolicySets(store),
     work,
-    exports: {
-      ...engine.exports,
-      keptMs: (parts.exportHours ?? limits.exportHours) * 3_600_000,
-      most: parts.exportsMost ?? defaultExportsMost,
-    },
-    outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
-    cronSecret: scheduling.cronSecret,
+    ...configured(parts),
     runScheduled: (name) => scheduler.run(name),
     wakeScheduler: () => scheduler.wake(),
     webhooks: {
@@ -156,12 +169,9 @@ export function assemble(parts: Parts): Assembled {
       wake: () => webhooks.wake(),
     },
     wakeJobs: () => jobs.wake(),
-    // without the timer, only calls of a scheduler start work
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
     seal: createSeal(storeKey, randomBytes),
     attest,
-    ...(witnesses === undefined ? {} : { witnesses }),
-    ...(parts.forwards === undefined ? {} : { forwards: parts.forwards }),
     verifierKeys,
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],

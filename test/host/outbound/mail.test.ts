@@ -9,13 +9,7 @@ import { mailSender } from '../../../src/host/outbound/mail.ts';
 import type { SmtpConfig } from '../../../src/host/outbound/smtp.ts';
 import type { OutboundMail } from '../../../src/service/outbound.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
-import {
-  attachmentOf,
-  headerOf,
-  startMailbox,
-  type Mailbox,
-  type MailboxOptions,
-} from '../../support/mailbox.ts';
+import { attachmentOf, headerOf, startMailbox, type Mailbox, type MailboxOptions } from './mailbox.ts';
 
 let authority: Authority;
 let certificate: Issued;

@@ -177,6 +177,7 @@ async function reportsOf(
     reportTemplateId: 'executive-summary',
     window: 'previous_day',
     cron: '0 6 1 1 *',
+    formats: ['csv'],
     deliveries,
   };
   let scheduleId = '';

@@ -10,7 +10,7 @@ import { processSchedules } from '../../../src/service/reports/schedules/due.ts'
 import { processReports } from '../../../src/service/reports/worker.ts';
 import { makeAuthority, type Issued } from '../../support/certificates.ts';
 import { startService, type EngineName, type Tenant, type TestService } from '../../support/hosted.ts';
-import { startMailbox, type Mailbox, type MailboxOptions } from '../../support/mailbox.ts';
+import { startMailbox, type Mailbox, type MailboxOptions } from '../../host/outbound/mailbox.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 
 export const cronSecret = 'a secret of the scheduler of a test'.replaceAll(' ', '-');

@@ -33,6 +33,7 @@ export const run: Run<typeof spec> = async (call) => {
   const progress = new WaitProgress(progressOptions(out, io));
   let failed = 0;
   const done = async function* (): AsyncGenerator<ListPage> {
+    const items: ListPage['items'][number][] = [];
     for (const work of wanted) {
       progress.at(work);
       const summary = await untilNothingIsDue(async () => {
@@ -41,12 +42,14 @@ export const run: Run<typeof spec> = async (call) => {
       });
       progress.clear();
       failed += summary.failed;
-      yield { items: [{ work, ...summary }], nextCursor: null };
+      items.push({ work, ...summary });
     }
+    // the widths of columns follow from the first page
+    yield { items, nextCursor: null };
   };
   const view = viewOf('runReportSchedules');
   const columns = [
-    { name: 'work', kind: 'id' as const },
+    { name: 'work', kind: 'text' as const },
     ...view.columns.filter(({ name }) => name !== 'createdIds'),
   ];
   await out.list(done(), { ...view, columns, wide: columns, id: undefined }, 'data');

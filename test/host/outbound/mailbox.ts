@@ -1,7 +1,7 @@
 /** A real SMTP server on loopback that keeps what it receives (npm smtp-server). */
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { AddressInfo } from 'node:net';
-import type { Issued } from './certificates.ts';
+import type { Issued } from '../../support/certificates.ts';
 
 export interface ReceivedMail {
   readonly from: string;
