@@ -173,6 +173,23 @@ export const thresholdReached = (
     context,
   );
 
+/** A request was refused over the quota, or counted as overage: once a month for each quota. */
+export const quotaExceeded = (
+  exceeded: { type: MeteredType; month: string; limit: number; used: number },
+  context: { nowMs: number; salt: () => string },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'quota.exceeded',
+      action: 'exceed',
+      actor: service,
+      resource: { id: exceeded.type, type: 'quota' },
+      metadata: exceeded,
+      clientEventId: `quota/${exceeded.type}/${exceeded.month}/exceeded`,
+    },
+    context,
+  );
+
 /** A known credential was refused. `unrecorded`: refusals since the last event that were left out. */
 export const refused = (
   denied: { operation: string; code: ProblemCode; unrecorded: number },

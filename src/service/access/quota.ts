@@ -6,13 +6,14 @@
  * `test/service/access/plane-quota.test.ts`.
  */
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
+import { GovError } from '../../contract/problems.ts';
 import { countable } from '../../core/plane/metering.ts';
 import type { AppendRequest, Store } from '../../store/port/store.ts';
 import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from '../events/append.ts';
 import type { Caller } from '../call/caller.ts';
 import { monthOf } from './month.ts';
 import { monthUsage, recentUsage } from './month-usage.ts';
-import { thresholdReached } from './project-events.ts';
+import { quotaExceeded, thresholdReached } from './project-events.ts';
 import type { Services } from '../dependencies.ts';
 
 /** The meter of a call, and the caller whose quota it uses. */
@@ -48,7 +49,10 @@ async function appendAndAnnounce<Outcome extends object>(
 ): Promise<Outcome> {
   // read before the append: an append right after midnight must not count for the old month
   const atMs = services.now();
-  const stored = await work();
+  const stored = await work().catch((error: unknown) => {
+    announceExcess(services, counted, error);
+    throw error;
+  });
   if ('used' in stored && typeof stored.used === 'number') {
     announceOwn(services, counted, { used: stored.used, atMs });
   }
@@ -69,7 +73,45 @@ export async function requireRoom(services: Services, caller: Caller, op: Metere
   if (limit === null) return;
   const nowMs = services.now();
   const used = (await services.store.usage(caller.project.projectId, monthOf(nowMs)))[op];
-  if (used + 1 > limit) throw overQuota({ type: op, limit, used, units: 1 }, nowMs);
+  if (used + 1 <= limit) return;
+  const refused = overQuota({ type: op, limit, used, units: 1 }, nowMs);
+  announceExcess(services, { caller, op, units: 1 }, refused);
+  throw refused;
+}
+
+/** Months with a known event of an excess, by project and kind. */
+const exceeded = new WeakMap<Store, Map<string, string>>();
+
+/** Records the first refusal of a month. Never delays or fails the answer. */
+function announceExcess(services: Services, { caller, op }: MeteredCall, error: unknown): void {
+  if (!(error instanceof GovError) || error.code !== 'QUOTA_EXCEEDED') return;
+  const nowMs = services.now();
+  const { used, limit } = error.extensions['quota'] as { used: number; limit: number }; // overQuota wrote it
+  recordExcess(services, caller, { op, month: monthOf(nowMs), used, limit, nowMs });
+}
+
+function recordExcess(
+  services: Services,
+  of: Of,
+  { op, month, used, limit, nowMs }: Omit<Used, 'atMs'> & { limit: number; nowMs: number },
+): void {
+  const { store, salt, log } = services;
+  const { projectId } = of.project;
+  const name = `${projectId} ${op}`;
+  const memory = exceeded.get(store) ?? new Map<string, string>();
+  exceeded.set(store, memory);
+  if (memory.get(name) === month) return;
+  if (memory.size >= announcedBound) memory.clear();
+  memory.set(name, month);
+  const leaves = [quotaExceeded({ type: op, month, limit, used }, { nowMs, salt })];
+  const fingerprints = new Map([[0, 'quota.exceeded'] as const]);
+  append(services, { projectId, leaves, meter: unmetered, fingerprints }).catch((error: unknown) => {
+    memory.delete(name);
+    log.warn(
+      { err: error, projectId, quota: op },
+      'the event of an exceeded quota could not be appended yet',
+    );
+  });
 }
 
 /** The highest percentage of a quota that has an event. */
@@ -149,6 +191,7 @@ const isDone = (services: Services, of: Of, used: Pick<Used, 'op' | 'month'>): b
 function announceThresholds(services: Services, of: Of, { op, month, used, atMs }: Used): void {
   const limit = of.rules.quotas[op];
   if (limit === null) return;
+  if (used > limit) recordExcess(services, of, { op, month, used, limit, nowMs: atMs });
   const passed = of.rules.settings.thresholds.filter((percent) => used * 100 >= percent * limit);
   const before = announcedBefore(services, of, { op, month });
   const news = passed.filter((percent) => percent > before);

@@ -9,7 +9,9 @@ import { GovError } from '../../contract/problems.ts';
 import type { ProofRequest } from '../../contract/proofs.ts';
 import { chooseLayers } from '../../core/proof/layers.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
+import { append, unmetered } from '../events/append.ts';
 import { runExport } from '../exports/job.ts';
+import { jobFailed } from './events.ts';
 import { prove } from '../proofs/prove.ts';
 import { runReplay } from '../replay/job.ts';
 import type { Services } from '../dependencies.ts';
@@ -116,14 +118,25 @@ export class JobWorker {
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
     const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
+    const retryAtMs = retryAt(job, known, atMs);
     await store.failJob(job.projectId, job.jobId, {
       lease: job.lease,
       errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
       atMs,
-      retryAtMs: retryAt(job, known, atMs),
+      retryAtMs,
       // the job itself is fine: after any number of shutdowns the next process completes it
       isExcused: known.code === 'SHUTTING_DOWN',
     });
+    // an export has an event of its own
+    if (retryAtMs === null && job.type !== 'export') await this.#record(job, atMs);
+  }
+
+  /** A crash before this leaves the failed job without its event. */
+  async #record(job: ClaimedJob, nowMs: number): Promise<void> {
+    const { salt } = this.#services;
+    const leaves = [jobFailed(job, { nowMs, salt })];
+    const fingerprints = new Map([[0, 'job.failed'] as const]);
+    await append(this.#services, { projectId: job.projectId, leaves, meter: unmetered, fingerprints });
   }
 
   /** Stops claiming and waits for running jobs; `work.close()` ends them early. */

@@ -24,6 +24,7 @@ import { idempotencyWrite } from '../call/idempotency.ts';
 import { currentGraph } from '../graphs/log.ts';
 import { appendMetered } from '../access/quota.ts';
 import { missingRun } from '../completeness/missing-run.ts';
+import { jobCompleted } from '../jobs/events.ts';
 import type { Services } from '../dependencies.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
@@ -119,7 +120,7 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 }
 
 function appendRequest(
-  { now }: Services,
+  { now, salt }: Services,
   { runId, by }: ProveRequest,
   draft: Proved & { preimage: string; computed: Layers; graphIndex: number | null },
 ): Omit<PlainRequest, 'projectId' | 'meter'> {
@@ -150,7 +151,12 @@ function appendRequest(
           },
         ];
   return {
-    leaves: [draftLeaf('gov.proof/1', proofLeafFields(proof), { runId })],
+    leaves: [
+      draftLeaf('gov.proof/1', proofLeafFields(proof), { runId }),
+      ...(by.kind === 'call'
+        ? []
+        : [jobCompleted({ jobId: by.jobId, type: 'proof', runId }, { nowMs: now(), salt })]),
+    ],
     effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
     ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(draft, by.basePath)) : {}),
   };

@@ -12,6 +12,7 @@ import type { ClaimedJob } from '../../store/port/store.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
 import { prunedBelow } from '../events/run-stream.ts';
+import { jobCompleted } from '../jobs/events.ts';
 import type { Services } from '../dependencies.ts';
 import type { ReplayedRun } from '../call/work.ts';
 
@@ -82,7 +83,10 @@ async function complete(services: Services, job: ClaimedJob, replayed: ReplayedR
   }
   await append(services, {
     projectId,
-    leaves: [draftReplay({ ...record, at: formatTimestamp(atMs) }, services.salt)],
+    leaves: [
+      draftReplay({ ...record, at: formatTimestamp(atMs) }, services.salt),
+      jobCompleted(job, { nowMs: atMs, salt: services.salt }),
+    ],
     meter: unmetered,
     effects,
   });
