@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
+import { policyActions } from './policy-words.ts';
 import {
   clientId,
   cursorQuery,
@@ -10,6 +11,7 @@ import {
   freeObject,
   limitQuery,
   nullable,
+  oneOf,
   page,
   serviceId,
   sha256Hash,
@@ -132,6 +134,9 @@ const between = {
   endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp, to the millisecond')),
 };
 
+const searched = (description: string) =>
+  Type.String({ minLength: 1, maxLength: limits.partyNameChars, description });
+
 const BatchResult = Type.Object({
   eventId: nullable(serviceId('evt')),
   status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
@@ -161,7 +166,6 @@ export const events = {
     stability: 'stable',
     origin: 'specification',
     scope: 'events:read',
-    command: 'events list',
     summary: 'List the events of a run in the order of recording',
     query: exact({
       runId: clientId('Run'),
@@ -204,6 +208,38 @@ export const events = {
       ...between,
     }),
     success: { 200: Type.Object({ count: Type.Integer({ minimum: 0 }) }) },
+    statuses: [400, 401, 500],
+  }),
+  searchEvents: operation({
+    method: 'GET',
+    path: '/events/search',
+    tag: 'Audit Events',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    summary: 'Find events of all runs, newest recording first',
+    query: exact({
+      runId: Type.Optional(clientId('Run')),
+      eventType: Type.Optional(eventType),
+      aiSystemId: Type.Optional(clientId('AI system')),
+      actor: Type.Optional(searched('The id or the name of the actor, as recorded')),
+      resource: Type.Optional(searched('The id or the name of the resource, as recorded')),
+      tool: Type.Optional(searched('The name of the tool')),
+      decision: Type.Optional(oneOf(policyActions)),
+      ...between,
+      cursor: cursorQuery,
+      limit: limitQuery(limits.eventPageDefault, limits.eventPageMax),
+    }),
+    success: {
+      200: Type.Object({
+        events: Type.Array(AuditEvent),
+        nextCursor: nullable(
+          Type.String({
+            description: `A page looks at no more than ${limits.searchLeaves} events, so it may be short or empty before the last one`,
+          }),
+        ),
+      }),
+    },
     statuses: [400, 401, 500],
   }),
   getEvent: operation({

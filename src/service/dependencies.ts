@@ -18,6 +18,7 @@ import type { PolicySets } from './policies/in-force.ts';
 import type { Runs } from './events/runs.ts';
 import type { StoredSettings } from './call/settings.ts';
 import type { Fingerprinting } from './call/secrets.ts';
+import type { SearchIndexer } from './search/indexer.ts';
 import type { Slices } from './call/slices.ts';
 import type { Tail } from './events/tail.ts';
 import type { Witnesses } from './log/witnesses.ts';
@@ -36,6 +37,9 @@ export interface Services {
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
   readonly indexer: Indexer;
+  /** The key of the terms of the search index. */
+  readonly searchKey: Uint8Array;
+  readonly searchIndexer: SearchIndexer;
   /** Absent where the installation configures none. */
   readonly witnesses?: Witnesses;
   /** The operator's forward targets. Absent where the installation configures none. */

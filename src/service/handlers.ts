@@ -16,6 +16,7 @@ import { erasures } from './erasure/handlers.ts';
 import { events } from './events/handlers.ts';
 import { exports } from './exports/handlers.ts';
 import { forwards } from './forwards/handlers.ts';
+import { search } from './search/handlers.ts';
 import { graphs } from './graphs/handlers.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs/handlers.ts';
@@ -50,6 +51,7 @@ export const handlers: Handlers = combine({
   erasures,
   jobs,
   exports,
+  search,
   projects,
   apiKeys,
   metering,

@@ -8,6 +8,7 @@ import { exportTask } from './exports/task.ts';
 import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.ts';
 import { policyHistory } from './policies/history.ts';
 import { replay } from './replay/task.ts';
+import { searchBlock } from './search/block-task.ts';
 import type { Task, TaskName } from './call/work.ts';
 
 export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
@@ -24,4 +25,5 @@ export const tasks: { readonly [Name in TaskName]: Task<Name> } = {
   coverage,
   export: exportTask,
   index,
+  searchBlock,
 };

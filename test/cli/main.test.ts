@@ -46,7 +46,7 @@ describe('the process', () => {
 
   it('gov names the command that lists resources when one was not found', async () => {
     const { stderr } = await gov(['events', 'get', 'evt_none'], { env });
-    expect(stderr).toContain('see what there is: gov events list --run RUN');
+    expect(stderr).toContain('see what there is: gov events list');
   });
 
   it('gov reports an error as one JSON object on standard error for JSON formats', async () => {

@@ -28,7 +28,8 @@ beforeAll(async () => {
   });
   const { jobId } = (await plane.call('POST', '/replay', { body: { runId: 'run-1' } })).body;
   const { createdAt } = (await plane.call('GET', `/jobs/${jobId}`)).body;
-  for (const id of ['listEvents', 'countEvents', 'listRuns', 'createExport'] as const) at[id] = sent;
+  for (const id of ['listEvents', 'searchEvents', 'countEvents', 'listRuns', 'createExport'] as const)
+    at[id] = sent;
   at.analyzePolicyHistory = body.evaluatedAt;
   at.listJobs = createdAt;
 });
@@ -41,6 +42,10 @@ const get = async (path: string, bounds: Bounds) => plane.call('GET', `${path}${
 const found: Partial<Record<OperationId, (bounds: Bounds) => Promise<number>>> = {
   listEvents: async (bounds) => {
     const { status, body } = await get('/events?runId=run-1&', bounds);
+    return status === 200 ? body.events.length : status;
+  },
+  searchEvents: async (bounds) => {
+    const { status, body } = await get('/events/search?runId=run-1&', bounds);
     return status === 200 ? body.events.length : status;
   },
   countEvents: async (bounds) => {

@@ -59,7 +59,8 @@ function flagOf(member: string, schema: Schema, required: boolean): FlagSpec {
   return { type: 'string', value, description, ...bounds, ...more };
 }
 
-function flagsOf(row: Operation): Record<string, FlagSpec> {
+/** The flags of a row's query and body, and of its pages. */
+export function flagsOf(row: Operation): Record<string, FlagSpec> {
   const flags: Record<string, FlagSpec> = {};
   for (const part of [row.query, row.body]) {
     const schema = schemaOf(part);

@@ -19,6 +19,7 @@ type Preferred = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]
 
 const preferred: Preferred = {
   listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
+  searchEvents: ['timestamp', 'runId', 'eventType', 'actor', 'resource', 'action', 'eventId'],
   listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],
   listSources: [
     'service',

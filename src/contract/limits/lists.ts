@@ -2,6 +2,7 @@
 import { MiB } from './units.ts';
 
 export const lists = {
+  searchLeaves: 5000,
   pageDefault: 50,
   pageMax: 200,
   eventPageDefault: 100,

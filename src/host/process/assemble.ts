@@ -16,6 +16,7 @@ import { PolicySets } from '../../service/policies/in-force.ts';
 import { refusalRecorder } from '../../service/access/refusals.ts';
 import { Runs } from '../../service/events/runs.ts';
 import { deriveSecrets } from '../../service/call/secrets.ts';
+import { SearchIndexer } from '../../service/search/indexer.ts';
 import type { Services } from '../../service/dependencies.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
@@ -88,6 +89,8 @@ export function assemble(parts: Parts): Assembled {
   const credentials = new Credentials({ store, now, hosting, settings });
   const grew = (projectId: string): void => services.checkpoints.grew(projectId);
   const indexer = new Indexer({ store, work, log, grew });
+  const { searchKey } = secrets;
+  const searchIndexer = new SearchIndexer({ store, work, log, key: searchKey });
   const services: Services = {
     store,
     now,
@@ -105,9 +108,12 @@ export function assemble(parts: Parts): Assembled {
       signed: (id, signed) => {
         witnesses?.signed(id, signed);
         indexer.signed(id, signed);
+        searchIndexer.signed(id, signed.checkpoint.size);
       },
     }),
     indexer,
+    searchKey,
+    searchIndexer,
     runs: new Runs(),
     slices: new Slices(),
     policySets: new PolicySets(store),

@@ -228,6 +228,7 @@ async function stop(
   const jobsStopped = step(() => jobs.stop());
   await step(() => server.close());
   await step(() => services.indexer.stop());
+  await step(() => services.searchIndexer.stop());
   await step(() => engine.work.close());
   await step(() => engine.exports.work.close());
   await jobsStopped;

@@ -8,6 +8,8 @@ import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 
 export interface Secrets {
   readonly cursorKey: Uint8Array;
+  /** The key of the terms of the search index. */
+  readonly searchKey: Uint8Array;
   /**
    * HMAC-SHA-256 in hex. The texts of each use start differently. With a key, stored fingerprints do not
    * confirm guesses of the content.
@@ -28,6 +30,7 @@ export function deriveSecrets(storeKey: Uint8Array): Secrets {
   const fingerprintKey = createSecretKey(derive('gov.fingerprint/v1'));
   return {
     cursorKey: derive('gov.cursor/v1'),
+    searchKey: derive('gov.search/v1'),
     fingerprint: (text) => createHmac('sha256', fingerprintKey).update(text).digest('hex'),
     fingerprinting: () => {
       const hmac = createHmac('sha256', fingerprintKey);

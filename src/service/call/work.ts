@@ -18,7 +18,7 @@ import type { ShownList } from '../../core/proof/completeness.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
 import type { MapKey } from '../../core/completeness/map.ts';
 import type { MapFunction } from '../../core/completeness/map-function.ts';
-import type { GraphPart, IndexMapStore, StoreReader } from '../../store/port/store.ts';
+import type { GraphPart, IndexMapStore, StoreReader, TermBlock } from '../../store/port/store.ts';
 
 /** What a task may ask of its caller. Each answer is awaited, so nothing accumulates. */
 export interface TaskHost {
@@ -309,6 +309,11 @@ export interface Tasks {
   policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Extends the map of the log. Null where the map is far behind, or its leaves were pruned before it was saved. */
   index: { input: IndexInput; output: Indexed | null };
+  /** The terms of one block of the log, under the key of terms. */
+  searchBlock: {
+    input: { readonly projectId: string; readonly block: number; readonly key: Uint8Array };
+    output: readonly TermBlock[];
+  };
   /** Compares the sources of a run. */
   coverage: { input: RunOf; output: RunCoverage };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */

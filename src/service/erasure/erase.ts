@@ -74,6 +74,7 @@ export async function erase(
     });
     if ('replayed' in stored) return stored;
     if (stored.outcome === 'stored') {
+      services.searchIndexer.erased(projectId);
       await removeExpired(services);
       return { erasureId };
     }

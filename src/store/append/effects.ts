@@ -8,6 +8,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { eraseDigests, type KeptBody } from '../../core/event/erased.ts';
+import { blockLeaves } from '../../core/search/places.ts';
 import { readJson, type Json } from '../../core/json/parse.ts';
 import type {
   Assigned,
@@ -30,8 +31,15 @@ import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
+/** The search index of one project, block by block. */
+export interface EventTermRows {
+  /** Forgets the terms from this block on; they are indexed again. */
+  dropTermsFrom(block: number): void;
+  dropTermsBelow(block: number): void;
+}
+
 /** The rows of one project that effects read and write. */
-export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, DocumentRows {
+export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, DocumentRows, EventTermRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
   heldExports(): ExportHolding;
@@ -146,6 +154,7 @@ function prune(rows: EffectRows, { minIndex, root }: EffectOf<'prune'>, leaf: nu
     throw new GovError('CONFLICT', `expected a prune index from ${before + 1} to ${leaf}, got ${minIndex}`);
   }
   rows.savePrune(leaf, minIndex, root);
+  rows.dropTermsBelow(Math.floor(minIndex / blockLeaves));
 }
 
 function eraseFields(
@@ -177,6 +186,7 @@ function eraseFields(
   const indexes = targets.map(({ index }) => index);
   if (copies !== undefined) rows.withdrawCopies(copies, { leaf, atMs: serverMs });
   if (indexes.length === 0) return;
+  rows.dropTermsFrom(Math.floor(Math.min(...indexes) / blockLeaves));
   rows.expireExports({ first: Math.min(...indexes), last: Math.max(...indexes), atMs: serverMs });
 }
 

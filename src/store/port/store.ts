@@ -17,6 +17,7 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { DocumentReader, DocumentStore } from './documents.ts';
+import type { EventTermReader, EventTermStore } from './event-terms.ts';
 import type { ExportReader, ExportStore } from './exports.ts';
 import type { Fact } from './effect.ts';
 import type { IndexMapReader, IndexMapStore } from './index-map.ts';
@@ -53,6 +54,7 @@ export type * from './tenancy.ts';
 export type * from './planes.ts';
 export type * from './metering.ts';
 export type * from './documents.ts';
+export type * from './event-terms.ts';
 export type * from './exports.ts';
 export type * from './index-map.ts';
 
@@ -80,7 +82,8 @@ export interface EventFilter {
   readonly endMs?: number;
 }
 
-export interface StoreReader extends TenantReader, MeterReader, ExportReader, IndexMapReader, DocumentReader {
+export interface StoreReader
+  extends TenantReader, MeterReader, ExportReader, IndexMapReader, DocumentReader, EventTermReader {
   project(projectId: string): Promise<Project | null>;
   head(projectId: string, tree: TreeName): Promise<TreeHead>;
   /** Totals after the newest metering leaf. */
@@ -241,7 +244,8 @@ export interface StoreReader extends TenantReader, MeterReader, ExportReader, In
   ): Promise<{ readonly fingerprint: string; readonly response: StoredResponse } | null>;
 }
 
-export interface Store extends StoreReader, TenantStore, ExportStore, IndexMapStore, DocumentStore {
+export interface Store
+  extends StoreReader, TenantStore, ExportStore, IndexMapStore, DocumentStore, EventTermStore {
   createProject(project: Project, genesis: LeafDraft): Promise<void>;
   append(request: AppendRequest): Promise<AppendOutcome>;
   /**

@@ -22,6 +22,8 @@ import { exportMoves } from './effects/exports.ts';
 import { documentReads } from '../read/documents.ts';
 import { documentSaver } from '../append/documents.ts';
 import { documentClaims } from './effects/documents.ts';
+import { eventTermReads } from '../read/event-terms.ts';
+import { eventTermWrites } from './effects/event-terms.ts';
 import { exportReads } from '../read/exports.ts';
 import { jobMoves } from './effects/jobs.ts';
 import { intakeReads } from '../read/intake.ts';
@@ -152,6 +154,7 @@ function assemble(
     ...jobMoves(database, numberOf, () => random.bytes(16).toString('base64url')),
     ...exportMoves(database, numberOf),
     ...documentClaims(database),
+    ...eventTermWrites(database, numberOf),
     saveDocuments: documentSaver((request) => queue.append(request)),
     ...indexMapWrites(database, numberOf),
     saveCheckpoint: checkpointSaver(database, { numbers, heads, remembered }),
@@ -204,6 +207,7 @@ function reads(database: Database, numberOf: ProjectNumber): StoreReader {
     ...usageReads(database, numberOf),
     ...telemetryReads(queries),
     ...documentReads(queries),
+    ...eventTermReads(queries),
     ...exportReads(queries),
     ...indexMapReads(queries),
   };

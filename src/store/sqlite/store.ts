@@ -219,6 +219,8 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       engine.write({ verb: 'markExportRemoved', ...of(projectId), exportId }),
     dropPruned: async (projectId, range) => engine.write({ verb: 'dropPruned', ...of(projectId), range }),
     saveMap: async (projectId, saving) => engine.write({ verb: 'saveMap', ...of(projectId), saving }),
+    saveTermBlock: async (projectId, head, terms) =>
+      engine.write({ verb: 'saveTermBlock', ...of(projectId), head, terms }),
     dropMap: async (projectId) => engine.write({ verb: 'dropMap', ...of(projectId) }),
     sweep: async (nowMs) => {
       await engine.write({ verb: 'sweepOld', nowMs });

@@ -89,7 +89,7 @@ describe('a usage error', () => {
     ['event', 'expected a verb after "events": push, list', 'gov events --help'],
     ['sources show', 'unknown command \'show\' after "sources", which has: list', 'gov sources --help'],
     ['risk config find', 'after "risk config", which has: get, ', 'gov risk config --help'],
-    ['events list', "required option '--run <RUN>' not specified", 'gov events list --help'],
+    ['export create', "required option '--resource <WHAT>' not specified", 'gov export create --help'],
     ['events get', "missing required argument 'eventId'", 'gov events get --help'],
     ['events get a b', 'too many arguments', 'gov events get --help'],
     ['events list --run', "option '--run <RUN>' argument missing", 'gov events list --help'],

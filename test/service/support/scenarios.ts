@@ -50,6 +50,8 @@ export const scenarios: readonly Scenario[] = [
   ['countEvents', 200],
   ['countEvents', 400, () => ({ path: '/events/count?startTime=x' })],
   ['getEvent', 200],
+  ['searchEvents', 200],
+  ['searchEvents', 400, () => ({ path: '/events/search?decision=maybe' })],
   ['listRuns', 200],
   ['listRuns', 400, () => ({ path: '/runs?limit=x' })],
   ['listSources', 200],

@@ -14,6 +14,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./log/intake.ts');
   await import('./log/index-map.ts');
   await import('./documents.ts');
+  await import('./log/event-terms.ts');
   await import('./tenancy/quota.ts');
   await import('./tenancy/tenants.ts');
   await import('./tenancy/projects.ts');

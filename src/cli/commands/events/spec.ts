@@ -4,6 +4,8 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { formatNames } from '../../../core/intake/names.ts';
+import { events } from '../../../contract/events.ts';
+import { flagsOf } from '../../program/manifest.ts';
 import { command } from '../../program/spec.ts';
 
 export const eventsPush = command({
@@ -80,6 +82,29 @@ export const eventsPush = command({
     'gov events push --resume --spool',
     'gov events push --from auto gpt-4o-airline.json',
     'gov events push events.csv --dry-run -o ndjson',
+  ],
+});
+
+export const eventsList = command({
+  name: 'events list',
+  summary: 'List the events of a run, or find events of all runs',
+  details: [
+    'With --run alone: the events of the run in the order of recording. Otherwise the newest recording comes first, and every flag narrows the search.',
+    'A search compares whole ids and names, as recorded. TIME is the time of the event, by the clock of the client.',
+  ],
+  flags: {
+    ...flagsOf(events.searchEvents),
+    order: {
+      type: 'string',
+      choices: ['asc', 'desc'],
+      value: 'ORDER',
+      description: 'Order of the events of a run; default: asc',
+    },
+  },
+  examples: [
+    'gov events list --run checkout-42',
+    'gov events list --decision deny --since 1h',
+    'gov events list --tool payments.refund --all -o ndjson',
   ],
 });
 

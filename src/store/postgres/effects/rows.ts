@@ -8,6 +8,7 @@ import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
 import { documentRows } from './documents.ts';
+import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { versionKey } from '../write/facts.ts';
@@ -30,6 +31,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...bodyRows(writing),
     ...subjectKeyRows(writing),
     ...documentRows(writing),
+    ...eventTermRows(writing),
     ...exportRows(writing),
     ...withdrawer(writing),
     ...tenantRows(writing),

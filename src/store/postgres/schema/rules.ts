@@ -199,6 +199,12 @@ const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', ch
 /** Of the tables of the second migration. */
 export const laterTables: Readonly<Record<string, TableRules>> = { index_map: cache, index_list: cache };
 
+/** Of the eighth migration. */
+export const eventTermRules: Readonly<Record<string, TableRules>> = {
+  event_term: cache,
+  event_term_head: cache,
+};
+
 /** Of the table of the fourth migration. */
 export const intakeRules: Readonly<Record<string, TableRules>> = {
   intake_fact: { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' },

@@ -6,7 +6,7 @@
  * Proven by `test/store/postgres/connection/database.test.ts`.
  */
 import { functionNames, functions } from './functions.ts';
-import { documentRules, intakeRules, laterTables, tables, timeCountRules } from './rules.ts';
+import { documentRules, eventTermRules, intakeRules, laterTables, tables, timeCountRules } from './rules.ts';
 import type { TableRules } from './rule-words.ts';
 
 const raise = `
@@ -58,7 +58,14 @@ export const security =
  * caller quotes `role`.
  */
 export const grants = (role: string): string =>
-  Object.entries({ ...tables, ...laterTables, ...timeCountRules, ...intakeRules, ...documentRules })
+  Object.entries({
+    ...tables,
+    ...laterTables,
+    ...timeCountRules,
+    ...intakeRules,
+    ...documentRules,
+    ...eventTermRules,
+  })
     .map(([name, { may }]) => `GRANT ${may} ON ${name} TO ${role};\n`)
     .join('') +
   `GRANT SELECT ON version TO ${role};

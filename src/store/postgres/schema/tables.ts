@@ -12,13 +12,21 @@ import { rulesOf, security, unforced } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
 import { documentTable } from '../../schema/documents.ts';
+import { eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
 import { countsByTime } from './counts.ts';
-import { documentRules, intakeRules, intakeSweep, laterTables, timeCountRules } from './rules.ts';
+import {
+  documentRules,
+  eventTermRules,
+  intakeRules,
+  intakeSweep,
+  laterTables,
+  timeCountRules,
+} from './rules.ts';
 
 export interface Migration {
   readonly version: number;
@@ -183,6 +191,7 @@ export const migrations: readonly Migration[] = [
     sql: unforced('intake_fact', intakeDays('extract(epoch FROM now())::bigint / 86400')) + intakeSweep,
   },
   { version: 7, sql: inPostgres(documentTable) + rulesOf(documentRules) },
+  { version: 8, sql: inPostgres(eventTermTables) + rulesOf(eventTermRules) },
 ];
 
 /** The version that this release needs. */

@@ -9,6 +9,7 @@ import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows, type EffectSealing } from './bodies.ts';
 import { documentRows } from './documents.ts';
+import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { policyRows } from './policy-changes.ts';
@@ -35,6 +36,7 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
     ...factRows(prepare, current),
     ...bodyRows(prepare, current, sealing),
     ...documentRows(prepare, current),
+    ...eventTermRows(prepare, current),
     ...exportRows(prepare, current),
     ...withdrawer(prepare, current),
     ...tenantRows(prepare, current),

@@ -11,6 +11,7 @@ import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { documentTasks, type DocumentTasks } from './documents.ts';
+import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
 import { exportTasks, type ExportTasks } from './exports.ts';
 import { indexMapTasks, type IndexMapTasks } from './index-map.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
@@ -35,7 +36,7 @@ export interface Cosigned {
   readonly cosignatures: readonly Cosignature[];
 }
 
-export interface TaskStatements extends ExportTasks, IndexMapTasks, DocumentTasks {
+export interface TaskStatements extends ExportTasks, IndexMapTasks, DocumentTasks, EventTermTasks {
   /** Creates a project with empty logs and returns its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
@@ -60,6 +61,7 @@ export function taskStatements(prepare: Prepare): TaskStatements {
     ...projectTasks(prepare),
     ...sweepTasks(prepare),
     ...documentTasks(prepare),
+    ...eventTermTasks(prepare),
     ...exportTasks(prepare),
     ...indexMapTasks(prepare),
     dropPruned: prunedDropper(prepare),

@@ -11,6 +11,7 @@ import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
 import { troubleOf } from '../../file/faults.ts';
 import { documentReads } from '../../read/documents.ts';
+import { eventTermReads } from '../../read/event-terms.ts';
 import { exportReads } from '../../read/exports.ts';
 import { storeFiles } from '../../file/paths.ts';
 import { intakeReads } from '../../read/intake.ts';
@@ -49,6 +50,7 @@ export function storeReader(db: Connection): StoreReader {
     ...usageReads(db, numberOf),
     ...telemetryReads(queries),
     ...documentReads(queries),
+    ...eventTermReads(queries),
     ...exportReads(queries),
     ...indexMapReads(queries),
   };

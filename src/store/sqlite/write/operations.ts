@@ -15,6 +15,8 @@ import type {
   NewTenant,
   StoredDocument,
   StoredJob,
+  TermBlock,
+  TermHead,
   Use,
 } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
@@ -58,6 +60,7 @@ interface Inputs {
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
   saveMap: OfProject & { readonly saving: MapSaving };
   dropMap: OfProject;
+  saveTermBlock: OfProject & { readonly head: TermHead; readonly terms: readonly TermBlock[] };
   sweepOld: { readonly nowMs: number };
   sweepAnswers: { readonly nowMs: number };
   sweepFacts: { readonly nowMs: number };
@@ -83,6 +86,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   dropPruned: void;
   saveMap: void;
   dropMap: void;
+  saveTermBlock: boolean;
   sweepOld: void;
   sweepAnswers: boolean;
   sweepFacts: boolean;
@@ -151,6 +155,8 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return tasks.saveMap(write.project, write.saving);
     case 'dropMap':
       return tasks.dropMap(write.project);
+    case 'saveTermBlock':
+      return tasks.saveTermBlock(write.project, write.head, write.terms);
     case 'sweepOld':
       tasks.sweepRequests(write.nowMs);
       return tasks.sweepSessions(write.nowMs);
@@ -255,6 +261,8 @@ export function bytesOf(write: Write): number {
       return write.uses.length * 64;
     case 'saveMap':
       return write.saving.lists.length * 256 + write.saving.map.parts.length;
+    case 'saveTermBlock':
+      return write.terms.length * 192;
     case 'sweepOld':
     case 'sweepAnswers':
       return 0;

@@ -15,6 +15,8 @@ afterEach(() => {
 const older = `
 DROP TABLE event_count;
 DROP TABLE document;
+DROP TABLE event_term;
+DROP TABLE event_term_head;
 DROP TABLE intake_fact;
 DROP TABLE run_span;
 DROP INDEX run_event_time;

@@ -78,7 +78,7 @@ describe.skipIf(missing !== null)('migrations', () => {
     const kept = await counts();
     expect(kept.length).toBeGreaterThan(8);
     await asked(database.owner, (client) =>
-      client.query(`SET search_path = gov; DROP TABLE event_count; DROP TABLE intake_fact; DROP TABLE document; DROP TRIGGER run_event_counted ON run_event;
+      client.query(`SET search_path = gov; DROP TABLE event_count; DROP TABLE intake_fact; DROP TABLE document; DROP TABLE event_term; DROP TABLE event_term_head; DROP TRIGGER run_event_counted ON run_event;
         DROP FUNCTION count_times; DROP INDEX run_event_time, run_system, run_type_runs;
         DROP TRIGGER approval_update ON approval;
         ALTER TABLE approval DROP COLUMN used_ms, DROP COLUMN used_by, DROP COLUMN call_key;

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditEvent } from '../../../src/contract/events.ts';
+import { eventTerms, everyTerm, searchTerms, type EventSearch } from '../../../src/core/search/terms.ts';
+
+const event = (members: Partial<AuditEvent> = {}): AuditEvent => ({
+  eventId: 'evt_1',
+  runId: 'run-1',
+  eventType: 'tool.evaluated',
+  actor: { id: 'a-1', name: 'billing-agent' },
+  resource: { name: 'pay', type: 'tool' },
+  action: 'evaluate',
+  timestamp: '2026-01-01T00:00:00Z',
+  serverTimestamp: '2026-01-01T00:00:00Z',
+  metadata: { decision: 'deny' },
+  causedBy: null,
+  aiSystemId: 'system-1',
+  clientEventId: null,
+  sequence: 1,
+  leafHash: '',
+  ...members,
+});
+const finds = (search: EventSearch, members?: Partial<AuditEvent>): boolean =>
+  searchTerms(search).every((term) => eventTerms(event(members)).has(term));
+
+describe('terms of an event', () => {
+  it('find it by run, type, system, actor, resource, tool and decision', () => {
+    const searches: EventSearch[] = [
+      {},
+      { runId: 'run-1' },
+      { eventType: 'tool.evaluated' },
+      { aiSystemId: 'system-1' },
+      { actor: 'a-1' },
+      { actor: 'billing-agent' },
+      { resource: 'pay' },
+      { tool: 'pay' },
+      { decision: 'deny' },
+      { runId: 'run-1', tool: 'pay', decision: 'deny', actor: 'a-1' },
+    ];
+    expect(searches.map((search) => finds(search))).toEqual(searches.map(() => true));
+  });
+
+  it('do not find it by the value of another member, or if one of several differs', () => {
+    const searches: EventSearch[] = [
+      { runId: 'pay' },
+      { actor: 'pay' },
+      { tool: 'billing-agent' },
+      { decision: 'allow' },
+      { runId: 'run-1', decision: 'allow' },
+      { tool: 'PAY' },
+    ];
+    expect(searches.map((search) => finds(search))).toEqual(searches.map(() => false));
+  });
+
+  it('take actors and resources that are names, and tools from the metadata', () => {
+    expect(finds({ actor: 'me' }, { actor: 'me' })).toBe(true);
+    expect(finds({ resource: 'ledger' }, { resource: 'ledger' })).toBe(true);
+    expect(finds({ tool: 'ledger' }, { resource: 'ledger' })).toBe(false);
+    expect(finds({ tool: 'sh' }, { metadata: { toolName: 'sh' } })).toBe(true);
+    expect(finds({ tool: 'sh' }, { metadata: { tool: 'sh' } })).toBe(true);
+  });
+
+  it('leave out what only looks like a decision, a party or a tool', () => {
+    const odd = { decision: 'maybe', toolName: 7, tool: { name: 'x' } };
+    const terms = [...eventTerms(event({ actor: { id: null }, resource: null, metadata: odd }))];
+    expect(terms.filter((term) => /^(actor|resource|tool|decision)\0/.test(term))).toEqual([]);
+    expect(terms).toContain(everyTerm);
+  });
+});
