@@ -15,7 +15,6 @@ export const outbound = {
   webhookDescriptionChars: 500,
   webhookOverlapSeconds: 86_400,
   webhookPayloadBytes: 20 * KiB,
-  webhookAttempts: 10,
   /** An endpoint that fails for so long is disabled. */
   webhookFailingHours: 120,
   /** A message that waits longer than this is not sent. */

@@ -105,8 +105,9 @@ const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 /** What the configuration decides. */
 function configured(
   parts: Parts,
-): Pick<Services, 'exports' | 'outbound' | 'cronSecret'> & Pick<Partial<Services>, 'witnesses' | 'forwards'> {
-  const { engine, witnesses, forwards, scheduling = byTimer } = parts;
+): Pick<Services, 'exports' | 'outbound' | 'cronSecret'> &
+  Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject'> {
+  const { engine, witnesses, forwards, upkeep, planeProject, scheduling = byTimer } = parts;
   return {
     exports: {
       ...engine.exports,
@@ -117,8 +118,20 @@ function configured(
     cronSecret: scheduling.cronSecret,
     ...(witnesses === undefined ? {} : { witnesses }),
     ...(forwards === undefined ? {} : { forwards }),
+    ...(upkeep === undefined ? {} : { upkeep }),
+    ...(planeProject === undefined ? {} : { planeProject }),
   };
 }
+
+/** The indexes of each log: that of its lists, and that of a search. */
+const indexersOf = (
+  { engine: { store, work }, log }: Parts,
+  { searchKey, grew }: { searchKey: Uint8Array; grew: (projectId: string) => void },
+): Pick<Services, 'indexer' | 'searchKey' | 'searchIndexer'> => ({
+  indexer: new Indexer({ store, work, log, grew }),
+  searchKey,
+  searchIndexer: new SearchIndexer({ store, work, log, key: searchKey }),
+});
 
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): Assembled {
@@ -131,9 +144,7 @@ export function assemble(parts: Parts): Assembled {
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const credentials = new Credentials({ store, now, hosting, settings });
   const grew = (projectId: string): void => services.checkpoints.grew(projectId);
-  const indexer = new Indexer({ store, work, log, grew });
-  const { searchKey } = secrets;
-  const searchIndexer = new SearchIndexer({ store, work, log, key: searchKey });
+  const indexed = indexersOf(parts, { searchKey: secrets.searchKey, grew });
   const services: Services = {
     store,
     now,
@@ -150,13 +161,11 @@ export function assemble(parts: Parts): Assembled {
       signers,
       signed: (id, signed) => {
         witnesses?.signed(id, signed);
-        indexer.signed(id, signed);
-        searchIndexer.signed(id, signed.checkpoint.size);
+        indexed.indexer.signed(id, signed);
+        indexed.searchIndexer.signed(id, signed.checkpoint.size);
       },
     }),
-    indexer,
-    searchKey,
-    searchIndexer,
+    ...indexed,
     runs: new Runs(),
     slices: new Slices(),
     policySets: new PolicySets(store),
@@ -176,8 +185,6 @@ export function assemble(parts: Parts): Assembled {
     probe,
     degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
     ...(planeConfig === undefined ? {} : { planeConfig }),
-    ...(parts.upkeep === undefined ? {} : { upkeep: parts.upkeep }),
-    ...(parts.planeProject === undefined ? {} : { planeProject: parts.planeProject }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),
     hosting,

@@ -56,7 +56,8 @@ export async function openService(
   options: ServiceOptions,
 ): Promise<{ readonly assembled: Assembled; readonly serving: RunOptions }> {
   const startedAt = performance.now();
-  const config = readServiceConfig(resolve(options.dataDir), options, options.env ?? process.env);
+  const env = options.env ?? process.env;
+  const config = readServiceConfig(resolve(options.dataDir), options, env);
   const log = options.log ?? createLog(config.logLevel);
   const mostOpen = connectionsThatFit(limits.connections, {
     own: limits.ownOpenFiles + config.connections,
@@ -70,12 +71,11 @@ export async function openService(
     engine = await openEngine(config, {
       log,
       rebuildHeads: options.rebuildHeads ?? false,
-      env: options.env ?? process.env,
+      env,
     });
     await refuseOtherKeys(engine.store, keys);
     const tls = config.tls === null ? null : openTls(config.tls, { log, now });
     const debugging = config.logLevel === 'debug';
-    const env = options.env ?? process.env;
     const witnesses = await openWitnesses(config.witnessing, { store: engine.store, now, log, env });
     const forwards = await openForwarding(config.targets, {
       store: engine.store,
@@ -87,9 +87,9 @@ export async function openService(
     });
     // tenants read these reasons, so they contain no paths
     const degraded = (): readonly string[] =>
-      [...(tls?.reasons() ?? []), ...(witnesses?.reasons() ?? []), ...(forwards?.reasons() ?? [])].map(
-        (reason) => reason.replace(/:.*$/s, ''),
-      );
+      [tls, witnesses, forwards]
+        .flatMap((each) => each?.reasons() ?? [])
+        .map((reason) => reason.replace(/:.*$/s, ''));
     const assembled = assemble({
       engine,
       keys,

@@ -7,7 +7,7 @@ import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Seal } from '../hosting.ts';
-import { deliveryAttempts } from './attempts.ts';
+import { mostAttempts } from '../outbox/attempts.ts';
 import { maskedTarget } from './masked.ts';
 
 export const deliveryKind = 'delivery';
@@ -84,7 +84,7 @@ export function deliveryBody(document: StoredDocument): Delivery {
     format,
     status: document.status as Delivery['status'],
     attempts,
-    maxAttempts: deliveryAttempts,
+    maxAttempts: mostAttempts,
     lastAttemptAt: time(lastAttemptMs),
     nextAttemptAt: document.status === 'pending' ? time(document.dueMs) : null,
     lastStatusCode,

@@ -14,7 +14,7 @@ import type { Bounds, Counts } from '../reports/bounds.ts';
 import { statusOf } from '../reports/body.ts';
 import { dataOf, reportKind, type StoredReport } from '../reports/stored.ts';
 import { disableTarget } from '../reports/schedules/disable.ts';
-import { deliveryAttempts, pauseAfter } from './attempts.ts';
+import { mostAttempts, pauseAfter } from '../outbox/attempts.ts';
 import { deliveryKind, type StoredDelivery } from './document.ts';
 import { deliveryFailed, reportDelivered } from './events.ts';
 import { refused, send, type Sending } from './send.ts';
@@ -61,7 +61,7 @@ async function attempt(services: Services, claimed: StoredDocument): Promise<Out
   const delivery = { ...before, attempts: before.attempts + 1, lastAttemptMs: now() };
   const document = { ...claimed, data: JSON.stringify(delivery) };
   // every earlier attempt ended with its process
-  if (before.attempts >= deliveryAttempts) {
+  if (before.attempts >= mostAttempts) {
     return settle(services, {
       document,
       delivery: before,

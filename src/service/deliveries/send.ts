@@ -77,7 +77,7 @@ async function byWebhook(services: Services, sending: Sending): Promise<Outbound
     url: delivery.target,
     headers: {
       'content-type': 'application/json',
-      ...webhookHeaders({ id: deliveryId, body, nowMs: now() }, key),
+      ...webhookHeaders({ id: deliveryId, body, nowMs: now() }, [key]),
     },
     body,
     timeoutMs: limits.deliverySeconds * 1000,

@@ -7,6 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { testEventKind } from '../../contract/webhook-events.ts';
 import { typeId } from '../../core/id.ts';
+import { newWebhookSecret } from '../../core/webhook/signature.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { AppendRequest, DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
@@ -35,7 +36,6 @@ import {
 import { endpointChanged } from './events.ts';
 import { cursorId, cursorKind } from './following.ts';
 import { deliveryBody, deliveryDocument, type DeliveryData } from './message.ts';
-import { newSecret } from './sign.ts';
 import { withoutProject } from './stored.ts';
 
 const noStore = { 'cache-control': 'no-store' } as const;
@@ -59,7 +59,7 @@ export const endpoints: Pick<
     const made = await judged(
       async () => {
         const nowMs = now();
-        const secret = newSecret(randomBytes);
+        const secret = newWebhookSecret(randomBytes);
         const endpointId = typeId('whe', nowMs, randomBytes(10));
         const [{ size }, cursor] = await Promise.all([
           store.head(projectId, 'audit'),
@@ -206,7 +206,7 @@ export const endpoints: Pick<
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
         const before = endpointData(endpoint);
-        const secret = newSecret(randomBytes);
+        const secret = newWebhookSecret(randomBytes);
         const untilMs = nowMs + overlapSeconds * 1000;
         const previous = overlapSeconds === 0 ? null : { secret: before.secret, untilMs };
         const data = { ...before, updatedMs: nowMs, secret: seal.seal(secret), previous };

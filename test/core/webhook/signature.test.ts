@@ -1,5 +1,12 @@
+import * as fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { webhookHeaders, webhookKey } from '../../../src/core/webhook/signature.ts';
+import { newWebhookSecret, webhookHeaders, webhookKey } from '../../../src/core/webhook/signature.ts';
+
+const headersOf = (body: string, ...secrets: string[]): Record<string, string> => {
+  const keys = secrets.flatMap((secret) => webhookKey(secret) ?? []);
+  return { ...webhookHeaders({ id: 'msg_1', body: Buffer.from(body), nowMs: Date.now() }, keys) };
+};
 
 describe('the signature of a webhook', () => {
   it('is that of the reference vector of Standard Webhooks', () => {
@@ -7,15 +14,36 @@ describe('the signature of a webhook', () => {
     const key = webhookKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
     if (key === null) throw new Error('expected a key');
     const body = Buffer.from('{"test": 2432232314}');
-    const headers = webhookHeaders(
-      { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body, nowMs: 1_614_265_330_999 },
+    const headers = webhookHeaders({ id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body, nowMs: 1_614_265_330_999 }, [
       key,
-    );
+    ]);
     expect(headers).toEqual({
       'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       'webhook-timestamp': '1614265330',
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     });
+  });
+
+  it('is accepted by the reference library, which rejects another body, id or secret', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.uint8Array({ minLength: 32, maxLength: 32 }), (text, bytes) => {
+        const secret = newWebhookSecret(() => Buffer.from(bytes));
+        const body = JSON.stringify({ text });
+        const headers = headersOf(body, secret);
+        expect(new Webhook(secret).verify(body, headers)).toEqual({ text });
+        expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow();
+        expect(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'msg_2' })).toThrow();
+        const other = newWebhookSecret(() => Buffer.alloc(32, 1));
+        expect(() => new Webhook(other).verify(body, headers)).toThrow();
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is there once for each valid secret', () => {
+    const secrets = [1, 2].map((at) => newWebhookSecret(() => Buffer.alloc(32, at)));
+    const headers = headersOf('{}', ...secrets);
+    for (const secret of secrets) expect(new Webhook(secret).verify('{}', headers)).toEqual({});
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { processReports } from '../../../src/service/reports/worker.ts';
 import { makeAuthority, type Issued } from '../../support/certificates.ts';
 import { startService, type EngineName, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startMailbox, type Mailbox, type MailboxOptions } from '../../host/outbound/mailbox.ts';
-import { startReceiver, type Receiver } from '../../support/receiver.ts';
+import { startReceiver, type Receiver } from '../../support/network/receiver.ts';
 
 export const cronSecret = 'a secret of the scheduler of a test'.replaceAll(' ', '-');
 export const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`;

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { startReceiver, type Receiver } from '../../support/receiver.ts';
+import { startReceiver, type Receiver } from '../../support/network/receiver.ts';
 import { event } from '../../support/serving.ts';
 
 let authority: Authority;

@@ -291,7 +291,7 @@ describe.skipIf(missing !== null)('a commit', () => {
     expect(codes).toEqual(['none', 'none', 'INTERNAL', 'none']);
     expect((await store.run('prj_a', 'r1'))?.events).toBe(3);
     await assertWhole(store, ['r1']);
-    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+    expect(store.condition()).toEqual({ writable: true, reasons: [], altered: [], queued: 0 });
     await processes.drop();
   });
 

@@ -271,7 +271,7 @@ describe('a failed statement in the write path', () => {
       if (store.condition().writable) expect(step).toBe('sweep staged parts');
       else expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FULL');
       expect(store.probe(), step).toBe(true);
-      expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+      expect(store.condition()).toEqual({ writable: true, reasons: [], altered: [], queued: 0 });
       if (!acknowledged.has('project')) await store.createProject(projectOf('a'), genesis('a'));
       for (const each of requests()) {
         const { outcome } = await store.append(each);
@@ -344,7 +344,7 @@ describe('a missing home', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
     expect((await store.storedProject('org_x', 'prj_x_live'))?.name).toBe('live');
     expect((await store.head('prj_x_live', 'audit')).size).toBe(6);
-    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+    expect(store.condition()).toEqual({ writable: true, reasons: [], altered: [], queued: 0 });
     await store.close();
     expect((await plane.fsck()).problems).toMatchObject([
       { position: 'organization/org_x', kind: 'organization_mismatch' },

@@ -168,7 +168,7 @@ describe('append', () => {
     expect(await store.run('prj_a', 'bug')).toBeNull();
     expect(await store.run('prj_a', 'thrown')).toBeNull();
     expect((await store.run('prj_a', 'r1'))?.events).toBe(2);
-    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+    expect(store.condition()).toEqual({ writable: true, reasons: [], altered: [], queued: 0 });
     await drop();
   });
 

@@ -96,7 +96,7 @@ describe('a new tenant', () => {
     expect(results[3]).toMatchObject({ reason: { code: 'INTERNAL' } });
     expect((await store.head('prj_y_live', 'audit')).size).toBe(2);
     expect((await store.head('prj_x_live', 'audit')).size).toBe(3);
-    expect(store.condition()).toEqual({ writable: true, reasons: [], queued: 0 });
+    expect(store.condition()).toEqual({ writable: true, reasons: [], altered: [], queued: 0 });
     await drop();
   });
 

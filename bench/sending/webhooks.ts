@@ -1,16 +1,16 @@
 /**
  * Benchmark of webhooks: the delay from the log to two quick receivers, without and with a receiver that never answers
- * and one that takes half a second. `node bench/webhooks.ts [events]`
+ * and one that takes half a second. `node bench/sending/webhooks.ts [events]`
  */
-import { openOutbound } from '../src/host/outbound/open.ts';
-import { Allowed } from '../src/host/outbound/allowed.ts';
-import { Webhooks } from '../src/service/webhooks/work.ts';
-import type { Services } from '../src/service/dependencies.ts';
-import { makeAuthority } from '../test/support/certificates.ts';
-import { startReceiver } from '../test/support/receiver.ts';
-import { answered, openPostOffice, projectId } from '../test/service/webhooks/support/post-office.ts';
-import { endpointData, endpointKind } from '../src/service/webhooks/endpoint.ts';
-import { scratch } from './support/harness.ts';
+import { openOutbound } from '../../src/host/outbound/open.ts';
+import { Allowed } from '../../src/host/outbound/allowed.ts';
+import { Webhooks } from '../../src/service/webhooks/work.ts';
+import type { Services } from '../../src/service/dependencies.ts';
+import { makeAuthority } from '../../test/support/certificates.ts';
+import { startReceiver } from '../../test/support/network/receiver.ts';
+import { answered, openPostOffice, projectId } from '../../test/service/webhooks/support/post-office.ts';
+import { endpointData, endpointKind } from '../../src/service/webhooks/endpoint.ts';
+import { scratch } from '../support/harness.ts';
 
 const events = Number(process.argv[2] ?? 10_000);
 const authority = makeAuthority(scratch());

@@ -1,6 +1,6 @@
 /**
- * When a delivery is tried again (contract L10): ten attempts within three days, as Standard Webhooks recommends.
- * Proven by `test/service/deliveries/attempts.test.ts`.
+ * When a delivery of a report or a webhook is tried again (contract L10): ten attempts within three days, as Standard Webhooks recommends.
+ * Proven by `test/service/outbox/attempts.test.ts`.
  */
 import type { OutboundAnswer } from '../outbound.ts';
 
@@ -18,7 +18,7 @@ const pauses = [
   20 * hour,
   24 * hour,
 ] as const;
-export const deliveryAttempts = pauses.length;
+export const mostAttempts = pauses.length;
 
 const jitter = 0.2;
 /** A receiver under load gets at least this long. */

@@ -2,7 +2,7 @@
 import { createServer, type ServerOptions } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Issued } from './certificates.ts';
+import type { Issued } from '../certificates.ts';
 
 interface Received {
   readonly path: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deliveryAttempts, pauseAfter } from '../../../src/service/deliveries/attempts.ts';
+import { mostAttempts, pauseAfter } from '../../../src/service/outbox/attempts.ts';
 
 const failed = { isFinal: false, statusCode: 500, retryAfterMs: null };
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
@@ -7,7 +7,7 @@ const [second, minute, hour] = [1000, 60_000, 3_600_000];
 describe('the attempts of a delivery', () => {
   it('are ten, with the pauses of the contract', () => {
     const pauses = Array.from({ length: 10 }, (_, at) => pauseAfter(at + 1, failed, 0.5));
-    expect(deliveryAttempts).toBe(10);
+    expect(mostAttempts).toBe(10);
     expect(pauses).toEqual([
       5 * second,
       5 * minute,

@@ -1,5 +1,5 @@
 /**
- * Forwards a backlog over each transport, and records beside it: `scripts/with-node node bench/forward.ts [EVENTS]`.
+ * Forwards a backlog over each transport, and records beside it: `scripts/with-node node bench/sending/forward.ts [EVENTS]`.
  * The plane is a process of its own; receivers are in this one. Prints records a second, and the times of single
  * `POST /events` at 25 a second, without and with forwarding.
  */
@@ -9,13 +9,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
-import { planeInit } from '../plane/data/init.ts';
-import type { TargetFile } from '../src/host/forward/config.ts';
-import { addTarget, removeTarget } from '../src/host/forward/edit.ts';
-import { startSyslog } from '../test/host/forward/support/receivers.ts';
-import { makeAuthority } from '../test/support/certificates.ts';
-import { serveProcess, type ServingProcess } from '../test/support/process.ts';
-import { event, send } from '../test/support/serving.ts';
+import { planeInit } from '../../plane/data/init.ts';
+import type { TargetFile } from '../../src/host/forward/config.ts';
+import { addTarget, removeTarget } from '../../src/host/forward/edit.ts';
+import { startSyslog } from '../../test/host/forward/support/receivers.ts';
+import { makeAuthority } from '../../test/support/certificates.ts';
+import { serveProcess, type ServingProcess } from '../../test/support/process.ts';
+import { event, send } from '../../test/support/serving.ts';
 
 const events = Number(process.argv[2] ?? 100_000);
 const folder = mkdtempSync(join(tmpdir(), 'gov-bench-forward-'));
