@@ -240,7 +240,11 @@ describe('what is decided before a handler runs', () => {
       }
     }
     // the headers of a download
-    expect([...listed]).toEqual(['HEAD /exports/{exportId}/download']);
+    expect([...listed]).toEqual([
+      'HEAD /exports/{exportId}/download',
+      'HEAD /reporting/executions/{executionId}/download',
+      'HEAD /reporting/shares/{token}/download',
+    ]);
   });
 
   it('the server compresses a large response for a client that accepts gzip, and for no other client', async () => {

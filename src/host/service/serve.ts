@@ -105,12 +105,11 @@ export async function openService(
       senders: config.senders,
       scheduling: config.scheduling,
     });
-    const beside = devIssuer === null ? {} : { beside: devIssuer };
     const work = [witnesses, forwards].filter((each) => each !== undefined);
     const background = work.length === 0 ? {} : { background: together(...work) };
     const serving = {
       ...servingOf(config, { ...options, mostOpen }),
-      ...beside,
+      ...(devIssuer === null ? {} : { beside: devIssuer }),
       ...background,
       tls,
       env,

@@ -84,6 +84,8 @@ describe('service.json', () => {
       tls: null,
       witnessing: null,
       outbound: noOutbound,
+      senders: {},
+      scheduling: { hasTimer: true, cronSecret: { isSet: false, matches: expect.any(Function) } },
     });
   });
 

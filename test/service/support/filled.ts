@@ -42,14 +42,12 @@ export async function exportEnd(call: Call, exportId: string): Promise<Answer['b
 }
 
 /** To an address inside our networks, which the sender refuses for good. */
-const deliveries = [
-  {
-    channel: 'webhook',
-    target: 'https://127.0.0.1/',
-    format: 'csv',
-    secret: `whsec_${Buffer.alloc(24).toString('base64')}`,
-  },
-];
+const deliveries = ['https://127.0.0.1/a', 'https://127.0.0.1/b'].map((target) => ({
+  channel: 'webhook',
+  target,
+  format: 'csv',
+  secret: `whsec_${Buffer.alloc(24).toString('base64')}`,
+}));
 
 /** Waits until a delivery is over. */
 async function deliveryEnd(call: Call, deliveryId: string): Promise<void> {

@@ -178,8 +178,9 @@ describe('a schedule', () => {
     expect(gone.disabledAt).not.toBe(null);
     await work(at(services, dueMs + later), 'schedules');
     await build(at(services, dueMs + later));
-    expect(await work(at(services, dueMs + later), 'deliveries')).toMatchObject({ processed: 0 });
-    expect(receiver.requests).toHaveLength(1);
+    // schedules of other tests may be due by then too
+    await work(at(services, dueMs + later), 'deliveries');
+    expect(receiver.requests.filter(({ path }) => path === '/gone')).toHaveLength(1);
     await receiver.close();
     const again = await on.tenant.call('PUT', path, { body: { deliveries } });
     expect(again.body.deliveries[0].disabledAt).toBe(null);
