@@ -73,7 +73,7 @@ export interface ReportSection {
 }
 
 /** What a template builds. */
-export interface ReportContents {
+interface ReportContents {
   readonly checks: readonly ReportCheck[];
   /** For the summary page, and for `summary` of the execution. */
   readonly figures: readonly ReportFigure[];
