@@ -6,21 +6,31 @@ import type { ReportBranding } from '../../core/report/model.ts';
 import type { ReportFonts } from '../../core/report/inputs.ts';
 import type { StoredSettings } from './settings.ts';
 
-/** What a template reads (`src/service/reports/templates/source.ts`), and how its report is shown. */
-export interface ReportTaskInput {
+/** What a template reads (`src/service/reports/templates/source.ts`). Crosses a thread boundary by structured clone. */
+export interface ReportInput {
   readonly reportTemplateId: ReportTemplateId;
   readonly projectId: string;
+  /** Unix milliseconds, both included. They select by the time at which the log recorded an entry. */
   readonly startMs: number;
   readonly endMs: number;
   readonly runId: string | null;
+  /** Size of the tree of `checkpoint`: only leaves below it are read. */
   readonly treeSize: number;
+  /** The signed note. */
   readonly checkpoint: string;
+  /** IANA name. */
   readonly timezone: string;
   readonly installation: 'plane' | 'service';
+  /** The settings of the project when the report was requested. */
   readonly settings: Pick<StoredSettings, 'retentionDays' | 'legalHold' | 'contentCapture'>;
   /** Verifier keys of the log. */
   readonly keys: readonly string[];
+  /** Verifier keys of the configured witnesses, and how many of them must cosign. */
   readonly witnesses: { readonly keys: readonly string[]; readonly quorum: number };
+}
+
+/** With how its report is shown. */
+export interface ReportTaskInput extends ReportInput {
   readonly executionId: string;
   readonly title: string;
   readonly organization: string | null;

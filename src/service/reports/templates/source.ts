@@ -3,34 +3,10 @@
  * at the same tree size give the same contents. What is not in the log, such as sources of telemetry, says so in its scope.
  * Proven by `test/service/reports/templates/determinism.test.ts`.
  */
-import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { BuiltReport, ReportColumn } from '../../../core/report/model.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
-import type { StoredSettings } from '../../call/settings.ts';
+import type { ReportInput } from '../../call/report-work.ts';
 import type { Asked } from '../../call/work.ts';
-
-/** Crosses a thread boundary by structured clone. */
-export interface ReportInput {
-  readonly reportTemplateId: ReportTemplateId;
-  readonly projectId: string;
-  /** Unix milliseconds, both included. They select by the time at which the log recorded an entry. */
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly runId: string | null;
-  /** Size of the tree of `checkpoint`: only leaves below it are read. */
-  readonly treeSize: number;
-  /** The signed note. */
-  readonly checkpoint: string;
-  /** IANA name. */
-  readonly timezone: string;
-  readonly installation: 'plane' | 'service';
-  /** The settings of the project when the report was requested. */
-  readonly settings: Pick<StoredSettings, 'retentionDays' | 'legalHold' | 'contentCapture'>;
-  /** Verifier keys of the log. */
-  readonly keys: readonly string[];
-  /** Verifier keys of the configured witnesses, and how many of them must cosign. */
-  readonly witnesses: { readonly keys: readonly string[]; readonly quorum: number };
-}
 
 /** An answer of the log (`src/core/proof/answer.ts`). */
 interface CountedAnswer {

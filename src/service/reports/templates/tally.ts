@@ -10,7 +10,7 @@ import { readRecord } from '../../../core/event/run-entry.ts';
 import { isObject } from '../../../core/json/object.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { IndexedLeaf } from '../../../store/port/store.ts';
+import { indexedLeaves } from '../../../store/port/store.ts';
 import { isIn, type Period } from './period.ts';
 import { leavesOf, pagesOf, statedMs, systemEvents } from './read.ts';
 import type { ReportSource } from './source.ts';
@@ -282,27 +282,12 @@ export async function tallyOf(source: ReportSource, period: Period): Promise<Tal
   return tally;
 }
 
-/** What no pruning removes, and the store finds by its type. */
-const keptTypes: readonly IndexedLeaf[] = [
-  'gov.evaluation/1',
-  'gov.decision/1',
-  'gov.approval/1',
-  'gov.snapshot/1',
-  'gov.replay/1',
-  'gov.policy/1',
-  'gov.config/1',
-  'gov.erasure/1',
-  'gov.prune/1',
-  'gov.key/1',
-  'gov.index/1',
-  'gov.use/1',
-];
-
 /** Decisions and changes that a pruning left, and events of the service. */
 async function addKept(source: ReportSource, period: Period, tally: Tally): Promise<void> {
   const below = { ...period, to: Math.min(period.to, period.prunedBelow) };
   for await (const { index, leaf } of systemEvents(source, below)) tally.addRecord(index, leaf.record);
-  for (const type of keptTypes) {
+  // no pruning removes them, and the store finds them by their type
+  for (const type of indexedLeaves) {
     for await (const { index, clear, leaf } of leavesOf(source, { type }, below)) {
       if (isIn(below, index, statedMs(clear))) tally.addRecord(index, leaf.record);
     }
