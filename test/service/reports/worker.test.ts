@@ -102,6 +102,16 @@ describe.each(engines)('the worker of reports on %s', (engine) => {
     expect(await eventsOf(executionId)).toEqual(['report.created', 'report.completed']);
   });
 
+  it('a usage statement rests on a signed checkpoint of the metering log, however new the log is', async () => {
+    await tenant.call('POST', '/events', { body: event() });
+    const executionId = await queue({ reportTemplateId: 'usage-statement', formats: ['json'] });
+    await processReports(worker(), bounds);
+    const { body } = await tenant.call('GET', `/reporting/executions/${executionId}/download?format=json`);
+    expect(body.checks).toContainEqual(
+      expect.objectContaining({ name: 'A signed checkpoint covers the metering log', status: 'pass' }),
+    );
+  });
+
   it('a report whose worker ended between the artifacts and the result is built again, and leaves no other files', async () => {
     const executionId = await queue();
     let isDead = false;
