@@ -9,6 +9,9 @@ export const outbound = {
   outboundAnswerBytes: 4 * KiB,
   /** A body that comes slower than this is dropped too: its status has come. */
   outboundBodyMs: 1000,
+  /** An idle connection is kept for this long, and this many for each receiver. */
+  outboundIdleMs: 5000,
+  outboundIdleSockets: 4,
   outboundRetryAfterSeconds: 86_400,
   webhookEndpoints: 20,
   webhookEvents: 40,

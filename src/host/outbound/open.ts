@@ -1,4 +1,5 @@
 /** Creates what a process sends out with. Loads the modules for HTTPS with the first message. */
+import { limits } from '../../contract/limits.ts';
 import type { Outbound } from '../../service/outbound.ts';
 import type { OutboundConfig } from './config.ts';
 import type { Sending } from './post.ts';
@@ -36,7 +37,14 @@ async function load({
   const ca = authorities === null ? {} : { ca: [...getCACertificates('default'), authorities] };
   // parses a hundred certificates, so once
   const secureContext = createSecureContext({ ...ca, minVersion: 'TLSv1.2' });
-  const agent = new Agent({ keepAlive: false, maxCachedSessions: 0, secureContext });
+  // a kept connection goes to an address that was checked when it opened
+  const agent = new Agent({
+    keepAlive: true,
+    timeout: limits.outboundIdleMs,
+    maxFreeSockets: limits.outboundIdleSockets,
+    maxCachedSessions: 0,
+    secureContext,
+  });
   const sending: Sending = { allowed, resolver, now, agent, userAgent: `gov/${version}` };
   return { post: (message) => post(message, sending) };
 }

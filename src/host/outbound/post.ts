@@ -11,7 +11,7 @@ import { retryAfterMs } from './retry-after.ts';
 import { targetOf, type Lookup, type Target } from './target.ts';
 
 export interface Sending extends Lookup {
-  /** Contains the authorities. Knows no proxy and keeps no connection. */
+  /** Contains the authorities. Knows no proxy, and keeps idle connections for seconds. */
   readonly agent: Agent;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -57,7 +57,8 @@ interface Context {
 }
 
 /** Resolves once the body ended or enough of it was read. */
-function exchange({ url, name, port, addresses }: Target, context: Context): Promise<IncomingMessage> {
+function exchange(target: Target, context: Context): Promise<IncomingMessage> {
+  const { url, name, port, addresses } = target;
   const { message, sending, signal } = context;
   return new Promise((resolve, reject) => {
     const request = httpsRequest({
@@ -82,16 +83,21 @@ function exchange({ url, name, port, addresses }: Target, context: Context): Pro
         host: url.host,
         'content-length': message.body.length,
         'user-agent': sending.userAgent,
-        connection: 'close',
       },
     });
-    request.once('error', reject);
+    const failed = (error: Error): void => {
+      // a receiver may close a kept connection at the moment of its reuse
+      if (request.reusedSocket && !signal.aborted) resolve(exchange(target, context));
+      else reject(error);
+    };
+    request.once('error', failed);
     request.once('response', (response) => {
-      request.off('error', reject);
+      request.off('error', failed);
       const finish = (): void => {
         clearTimeout(timer);
         resolve(response);
-        request.destroy();
+        // a connection whose body was read to its end serves the next message
+        if (!response.complete) request.destroy();
       };
       const timer = setTimeout(finish, limits.outboundBodyMs);
       let size = 0;
@@ -100,6 +106,7 @@ function exchange({ url, name, port, addresses }: Target, context: Context): Pro
         size += chunk.length;
         if (size > limits.outboundAnswerBytes) finish();
       });
+      response.once('end', finish);
       response.once('close', finish);
     });
     request.end(message.body);

@@ -52,6 +52,22 @@ const send = (url: string, given: Given = {}, timeoutMs = 5000): Promise<Outboun
 const allowing = ({ port }: Receiver): Given => ({ allow: [`127.0.0.1:${port}`] });
 
 describe('post over HTTPS', () => {
+  it('sends the next message on the same connection, and on a new one where the receiver closed it', async () => {
+    const at = await receiver();
+    const { post } = sender(allowing(at));
+    const message = {
+      url: `https://127.0.0.1:${at.port}/in`,
+      headers: {},
+      body: Buffer.from('{}'),
+      timeoutMs: 5000,
+    };
+    for (const count of [1, 1, 2]) {
+      expect(await post(message)).toMatchObject({ ok: true });
+      expect(at.connections()).toBe(count);
+      if (at.requests.length === 2) at.closeConnections();
+    }
+  });
+
   it('sends body and headers, and reports the status', async () => {
     const at = await receiver();
     const answer = await send(`https://127.0.0.1:${at.port}/in?x=1`, allowing(at));

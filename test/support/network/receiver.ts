@@ -19,6 +19,8 @@ export interface Receiver {
   readonly connections: () => number;
   /** Resolves once this many requests have come. */
   until(count: number): Promise<void>;
+  /** Closes every connection, and goes on listening. */
+  closeConnections(): void;
   close(): Promise<void>;
 }
 
@@ -69,6 +71,7 @@ export async function startReceiver(
       requests.length >= count
         ? Promise.resolve()
         : new Promise((resolve) => waiting.push({ count, resolve })),
+    closeConnections: () => sockets.forEach((socket) => socket.destroy()),
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();
