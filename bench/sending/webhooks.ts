@@ -1,6 +1,6 @@
 /**
- * Benchmark of webhooks: the delay from the log to two quick receivers, without and with a receiver that never answers
- * and one that takes half a second. `node bench/sending/webhooks.ts [events]`
+ * Benchmark of webhooks: the delay from the log to two quick receivers, alone, beside two other quick ones, and beside one
+ * that never answers and one that takes half a second. The second shows what two more receivers cost by themselves. `node bench/sending/webhooks.ts [events]`
  */
 import { openOutbound } from '../../src/host/outbound/open.ts';
 import { Allowed } from '../../src/host/outbound/allowed.ts';
@@ -59,10 +59,12 @@ async function measure(names: readonly string[]): Promise<number[]> {
 }
 
 const alone = await measure(['quick1', 'quick2']);
+const four = await measure(['quick1', 'quick2', 'other1', 'other2']);
 const beside = await measure(['quick1', 'quick2', 'dead', 'slow']);
 for (const [at, name] of ['half', '95 %', 'all'].entries()) {
-  const [one = 0, other = 0] = [alone[at], beside[at]];
+  const [one = 0, other = 0, bad = 0] = [alone[at], four[at], beside[at]];
+  const [ofOne, ofFour] = [one, other].map((base) => (bad / base).toFixed(2));
   console.log(
-    `${name} of ${events} events: alone ${one} ms, beside ${other} ms, ${(other / one).toFixed(2)} times`,
+    `${name} of ${events} events: alone ${one} ms, with two more ${other} ms, with a dead and a slow one ${bad} ms: ${ofOne} and ${ofFour} times`,
   );
 }
