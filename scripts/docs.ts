@@ -241,7 +241,7 @@ function templatesPage(): string {
       '- A table is *proven* where an attached answer of the log (`*.govanswer.json`) counts the same entries in the same period. `gov proofs verify` checks the file offline. Otherwise the table says why completeness is not shown.',
       `- A report asks no question about a part of a log with more than ${reportAskLeaves} leaves, because the answer reads that part again. The table then names the command that answers it.`,
       `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
-      '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report.',
+      '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report. A report whose period ends after the newest entry of the log says that the period is not over.',
     ].join('\n'),
     ...Object.entries(templates).flatMap(([id, { title, summary, needsRun, tables }]) => [
       `## ${title}`,

@@ -183,7 +183,7 @@ export const reportVerify = command({
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
     'Trusted keys come from --key, --trust or the trust file of the chosen context; never from the report.',
-    'The data hash identifies the report. Compare it with the one that you have from another source, such as the service or a letter: --hash.',
+    'The data hash identifies the report. No signature covers the figures, so require the hash that you have from another source, such as gov report get or a letter: --hash.',
     'Pages that another version of gov wrote may come out otherwise. Then gov says that they were not compared, and the report is not verified. Use the version that the file names, or judge the attached data alone: --data-only.',
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
@@ -213,7 +213,7 @@ export const reportVerify = command({
     'gov report verify report.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
   ],
   exitCodes: {
-    0: 'verified',
+    0: 'verified; without --hash only consistent, because the data hash was not compared',
     2: 'no key is trusted, or the file could not be read as a report',
     3: 'changed, not authentic, or its pages were not compared',
     11: 'authentic, but an attached proof shows that its run broke a policy',

@@ -49,6 +49,11 @@ export const run: Run<typeof spec> = async (call) => {
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the report`,
     );
   }
+  if (verdict.verified && flags.hash === undefined) {
+    await out.warn(
+      safe`nothing signs the figures of a report, so other figures with their own data hash look as good: require the data hash that you have from the service with --hash`,
+    );
+  }
   return out.verdict;
 };
 
@@ -125,9 +130,12 @@ function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
 
 function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: Out): Safe[] {
   const { verified, code, checks, proofs, answers } = verdict;
-  const { bold, green, red } = styles;
+  const { bold, green, red, yellow } = styles;
+  const isCompared = checks.some(({ id, result }) => id === 'data_hash' && result === 'passed');
   const head = verified
-    ? green('✓ verified')
+    ? isCompared
+      ? green('✓ verified')
+      : yellow('✓ consistent, data hash not compared')
     : code === 'RUN_NOT_COMPLIANT'
       ? red('✗ NOT COMPLIANT')
       : red('✗ NOT VERIFIED');

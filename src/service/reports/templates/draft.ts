@@ -83,7 +83,7 @@ export class Draft {
   async #coverage(choices: readonly string[]): Promise<void> {
     const { source, period } = this;
     const seal = await sealOf(source);
-    this.#checks.push(...seal.checks, this.#completeness());
+    this.#checks.push(...seal.checks, ...isOver(period), this.#completeness());
     const facts = factsOf({
       'Start of the period': [timeText(source.startMs), 'time'],
       'End of the period, included': [timeText(source.endMs), 'time'],
@@ -114,6 +114,13 @@ export class Draft {
     const name = `The table “${main.title}” has every row`;
     return { name, status: status === 'proven' ? 'pass' : 'not_shown', detail };
   }
+}
+
+/** A period that ends after the newest entry can get more entries: its zeros are not final. */
+function isOver({ endMs, asOfMs }: Period): ReportCheck[] {
+  if (endMs <= asOfMs) return [];
+  const detail = `The newest entry of the log is of ${timeText(asOfMs) ?? 'no known time'}. What is recorded after it and in the period is not in this report.`;
+  return [{ name: 'The period is over', status: 'not_shown', detail }];
 }
 
 /** A list of facts from `label: [value, kind]`. */

@@ -82,9 +82,12 @@ export const runEvidence: Template = {
     const newest = proofs.newest;
     const name = newest === null ? null : await proofFile(draft, newest);
     const complete = await completeness(draft, timeline, { runId, file: name, covers: newest });
-    const isWhole = complete.status === 'proven';
+    // that a mistyped run has no event is proven, too
+    const isEmpty = complete.status === 'proven' && timeline.rows.population === 0;
+    const isWhole = complete.status === 'proven' && !isEmpty;
 
-    draft.figure('record', 'Record of the run', isWhole ? 'whole' : 'not shown to be whole', 'status');
+    const record = isEmpty ? 'no event' : isWhole ? 'whole' : 'not shown to be whole';
+    draft.figure('record', 'Record of the run', record, 'status');
     draft.figure('compliance', 'Policies in force were obeyed', proofs.compliance, 'status');
     draft.figure('events', 'Events', timeline.rows.population);
     draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');
@@ -93,7 +96,8 @@ export const runEvidence: Template = {
     draft.figure('ungoverned', 'Tool calls that ran without a decision', covered.counts.ungoverned);
     draft.figure('deniedButRan', 'Tool calls that ran after a denial', covered.counts.denied_but_ran);
     draft.figure('proof', 'Newest proof', newest?.proofId ?? null, 'text');
-    evidenceChecks(draft, { runId, isWhole, timeline, proofs, covered, name, detail: complete.detail });
+    const detail = isEmpty ? `The log has no event of a run with the id ${runId}.` : complete.detail;
+    evidenceChecks(draft, { runId, isWhole, timeline, proofs, covered, name, detail });
     sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
 
     const rest = `gov export create --resource audit_events --run ${runId} has all of them.`;

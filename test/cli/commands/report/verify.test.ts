@@ -51,6 +51,17 @@ describe('gov report verify', () => {
     expect(await govHere(argv)).toMatchObject({ code: 0, stdout: `${dataHash(report)}\n` });
   });
 
+  it('without --hash gov says that the figures were compared with nothing', async () => {
+    const argv = ['report', 'verify', pdf, '--trust', trustFile, '-o', 'table'];
+    const alone = await govHere(argv);
+    expect(alone.stdout).toContain('consistent, data hash not compared');
+    expect(alone.stdout).not.toContain('✓ verified');
+    expect(alone.stderr).toContain('--hash');
+    const compared = await govHere([...argv, '--hash', dataHash(report)]);
+    expect(compared.stdout).toContain('✓ verified');
+    expect(compared.stderr).toBe('');
+  });
+
   it('a report without any key is not verified, with exit code 2 and the flags to use', async () => {
     const { code, stderr } = await govHere(['report', 'verify', pdf]);
     expect(code).toBe(2);

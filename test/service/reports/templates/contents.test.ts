@@ -108,6 +108,15 @@ describe('run-evidence', () => {
     ]);
   });
 
+  it('never says that a run without any event is whole', async () => {
+    const made = await report('run-evidence', 'mistyped');
+    expect(figuresOf(made)).toMatchObject({ record: 'no event', events: 0 });
+    expect(made.contents.checks.find(({ name }) => name === 'No event of the run is missing')).toMatchObject({
+      status: 'not_shown',
+      detail: 'The log has no event of a run with the id mistyped.',
+    });
+  });
+
   it('is refused without a run', async () => {
     await expect(report('run-evidence')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
