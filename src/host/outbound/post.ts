@@ -86,6 +86,11 @@ function exchange({ url, name, port, addresses }: Target, context: Context): Pro
       },
     });
     request.once('error', reject);
+    // 101 Switching Protocols ends a request with neither a response nor an error
+    request.once('upgrade', (response, socket) => {
+      socket.destroy();
+      resolve(response);
+    });
     request.once('response', (response) => {
       request.off('error', reject);
       const finish = (): void => {
