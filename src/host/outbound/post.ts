@@ -91,6 +91,11 @@ function exchange(target: Target, context: Context): Promise<IncomingMessage> {
       else reject(error);
     };
     request.once('error', failed);
+    // 101 Switching Protocols ends a request with neither a response nor an error
+    request.once('upgrade', (response, socket) => {
+      socket.destroy();
+      resolve(response);
+    });
     request.once('response', (response) => {
       request.off('error', failed);
       const finish = (): void => {

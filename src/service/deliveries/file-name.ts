@@ -2,6 +2,8 @@
  * Names of files of deliveries: relative paths of plain names, which no file system reads as something else. Proven by
  * `test/service/deliveries/checks.test.ts` and `test/host/outbound/folder.test.ts`.
  */
+import { reportTemplateIds } from '../../contract/report-words.ts';
+
 const mostFolders = 7;
 const mostChars = 400;
 /** Neither `.` nor `..`, no hidden file, no separator of any system. */
@@ -24,10 +26,11 @@ export const filledName = (
   values: Readonly<Record<(typeof placeholders)[number], string>>,
 ): string => text.replace(placeholder, (_, name: (typeof placeholders)[number]) => values[name]);
 
+/** The longest values, so that a name that is accepted has no more than the allowed characters later. */
 const sample = {
   executionId: 'rex_01jq3v5k8hf7wb3c9x2m4n6p8r',
   date: '2026-03-31',
-  template: 'x',
+  template: reportTemplateIds.reduce<string>((one, other) => (other.length > one.length ? other : one), ''),
   format: 'json',
 };
 

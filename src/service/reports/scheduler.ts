@@ -60,10 +60,11 @@ export class Scheduler {
   readonly #running = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
   #isTicking = false;
+  #isDelivering = false;
   #cleanedMs = 0;
   #stopped = false;
-  /** Why a tick failed: logged once, not every time. */
-  #failure = '';
+  /** Why a part of a tick failed: logged once, not every time. */
+  readonly #failures = { work: '', deliveries: '' };
 
   /** `hasTimer`: whether `start` starts the timer. */
   constructor(services: Services, { hasTimer }: { readonly hasTimer: boolean }) {
@@ -85,26 +86,42 @@ export class Scheduler {
 
   /** One tick of the timer. One that is still at work leaves nothing to do for the next. */
   async #tick(): Promise<void> {
+    // receivers that answer late must not delay schedules
+    await Promise.all([this.#tickOwn(), this.#tickDeliveries()]);
+  }
+
+  async #tickDeliveries(): Promise<void> {
+    if (this.#isDelivering || this.#stopped) return;
+    this.#isDelivering = true;
+    await this.#reported('deliveries', () => this.run('deliveries'));
+    this.#isDelivering = false;
+  }
+
+  async #tickOwn(): Promise<void> {
     if (this.#isTicking || this.#stopped) return;
     this.#isTicking = true;
-    try {
+    await this.#reported('work', async () => {
       await this.run('schedules');
       // the worker of reports runs them; it waits for the next one by itself
       this.#services.wakeReports();
-      await this.run('deliveries');
       const nowMs = this.#services.now();
       if (nowMs - this.#cleanedMs >= cleanupEveryMs) {
         this.#cleanedMs = nowMs;
         await this.run('cleanup');
       }
-      this.#failure = '';
+    });
+    this.#isTicking = false;
+  }
+
+  async #reported(part: 'work' | 'deliveries', work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+      this.#failures[part] = '';
     } catch (error) {
-      const isKnown = this.#failure === String(error);
-      this.#failure = String(error);
+      const isKnown = Object.values(this.#failures).includes(String(error));
+      this.#failures[part] = String(error);
       if (!this.#stopped && !isKnown)
         this.#services.log.error({ err: error }, 'scheduled work of reports failed');
-    } finally {
-      this.#isTicking = false;
     }
   }
 

@@ -1,11 +1,11 @@
 /**
  * From the log to messages: follows the log of each project with endpoints, and saves the messages of each leaf together
  * with the cursor. So each leaf gives each endpoint its messages exactly once, whichever process follows and wherever
- * one ends. Recording never waits for it. Proven by `test/service/webhooks/following.test.ts`.
+ * one ends. An altered leaf gives none: it is logged and skipped. Recording never waits for it. Proven by `test/service/webhooks/following.test.ts`.
  */
 import type { DocumentChange, Leaf, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
-import { follow } from '../outbox/follow.ts';
+import { follow, isAltered } from '../outbox/follow.ts';
 import { calledLane, endpointData, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryIdOf, eventMessage, newDelivery } from './message.ts';
 import { mayHave, needsBody, occurredIn, type Occurred } from './occurred.ts';
@@ -152,17 +152,24 @@ export async function followOnce(
   const { projectId } = cursor;
   const endpoints = await store.documents(projectId, { kind: endpointKind }, { limit: 1000 });
   let made = false;
+  let hasSkipped = false;
+  const skipped = (error: unknown): void => {
+    hasSkipped = true;
+    services.log.error({ err: error, projectId }, 'webhooks skip an altered leaf');
+  };
   const next = await follow({
     store,
     cursor,
     bodies: false,
+    skipped,
     fits: (leaves) => fitting(leaves, endpoints.length),
     take: async (leaves) => {
-      const occurred = await occurredAmong(services, projectId, leaves);
+      const occurred = await occurredAmong(services, { projectId, leaves, skipped });
       // read after the leaves, so that an endpoint gets every leaf after the one that records its creation
       const changes = occurred.length === 0 ? [] : await messagesOf(services, projectId, occurred, now());
       made = changes.length > 0;
-      return made || isFar(leaves) ? changes : null;
+      // saved past a skipped leaf, so that a restart does not log it again
+      return made || hasSkipped || isFar(leaves) ? changes : null;
     },
   });
   return { cursor: next, made: made && next !== 'lost' };
@@ -181,13 +188,22 @@ function fitting(leaves: readonly Leaf[], endpoints: number): number {
 
 async function occurredAmong(
   { store }: Services,
-  projectId: string,
-  leaves: readonly Leaf[],
+  of: {
+    readonly projectId: string;
+    readonly leaves: readonly Leaf[];
+    readonly skipped: (error: unknown) => void;
+  },
 ): Promise<Occurred[]> {
   const found: Occurred[] = [];
-  for (const leaf of leaves.filter(mayHave)) {
-    const whole = needsBody(leaf) ? await store.leaf(projectId, leaf.index) : leaf;
-    if (whole !== null) found.push(...occurredIn(whole));
+  const whole = (index: number): Promise<Leaf | null> =>
+    store.leaf(of.projectId, index).catch((error: unknown) => {
+      if (!isAltered(error)) throw error;
+      of.skipped(error);
+      return null;
+    });
+  for (const each of of.leaves.filter(mayHave)) {
+    const leaf = needsBody(each) ? await whole(each.index) : each;
+    if (leaf !== null) found.push(...occurredIn(leaf));
   }
   return found;
 }

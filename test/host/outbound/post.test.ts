@@ -131,6 +131,14 @@ describe('post over HTTPS', () => {
 });
 
 describe('a receiver that misbehaves', () => {
+  it('a receiver that switches the protocol gets no connection, and its answer is a failure', async () => {
+    const at = await receiver((response) => {
+      response.socket!.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    const answer = await send(`https://127.0.0.1:${at.port}/`, allowing(at), 1000);
+    expect(answer).toMatchObject({ ok: false, statusCode: 101, failed: 'the receiver answered 101' });
+  });
+
   it('ends after the time limit where the receiver never answers', async () => {
     const at = await receiver(() => undefined);
     const answer = await send(`https://127.0.0.1:${at.port}/`, allowing(at), 300);

@@ -49,6 +49,8 @@ it.each([
   ['file', '{date}/../../x'],
   ['file', '{user}.pdf'],
   ['file', '..{date}'],
+  // with the longest name of a template it has 201 characters
+  ['file', `${'a'.repeat(178)}-{template}`],
 ] as const)('a delivery by %s to %s is refused for its target', (channel, target) => {
   expect(pointerOf({ channel, target, format: 'pdf' })).toBe('/deliveries/0/target');
 });

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
+import type { OutboundAnswer } from '../../../src/service/outbound.ts';
 import { Scheduler } from '../../../src/service/reports/scheduler.ts';
 import { scheduleKind, type StoredSchedule } from '../../../src/service/reports/schedules/stored.ts';
 import { dataOf } from '../../../src/service/reports/stored.ts';
@@ -88,6 +89,36 @@ describe('scheduled work', () => {
     await on.services.runScheduled('schedules');
     await on.services.runScheduled('executions');
     expect(await statusesOf(tenant)).toHaveLength(1);
+  });
+
+  it('a receiver that answers late delays no schedule', async () => {
+    const { on, tenant, projectId } = await start('cron');
+    const body = {
+      reportTemplateId: 'executive-summary',
+      formats: ['json'],
+      parameters: { startTime: '2026-01-01T00:00:00.000Z', endTime: '2026-01-01T23:59:59.999Z' },
+      deliveries: [
+        {
+          channel: 'webhook',
+          target: 'https://hooks.example/',
+          format: 'json',
+          secret: `whsec_${Buffer.alloc(24).toString('base64')}`,
+        },
+      ],
+    };
+    await tenant.call('POST', '/reporting/executions', { body });
+    await on.services.runScheduled('executions');
+    const late = Promise.withResolvers<OutboundAnswer>();
+    const post = vi.fn(() => late.promise);
+    const scheduler = new Scheduler({ ...on.services, outbound: { post } }, { hasTimer: true });
+    scheduler.start();
+    await vi.waitFor(() => expect(post).toHaveBeenCalled(), 10_000);
+    await dueSchedule(on.services, tenant, projectId);
+    scheduler.wake();
+    await vi.waitFor(async () => expect(await statusesOf(tenant)).toHaveLength(2), 10_000);
+    const answer = { ok: true, statusCode: 204, retryAfterMs: null, durationMs: 1 };
+    late.resolve({ ...answer, failed: null, isFinal: false });
+    await scheduler.stop();
   });
 
   it('work that fails is logged once, and the timer goes on', async () => {

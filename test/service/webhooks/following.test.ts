@@ -69,3 +69,27 @@ it('a step saves about two hundred messages however many endpoints there are', a
   await office.follow();
   expect(await office.deliveries()).toHaveLength(4000);
 });
+
+it.each([
+  ['record', "UPDATE leaf SET record = replace(record, 'block', 'blokk') WHERE idx IN (2, 3)"],
+  [
+    'body',
+    "UPDATE body SET disclosures = replace(disclosures, 'job_', 'jab_') WHERE position IN (SELECT position FROM leaf WHERE idx IN (2, 3))",
+  ],
+])(
+  'a leaf whose %s was altered is skipped and logged once, and the others give their messages',
+  async (what, sql) => {
+    await open();
+    const all = await office.endpoint('all');
+    if (what === 'record') await office.block(5);
+    else await office.fail(5);
+    office.alter(sql);
+    await office.follow();
+    const { length } = await office.deliveries(all);
+    expect(length).toBe(3);
+    expect(office.logged).toEqual(['webhooks skip an altered leaf', 'webhooks skip an altered leaf']);
+    // another process, from the stored cursor
+    await office.follow();
+    expect(office.logged).toHaveLength(2);
+  },
+);

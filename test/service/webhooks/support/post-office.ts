@@ -2,6 +2,8 @@
  * A store with webhooks, driven by hand: an injected clock, and a sender that answers as the test says. What the sender
  * itself does is tested over real sockets in `test/host/outbound/post.test.ts` and `../sending.test.ts`.
  */
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
 import { createSeal } from '../../../../src/host/process/seal.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
 import type { Services } from '../../../../src/service/dependencies.ts';
@@ -16,6 +18,7 @@ import {
 import { cursorId, cursorKind, followOnce } from '../../../../src/service/webhooks/following.ts';
 import { laneLeaseMs, workLane } from '../../../../src/service/webhooks/lane.ts';
 import { deliveryBody, deliveryKind } from '../../../../src/service/webhooks/message.ts';
+import { systemEvent } from '../../../../src/service/system.ts';
 import type { WebhookDelivery } from '../../../../src/contract/webhooks.ts';
 import { draftRiskDecision } from '../../../../src/core/decided/risk-decision.ts';
 import { openStore, type SqliteStore } from '../../../../src/store/sqlite/store.ts';
@@ -50,6 +53,12 @@ export interface PostOffice {
   endpoint(name: string, members?: { events?: readonly string[]; enabled?: boolean }): Promise<string>;
   /** Logs risk decisions that block, each of which is one event. */
   block(count: number): Promise<void>;
+  /** Logs system events of failed jobs, whose ids are in their bodies. */
+  fail(count: number): Promise<void>;
+  /** Changes stored rows below the store. */
+  alter(sql: string): void;
+  /** The messages of the log of the process. */
+  readonly logged: string[];
   /** Follows the log to its end. */
   follow(): Promise<void>;
   /** Works on every due lane, once each. Returns their endpoints. */
@@ -68,12 +77,13 @@ export async function openPostOffice(
   const store = openStore({ dataDir, clock, randomBytes: random, reserveBytes: 0 });
   await store.createProject(projectOf('a'), genesis('a'));
   const sent: OutboundPost[] = [];
+  const logged: string[] = [];
   const services = {
     store,
     now: clock.now,
     salt,
     randomBytes: random,
-    log: silentLog,
+    log: { ...silentLog, error: (_: unknown, message: string) => void logged.push(message) },
     seal: createSeal(Buffer.alloc(32), random),
     tail: { grew: () => undefined, watch: () => () => undefined },
     checkpoints: { grew: () => undefined },
@@ -89,6 +99,9 @@ export async function openPostOffice(
   return {
     ...drawer,
     sent,
+    logged,
+    fail: (count) => fail(drawer, count),
+    alter: (sql) => alter(dataDir, sql),
     endpoint: (name, members) => createEndpoint(drawer, name, members),
     block: (count) => block(drawer, count),
     follow: () => followAll(drawer),
@@ -145,6 +158,32 @@ async function block({ store, clock }: Drawer, count: number): Promise<void> {
     return draftRiskDecision(record, salt);
   });
   await store.append({ projectId, leaves, meter: { op: 'none', units: 0 } });
+}
+
+async function fail({ store, clock }: Drawer, count: number): Promise<void> {
+  const leaves = Array.from({ length: count }, (_, at) =>
+    systemEvent(
+      {
+        eventType: 'job.failed',
+        action: 'run',
+        actor: { id: 'gov', type: 'system' },
+        resource: { id: `job_${at}`, type: 'job' },
+        metadata: { type: 'export', runId: 'r1' },
+      },
+      { nowMs: clock.ms, salt },
+    ),
+  );
+  await store.append({ projectId, leaves, meter: { op: 'none', units: 0 } });
+}
+
+function alter(dataDir: string, sql: string): void {
+  const db = new Database(join(dataDir, 'gov.db'));
+  const triggers = db
+    .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
+  if (db.prepare(sql).run().changes === 0) throw new Error('expected changed rows');
+  db.close();
 }
 
 async function followAll({ store, services }: Drawer): Promise<void> {
