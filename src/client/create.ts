@@ -20,6 +20,7 @@ import { memoryStore } from './namespaces/in-memory.ts';
 import { type NamespaceStore, namespaceNames } from './namespaces/store.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
+import { timerMs } from './timer.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
 
 export interface ClientOptions {
@@ -133,9 +134,11 @@ export function createClient(options: ClientOptions): Client {
   for (const [id, row] of Object.entries<Operation>(table)) {
     methods[id] = (input = {}) => call({ connection, options, row }, input);
   }
-  const own = { connection, options, close: () => connection.close() };
+  const all = Object.assign(withNamespaces(methods, options.store), { close: () => connection.close() });
+  // not enumerable: a program that logs its client must not log the key in the options
+  Object.defineProperties(all, { connection: { value: connection }, options: { value: options } });
   // the loop above creates exactly the members that the mapped type names
-  return Object.assign(withNamespaces(methods, options.store), own) as unknown as Client;
+  return all as unknown as Client;
 }
 
 /** Adds the namespaces, which are made with the first use of one. */
@@ -160,7 +163,7 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
   const body = payloadOf(row, input);
   const signal = signals.length === 0 ? undefined : anySignal(signals);
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
-  const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000;
+  const timeoutMs = timerMs(input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000);
   return retrying(options, signal, () => attemptOnce(target, { ...request, timeoutMs }));
 }
 

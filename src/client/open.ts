@@ -17,6 +17,7 @@ import { type GovApiError, GovNetworkError } from './errors.ts';
 import { retrying } from './retry.ts';
 import type { OpenReply } from './transport.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
+import { timerMs } from './timer.ts';
 
 interface Opening {
   readonly input: UncheckedInput;
@@ -46,7 +47,7 @@ export async function openReply(
       ...headers,
     },
     body: undefined,
-    timeoutMs: options.timeoutMs ?? limits.clientTimeoutSeconds * 1000,
+    timeoutMs: timerMs(options.timeoutMs ?? limits.clientTimeoutSeconds * 1000),
     signal,
   });
   const ms = elapsedMs() - startedAt;

@@ -16,6 +16,7 @@ import { deliver, type Delivered, type Sink } from './sending/deliver.ts';
 import type { Disk } from './sending/disk.ts';
 import { Bell, MemoryQueue, type BatchQueue } from './sending/queue.ts';
 import { anySignal } from './signals.ts';
+import { timerMs } from './timer.ts';
 
 export interface RecorderOptions {
   /** Directory of this process alone, in Node. Without it, events wait in memory only. */
@@ -316,7 +317,7 @@ export class EventRecorder {
 
   async #close(timeoutMs: number): Promise<RecorderCounts> {
     if (!this.#signal.aborted) this.#move();
-    const timer = setTimeout(() => this.#stop.abort(new Error('the recorder closed')), timeoutMs);
+    const timer = setTimeout(() => this.#stop.abort(new Error('the recorder closed')), timerMs(timeoutMs));
     this.#isLast = true;
     void this.#moving.then(() => this.#queue.close());
     this.#bell.ring();

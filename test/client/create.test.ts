@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { createClient, GovApiError, GovNetworkError, version } from '../../src/client/index.ts';
 import type { AuditEvent, ClientNote, ClientOptions } from '../../src/client/index.ts';
@@ -44,6 +45,20 @@ describe('the client', () => {
     expect(server.seen[0]).toMatchObject({ method: 'GET', url: '/api/v1/events?runId=r%2F1&limit=5' });
     expect(server.seen[0]?.headers.authorization).toBe('Bearer gov_live_secret');
     expect(server.seen[0]?.headers['user-agent']).toMatch(/^gov\/\d/);
+  });
+
+  it('the client waits without end for a time limit of Infinity', async () => {
+    server.handle = (_seen, response) =>
+      void setTimeout(() => json(response, 200, { events: [], nextCursor: null }), 50);
+    const answer = await client({ timeoutMs: Infinity }).listEvents({ query: { runId: 'r' } });
+    expect(answer.status).toBe(200);
+  });
+
+  it('a client that is logged does not show its key', () => {
+    const logged = client();
+    expect(logged.options.apiKey).toBe('gov_live_secret');
+    expect(JSON.stringify(logged)).not.toContain('gov_live_secret');
+    expect(inspect(logged, { depth: null })).not.toContain('gov_live_secret');
   });
 
   it('the client refuses a path parameter that would change the shape of the path', async () => {

@@ -85,6 +85,12 @@ describe.each(['in memory', 'in a spool'])('a recorder with events %s', (where) 
     expect(counts).toMatchObject({ given: 12, sent: 12, rejected: 0, waiting: 0, resumed: 0 });
   });
 
+  it('sends everything before it closes, where it may take any time', async () => {
+    const events = await recorder(placed());
+    for (const n of numbers(0, 60)) events.record(event(n));
+    expect(await events.close({ timeoutMs: Infinity })).toMatchObject({ sent: 60, waiting: 0 });
+  });
+
   it('sends a partial batch after the time that it may wait', async () => {
     const events = await recorder({ ...placed(), lingerMs: 1 });
     const arrived = new Promise<void>((resolve) => server.server.once('request', () => resolve()));

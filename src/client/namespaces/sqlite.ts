@@ -92,6 +92,9 @@ function prepare(db: Prepared): void {
 
 const placed = ({ position, ...record }: Row): Placed => ({ position, record });
 
+/** As JavaScript reads it: JSON may spell a large number with other digits than its own, such as 2 ** 60. */
+const asNumber = 'CAST(value AS REAL)';
+
 /** A member of the data is compared with its JSON type: 1 is not true. */
 function queryOf({ namespace, status, filter, before, limit }: Selection): {
   readonly sql: string;
@@ -110,7 +113,7 @@ function queryOf({ namespace, status, filter, before, limit }: Selection): {
   for (const [name, value] of Object.entries<Scalar>(filter)) {
     const [types, compared] = comparison(value);
     conditions.push(
-      `EXISTS (SELECT 1 FROM json_each(data) WHERE key = ? AND type IN (${types})${compared === null ? '' : ' AND value = ?'})`,
+      `EXISTS (SELECT 1 FROM json_each(data) WHERE key = ? AND type IN (${types})${compared === null ? '' : ` AND ${typeof compared === 'number' ? asNumber : 'value'} = ?`})`,
     );
     values.push(name, ...(compared === null ? [] : [compared]));
   }

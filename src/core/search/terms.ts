@@ -47,7 +47,8 @@ const partyNames = (party: AuditEvent['actor'] | null): string[] =>
 
 /** A call names its tool as its resource, or in its metadata. */
 function toolsOf({ resource, metadata }: AuditEvent): string[] {
-  const isTool = resource !== null && !isText(resource) && resource['type'] === 'tool';
+  const type = resource === null || isText(resource) ? undefined : resource['type'];
+  const isTool = type === 'tool' || type === 'mcp_tool';
   return [...(isTool ? partyNames(resource) : []), metadata['toolName'], metadata['tool']].filter(isText);
 }
 

@@ -149,7 +149,8 @@ describe.each([
   });
 
   it('a filter compares values with their type, at most five members', async () => {
-    const values: Scalar[] = ['1', 1, true, false, null, 0, '', 1.5];
+    // JSON spells 2 ** 60 with digits that are not its own
+    const values: Scalar[] = ['1', 1, true, false, null, 0, '', 1.5, 2 ** 60, 1e300];
     for (const value of values) await all.dataSources.create({ value, more: { value: 'deep' } });
     await all.dataSources.create({ value: ['1'] });
     for (const value of values) {

@@ -55,6 +55,7 @@ describe('terms of an event', () => {
     expect(finds({ actor: 'me' }, { actor: 'me' })).toBe(true);
     expect(finds({ resource: 'ledger' }, { resource: 'ledger' })).toBe(true);
     expect(finds({ tool: 'ledger' }, { resource: 'ledger' })).toBe(false);
+    expect(finds({ tool: 'read_file' }, { resource: { name: 'read_file', type: 'mcp_tool' } })).toBe(true);
     expect(finds({ tool: 'sh' }, { metadata: { toolName: 'sh' } })).toBe(true);
     expect(finds({ tool: 'sh' }, { metadata: { tool: 'sh' } })).toBe(true);
   });
