@@ -154,7 +154,11 @@ export class Scrubber {
 
   async #enrolOne(projectId: string): Promise<boolean> {
     const { store, now } = this.#services;
-    if ((await store.document(projectId, scrubKind, scrubId)) !== null) return false;
+    const kept = await store.document(projectId, scrubKind, scrubId);
+    if (kept !== null) {
+      await this.#undoJump(kept);
+      return false;
+    }
     const document = {
       kind: scrubKind,
       documentId: scrubId,
@@ -167,6 +171,13 @@ export class Scrubber {
       data: JSON.stringify(unread),
     };
     return (await store.saveDocuments(projectId, [{ save: document }])) === 'saved';
+  }
+
+  /** A pass that was planned while the clock was ahead would come years late. */
+  async #undoJump({ projectId, ...document }: StoredDocument): Promise<void> {
+    const nowMs = this.#services.now();
+    if ((document.dueMs ?? 0) <= nowMs + limits.scrubHours * hourMs) return;
+    await this.#services.store.saveDocuments(projectId, [{ save: { ...document, dueMs: nowMs } }]);
   }
 
   /** Records altered leaves that requests and tasks of this process have read. */

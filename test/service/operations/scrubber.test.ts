@@ -103,4 +103,14 @@ describe.each(engines)('the scrubber, on %s', (engine) => {
     while (await scrubber.turn());
     expect((await integrity(ada)).scrub.last.leaves).toBe(10);
   });
+  it('a pass that was planned while the clock was years ahead starts after the next look', async () => {
+    const { store } = service.services;
+    const projectId = await production(ada);
+    const { projectId: _, ...document } = (await store.document(projectId, scrubKind, scrubId))!;
+    const dueMs = service.services.now() + ahead + 1000 * dayMs;
+    await store.saveDocuments(projectId, [{ save: { ...document, dueMs } }]);
+    const before = (await integrity(ada)).scrub.last.completedAt;
+    await pass();
+    expect((await integrity(ada)).scrub.last.completedAt > before).toBe(true);
+  });
 });
