@@ -216,6 +216,7 @@ export class Lane {
     if (cursor === undefined || open === null) return;
     this.#open = null;
     this.#failures = 0;
+    this.#retryMs = null;
     if (cursor.failingSinceMs !== null)
       log.info(
         { target: this.target.name, projectId: this.source.projectId },
