@@ -22,6 +22,10 @@ const structuredDataId = 'gov@32473';
 /** Bytes of one value in structured data. */
 const valueBytes = 255;
 
+/** Values that an agent chooses, and their bytes where the structured data alone would be too long. */
+const chosen: ReadonlySet<string> = new Set(['actor', 'actorId', 'action', 'resource', 'system']);
+const chosenBytes = 48;
+
 const severities = { low: 5, medium: 4, high: 3, critical: 2 } as const;
 
 /** RFC 5424 severity: a refusal is at least a warning (4), an escalation a notice (5), all else informational (6). */
@@ -49,7 +53,8 @@ const header = (text: string | null, most: number): string => {
 };
 
 /** RFC 5424 §6.3.3 escapes `"`, `\` and `]`. */
-const value = (text: string): string => clip(visible(text), valueBytes).replace(/["\\\]]/g, '\\$&');
+const value = (text: string, most = valueBytes): string =>
+  clip(visible(text), most).replace(/["\\\]]/g, '\\$&');
 
 /** Returns the members of the structured data, in their order. Absent ones are left out. */
 export function structuredFields(record: ForwardRecord): (readonly [name: string, value: string])[] {
@@ -91,9 +96,17 @@ export function syslogMessage(record: ForwardRecord, text: string, options: Sysl
   const data = `[${structuredDataId} ${fields.join(' ')}`;
   const whole = `${start}${data}] ${text}`;
   if (Buffer.byteLength(whole) <= maxBytes) return whole;
-  const cut = `${start}${data} truncated="1"] `;
+  const long = `${start}${data} truncated="1"] `;
+  const cut = Buffer.byteLength(long) <= maxBytes ? long : `${start}${shortData(record)} truncated="1"] `;
   return cut + clip(text, Math.max(0, maxBytes - Buffer.byteLength(cut)));
 }
+
+const shortData = (record: ForwardRecord): string => {
+  const fields = structuredFields(record).map(
+    ([name, each]) => `${name}="${value(each, chosen.has(name) ? chosenBytes : valueBytes)}"`,
+  );
+  return `[${structuredDataId} ${fields.join(' ')}`;
+};
 
 /** Returns `MSG-LEN SP SYSLOG-MSG`. */
 export function octetCounted(message: string): Buffer {

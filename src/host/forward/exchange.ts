@@ -80,12 +80,15 @@ function retryAfterOf({ headers }: IncomingMessage): number | null {
   return seconds === null ? null : Math.min(seconds, limits.forwardRetryAfterSeconds) * 1000;
 }
 
+/** The same bytes will be refused again. */
+export const isRefusedContent = (status: number): boolean =>
+  status === 400 || status === 413 || status === 422;
+
 /** What a status outside 2xx says. A refused content is final: the batch is split until one record is found. */
 export function refusalOf({ status, text, retryAfterMs }: Answer): Failed {
   const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, 120);
-  const isRefused = status === 400 || status === 413 || status === 422;
   return failed(`the receiver answered ${status}${line === '' ? '' : `: ${line}`}`, {
     retryAfterMs,
-    isRefused,
+    isRefused: isRefusedContent(status),
   });
 }

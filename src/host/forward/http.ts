@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { HttpShape, HttpTarget } from './config.ts';
-import { Exchange, refusalOf, type Answer } from './exchange.ts';
+import { Exchange, isRefusedContent, refusalOf, type Answer } from './exchange.ts';
 import { secretAt } from './secure.ts';
 import {
   failed,
@@ -61,7 +61,9 @@ export class HttpTransport implements Transport {
     }
     if (answer.status < 200 || answer.status > 299) return refusalOf(answer);
     const said = `${answer.status} ${answer.text.replaceAll(/\s+/g, ' ').slice(0, 120)}`.trim();
-    return this.#target.shape === 'elastic' ? ofItems(answer) : { ok: true, isKept: true, said };
+    return this.#target.shape === 'elastic'
+      ? ofItems(answer, batch.lines.length)
+      : { ok: true, isKept: true, said };
   }
 
   close(): void {
@@ -98,8 +100,11 @@ function bodyOf({ lines, source }: Batch, { shape, hostname }: Form): string {
 const idOf = (origin: string, { index }: Line): string =>
   `${hash('sha256', origin, 'hex').slice(0, 16)}-${index}`;
 
-/** A bulk answer has a status for each record: 409 says that the index has it already. */
-function ofItems(answer: Answer): Sent {
+/**
+ * A bulk answer has a status for each record: 409 says that the index has it already. Only a refused content is final;
+ * a missing index, a blocked one or a missing right can be mended, so it is tried again.
+ */
+function ofItems(answer: Answer, sent: number): Sent {
   let items: readonly Readonly<
     Record<string, { readonly status?: number; readonly error?: { reason?: string } }>
   >[];
@@ -110,15 +115,17 @@ function ofItems(answer: Answer): Sent {
   } catch {
     return failed('expected the JSON answer of a bulk request, got another text');
   }
+  if (items.length !== sent)
+    return failed(`expected a status for each of ${sent} records, got ${items.length}`);
   let refused = 0;
   for (const item of items) {
     const { status = 0, error } = Object.values(item)[0] ?? {};
-    if (status === 429 || status >= 500) {
+    if (isRefusedContent(status)) refused += 1;
+    else if ((status < 200 || status > 299) && status !== 409) {
       return failed(`the receiver answered ${status} for a record: ${error?.reason ?? ''}`, {
         retryAfterMs: answer.retryAfterMs,
       });
     }
-    if (status >= 300 && status !== 409) refused += 1;
   }
   return { ok: true, isKept: true, refused };
 }

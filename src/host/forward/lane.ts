@@ -103,7 +103,7 @@ export class Lane {
 
   /** The log has no more: waits for confirmation, if something waits for it. */
   async #rest(): Promise<Turn> {
-    if (this.#open !== null) return { next: 'later', atMs: this.#open.sinceMs + confirmMs };
+    if (this.#open !== null) return { next: 'later', atMs: this.#confirmAtMs(this.#open.sinceMs) };
     await this.#save({}, 'soon');
     this.#behindSinceMs = null;
     const isSaved = this.#held?.cursor.next === this.#storedNext;
@@ -194,7 +194,12 @@ export class Lane {
   #mustConfirm(): boolean {
     if (this.#open === null) return false;
     const { bytes, sinceMs } = this.#open;
-    return bytes >= limits.forwardConfirmBytes || this.#options.now() - sinceMs >= confirmMs;
+    return bytes >= limits.forwardConfirmBytes || this.#options.now() >= this.#confirmAtMs(sinceMs);
+  }
+
+  /** After a failure at once, so that a receiver that soon ends each connection gets on. */
+  #confirmAtMs(sinceMs: number): number {
+    return this.#failures > 0 ? sinceMs : sinceMs + confirmMs;
   }
 
   async #confirm(patienceMs = limits.forwardTimeoutSeconds * 1000): Promise<Sent> {
@@ -211,6 +216,7 @@ export class Lane {
     if (cursor === undefined || open === null) return;
     this.#open = null;
     this.#failures = 0;
+    this.#retryMs = null;
     if (cursor.failingSinceMs !== null)
       log.info(
         { target: this.target.name, projectId: this.source.projectId },

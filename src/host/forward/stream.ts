@@ -14,11 +14,18 @@ import { failed, reasonOf, type Batch, type Failed, type Sent, type Transport } 
 
 const timeoutMs = limits.forwardTimeoutSeconds * 1000;
 
+/** A receiver that ends first may have left unread what was on its way. */
+const endedEarly =
+  'the receiver ended the connection before gov did, so it may not have read everything; ' +
+  'set confirm to none for a receiver that always does';
+
 /** An open connection, and how it ended. */
 interface Connection {
   readonly socket: Socket;
   /** Resolves once: null where the receiver ended it in order, else the reason. */
   readonly ended: Promise<string | null>;
+  /** Whether the receiver has ended its side, before or after we ended ours. */
+  readonly isEnded: () => boolean;
 }
 
 export class StreamTransport implements Transport {
@@ -46,6 +53,10 @@ export class StreamTransport implements Transport {
     this.#connection = null;
     const { socket, ended } = connection;
     const isPatient = this.#target.confirm === 'close';
+    if (isPatient && connection.isEnded()) {
+      socket.destroy();
+      return failed(endedEarly);
+    }
     socket.end();
     const how = await within(ended, isPatient ? patienceMs : 1000);
     socket.destroy();
@@ -80,8 +91,14 @@ async function open(target: StreamTarget): Promise<Connection> {
         ...(serverName === undefined ? {} : { servername: serverName }),
       })
     : connectTcp({ host, port });
+  let isEnded = false;
   let broke: (reason: string | null) => void = () => {};
-  const ended = new Promise<string | null>((resolve) => (broke = resolve));
+  const ended = new Promise<string | null>((resolve) => {
+    broke = (reason) => {
+      isEnded = true;
+      resolve(reason);
+    };
+  });
   let fault: string | null = null;
   socket.on('error', (error) => (fault ??= reasonOf(error)));
   socket.on('end', () => broke(fault));
@@ -92,7 +109,7 @@ async function open(target: StreamTarget): Promise<Connection> {
   );
   const early = ended.then((reason) => reason ?? 'the receiver closed the connection');
   const outcome = await within(Promise.race([opened, early]), timeoutMs);
-  if (outcome === null) return { socket, ended };
+  if (outcome === null) return { socket, ended, isEnded: () => isEnded };
   socket.destroy();
   throw new Error(
     outcome === 'late' ? `no connection to ${host}:${port} within ${timeoutMs / 1000} s` : outcome,

@@ -219,5 +219,15 @@ export class Checkpoints {
 const isLacking = (error: unknown): error is GovError =>
   error instanceof GovError && error.code === 'STORAGE_FAULT' && 'origin' in error.extensions;
 
-/** The checkpoint in a note from our own store, whose signature was verified on write. */
-export const openOwn = (note: string): Checkpoint => parseCheckpoint(splitNote(note).text);
+/**
+ * The checkpoint in a note from our own store, whose signature was verified on write. STORAGE_FAULT where it was altered
+ * below the store so that it cannot be read.
+ */
+export function openOwn(note: string): Checkpoint {
+  try {
+    return parseCheckpoint(splitNote(note).text);
+  } catch (cause) {
+    if (!(cause instanceof GovError)) throw cause;
+    throw new GovError('STORAGE_FAULT', `a stored checkpoint cannot be read: ${cause.message}`, { cause });
+  }
+}

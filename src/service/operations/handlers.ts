@@ -14,9 +14,9 @@ import type { Project } from '../../store/port/store.ts';
 import type { TreeName } from '../../store/port/store.ts';
 import type { Handlers } from '../call/handler.ts';
 import type { Services } from '../dependencies.ts';
-import { openOwn } from '../log/checkpoints.ts';
 import { scrubReasons } from './reasons.ts';
 import { readScrub, scrubId, scrubKind, type ScrubState } from './scrub-state.ts';
+import { ownCheckpoint } from './scrub.ts';
 import type { Upkeep } from './upkeep.ts';
 
 const dayMs = 86_400_000;
@@ -134,7 +134,10 @@ async function signedLog(
   const leaves = (await store.head(projectId, tree)).size;
   const note = await store.newestCheckpoint(projectId, tree);
   if (note === null) return { tree, leaves, signed: null, witnessed: null };
-  const { size } = openOwn(note);
+  const opened = ownCheckpoint(note);
+  // the scrub reports it
+  if (typeof opened === 'string') return { tree, leaves, signed: null, witnessed: null };
+  const { size } = opened;
   const signedMs = signedTime(
     services,
     note,
@@ -169,7 +172,9 @@ async function witnessedOf(
   const keys = witnesses.verifierKeys.map(parseVerifierKey);
   let looked: string | null = note;
   for (let at = 0; at < lookedAt && looked !== null; at++) {
-    const { size } = openOwn(looked);
+    const opened = ownCheckpoint(looked);
+    if (typeof opened === 'string') return null;
+    const { size } = opened;
     const count = cosigners(looked, keys);
     if (count > 0) return { size, witnesses: count };
     looked = await store.checkpointBelow(projectId, tree, size);

@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { Frontier, hashBytes } from '../../core/merkle/tree.ts';
 import { tileWidth } from '../../core/merkle/tile-path.ts';
-import { openCheckpoint } from '../../core/note/checkpoint.ts';
+import { openCheckpoint, type Checkpoint } from '../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
 import type { StoreReader, TreeName } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
@@ -89,12 +89,32 @@ async function nextTree(
   }
   const note = await services.store.newestCheckpoint(projectId, tree);
   if (note === null) return nextTree(services, projectId, { state, after: tree });
-  const { size, root } = openOwn(note);
+  const opened = ownCheckpoint(note);
+  if (typeof opened === 'string') {
+    // each leaf still has its hash to agree with, but nothing says what they hash to together
+    const { size } = await services.store.head(projectId, tree);
+    const findings = [{ tree, index: size, detail: newest(tree, opened), atMs: services.now() }];
+    return { ...keep(state, findings), reading: { tree, size, root: '', from: 0, peaks: null } };
+  }
+  const { size, root } = opened;
   const reading = { tree, size, root: Buffer.from(root).toString('base64'), from: 0, peaks: [] };
   const fault = await signatureFault(services, projectId, { tree, note });
   const findings = fault === null ? [] : [{ tree, index: size, detail: fault, atMs: services.now() }];
   return { ...keep(state, findings), reading };
 }
+
+/** The checkpoint in a stored note, or why the note cannot be read. */
+export function ownCheckpoint(note: string): Checkpoint | string {
+  try {
+    return openOwn(note);
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    return error.message;
+  }
+}
+
+const newest = (tree: TreeName, fault: string): string =>
+  `the newest checkpoint of the ${tree} log: ${fault}`;
 
 /** Why the checkpoint is not one of this log's keys; null if it is. */
 async function signatureFault(
@@ -110,7 +130,7 @@ async function signatureFault(
     return null;
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    return `the newest checkpoint of the ${tree} log: ${error.message}`;
+    return newest(tree, error.message);
   }
 }
 

@@ -9,7 +9,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
-import { recordViolation } from './events.ts';
+import { recordViolation, type AlteredPlace } from './events.ts';
 import { readOn, startPass } from './scrub.ts';
 import { readScrub, scrubId, scrubKind, unread, type ScrubState } from './scrub-state.ts';
 
@@ -98,12 +98,15 @@ export class Scrubber {
     const until = performance.now() + turnMs;
     let savedMs = performance.now();
     let recorded = 0;
+    // a log that takes no event is asked again at the end only
+    let isTaking = true;
     while (state.reading !== null && performance.now() < until && !this.#ended.signal.aborted) {
       const since = performance.now();
       state = await readOn(this.#services, projectId, { state, most: this.#most });
       const tookMs = performance.now() - since;
       this.#most = Math.max(1, Math.min(mostLeaves, Math.round(this.#most * (tookMs > sliceMs ? 0.5 : 1.5))));
-      recorded = await this.#record(projectId, state, recorded);
+      if (isTaking) recorded = await this.#record(projectId, state, recorded);
+      isTaking = recorded === state.findings.length;
       if (performance.now() - savedMs > saveMs) {
         held = await this.#save(held, { state, dueMs: now() + leaseMs });
         if (held === null) return;
@@ -118,8 +121,26 @@ export class Scrubber {
 
   /** Records the findings after the first `recorded` ones. Returns how many are recorded now. */
   async #record(projectId: string, { findings }: ScrubState, recorded: number): Promise<number> {
-    for (const finding of findings.slice(recorded)) await recordViolation(this.#services, projectId, finding);
-    return findings.length;
+    let at = recorded;
+    for (const finding of findings.slice(recorded)) {
+      if (!(await this.#tell(projectId, finding))) return at;
+      at += 1;
+    }
+    return at;
+  }
+
+  /** False where the log takes no event now, such as for an altered tile: what was found must be kept all the same. */
+  async #tell(projectId: string, place: AlteredPlace): Promise<boolean> {
+    try {
+      await recordViolation(this.#services, projectId, place);
+      return true;
+    } catch (error) {
+      this.#services.log.warn(
+        { err: error, projectId, ...place },
+        'an altered place could not be recorded yet',
+      );
+      return false;
+    }
   }
 
   /** Null where another process has claimed the document meanwhile. */
@@ -154,7 +175,11 @@ export class Scrubber {
 
   async #enrolOne(projectId: string): Promise<boolean> {
     const { store, now } = this.#services;
-    if ((await store.document(projectId, scrubKind, scrubId)) !== null) return false;
+    const kept = await store.document(projectId, scrubKind, scrubId);
+    if (kept !== null) {
+      await this.#undoJump(kept);
+      return false;
+    }
     const document = {
       kind: scrubKind,
       documentId: scrubId,
@@ -169,10 +194,17 @@ export class Scrubber {
     return (await store.saveDocuments(projectId, [{ save: document }])) === 'saved';
   }
 
+  /** A pass that was planned while the clock was ahead would come years late. */
+  async #undoJump({ projectId, ...document }: StoredDocument): Promise<void> {
+    const nowMs = this.#services.now();
+    if ((document.dueMs ?? 0) <= nowMs + limits.scrubHours * hourMs) return;
+    await this.#services.store.saveDocuments(projectId, [{ save: { ...document, dueMs: nowMs } }]);
+  }
+
   /** Records altered leaves that requests and tasks of this process have read. */
   async #recordAltered(): Promise<void> {
     for (const { projectId, ...place } of this.#services.store.condition().altered.slice(this.#recorded)) {
-      await recordViolation(this.#services, projectId, place);
+      if (!(await this.#tell(projectId, place))) return;
       this.#recorded += 1;
     }
   }

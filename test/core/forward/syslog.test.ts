@@ -32,6 +32,17 @@ const isWhole = (record: ForwardRecord): void => {
 };
 
 describe('syslogMessage', () => {
+  it('keeps to the smallest limit, whatever names an agent chooses', () => {
+    const name = ']'.repeat(1000);
+    const named = { actor: { id: name, name, type: null }, action: name, aiSystemId: name };
+    const record = { ...kinds()[0]!, ...named, resource: { id: name, name, type: null } };
+    const message = syslogMessage(record, name, { ...options, maxBytes: 2048 });
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
+    const { data } = readSyslog(message);
+    expect(data).toMatchObject({ leafHash: record.leafHash, id: record.id, truncated: '1' });
+    expect(data['actor']).toBe(']'.repeat(48));
+  });
+
   it('writes a known message', () => {
     const [event] = kinds();
     expect(syslogMessage(event!, 'text', options)).toBe(

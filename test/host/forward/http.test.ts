@@ -143,6 +143,28 @@ describe('forwarding over HTTP', () => {
     expect(await each.send(batch(0, 1))).toMatchObject({ ok: false, failed: expect.stringContaining('429') });
   });
 
+  it.each([401, 403, 404, 503])(
+    'repeats a bulk request in which a record got the status %i',
+    async (status) => {
+      const reply = { errors: true, items: [{ create: { status, error: { reason: 'no such index' } } }] };
+      const each = open(await start(() => ({ body: JSON.stringify(reply) })), { shape: 'elastic' });
+      expect(await each.send(batch(0, 1))).toMatchObject({
+        ok: false,
+        isRefused: false,
+        failed: `the receiver answered ${status} for a record: no such index`,
+      });
+    },
+  );
+
+  it('repeats a bulk request whose answer has no status for a record', async () => {
+    const reply = { errors: true, items: [{ create: { status: 201 } }] };
+    const each = open(await start(() => ({ body: JSON.stringify(reply) })), { shape: 'elastic' });
+    expect(await each.send(batch(0, 2))).toMatchObject({
+      ok: false,
+      failed: expect.stringContaining('each of 2'),
+    });
+  });
+
   it.each([
     [400, { isRefused: true }],
     [413, { isRefused: true }],

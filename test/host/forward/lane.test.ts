@@ -179,7 +179,13 @@ describe('a lane', () => {
     receiver.answer = () => null;
     await drain(each);
     expect(receiver.got).toEqual(upTo(4));
-    expect(each.status(4)).toMatchObject({ state: 'current', position: 4, records: 4, lag: 0 });
+    expect(each.status(4)).toMatchObject({
+      state: 'current',
+      position: 4,
+      records: 4,
+      lag: 0,
+      retryMs: null,
+    });
     expect(await cursor()).toMatchObject({ next: 4, failingSinceMs: null });
   });
 

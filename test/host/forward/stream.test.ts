@@ -1,7 +1,8 @@
+import type { Socket } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { StreamTransport } from '../../../src/host/forward/stream.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
 import { batch, target } from './support/batches.ts';
@@ -56,6 +57,26 @@ describe('syslog over TCP', () => {
     const sent = await each.send(batch(0, 10, lines));
     const kept = sent.ok ? await each.confirm(5000) : sent;
     expect(kept).toMatchObject({ ok: false, failed: expect.stringMatching(/ECONNRESET|EPIPE|closed/) });
+  });
+
+  it('does not confirm what a receiver left unread when it ended its side first', async () => {
+    receiver = await startSyslog();
+    const sides: Socket[] = [];
+    receiver.handle = (socket) => {
+      sides.push(socket.pause());
+    };
+    const each = tcp(receiver.port);
+    expect(await each.send(batch(0, 10, lines))).toMatchObject({ ok: true });
+    await vi.waitFor(() => expect(sides).toHaveLength(1));
+    sides[0]!.end();
+    await vi.waitFor(async () => {
+      // gov answers the end with its own, which makes the socket of the receiver unwritable and finished
+      expect(sides[0]!.writableFinished).toBe(true);
+    });
+    expect(await each.confirm(5000)).toMatchObject({
+      ok: false,
+      failed: expect.stringContaining('before gov did'),
+    });
   });
 
   it('does not confirm while the receiver keeps its side open, unless the target asks for no confirmation', async () => {

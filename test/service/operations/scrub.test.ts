@@ -115,6 +115,20 @@ describe('a pass of the scrub', () => {
     ]);
   });
 
+  it('names a checkpoint that cannot be read, and still reads the leaves', async () => {
+    change("UPDATE checkpoint SET note = 'garbage' WHERE tree = 0");
+    change("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx = ?", leafOf(5));
+    const { findings, last } = await pass(256);
+    expect(findings).toMatchObject([
+      { tree: 'audit', detail: expect.stringContaining('a stored checkpoint cannot be read') },
+      { tree: 'audit', index: leafOf(5) },
+    ]);
+    expect(last?.found).toBe(2);
+    const { status, body } = await plane.call('GET', '/operations/integrity');
+    expect(status).toBe(200);
+    expect(body.checkpoints[0]).toMatchObject({ tree: 'audit', signed: null });
+  });
+
   it('keeps the first findings and counts all of them', async () => {
     change("UPDATE leaf SET record = replace(record, 'tool.call', 'tool.kall') WHERE idx >= ?", leafOf(200));
     const state = await pass(256);

@@ -1,5 +1,6 @@
 /** The scrubber of a service: it finds what was altered, records it once, and tells its tenant alone. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GovError } from '../../../src/contract/problems.ts';
 import { eventIndex } from '../../../src/core/id.ts';
 import { Scrubber } from '../../../src/service/operations/scrubber.ts';
 import { scrubId, scrubKind } from '../../../src/service/operations/scrub-state.ts';
@@ -102,5 +103,35 @@ describe.each(engines)('the scrubber, on %s', (engine) => {
     await store.saveDocuments(projectId, [{ save: { ...document, data, dueMs: 0, status: 'reading' } }]);
     while (await scrubber.turn());
     expect((await integrity(ada)).scrub.last.leaves).toBe(10);
+  });
+  it('a pass that was planned while the clock was years ahead starts after the next look', async () => {
+    const { store } = service.services;
+    const projectId = await production(ada);
+    const { projectId: _, ...document } = (await store.document(projectId, scrubKind, scrubId))!;
+    const dueMs = service.services.now() + ahead + 1000 * dayMs;
+    await store.saveDocuments(projectId, [{ save: { ...document, dueMs } }]);
+    const before = (await integrity(ada)).scrub.last.completedAt;
+    await pass();
+    expect((await integrity(ada)).scrub.last.completedAt > before).toBe(true);
+  });
+  it('keeps what it found where the log takes no event', async () => {
+    const { index } = await altered(ada);
+    const { services } = service;
+    const { now, store } = services;
+    const full = new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'append') return () => Promise.reject(new GovError('STORAGE_FAULT', 'an altered tile'));
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    ahead += dayMs;
+    const hindered = new Scrubber(
+      { ...services, store: full, now: () => now() + ahead },
+      { projectId: null },
+    );
+    while (await hindered.turn());
+    const { scrub } = await integrity(ada);
+    expect(scrub.findings.map((each: { index: number }) => each.index)).toContain(index);
   });
 });

@@ -50,6 +50,27 @@ export function configuredServers(client: AgentClient, { configs, cwd }: Places)
   }
 }
 
+/** Settings of Claude Code. The servers that it starts get their `env`. */
+const settings = ['settings.json', 'settings.local.json'];
+
+/** Names of variables that settings of user and project set for servers. Null if a file cannot be read. */
+export function configuredVariables(client: AgentClient, { configs, cwd }: Places): string[] | null {
+  if (client !== 'claude-code') return [];
+  const homes = configs.filter((path) => path.endsWith('/.claude.json')).map((path) => dirname(path));
+  const folders = [...homes, ...homes.map((home) => join(home, '.claude')), ...above(cwd, '.claude')];
+  const paths = folders.flatMap((folder) => settings.map((name) => join(folder, name)));
+  try {
+    return [...new Set(paths)]
+      .filter((path) => existsSync(path))
+      .flatMap((path) => {
+        const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+        return isObject(value) && isObject(value['env']) ? Object.keys(value['env']) : [];
+      });
+  } catch {
+    return null;
+  }
+}
+
 function above(cwd: string | null, name: string): string[] {
   const paths: string[] = [];
   for (let at = cwd; at !== null; at = dirname(at) === at ? null : dirname(at)) paths.push(join(at, name));

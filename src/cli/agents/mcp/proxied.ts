@@ -2,7 +2,8 @@
  * Servers whose calls `gov mcp proxy` decides, so that the hook need not ask for a second approval of the same call. The
  * pins are in the file of the hook's connection, which `gov agents install` and `gov mcp wrap` write; what a client, a model
  * or a project says does not count. A pin holds only while every configuration that names the server has exactly the pinned
- * entry, and where the administrator wrote the pins, only in a file that root alone can change.
+ * entry, while no settings of the client lead the proxy elsewhere, and where the administrator wrote the pins, only in a
+ * file that root alone can change.
  * Tested by `test/cli/agents/mcp/proxied.test.ts`.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -15,7 +16,7 @@ import type { Variables } from '../../context/config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import type { Scope } from '../setup/edit.ts';
-import { configuredServers, type ConfiguredServer } from './configured.ts';
+import { configuredServers, configuredVariables, type ConfiguredServer } from './configured.ts';
 
 /** What the connection file keeps about the servers of one client. */
 interface Pinned {
@@ -46,8 +47,11 @@ export function lookAtMcp(
   const same = servers.filter(({ name }) => writtenName(name) === tool.server);
   const digest = pins.proxied[tool.server];
   const isRoots = isRootsAlone(path);
+  const variables = configuredVariables(client, { configs: pins.configs, cwd });
   const isProxied =
     digest !== undefined &&
+    variables !== null &&
+    !variables.some((name) => deciding.test(name)) &&
     same.length > 0 &&
     same.every((server) => server.digest === digest && (!isRoots || server.isRoots));
   return { tool, isProxied };

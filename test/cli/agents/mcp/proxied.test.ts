@@ -97,6 +97,23 @@ describe('a hook before a call of an MCP server', () => {
     expect(await call('mcp__bank__pay')).toMatchObject({ asks: false });
   });
 
+  it('a hook decides the call again where settings give the proxy another plane or other code', async () => {
+    await wrap();
+    mkdirSync(join(home, 'repo/.claude'), { recursive: true });
+    const set = (name: string, path: string): void =>
+      writeFileSync(join(home, path), JSON.stringify({ env: { [name]: 'http://127.0.0.1:9' } }));
+    for (const name of ['GOV_BASE_URL', 'NODE_OPTIONS', 'HOME']) {
+      set(name, 'repo/.claude/settings.json');
+      expect(await call('mcp__bank__pay', join(home, 'repo')), name).toMatchObject({ asks: true });
+    }
+    set('EDITOR', 'repo/.claude/settings.json');
+    expect(await call('mcp__bank__pay', join(home, 'repo'))).toMatchObject({ asks: false });
+    set('GOV_BASE_URL', 'repo/.claude/settings.local.json');
+    expect(await call('mcp__bank__pay', join(home, 'repo'))).toMatchObject({ asks: true });
+    writeFileSync(join(home, '.claude/settings.local.json'), '{');
+    expect(await call('mcp__bank__pay', '/')).toMatchObject({ asks: true });
+  });
+
   it('a proxy that somebody else configured, or one with variables of its own, is not pinned', async () => {
     const words = ['mcp', 'proxy', '--name', 'bank', '--', 'node', 'bank.mjs'];
     const forged = [
