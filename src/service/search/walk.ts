@@ -39,7 +39,17 @@ export interface Found {
 
 export async function walk(input: Walk): Promise<Found> {
   const { store, projectId } = input;
-  const [{ blocks }, floor] = await Promise.all([store.termHead(projectId), store.prunedBelow(projectId)]);
+  for (;;) {
+    const head = await store.termHead(projectId);
+    const found = await walkOnce(input, head.blocks);
+    // an erasure dropped blocks of the index during the walk, which then missed their events
+    if ((await store.termHead(projectId)).changes === head.changes) return found;
+  }
+}
+
+async function walkOnce(input: Walk, blocks: number): Promise<Found> {
+  const { store, projectId } = input;
+  const floor = await store.prunedBelow(projectId);
   const page = new Page(input);
   const indexed = Math.max(floor, Math.min(blocks * blockLeaves, input.before));
   for (let to = input.before; to > indexed; to -= leavesAtOnce) {
