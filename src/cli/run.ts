@@ -70,9 +70,13 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 }
 
 /** Returns the command that lists what this command works on, such as `gov events list --run RUN` for `events get`. */
-function listingOf({ name }: CommandSpec): string | undefined {
+function listingOf({ name, args }: CommandSpec): string | undefined {
   const noun = name.split(' ', 1)[0] ?? '';
-  const list = specsOf(noun).find((spec) => spec.name === `${noun} list`);
+  // what is missing may be what the argument names: report create works on templates
+  const named = `${noun} ${args?.[0]?.name ?? ''}s`;
+  const specs = specsOf(noun);
+  const list =
+    specs.find((spec) => spec.name === named) ?? specs.find((spec) => spec.name === `${noun} list`);
   if (list === undefined || list.name === name) return undefined;
   const required = Object.entries<FlagSpec>(list.flags ?? {}).filter(([, flag]) => flag.required === true);
   const flags = required.map(([flag, { value }]) => ` --${kebab(flag)} ${value ?? ''}`);

@@ -155,5 +155,7 @@ function niceMaximum({ kind, labels, series }: ReportChart): number {
   if (largest === 0) return 4;
   const power = 10 ** Math.floor(Math.log10(largest));
   const factor = [1, 2, 4, 6, 8].find((each) => each * power >= largest) ?? 10;
-  return factor * power < 4 && Number.isInteger(largest) ? 4 : factor * power;
+  const nice = factor * power;
+  // four steps of whole numbers: nobody counts 1.5 denials
+  return sums.every(Number.isInteger) ? Math.ceil(nice / 4) * 4 : nice;
 }

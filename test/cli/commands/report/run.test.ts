@@ -34,6 +34,12 @@ describe('gov report', () => {
     expect(stdout.split('\n').filter((line) => line !== '')).toHaveLength(11);
   });
 
+  it('gov report create of an unknown template names the command that lists templates', async () => {
+    const { code, stderr } = await tool('report', 'create', 'nosuch');
+    expect(code).toBe(5);
+    expect(stderr).toContain('see what there is: gov report templates\n');
+  });
+
   it('gov report create --wait returns the complete report, and download writes its first format', async () => {
     const made = await json('report', 'create', 'executive-summary', '--format', 'csv,json', '--wait');
     expect(made).toMatchObject({ status: 'completed', formats: ['csv', 'json'] });

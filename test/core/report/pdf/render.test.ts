@@ -65,6 +65,17 @@ describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf 
       expect(structure).toMatch(new RegExp(`^ +${tag}\\b`, 'm'));
   });
 
+  it('the axis of counts has whole numbers alone', async () => {
+    const report = sampleReport({ rows: 0 });
+    const chart = (n: number) =>
+      ({ kind: 'bars', title: 'C', text: 'T', labels: ['a'], series: [{ name: 's', values: [n] }] }) as const;
+    for (const n of [1, 5, 6, 9, 10, 60]) {
+      const sections = [{ title: 'Counts', blocks: [{ chart: chart(n) }] }];
+      const text = output('pdftotext', await written({ ...report, figures: [], tables: [], sections }), '-');
+      expect([n, text.match(/^\d+\.5$/gm)]).toEqual([n, null]);
+    }
+  });
+
   it('every font is embedded', async () => {
     const lines = output('pdffonts', await written(sampleReport()))
       .trim()
