@@ -1,6 +1,6 @@
 /**
  * Builds the library, which programs import: `gov` and `gov/verify`, once for Node and once for browsers, workers and
- * edge runtimes. The second build has no module of Node: `src/client/web/` stands in for node:crypto, for `Buffer` and for
+ * edge runtimes. The second build has no module of Node: `src/client/web/` replaces node:crypto, `Buffer` and
  * the files of `src/client/` that need Node. Both entries of a build share their chunks, so that an error has one class.
  * Tested by `test/package.test.ts` and `test/client/web/`.
  */
@@ -11,7 +11,7 @@ import { frozenData } from './frozen.ts';
 /** Source of each entry, by the name of its file. */
 const entries = { client: 'src/client/index.ts', verify: 'src/client/verify.ts' } as const;
 
-/** Files that need Node, with what stands in for them elsewhere. */
+/** Files that need Node, with the files that replace them elsewhere. */
 const replaced: Readonly<Record<string, string>> = {
   'src/client/sending/at-exit.ts': 'src/client/web/at-exit.ts',
   'src/client/sending/disk.ts': 'src/client/web/disk.ts',
@@ -80,7 +80,7 @@ async function bundle(
 const cryptoFor = (importer: string): string =>
   importer.includes('/src/core/note/') ? 'src/client/web/signatures.ts' : 'src/client/web/crypto.ts';
 
-/** Resolves what needs Node to what stands in for it. Another module of Node is an error of the build. */
+/** Resolves each file that needs Node to its replacement. Another module of Node is an error of the build. */
 function standIns(project: string): Plugin {
   const byPath = new Map(
     Object.entries(replaced).map(([from, to]) => [join(project, from), join(project, to)]),

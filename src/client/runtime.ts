@@ -1,4 +1,4 @@
-/** What the client asks of Node; `web/runtime.ts` stands in elsewhere. Tested by `test/client/create.test.ts`. */
+/** What the client asks of Node; the build for browsers and edge runtimes uses `web/runtime.ts`. Tested by `test/client/create.test.ts`. */
 import { version } from './version.ts';
 
 /** Milliseconds of a clock that never runs backwards. Not `performance`: its first use loads a module. */

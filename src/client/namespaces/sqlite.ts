@@ -1,7 +1,7 @@
 /**
  * Records of namespaces in a file of SQLite, which several processes may use. A call resolves after the change is on disk.
  * Values of `secrets` are sealed (`sealing.ts`); all other data, and the names of secrets, are plain text in the file.
- * `../web/sqlite.ts` stands in where there is no SQLite. Tested by `test/client/namespaces/client.test.ts`.
+ * The build for browsers and edge runtimes uses `../web/sqlite.ts`. Tested by `test/client/namespaces/client.test.ts`.
  */
 import { chmodSync } from 'node:fs';
 import type { NamespaceStore, Placed, Scalar, Selection, StoredRecord } from './store.ts';

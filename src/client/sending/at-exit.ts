@@ -1,6 +1,6 @@
 /**
  * What a recorder does when its process ends by itself: `beforeExit` may wait for the service, and `exit` may only write.
- * Elsewhere than in Node, `web/at-exit.ts` stands in. Tested by `test/client/recorder.test.ts` with processes.
+ * The build for browsers and edge runtimes uses `web/at-exit.ts`. Tested by `test/client/recorder.test.ts` with processes.
  */
 
 /** The ends of a process. Neither may throw. */

@@ -1,6 +1,6 @@
 /**
  * The spool of an `EventRecorder` (`spool.ts`), whose events a later recorder or `gov events push --spool --base-url` sends.
- * `web/disk.ts` stands in where there is no disk. Tested by `test/client/recorder.test.ts`.
+ * The build for browsers and edge runtimes uses `web/disk.ts`. Tested by `test/client/recorder.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import type { Batch } from './batch.ts';

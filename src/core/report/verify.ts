@@ -147,7 +147,7 @@ class ReportVerification {
     if (expectedHash !== null && expectedHash !== this.#hash)
       this.#checks.fail('data_hash', 'DATA_HASH_MISMATCH', `expected ${expectedHash}, got ${this.#hash}`);
     else if (expectedHash === null)
-      // no signature covers the data: whoever has a report can put other figures over the same checkpoint
+      // no signature covers the data: somebody who has a report can put other figures over the same checkpoint
       this.#checks.skip('data_hash', 'compare it with one that you have from another source: --hash');
     else this.#checks.pass('data_hash', `${this.#hash}, as you expected`);
     this.#checkpoint(report);

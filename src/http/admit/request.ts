@@ -38,7 +38,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   return caller.then((found) => admitCaller(route, request, found));
 }
 
-/** RATE_LIMITED where the link in the path was used too often (contract D8), whoever used it. */
+/** RATE_LIMITED where the link in the path was used too often (contract D8), counted over all clients. */
 function refuseManyShared({ params }: FastifyRequest, { rates }: Gate): void {
   const { token } = params as { readonly token?: string };
   const refusal = token === undefined ? null : rates.spend('shares', token.slice(0, 64)).refusal;
