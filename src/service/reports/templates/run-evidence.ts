@@ -77,7 +77,11 @@ export const runEvidence: Template = {
     const { cases, more } = await approvalsIn(source, whole, runId);
     const decided = await evaluationsOf(source, runId, cases);
     const covered = await coverageRows(source, { spec: coverage, runIds: [runId] });
-    const proofs = await proofsOf(source, runId);
+    const stated = await proofsOf(source, runId);
+    // the layer holds for a run that no policy decided about, too
+    const isGoverned = decided.rows.population > 0;
+    const proofs: Proofs =
+      stated.compliance === 'yes' && !isGoverned ? { ...stated, compliance: 'no decision' } : stated;
     const replays = await replaysOf(source, runId);
     const newest = proofs.newest;
     const name = newest === null ? null : await proofFile(draft, newest);
@@ -148,7 +152,7 @@ async function evaluationsOf(source: ReportSource, runId: string, cases: readonl
 interface Proofs {
   readonly rows: Rows;
   readonly newest: StoredProof | null;
-  readonly compliance: 'yes' | 'no' | 'not shown';
+  readonly compliance: 'yes' | 'no' | 'no decision' | 'not shown';
 }
 
 const pageProofs = 50;
@@ -249,6 +253,8 @@ function evidenceChecks(
   } else draft.check(proved, 'pass', `gov proofs verify ${name} checks it offline.`);
   const obeyed = 'The run obeyed the policies in force';
   if (proofs.compliance === 'not shown') draft.check(obeyed, 'not_shown', `No proof says so. ${create}`);
+  else if (proofs.compliance === 'no decision')
+    draft.check(obeyed, 'not_shown', 'No policy decided about this run.');
   else
     draft.check(
       obeyed,
