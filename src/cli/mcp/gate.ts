@@ -18,8 +18,9 @@ import { isObject } from '../../core/json/object.ts';
 import { needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
+import { standingAfterLists, type Known, type Listing } from './listing.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
-import type { Pins, Standing } from './pins.ts';
+import type { Pins } from './pins.ts';
 import { codexTurn, runOf, traceOf, type Headers } from './trace.ts';
 
 export interface GateOptions {
@@ -47,6 +48,7 @@ export interface Peers {
 export interface CallContext {
   readonly peers: Peers;
   readonly headers?: Headers;
+  readonly listing: Listing;
   /** The client has cancelled the call. */
   readonly signal: AbortSignal;
 }
@@ -99,11 +101,11 @@ export class Gate {
     if (call.answered === 'refused') {
       return notRun(call, 'not run: the question about its approval was not answered with accept.');
     }
-    const { server, client, warn } = this.#options;
-    const { signal } = context;
-    let standing: Standing;
+    const { server, client, pins, warn } = this.#options;
+    const { signal, listing } = context;
+    let standing: Known;
     try {
-      standing = await this.#options.pins.standing(call.name);
+      standing = await standingAfterLists(call.name, { pins, listing, signal });
     } catch (cause) {
       return signal.aborted
         ? null
@@ -164,7 +166,7 @@ export class Gate {
       );
   }
 
-  #governed(call: CallMessage, { peers, headers }: CallContext, standing: Standing): GovernedCall {
+  #governed(call: CallMessage, { peers, headers }: CallContext, standing: Known): GovernedCall {
     const { server, runId, session, policyIds = [], actor } = this.#options;
     const definition = 'definition' in standing ? standing.definition : undefined;
     const version = peers.server?.version?.slice(0, limits.toolNameChars);
@@ -190,7 +192,7 @@ export class Gate {
     return `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
   }
 
-  #metadata(call: CallMessage, { peers, headers }: CallContext, standing: Standing): Record<string, unknown> {
+  #metadata(call: CallMessage, { peers, headers }: CallContext, standing: Known): Record<string, unknown> {
     const { server, content } = this.#options;
     const revision = call.meta['io.modelcontextprotocol/protocolVersion'] ?? peers.protocolVersion;
     const traceId = traceOf(call.meta, headers);
@@ -213,9 +215,11 @@ function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
   return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
 }
 
-type Refusing = Standing & { readonly is: 'changed' | 'hidden' };
+type Refusing = Known & { readonly is: 'changed' | 'hidden' };
 
 function refusedText(server: string, tool: string, standing: Refusing): string {
+  if ('missing' in standing)
+    return `not run: ${server} ${standing.missing}. ${tool} is pinned, so it runs only under a definition that the server lists.`;
   if (!('pinned' in standing))
     return `not run: ${server} has not listed a tool ${tool} in this session. List the tools (tools/list), and call one of them.`;
   const { pinned, definition } = standing;

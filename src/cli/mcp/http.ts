@@ -5,7 +5,7 @@
  */
 import { createServer, request as plainRequest, Agent } from 'node:http';
 import { request as secureRequest, Agent as SecureAgent } from 'node:https';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { limits } from '../../contract/limits.ts';
 import { isObject } from '../../core/json/object.ts';
@@ -13,7 +13,9 @@ import { defaultBounds } from '../../core/json/parse.ts';
 import { failure, notRun } from '../../core/mcp/answer.ts';
 import { readClientMessage, type CallMessage, type ClientMessage } from '../../core/mcp/message.ts';
 import type { Gate, Peers } from './gate.ts';
+import { answerIn } from './http-answer.ts';
 import { bodyFault, headerFault, originFault, type HttpFault } from './http-message.ts';
+import { listTools, NotListed } from './listing.ts';
 import { OpenCall } from './open-calls.ts';
 import type { Pins } from './pins.ts';
 import { Relayed } from './relayed.ts';
@@ -137,7 +139,12 @@ export class HttpProxy {
     if (fault !== undefined) return answer(response, 400, failure(id, INVALID_REQUEST, fault));
     response.once('close', () => leave(response, { message, call, session }));
     const { headers } = request;
-    const own = await gate.call(message, { peers: session.peers, headers, signal: call.signal }, () => {
+    const listing = {
+      asked: this.#sessions.lists.answered(),
+      ask: (signal: AbortSignal) => this.#list(message, request, signal),
+    };
+    const context = { peers: session.peers, headers, signal: call.signal, listing };
+    const own = await gate.call(message, context, () => {
       if (call.signal.aborted) return Promise.resolve(call.unsent());
       const run = call.run();
       this.#relay(request, response, { session, body: message.forwarded, id })
@@ -148,6 +155,47 @@ export class HttpProxy {
     session.open.remove(id);
     if (own !== null) answer(response, 200, own);
     else if (!response.headersSent && !response.destroyed) response.writeHead(202).end();
+  }
+
+  /** Asks the server for its tools, with the headers of the call. */
+  #list({ meta }: CallMessage, request: IncomingMessage, signal: AbortSignal): Promise<void> {
+    return listTools(this.#options.pins, meta, async (params) => {
+      const id = `gov:${crypto.randomUUID()}`;
+      const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list', params }));
+      const headers = {
+        'content-length': body.length,
+        'mcp-name': undefined,
+        ...('mcp-method' in request.headers ? { 'mcp-method': 'tools/list' } : {}),
+      };
+      const outgoing = this.#outgoing(request, { headers, signal });
+      try {
+        outgoing.end(body);
+        const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+        return await answerIn(incoming, JSON.stringify(id));
+      } catch (cause) {
+        if (cause instanceof NotListed) throw cause;
+        throw new NotListed(
+          `gave no answer to tools/list: ${cause instanceof Error ? cause.message : String(cause)}`,
+        );
+      }
+    });
+  }
+
+  /** A request to the server, with the headers of the client's. */
+  #outgoing(
+    request: IncomingMessage,
+    { headers = {}, signal }: { headers?: OutgoingHttpHeaders; signal?: AbortSignal },
+  ): ClientRequest {
+    const { url } = this.#options;
+    const query = new URL(request.url ?? '/', url).search || url.search;
+    const all = Object.entries({ ...endToEnd(request.headers), ...headers });
+    return (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+      method: request.method,
+      path: url.pathname + query,
+      agent: this.#agent,
+      headers: Object.fromEntries(all.filter(([, value]) => value !== undefined)),
+      ...(signal && { signal }),
+    });
   }
 
   /** An answer may still come on another stream of the session. */
@@ -163,17 +211,10 @@ export class HttpProxy {
     { session, body, id = null }: { session: Session; body?: Uint8Array; id?: string | null },
   ): Promise<string | undefined> {
     const { url, pins, warn } = this.#options;
-    const query = new URL(request.url ?? '/', url).search || url.search;
-    const open = url.protocol === 'https:' ? secureRequest : plainRequest;
-    const outgoing = open(url, {
-      method: request.method,
-      path: url.pathname + query,
-      agent: this.#agent,
-      headers: {
-        ...endToEnd(request.headers),
-        ...(body === undefined ? {} : { 'content-length': body.length }),
-      },
-    });
+    const outgoing = this.#outgoing(
+      request,
+      body === undefined ? {} : { headers: { 'content-length': body.length } },
+    );
     const stop = (): void => void outgoing.destroy();
     response.once('close', stop);
     try {

@@ -6,6 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { isObject } from '../../core/json/object.ts';
 import { defaultBounds } from '../../core/json/parse.ts';
 import type { Envelope } from '../../core/mcp/envelope.ts';
+import { NotListed, PendingLists } from './listing.ts';
 import type { Ended, Run } from './outcome.ts';
 
 /** A tool call from its arrival to the end of its run. */
@@ -67,11 +68,20 @@ export class OpenCall {
 interface Open {
   readonly method: string;
   readonly call: OpenCall | undefined;
+  /** Called when the request is no longer open. */
+  readonly ended?: () => void;
+  /** A request of the proxy itself: its answer does not go to the client. */
+  readonly own?: PromiseWithResolvers<Envelope>;
 }
 
 export class OpenRequests {
   readonly #open = new Map<string, Open>();
   readonly #byToken = new Map<string, OpenCall>();
+  readonly #lists: PendingLists;
+
+  constructor(lists: PendingLists = new PendingLists()) {
+    this.#lists = lists;
+  }
 
   get size(): number {
     return this.#open.size;
@@ -82,9 +92,20 @@ export class OpenRequests {
     if (this.#open.has(id)) return `the id ${id.slice(0, 64)} belongs to a request that has no answer yet`;
     if (this.#open.size >= limits.mcpOpenRequests)
       return `expected at most ${limits.mcpOpenRequests} requests without an answer, got another one`;
-    this.#open.set(id, { method, call });
+    this.#open.set(id, {
+      method,
+      call,
+      ...(method === 'tools/list' ? { ended: this.#lists.begin() } : {}),
+    });
     if (call?.token !== undefined) this.#byToken.set(call.token, call);
     return undefined;
+  }
+
+  /** Adds a request of the proxy itself. Returns its answer; rejects with NotListed if the server ends before. */
+  addOwn(id: string, method: string): Promise<Envelope> {
+    const own = Promise.withResolvers<Envelope>();
+    this.#open.set(id, { method, call: undefined, own });
+    return own.promise;
   }
 
   get(id: string): Open | undefined {
@@ -92,9 +113,10 @@ export class OpenRequests {
   }
 
   remove(id: string): void {
-    const token = this.#open.get(id)?.call?.token;
-    if (token !== undefined) this.#byToken.delete(token);
+    const open = this.#open.get(id);
+    if (open?.call?.token !== undefined) this.#byToken.delete(open.call.token);
     this.#open.delete(id);
+    open?.ended?.();
   }
 
   /** Counts a notification of progress. */
@@ -111,9 +133,15 @@ export class OpenRequests {
   /** Ends all calls that run. Returns the ids of the requests that still wait for an answer. */
   endAll(detail: string): string[] {
     const open = [...this.#open];
-    for (const [, { call }] of open) call?.end({ how: 'lost', detail });
+    for (const [, { call, own, ended }] of open) {
+      call?.end({ how: 'lost', detail });
+      own?.reject(new NotListed(`ended before it answered tools/list`));
+      ended?.();
+    }
     this.#open.clear();
     this.#byToken.clear();
-    return open.filter(([, { call }]) => call?.signal.aborted !== true).map(([id]) => id);
+    return open
+      .filter(([, { call, own }]) => own === undefined && call?.signal.aborted !== true)
+      .map(([id]) => id);
   }
 }

@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { limits } from '../../contract/limits.ts';
+import { bytesOf, eventsOf, typeOf } from './http-answer.ts';
 import { passServerMessage, type Receiving } from './server-message.ts';
-import { dataOf, EventSplitter, withData } from './sse.ts';
+import { dataOf, withData } from './sse.ts';
 
 export interface RelayedOptions {
   readonly incoming: IncomingMessage;
@@ -24,12 +24,7 @@ export class Relayed {
 
   /** Resolves at the end of the body. Rejects if the server breaks off, or sends too much. */
   async run(): Promise<void> {
-    const { incoming } = this.#options;
-    const type = (incoming.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-    if ((incoming.headers['content-encoding'] ?? 'identity') !== 'identity') {
-      incoming.destroy();
-      throw new Error('it packed the body, which was not asked for');
-    }
+    const type = typeOf(this.#options.incoming);
     if (type === 'text/event-stream') return this.#stream();
     if (type === 'application/json') return this.#message();
     return this.#asItIs();
@@ -47,17 +42,9 @@ export class Relayed {
 
   async #message(): Promise<void> {
     const { incoming, response, receiving, warn } = this.#options;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > limits.mcpMessageBytes)
-        throw new Error(`its answer has more than ${limits.mcpMessageBytes} bytes`);
-      chunks.push(chunk);
-    }
-    const bytes = Buffer.concat(chunks, size);
-    const passed = size === 0 ? ({ do: 'forward' } as const) : passServerMessage(bytes, receiving);
-    const body = passed.do === 'forward' ? bytes : Buffer.from(passed.do === 'replace' ? passed.text : '');
+    const bytes = await bytesOf(incoming);
+    const passed = bytes.length === 0 ? ({ do: 'forward' } as const) : passServerMessage(bytes, receiving);
+    const body = passed.do === 'replace' ? Buffer.from(passed.text) : bytes;
     if (passed.do === 'drop') {
       warn(`dropped an answer of the server: ${passed.why}`);
       throw new Error(`its answer cannot be read safely: ${passed.why}`);
@@ -69,17 +56,13 @@ export class Relayed {
   async #stream(): Promise<void> {
     const { incoming, response, receiving, warn } = this.#options;
     this.#head();
-    const splitter = new EventSplitter();
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      for (const event of splitter.push(chunk)) {
-        const data = dataOf(event);
-        const passed =
-          data === '' ? ({ do: 'forward' } as const) : passServerMessage(Buffer.from(data), receiving);
-        if (passed.do === 'drop') warn(`dropped an event of the server: ${passed.why}`);
-        else await this.#write(passed.do === 'forward' ? event : Buffer.from(withData(event, passed.text)));
-      }
+    for await (const event of eventsOf(incoming)) {
+      const data = dataOf(event);
+      const passed =
+        data === '' ? ({ do: 'forward' } as const) : passServerMessage(Buffer.from(data), receiving);
+      if (passed.do === 'drop') warn(`dropped an event of the server: ${passed.why}`);
+      else await this.#write(passed.do === 'replace' ? Buffer.from(withData(event, passed.text)) : event);
     }
-    // an event without its blank line does not count
     response.end();
   }
 

@@ -13,9 +13,9 @@ import type { Peers } from './gate.ts';
 import type { OpenRequests } from './open-calls.ts';
 import type { Pins } from './pins.ts';
 
-/** What becomes of a message: it goes to the client as it came, another one goes in its place, or none. */
+/** What becomes of a message: it goes to the client as it came, another one goes in its place, or none. `own`: the proxy asked. */
 export type Passed =
-  | { readonly do: 'forward' }
+  | { readonly do: 'forward' | 'own' }
   | { readonly do: 'replace'; readonly text: string }
   | { readonly do: 'drop'; readonly why: string };
 
@@ -48,6 +48,10 @@ export function passServerMessage(bytes: Uint8Array, { open, pins, learn }: Rece
     return { do: 'drop', why: `it answers the call ${id.slice(0, 64)}, which was not sent to the server` };
   }
   open.remove(id);
+  if (asked.own !== undefined) {
+    asked.own.resolve(envelope);
+    return { do: 'own' };
+  }
   asked.call?.end({ how: 'answered', answer: envelope });
   try {
     if (asked.method === 'initialize' || asked.method === 'server/discover') learn(peersIn(envelope));

@@ -6,21 +6,25 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import type { Peers } from './gate.ts';
+import { PendingLists } from './listing.ts';
 import { OpenRequests } from './open-calls.ts';
 
 const header = 'mcp-session-id';
 
 export class Session {
-  readonly open = new OpenRequests();
+  readonly open: OpenRequests;
   peers: Peers;
   isResumable = false;
 
-  constructor(peers: Peers) {
+  constructor(peers: Peers, lists: PendingLists) {
     this.peers = peers;
+    this.open = new OpenRequests(lists);
   }
 }
 
 export class Sessions {
+  /** Of all sessions: in 2026 a list and a call share none. */
+  readonly lists = new PendingLists();
   readonly #byId = new Map<string, Session>();
   /** What the server said of itself last: it is one server for all clients. */
   #server: Peers = {};
@@ -28,8 +32,8 @@ export class Sessions {
   /** Returns the session that a request names; one for this exchange alone if it names none. */
   of(headers: IncomingHttpHeaders): Session {
     const id = headers[header];
-    if (typeof id !== 'string') return new Session(this.#server);
-    return this.#byId.get(id) ?? this.#add(id, new Session(this.#server));
+    if (typeof id !== 'string') return new Session(this.#server, this.lists);
+    return this.#byId.get(id) ?? this.#add(id, new Session(this.#server, this.lists));
   }
 
   /** An answer to a request of `session` can open a session. */

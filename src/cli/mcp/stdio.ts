@@ -15,6 +15,7 @@ import { readClientMessage, type CallMessage, type ClientMessage } from '../../c
 import type { Envelope } from '../../core/mcp/envelope.ts';
 import type { Gate, Peers } from './gate.ts';
 import { LineTooLong, linesOf, messageIn } from './lines.ts';
+import { listTools, PendingLists } from './listing.ts';
 import { OpenCall, OpenRequests } from './open-calls.ts';
 import type { Pins } from './pins.ts';
 import { namedIn, passServerMessage } from './server-message.ts';
@@ -58,7 +59,10 @@ export async function relayStdio(options: StdioOptions): Promise<number> {
 class Relay {
   readonly #child: Child;
   readonly #options: StdioOptions;
-  readonly #open = new OpenRequests();
+  readonly #lists = new PendingLists();
+  readonly #open = new OpenRequests(this.#lists);
+  /** The proxy's own request for the tools, while it has no answer. */
+  #listing: Promise<void> | undefined;
   #peers: Peers = {};
   /** Resolves when the last message so far was forwarded, or is known not to be. */
   #turn: Promise<void> = Promise.resolve();
@@ -117,7 +121,7 @@ class Relay {
       const passed = passServerMessage(message, { open: this.#open, pins, learn });
       if (passed.do === 'forward') await write(line);
       else if (passed.do === 'replace') await write(lineOf(passed.text));
-      else warn(`dropped a line of the server: ${passed.why}`);
+      else if (passed.do === 'drop') warn(`dropped a line of the server: ${passed.why}`);
     }
   }
 
@@ -156,8 +160,10 @@ class Relay {
         if (message.method === 'initialize') this.#learnClient(message.envelope);
         break;
       }
-      case 'notification':
       case 'response':
+        // not in turn: the server may need it before it answers the tools/list that a call waits for
+        return this.#send(line);
+      case 'notification':
     }
     this.#inTurn((release, turn) => turn.then(() => this.#send(line)).finally(release));
   }
@@ -171,9 +177,12 @@ class Relay {
     const open = new OpenCall(message.meta['progressToken']);
     const fault = this.#open.add(message.id, 'tools/call', open);
     if (fault !== undefined) return this.#answer(failure(message.id, INVALID_REQUEST, fault));
+    const asked = this.#lists.answered();
     const bytes = message.forwarded === message.envelope.bytes ? line : lineOf(message.forwarded);
     this.#inTurn(async (release, turn) => {
-      const answer = await gate.call(message, { peers: this.#peers, signal: open.signal }, async () => {
+      const listing = { asked, ask: () => turn.then(() => this.#list(message)) };
+      const context = { peers: this.#peers, signal: open.signal, listing };
+      const answer = await gate.call(message, context, async () => {
         await turn;
         if (open.signal.aborted) return open.unsent();
         const run = open.run();
@@ -185,6 +194,19 @@ class Relay {
       await turn;
       release();
     });
+  }
+
+  /** Asks the server for its tools. One request at a time: a server that never answers gets no second one. */
+  #list({ meta }: CallMessage): Promise<void> {
+    this.#listing ??= listTools(this.#options.pins, meta, async (params) => {
+      const id = JSON.stringify(`gov:${crypto.randomUUID()}`);
+      const answer = this.#open.addOwn(id, 'tools/list');
+      await this.#send(
+        lineOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":${JSON.stringify(params)}}`),
+      );
+      return answer;
+    }).finally(() => (this.#listing = undefined));
+    return this.#listing;
   }
 
   /** Gives `work` its place in the order: `turn` resolves when all before are through, `release` lets the next one go. */

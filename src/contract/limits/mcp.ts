@@ -18,6 +18,8 @@ export const mcp = {
   mcpOpenRequests: 1000,
   /** Messages of a client that wait for a decision before them. */
   mcpWaiting: 64,
+  /** A call of a tool without a known definition waits this long for an answer to tools/list. */
+  mcpListSeconds: 5,
   /** One attempt to get a decision, or to record the start of a call. */
   mcpDecisionSeconds: 5,
   mcpDecisionRetries: 1,

@@ -1,6 +1,8 @@
 /**
  * An MCP server over stdio that misbehaves on request: `node mcp-server.ts LOG [DESCRIPTION]`. It appends each line that it
  * reads to LOG, so that a test sees what reached it. It speaks all revisions: what a request of 2026 says is in its `_meta`.
+ * The variable LIST says how it answers tools/list: `never`, `error`, `asks` (only after an answer of the client to a request
+ * of its own), `pages` (one tool a page).
  */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -61,13 +63,35 @@ function call({ id, params = {} }: Message): void {
   }
 }
 
+let owed: Message['id'];
+function list({ id, params }: Message): void {
+  const all = tools();
+  switch (process.env['LIST']) {
+    case 'never':
+      return;
+    case 'error':
+      return send({ id, error: { code: -32601, message: 'Method not found' } });
+    case 'asks':
+      owed = id;
+      return send({ id: 'of-server', method: 'roots/list' });
+    case 'pages': {
+      const at = Number(params?.['cursor'] ?? 0);
+      const more = at + 1 < all.length ? { nextCursor: String(at + 1) } : {};
+      return send({ id, result: { tools: [all[at]], ...more } });
+    }
+    default:
+      return send({ id, result: { tools: all } });
+  }
+}
+
 createInterface({ input: process.stdin }).on('line', (line) => {
   appendFileSync(log, `${line}\n`);
   const message = JSON.parse(line) as Message;
   const { id, method, params } = message;
+  if (id === 'of-server' && method === undefined) return send({ id: owed, result: { tools: tools() } });
   if (id === undefined || method === undefined) return;
   if (method === 'tools/call') return call(message);
-  if (method === 'tools/list') return send({ id, result: { tools: tools() } });
+  if (method === 'tools/list') return list(message);
   const serverInfo = { name: 'claims to be a bank', version: '9' };
   if (method === 'initialize')
     return send({
