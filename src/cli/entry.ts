@@ -5,9 +5,10 @@
  * `scripts/build.ts` makes dist/gov.cjs of it: a CommonJS entry starts 5 ms faster than an ES module.
  * Tested by `test/launch.test.ts`.
  */
-import { lstatSync, mkdirSync, writeSync } from 'node:fs';
+import { lstatSync, writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { version } from '../client/version.ts';
+import { makeFolder } from '../client/sending/make-folder.ts';
 
 const OLDEST_NODE = 24;
 
@@ -52,7 +53,7 @@ function cacheFolder(): string | undefined {
   try {
     const ours = `${base}/gov`;
     const folder = `${ours}/v8`;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     return isPrivate(ours, user) && isPrivate(folder, user) ? folder : undefined;
   } catch {
     return undefined; // The disk is full or read-only. The command works without the cache.

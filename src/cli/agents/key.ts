@@ -4,7 +4,7 @@
  * plane without one, make another. Only a plane of an older version has no operation for that, and hooks then use the
  * operator's key, unless the user names another. Tested by `test/cli/agents/key.test.ts`.
  */
-import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createClient, type Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
@@ -14,6 +14,7 @@ import type { Session } from '../context/session.ts';
 import { usage } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import type { Scope } from './setup/edit.ts';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 
 export interface HookKey {
   readonly key: string;
@@ -57,7 +58,7 @@ async function newKey(client: Client, { session, scope, folder }: KeyOptions): P
   const key = made?.key ?? session.apiKey()?.value;
   if (key === undefined)
     throw usage('expected a key, found none', 'give --key-file, or set GOV_API_KEY_FILE');
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   writeWhole(file, Buffer.from(`${key}\n`), 0o600);
   const group = Number(process.env['SUDO_GID'] ?? '0');
   if (scope === 'managed' && group > 0) {

@@ -2,7 +2,6 @@
  * Changes the user's configuration files under one lock, so that two processes do not lose each other's change. A crash
  * leaves the old file, and a lock that the next process takes over. Tested by `test/cli/context/config-write.test.ts`.
  */
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pause } from '../../client/retry.ts';
 import { configPath, readUserConfig } from './config.ts';
@@ -12,6 +11,7 @@ import type { Credentials } from './credentials.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import { takeLock } from '../../client/sending/lock.ts';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 
 const lockWaitMs = 3000;
 
@@ -75,7 +75,7 @@ export async function locked<Value>(env: Variables, work: () => Value): Promise<
 
 function makeDirectory(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory, 0o700);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CliError(exit.error, `cannot make ${directory}: ${reason}`, { code: 'WRITE_FAILED', cause });

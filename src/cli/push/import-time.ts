@@ -4,11 +4,12 @@
  * stores its time under the hash of the bytes. Tested by `test/cli/push/import-time.test.ts`.
  */
 import { hash } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Io } from '../terminal/io.ts';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 
 /** Returns the directory of the tool's state: `$XDG_STATE_HOME/gov`, else `~/.local/state/gov`. */
 export function stateDirectory(env: Io['env']): string {
@@ -25,7 +26,7 @@ export function importTime(directory: string, bytes: Buffer, now: number): numbe
   const path = join(folder, hash('sha256', bytes, 'hex'));
   const known = readNote(path);
   if (known !== undefined) return known;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${new Date(now).toISOString()}\n`, { mode: 0o600, flush: true });
   try {

@@ -7,12 +7,13 @@
  * under the same idempotency keys. Tested by `test/cli/push/pushed.test.ts`.
  */
 import { createHash, hash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from '../../client/sending/batch.ts';
 import type { Delivered, Sink } from '../../client/sending/deliver.ts';
 import type { InputSource } from './source.ts';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 
 interface Note {
   readonly target: string;
@@ -177,7 +178,7 @@ export class PushedFile {
       eventId: this.#eventId,
       ...(this.#hashes === undefined ? {} : { hashes: this.#hashes.join('') }),
     };
-    mkdirSync(join(this.#notePath, '..'), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(this.#notePath), 0o700);
     const draft = `${this.#notePath}.${process.pid}`;
     writeFileSync(draft, JSON.stringify(note), { mode: 0o600, flush: true });
     renameSync(draft, this.#notePath);

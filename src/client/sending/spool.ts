@@ -12,7 +12,7 @@
  * of its acks, acks without a queue, which the next opening removes. Tested by `test/client/sending/spool.test.ts`, and by
  * `test/cli/push/kill.long.test.ts`, which kills processes at random moments.
  */
-import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovSpoolError } from '../errors.ts';
@@ -20,6 +20,7 @@ import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
 import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
 import { lockDirectory } from './directory-lock.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** The part of a session's input that is in the spool. */
 export interface Position {
@@ -87,7 +88,7 @@ export class Spool {
    * process uses it, SPOOL_DAMAGED if a file is damaged. `segmentBytes`: size at which the next file begins.
    */
   static open(directory: string, segmentBytes: number = limits.pushSegmentBytes): Spool {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory, 0o700);
     const spool = new Spool(directory, { release: lockDirectory(directory), segmentBytes });
     try {
       spool.#load();

@@ -2,7 +2,7 @@
  * `gov policy starter add ID… --to DIR`: writes policy files and their cases. It replaces no file.
  * Tested by `test/cli/commands/policy/starter.test.ts`.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { starters, type Starter } from '../../policy/starters.ts';
 import type { Run } from '../../program/command.ts';
@@ -11,6 +11,7 @@ import { safe } from '../../terminal/safe.ts';
 import { textColumns } from '../../terminal/report.ts';
 import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
 import type { policyStarterAdd as spec } from './spec.ts';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = args.starter.map(named);
@@ -30,7 +31,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   }
   for (const { file, content } of files) {
     try {
-      mkdirSync(resolve(io.cwd, flags.to), { recursive: true });
+      makeFolder(resolve(io.cwd, flags.to));
       writeFileSync(resolve(io.cwd, file), content, { flag: 'wx' });
     } catch (cause) {
       throw new CliError(exit.error, `cannot write ${file}: ${whyUnwritable(cause)}`, {

@@ -2,7 +2,7 @@
  * `gov quickstart`: runs the main job: starts a plane as a child process, records a run over HTTP, creates its signed
  * proof, verifies it offline, and rejects a tampered copy. Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../../client/create.ts';
@@ -23,6 +23,7 @@ import type { quickstart as spec } from './spec.ts';
 import { treeLines } from '../../terminal/tree.ts';
 import { completenessLine } from '../../terminal/verdict.ts';
 import { plainView } from '../../terminal/view.ts';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -54,7 +55,7 @@ export const run: Run<typeof spec> = async (call) => {
 function newFolder(given: string | undefined): string {
   if (given === undefined) return mkdtempSync(join(tmpdir(), 'gov-quickstart-'));
   const folder = resolve(given);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   chmodSync(folder, 0o700);
   return folder;
 }

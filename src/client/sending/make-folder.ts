@@ -1,0 +1,21 @@
+/**
+ * Makes folders. Node's own `recursive` never returns below /proc, where the kernel answers ENOENT although the folder above
+ * exists (Node 24.21). Tested by `test/client/sending/make-folder.test.ts`.
+ */
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Makes a folder and the missing ones above it. Throws the error of the system for one that cannot be made. */
+export function makeFolder(path: string, mode = 0o777): void {
+  if (isFolder(path)) return;
+  const above = dirname(path);
+  if (above !== path) makeFolder(above, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (cause) {
+    // another process may have made it
+    if (!isFolder(path)) throw cause;
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -1,0 +1,25 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeFolder } from '../../../src/client/sending/make-folder.ts';
+import { emptyDirectory } from '../../cli/support/tool.ts';
+
+describe('makeFolder', () => {
+  it('makes a folder and those above it with the mode, and leaves one that is there', () => {
+    const path = join(emptyDirectory(), 'a/b');
+    makeFolder(path, 0o700);
+    makeFolder(path, 0o755);
+    for (const each of [path, join(path, '..')]) expect(statSync(each).mode & 0o777).toBe(0o700);
+  });
+
+  it('fails at a file, and below one', () => {
+    const file = join(emptyDirectory(), 'file');
+    writeFileSync(file, '');
+    expect(() => makeFolder(file)).toThrow(/EEXIST/);
+    expect(() => makeFolder(join(file, 'a/b'))).toThrow(/EEXIST.*file/);
+  });
+
+  it.skipIf(process.platform !== 'linux')('fails below /proc, where no folder can be made', () => {
+    expect(() => makeFolder('/proc/x/gov/imports')).toThrow(/ENOENT/);
+  });
+});
