@@ -10,7 +10,7 @@ import type { Variables } from '../context/config.ts';
 import { reach } from './connection-file.ts';
 import { textAt } from './install.ts';
 import { codexHooks, findProgram, isTooOld, isProgram, type Program } from './program.ts';
-import { pathsIn, scopes, type Look, type Scope, type Setup, type Wanted } from './setup/edit.ts';
+import { nothing, pathsIn, scopes, type Look, type Scope, type Setup } from './setup/edit.ts';
 
 export interface ClientReport {
   readonly client: AgentClient;
@@ -40,9 +40,8 @@ export function installedAt(
   setup: Setup,
   { env, etc }: Pick<Around, 'env' | 'etc'>,
 ): { scope: Scope; look: Look } | null {
-  const nobody: Wanted = { node: '', entry: '', config: '', telemetry: null };
   for (const scope of scopes.toReversed()) {
-    for (const edit of setup.edits({ env, etc, scope }, nobody)) {
+    for (const edit of setup.edits({ env, etc, scope }, nothing)) {
       const look = edit.look(textAt(edit.path));
       if (look.lines.length > 0) return { scope, look };
     }

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'smol-toml';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { emptyDirectory, gov } from '../support/tool.ts';
@@ -25,7 +26,7 @@ function program(name: string, version: string, trust = 'trusted'): void {
 if (process.argv[2] === '--version') { console.log('${name} ${version}'); process.exit(); }
 const text = require('node:fs').readFileSync('${join(home, '.codex/config.toml')}', 'utf8');
 const command = JSON.parse(/^command = (".*")$/m.exec(text)?.[1] ?? '""');
-const hook = { key: 'k:pre_tool_use:0:0', command, enabled: true, currentHash: 'sha256:1', trustStatus: text.includes('trusted_hash') ? 'trusted' : '${trust}' };
+const hook = { key: 'k:pre_tool_use:0:0', command, enabled: true, currentHash: 'sha256:1', trustStatus: text.includes('trusted_hash = "sha256:1"') ? 'trusted' : '${trust}' };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
   if (method === 'hooks/list') console.log(JSON.stringify({ id, result: { data: [{ hooks: [hook] }] } }));
@@ -105,6 +106,31 @@ describe('gov agents doctor', () => {
       problems: expect.arrayContaining([expect.stringContaining('does not trust')]),
     });
   });
+
+  it.each([
+    ['another version of the hook', (text: string) => text.replace('"sha256:1"', '"sha256:0"')],
+    [
+      'another version, in lines of the user',
+      (text: string) =>
+        `[hooks.state."k:pre_tool_use:0:0"]\nenabled = false\ntrusted_hash = "sha256:0"\n\n[tui]\ntheme = "x"\n${text.replace(/\[hooks\.state[^]*?"\n/, '')}`,
+    ],
+  ])(
+    'gov agents install replaces the trust of Codex in %s, and uninstall removes its lines',
+    async (_, edit) => {
+      program('codex', '0.171.0', 'untrusted');
+      await agents('install codex --scope user');
+      change('.codex/config.toml', edit);
+      expect(await report('codex')).toMatchObject({ trusted: false });
+      expect((await agents('install codex --scope user')).code).toBe(0);
+      const { hooks } = parse(readFileSync(join(home, '.codex/config.toml'), 'utf8'));
+      expect(hooks).toMatchObject({ state: { 'k:pre_tool_use:0:0': { trusted_hash: 'sha256:1' } } });
+      expect(hooks).not.toMatchObject({ state: { 'k:pre_tool_use:0:0': { enabled: false } } });
+      expect(await report('codex')).toMatchObject({ trusted: true });
+      await agents('uninstall codex --scope user');
+      const path = join(home, '.codex/config.toml');
+      expect(existsSync(path) ? readFileSync(path, 'utf8') : '').not.toMatch(/hook codex|gov agents/);
+    },
+  );
 
   it('gov agents doctor says what is missing, and whether the plane decides with the key of the hooks', async () => {
     await agents('install claude-code --scope user');

@@ -134,11 +134,24 @@ function ofUser(path: string, text: string, wanted: Wanted): { head: string; tai
   return { head: '', tail: `${hookTables(wanted)}${otel}` };
 }
 
-/** Returns the text with trust of our hooks in our block. */
-export function withTrust(text: string, trusted: Trusted): string {
-  const at = text.lastIndexOf(`${note}${closing}`);
-  return `${text.slice(0, at)}${stringify({ hooks: { state: trusted } }).trimEnd()}\n${text.slice(at)}`;
+/**
+ * Returns the text with trust of our hooks in our block, in place of what it says of these hooks now: another version of
+ * gov has another hash, and a table that is there twice would stop Codex. Errors: exit 2 for entries in another form.
+ */
+export function withTrust(path: string, text: string, trusted: Trusted): string {
+  const rest = text.replace(stateTable, (found, key: string) => (key in trusted ? '' : found));
+  const at = rest.lastIndexOf(`${note}${closing}`);
+  const after = `${rest.slice(0, at)}${stringify({ hooks: { state: trusted } }).trimEnd()}\n${rest.slice(at)}`;
+  try {
+    read(path, after);
+  } catch {
+    throw cannotEdit(path, 'trust in hooks as [hooks.state."KEY"] tables, which gov can replace');
+  }
+  return after;
 }
+
+/** One table of trust, with the settings under it. */
+const stateTable = /^\[hooks\.state\.["']([^"'\n]*)["']\]\n(?:\w+ *=.*\n|\n(?=\[))*/gm;
 
 export const codex: Setup = {
   client: 'codex',

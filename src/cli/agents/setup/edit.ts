@@ -26,6 +26,9 @@ export interface Wanted {
   readonly telemetry: { readonly origin: string; readonly key: string } | null;
 }
 
+/** For edits that only look or remove. */
+export const nothing: Wanted = { node: '', entry: '', config: '', telemetry: null };
+
 /** Both return the text unchanged if there is nothing to do. Errors: exit 2 for a text that they cannot read. */
 export interface Edit {
   readonly path: string;

@@ -1,5 +1,4 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { clientTitles } from '../../../core/agents/clients.ts';
 import {
@@ -13,7 +12,7 @@ import {
 import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
-import type { Edit, Scope, Setup, Wanted } from '../../agents/setup/edit.ts';
+import { nothing, type Edit, type Scope, type Setup, type Wanted } from '../../agents/setup/edit.ts';
 import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
@@ -23,6 +22,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import type { agentsInstall as spec } from './spec.ts';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -54,7 +54,7 @@ export const run: Run<typeof spec> = async (call) => {
   const name = session.context()?.name;
   pinProxied({ env: io.env, etc, scope, folder, launcher: launcherOf(), context: name, cwd: io.cwd });
   const more = await trustCodex(call, { scope, folder, chosen });
-  await showChanges(out, [...changes, ...more], { dryRun: false });
+  await showChanges(out, merged([...changes, ...more]), { dryRun: false });
   for (const { setup } of chosen.filter(({ setup }) => setup.tested === null))
     await out.warn(safe`${clientTitles[setup.client]}: written as its documentation says, and not tested`);
   if (scope === 'user')
@@ -128,23 +128,23 @@ function writeConnection(
     keyFile,
     ...(caFile === undefined ? {} : { caFile }),
   };
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   writeWhole(join(folder, 'agents.json'), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`), 0o644);
 }
 
 /** Makes Codex trust the hooks that this command installs. Codex itself computes the hash of a trusted hook. */
 async function trustCodex({ io }: Call, { scope, folder, chosen }: Omit<Planning, 'key'>): Promise<Change[]> {
-  const program = chosen.find(({ setup }) => setup.client === 'codex')?.program ?? null;
-  if (program === null || scope === 'managed') return [];
+  const { setup, program = null } = chosen.find((each) => each.setup.client === 'codex') ?? {};
+  const [edit] = setup?.edits({ env: io.env, etc, scope }, nothing) ?? [];
+  if (edit === undefined || program === null || scope === 'managed') return [];
   const hooks = await codexHooks(program.path, io);
   const untrusted = hooks?.filter(({ runs }) => !runs) ?? [];
-  const path = Object.keys(readInstalled(folder).files).find((file) => file.endsWith('config.toml'));
-  if (untrusted.length === 0 || path === undefined) return [];
+  if (untrusted.length === 0) return [];
   const trusted = Object.fromEntries(
     untrusted.map(({ key, currentHash }) => [key, { trusted_hash: currentHash }]),
   );
   const [change] = plannedInstall(
-    [{ ...noEdit, path, add: (_, now) => withTrust(now ?? '', trusted) }],
+    [{ ...edit, add: (_, now) => withTrust(edit.path, now ?? '', trusted) }],
     readInstalled(folder),
   );
   if (change === undefined || !isChange(change)) return [];
@@ -152,4 +152,10 @@ async function trustCodex({ io }: Call, { scope, folder, chosen }: Omit<Planning
   return [change];
 }
 
-const noEdit = { remove: (now: string) => now, look: () => ({ lines: [], holes: [] }) };
+/** The changes of each file as one. */
+const merged = (changes: readonly Change[]): Change[] => {
+  const byPath = new Map<string, Change>();
+  for (const change of changes)
+    byPath.set(change.path, { ...change, before: (byPath.get(change.path) ?? change).before });
+  return [...byPath.values()];
+};
