@@ -9,7 +9,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, stat
 import { dirname, join } from 'node:path';
 import { isObject } from '../../core/json/object.ts';
 import { readObject } from '../context/config.ts';
-import { CliError, exit } from '../program/exit.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import type { Edit } from './setup/edit.ts';
@@ -43,14 +43,26 @@ export interface Change {
 const stateFile = (folder: string): string => join(folder, 'agents-installed.json');
 
 export function readInstalled(folder: string): Installed {
-  const value = readObject(stateFile(folder));
-  const files = value?.['files'];
-  const keyId = value?.['keyId'];
-  return {
-    // only this file writes it
-    files: isObject(files) ? (files as unknown as Installed['files']) : {},
-    keyId: typeof keyId === 'string' ? keyId : null,
-  };
+  const path = stateFile(folder);
+  const { files = {}, keyId = null } = readObject(path) ?? {};
+  if (areFormer(files) && (keyId === null || typeof keyId === 'string')) return { files, keyId };
+  throw usage(
+    `${path}: expected the files that gov agents install changed, got other members`,
+    'nothing was changed; move it away, and take what gov wrote out of the settings of the clients by hand',
+  );
+}
+
+/** The record says what uninstall writes into which file, so each member is checked. */
+const areFormer = (files: unknown): files is Installed['files'] =>
+  isObject(files) && Object.values(files).every(isFormer);
+
+function isFormer(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { before, mode, madeFolder, written } = value;
+  const isTextOrNull = (each: unknown): boolean => each === null || typeof each === 'string';
+  const isMode =
+    mode === null || (typeof mode === 'number' && Number.isInteger(mode) && mode >= 0 && mode <= 0o777);
+  return isTextOrNull(before) && isTextOrNull(madeFolder) && isMode && typeof written === 'string';
 }
 
 export function writeInstalled(folder: string, installed: Installed): void {

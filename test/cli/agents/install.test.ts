@@ -124,6 +124,26 @@ describe('gov agents install and uninstall', () => {
     },
   );
 
+  it.each([
+    ['files that are a text', { files: 'x' }],
+    ['a file without its bytes', { files: { '/tmp/x': { mode: 420, madeFolder: null, written: 'a' } } }],
+    [
+      'a mode beyond 0777',
+      { files: { '/tmp/x': { before: '', mode: 512, madeFolder: null, written: 'a' } } },
+    ],
+    ['a key that is a number', { files: {}, keyId: 1 }],
+  ])('gov agents changes nothing if its record has %s', async (_, record) => {
+    write('.claude/settings.json', '{}');
+    write('.config/gov/agents-installed.json', JSON.stringify(record));
+    const before = snapshot();
+    for (const verb of ['install', 'uninstall']) {
+      const { code, stderr } = await agents(`${verb} claude-code --scope user`);
+      expect(code).toBe(2);
+      expect(stderr).toContain('expected the files that gov agents install changed');
+    }
+    expect(snapshot()).toEqual(before);
+  });
+
   it('gov agents uninstall removes only its own settings from a file that was changed since', async () => {
     const claude = write(own('claude-code'), '{"env":{"MINE":"1"}}');
     const codex = write(own('codex'), 'model = "a"\n');
