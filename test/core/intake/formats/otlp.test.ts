@@ -102,4 +102,15 @@ describe('importing spans and logs', () => {
     );
     expect(types(run)).toEqual(['tool.call_blocked']);
   });
+
+  it.each([
+    ['unsupported call: pay', { mcp_server: '' }, ['tool.call_blocked']],
+    ['unsupported call: pay', { mcp_server: 'bank' }, ['tool.call', 'tool.result']],
+    ['unsupported call: pay', { success: 'true' }, ['tool.call', 'tool.result']],
+    ['unsupported call: refund', {}, ['tool.call', 'tool.result']],
+  ])('the OTLP importer reads the output "%s" of Codex with %j as %j', (output, more, expected) => {
+    const of = { 'conversation.id': 's', call_id: 'c', tool_name: 'pay', success: 'false', output };
+    const [run] = importValue(log({ 'event.name': 'codex.tool_result', ...of, ...more }));
+    expect(types(run)).toEqual(expected);
+  });
 });
