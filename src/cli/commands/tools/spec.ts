@@ -59,7 +59,7 @@ export const toolsExec = command({
   details: [
     'Policies see a tool call with the arguments {"command": …, "args": […]}. gov starts the command directly, without a shell, on its own standard streams. It forwards signals and returns the exit code of the command.',
     'Without a decision, or if the call cannot be recorded, gov does not run the command.',
-    'After a person approved an escalated call, run the same command again: it runs once. The approval is bound to the run, the command with its arguments, and the policies.',
+    'After a person approved an escalated call, run the same command again: it runs once. The approval is bound to the run, the command with its arguments, and the policies; not to the working folder, nor to what is in the program. So name programs and files by absolute paths where that matters.',
   ],
   args: [{ name: 'command', description: 'The command and its arguments, after --', variadic: true }],
   flags: {
