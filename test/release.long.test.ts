@@ -48,7 +48,7 @@ function copied(): string {
 }
 
 function make(): void {
-  const made = spawnSync('npm', ['run', 'release', '--silent', '--', '--key', key], {
+  const made = spawnSync(process.execPath, ['scripts/release.ts', '--key', key], {
     cwd: projectRoot,
     encoding: 'utf8',
   });
