@@ -7,8 +7,12 @@ import { safe } from '../../terminal/safe.ts';
 import type { planeServe as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
-  const { data, ...options } = flags;
+  const { data, init = false, ...options } = flags;
   const dataDir = data ?? session.dataDir();
+  if (init) {
+    const { planeInit } = await import('../../../../plane/data/init.ts');
+    await planeInit({ dataDir });
+  }
   const { planeServe } = await import('../../../../plane/serve/start.ts');
   const plane = await planeServe({ ...options, dataDir, env: io.env });
   if (io.stderr.isTTY === true) await out.note(safe`serving ${dataDir} at ${plane.baseUrl}; Ctrl-C stops it`);

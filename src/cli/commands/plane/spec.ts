@@ -41,6 +41,11 @@ export const planeServe = command({
   summary: 'Serve a data plane until a signal stops it',
   flags: {
     data,
+    init: {
+      type: 'boolean',
+      description:
+        'First make the plane where the directory has none, as gov plane init does; adds no context',
+    },
     listen: {
       type: 'string',
       value: 'HOST:PORT',
@@ -75,7 +80,7 @@ export const planeServe = command({
   },
   exitCodes: { 0: 'a signal stopped it', 6: 'another process serves it', 74: 'a disk error stopped it' },
   ownsSignals: true,
-  examples: ['gov plane serve', 'gov plane serve --data /var/lib/gov'],
+  examples: ['gov plane serve', 'gov plane serve --init --data /var/lib/gov/plane'],
 });
 
 export const planeStatus = command({

@@ -166,6 +166,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const served = isNowhere
     ? { reasons: [`not running: no process serves ${dataDir}`] }
     : await serving(await session.client({ retries: 0 }), {
+        dataDir,
         running,
         contentCapture,
         env: io.env,
@@ -207,6 +208,8 @@ async function overview(
 }
 
 interface Asking {
+  /** Null for a plane on another machine. */
+  readonly dataDir: string | null;
   readonly running: Running;
   /** What `plane.json` alone says. */
   readonly contentCapture: CaptureInForce | null;
@@ -217,10 +220,18 @@ interface Asking {
 /** Returns data of the serving plane, or the reason why it does not serve. Rethrows other failures. */
 async function serving(
   client: Client,
-  { running, contentCapture: own, env, trust }: Asking,
+  { dataDir, running, contentCapture: own, env, trust }: Asking,
 ): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
   try {
     const health = await healthOf(client);
+    // a plane shows its version to its own keys only
+    if (dataDir !== null && health.version === null) {
+      return {
+        reasons: [
+          `not_this_plane: the program that answers does not know the key of ${dataDir}; another plane may listen at this address`,
+        ],
+      };
+    }
     const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
     const chain = await chainOf(client, trust);
     const contentCapture = await contentCaptureOf(client, own);

@@ -24,8 +24,8 @@ let stopped: Promise<Result>;
 let child: ReturnType<typeof spawn>;
 
 /** Resolves once the plane says that it serves. */
-async function serve(): Promise<void> {
-  child = spawn(process.execPath, [runner, 'plane', 'serve'], { env: cleanEnv(env) });
+async function serve(...flags: string[]): Promise<void> {
+  child = spawn(process.execPath, [runner, 'plane', 'serve', ...flags], { env: cleanEnv(env) });
   stopped = ended(child);
   await new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => chunk.includes('"serving"') && resolve());
@@ -139,5 +139,20 @@ describe('a plane on this machine', () => {
     expect((await stopped).code).toBe(0);
     const file = join(root, 'run-1.govproof.json');
     expect(await govHere(['proofs', 'verify', file, '--offline'], { env })).toMatchObject({ code: 0 });
+  });
+
+  it('gov plane serve --init makes a missing plane, serves it, and adds no context', async () => {
+    const data = join(root, 'new-plane');
+    const listen = ['--listen', '127.0.0.1:0', '--metrics-listen', 'off'];
+    await serve('--init', '--data', data, ...listen);
+    const key = readFileSync(join(data, 'local.key'), 'utf8');
+    child.kill('SIGTERM');
+    expect((await stopped).code).toBe(0);
+    await serve('--init', '--data', data, ...listen);
+    expect(readFileSync(join(data, 'local.key'), 'utf8')).toBe(key);
+    child.kill('SIGTERM');
+    expect((await stopped).code).toBe(0);
+    const { stdout } = await govHere(['context', 'list', '-o', 'json'], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ contexts: [{ name: 'plane' }] });
   });
 });

@@ -29,6 +29,24 @@ it('gov plane status reports a stopped plane without a fixed port as not running
   ]);
 });
 
+it('gov plane status does not take another plane at the same address for its own', async () => {
+  const other = await startPlane();
+  try {
+    const file = join(plane.dataDir, 'plane.json');
+    const own = readFileSync(file, 'utf8');
+    const { host } = new URL(other.baseUrl);
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(own), listen: host }));
+    const { code, stdout } = await gov('plane', 'status', '-o', 'json');
+    writeFileSync(file, own);
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      10,
+      { state: 'not serving', reasons: [expect.stringContaining('not_this_plane: ')] },
+    ]);
+  } finally {
+    await other.end();
+  }
+});
+
 it('a backup inside its own plane directory is refused under any name of the directory', async () => {
   symlinkSync(plane.dataDir, at('link'));
   const before = readdirSync(plane.dataDir).toSorted();

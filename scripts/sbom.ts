@@ -1,0 +1,83 @@
+/**
+ * The list of what a release contains, in CycloneDX 1.5 (ECMA-424): bundled packages, native packages and Node.
+ * npm writes the list of all packages of the lock file; this keeps those that users get, and leaves out what
+ * differs between two runs. Tested by `test/release.long.test.ts`.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface Component {
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Folders of the packages that an installation brings, below the project: `node_modules/better-sqlite3`. */
+export function publishedPackages(project: string): string[] {
+  const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
+  return Object.entries<{ dev?: boolean; devOptional?: boolean }>(packages)
+    .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+    .map(([path]) => path);
+}
+
+/** `name@version` of each package in the bundle, as dist/NOTICE names it. */
+function bundled(project: string): string[] {
+  const notice = readFileSync(join(project, 'dist/NOTICE'), 'utf8');
+  return [...notice.matchAll(/^(\S+) (\S+), licence /gm)].map(([, name, version]) => `${name}@${version}`);
+}
+
+/** The list as text. `epoch` is its time, in seconds since 1970. */
+export function sbom(of: { project: string; epoch: string; nodeVersion: string }): string {
+  const { project, epoch, nodeVersion } = of;
+  const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
+  const all = JSON.parse(execFileSync('npm', args, { cwd: project, encoding: 'utf8', maxBuffer: 1 << 28 }));
+  const installed = new Set(publishedPackages(project).map((path) => path.replace(/^.*node_modules\//, '')));
+  const inBundle = new Set(bundled(project));
+  const packages = (all.components as Component[]).filter(
+    ({ name, version }) => inBundle.has(`${name}@${version}`) || installed.has(name),
+  );
+  const listed = new Set(packages.map(({ name, version }) => `${name}@${version}`));
+  const missing = [...inBundle].filter((id) => !listed.has(id));
+  if (missing.length > 0) throw new Error(`expected ${missing.join(', ')} in package-lock.json`);
+  const components = [...packages.map(plain), nodeOf(nodeVersion)];
+  const component = plain(all.metadata.component);
+  const dependencies = [{ ref: component['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }];
+  const timestamp = new Date(Number(epoch) * 1000).toISOString();
+  const body = { components, dependencies, metadata: { timestamp, component } };
+  const { $schema, bomFormat, specVersion } = all;
+  const serialNumber = `urn:uuid:${uuidOf(JSON.stringify(body))}`;
+  return `${JSON.stringify({ $schema, bomFormat, specVersion, serialNumber, version: 1, ...body }, null, 2)}\n`;
+}
+
+/** The component without npm's own properties and scope, which speak of the checkout. */
+function plain(component: Component): Component {
+  const copy: Component & { properties?: unknown; scope?: unknown } = { ...component };
+  delete copy.properties;
+  delete copy.scope;
+  return copy;
+}
+
+const nodeOf = (version: string): Component & Record<string, unknown> => ({
+  'bom-ref': `node@${version}`,
+  type: 'platform',
+  name: 'node',
+  version,
+  description: 'only in the archive for Linux and in the Debian package',
+  licenses: [{ license: { id: 'MIT' } }],
+  cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:lts:*:*:*`,
+});
+
+/** A UUID of version 8 (RFC 9562 section 5.8) from the hash of `text`. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join('-');
+}
