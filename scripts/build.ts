@@ -4,6 +4,7 @@
  *   gov.cjs       first file of the command line: version, Node check, compile cache   src/cli/entry.ts
  *   hook.cjs      `gov hook`, which loads little                                       src/cli/agents/hook-entry.ts
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
+ *   keychain.cjs  the process that talks to the keychain of the system                 src/cli/keychain/program.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
@@ -51,6 +52,7 @@ const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
   { source: 'src/cli/agents/hook-entry.ts', file: 'hook.cjs', isRequired: false },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
+  { source: 'src/cli/keychain/program.ts', file: 'keychain.cjs', isRequired: false },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
 ];
@@ -77,7 +79,9 @@ async function build(): Promise<void> {
       throw new Error(`expected ${source} as the source of dist/${file}, found none`);
     return exists;
   });
-  const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(project, 'package.json'), 'utf8'),
+  );
   const temporary = join(project, `.dist-${process.pid}`);
   try {
     mkdirSync(temporary);
@@ -86,7 +90,7 @@ async function build(): Promise<void> {
     cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
     for (const codec of codecs)
       cpSync(join(project, 'node_modules', codec), join(temporary, basename(codec)));
-    const external = Object.keys(dependencies);
+    const external = [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
     for (const target of present) modules.push(...(await bundle(target, temporary, external)));
     modules.push(...(await library({ project, folder: temporary, external, output: written })));
     await declarations(project, librarySources, temporary);

@@ -94,7 +94,9 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     skip(!isInstalled, 'no registry is reachable');
     expect(packedBytes).toBeLessThan(4_000_000);
     const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as { packages: object };
-    expect(Object.keys(lock.packages).filter((path) => path !== '').length).toBeLessThanOrEqual(10);
+    // the lock also names the native packages of other systems
+    const installed = Object.keys(lock.packages).filter((path) => existsSync(join(folder, path)));
+    expect(installed.filter((path) => path !== '').length).toBeLessThanOrEqual(10);
   });
 
   it('the package runs after an installation without install scripts, also with npx', async ({ skip }) => {

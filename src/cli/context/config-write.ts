@@ -2,22 +2,31 @@
  * Changes the user's configuration files under one lock, so that two processes do not lose each other's change. A crash
  * leaves the old file, and a lock that the next process takes over. Tested by `test/cli/context/config-write.test.ts`.
  */
+import type Conf from 'conf';
 import { dirname, join } from 'node:path';
 import { pause } from '../../client/retry.ts';
 import { configPath, readUserConfig } from './config.ts';
 import type { UserConfig, Variables } from './config.ts';
-import { credentialsPath, readCredentials } from './credentials.ts';
+import { accountOf, credentialsPath, readCredentials } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
+import { removeFromKeychain, whyNoKeychain, writeKeychain } from '../keychain/secrets.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
+import { codeOf, whyUnwritable } from '../terminal/write-fault.ts';
 import { takeLock } from '../../client/sending/lock.ts';
 import { makeFolder } from '../../client/sending/make-folder.ts';
 
-const lockWaitMs = 3000;
+/** Longer than a keychain may take. */
+const lockWaitMs = 8000;
 
 /** Replaces the configuration by the result of `change`. Errors: exit 6 if another process keeps the lock. */
-export const updateUserConfig = (env: Variables, change: (config: UserConfig) => UserConfig): Promise<void> =>
-  locked(env, () => writeUserConfig(env, change(readUserConfig(env))));
+export async function updateUserConfig(
+  env: Variables,
+  change: (config: UserConfig) => UserConfig,
+): Promise<void> {
+  const write = await userConfigWriter(env);
+  await locked(env, () => write(change(readUserConfig(env))));
+}
 
 /** Contexts and the credentials that they refer to. Both change together. */
 export interface UserState {
@@ -29,21 +38,73 @@ export interface UserState {
  * Changes both files, and drops credentials without a context. Writes the credentials first: a crash in between leaves
  * a credential without a context.
  */
-export const updateUserState = (env: Variables, change: (state: UserState) => UserState): Promise<void> =>
-  locked(env, () => {
-    const { config, credentials } = change({
-      config: readUserConfig(env),
-      credentials: readCredentials(env),
-    });
+export async function updateUserState(
+  env: Variables,
+  change: (state: UserState) => UserState,
+): Promise<void> {
+  const writeConfig = await userConfigWriter(env);
+  await locked(env, () => {
+    const before = readCredentials(env);
+    const { config, credentials } = change({ config: readUserConfig(env), credentials: before });
     const used = new Set(
       Object.values(config.contexts).map((each) => (each.kind === 'service' ? each.credential : undefined)),
     );
     const kept = Object.fromEntries(Object.entries(credentials).filter(([name]) => used.has(name)));
-    write(credentialsPath(env), { credentials: kept });
-    writeUserConfig(env, config);
+    storeCredentials(env, kept, before);
+    writeConfig(config);
   });
+}
 
-const writeUserConfig = (env: Variables, config: UserConfig): void => write(configPath(env), config);
+/**
+ * Writes the file, and moves new secrets into the keychain where there is one. A keychain that refuses a secret leaves
+ * it to the file. Secrets without a credential leave the keychain last, so that a crash loses none that is in use.
+ */
+function storeCredentials(env: Variables, credentials: Credentials, before: Credentials): void {
+  const isOn = whyNoKeychain(env) === null;
+  const stored = Object.entries(credentials).map(([name, credential]) => {
+    const { kind, origin, expiresAt, store } = credential;
+    const known = { kind, origin, expiresAt };
+    if (credential === before[name] && store === 'keychain') return [name, { ...known, store }];
+    const { token } = credential;
+    const isKept =
+      isOn && credential !== before[name] && writeKeychain(env, accountOf(env, name), token) === null;
+    return [name, isKept ? { ...known, store: 'keychain' } : { ...known, token }];
+  });
+  write(credentialsPath(env), { credentials: Object.fromEntries(stored) });
+  const inKeychain = new Set(
+    stored.filter(([, each]) => !Object.hasOwn(Object(each), 'token')).map(([name]) => name),
+  );
+  for (const [name, { store }] of Object.entries(before))
+    if (store === 'keychain' && !inKeychain.has(name)) removeFromKeychain(env, accountOf(env, name));
+}
+
+/**
+ * Returns the writer of `config.json`. conf replaces the file as a whole; members that a change does not name stay. It
+ * has no lock of its own, and loads 30 ms of code, so that only changes of the configuration use it.
+ */
+async function userConfigWriter(env: Variables): Promise<(config: UserConfig) => void> {
+  const { default: Store } = await import('conf');
+  const path = configPath(env);
+  return (config) => {
+    try {
+      const file: Conf = new Store({
+        cwd: dirname(path),
+        configName: 'config',
+        projectName: 'gov',
+        configFileMode: 0o600,
+        clearInvalidConfig: false,
+        serialize: (value) => `${JSON.stringify(value, null, 2)}\n`,
+      });
+      file.store = { ...file.store, currentContext: undefined, ...config };
+    } catch (cause) {
+      if (codeOf(cause) === '') throw cause;
+      throw new CliError(exit.error, `cannot write ${path}: ${whyUnwritable(cause)}`, {
+        code: 'WRITE_FAILED',
+        cause,
+      });
+    }
+  };
+}
 
 const write = (path: string, value: unknown): void =>
   writeWhole(path, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), 0o600);

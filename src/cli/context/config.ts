@@ -20,7 +20,13 @@ import { editedText } from '../../core/text.ts';
 export interface UserConfig {
   readonly currentContext?: string;
   readonly contexts: Readonly<Record<string, Context>>;
+  /** Settings by the names of their flags (`gov config set`), as texts. */
+  readonly settings?: StoredSettings;
 }
+
+/** Global flags that a configuration file may set. */
+export const storable = ['output', 'color', 'timeout', 'retries'] as const;
+export type StoredSettings = Readonly<Partial<Record<(typeof storable)[number], string>>>;
 
 export type Variables = Io['env'];
 const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
@@ -31,7 +37,7 @@ export function configPath(env: Variables): string {
 }
 
 const isMissing = (cause: unknown): boolean =>
-  cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+  cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR');
 
 /** Returns the parsed object; undefined if the file is missing. Errors: exit 2. */
 export function readObject(path: string): Readonly<Record<string, unknown>> | undefined {
@@ -51,6 +57,22 @@ export function readObject(path: string): Readonly<Record<string, unknown>> | un
   throw usage(`${path}: expected a JSON object, got other text`, 'correct the file or move it away');
 }
 
+/** The file with settings for all users of a machine. It has settings alone. */
+export const systemConfigPath = (env: Variables): string =>
+  set(env['GOV_SYSTEM_CONFIG']) ?? '/etc/gov/config.json';
+
+/** Returns the settings of a configuration file. The values are not checked. Errors: exit 2 for another form. */
+export const readSettings = (path: string): StoredSettings => settingsIn(path, readObject(path) ?? {});
+
+function settingsIn(path: string, { settings = {} }: Readonly<Record<string, unknown>>): StoredSettings {
+  if (!isObject(settings) || !Object.values(settings).every((value) => typeof value === 'string'))
+    throw usage(`${path}: expected settings such as {"output": "json"}, got another form`, 'gov config edit');
+  const unknown = Object.keys(settings).find((key) => !storable.some((name) => name === key));
+  if (unknown !== undefined)
+    throw usage(`${path}: expected settings ${storable.join(', ')}, got ${JSON.stringify(unknown)}`);
+  return settings as StoredSettings; // checked above
+}
+
 /** Returns an empty configuration if the user has none. */
 export function readUserConfig(env: Variables): UserConfig {
   const path = configPath(env);
@@ -61,7 +83,11 @@ export function readUserConfig(env: Variables): UserConfig {
     throw usage(`${path}: expected contexts such as {"local": {"kind": "plane", "dataDir": "/var/lib/gov"}}`);
   }
   const checked = contexts as unknown as UserConfig['contexts']; // each was checked above
-  return typeof currentContext === 'string' ? { contexts: checked, currentContext } : { contexts: checked };
+  return {
+    contexts: checked,
+    ...(typeof currentContext === 'string' ? { currentContext } : {}),
+    ...(value['settings'] === undefined ? {} : { settings: settingsIn(path, value) }),
+  };
 }
 
 /** The members that a project file may set: the form of results, never the service or the credential. */

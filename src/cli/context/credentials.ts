@@ -1,23 +1,30 @@
 /**
- * Stored credentials: `credentials.json` beside `config.json`, mode 0600, keyed by the name that contexts refer to. Each
- * credential is bound to its origin, so that a changed address in a context does not send it elsewhere. gov uses no
- * keychain. Tested by `test/cli/context/definition.test.ts`.
+ * Stored credentials: `credentials.json` beside `config.json`, mode 0600, keyed by the name that contexts refer to. The
+ * secret itself lies in the keychain of the system where there is one, else in the file. Each credential is bound to its
+ * origin, so that a changed address in a context does not send it elsewhere.
+ * Tested by `test/cli/context/definition.test.ts` and `test/cli/keychain/secrets.test.ts`.
  */
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configPath, readObject, type Variables } from './config.ts';
 import { isObject } from '../../core/json/object.ts';
-import { usage } from '../program/exit.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { readKeychain } from '../keychain/secrets.ts';
 
 export interface StoredCredential {
   /** A person who signed in, or an API key. */
   readonly kind: 'person' | 'api_key';
+  /** The secret. One in the keychain is read on first use. Errors: exit 4 if the keychain has it no longer. */
   readonly token: string;
   /** Scheme, host and port of the service. The credential goes nowhere else. */
   readonly origin: string;
   /** RFC 3339 text; null: never. */
   readonly expiresAt: string | null;
+  /** Absent for a credential that is to be stored. */
+  readonly store?: CredentialStore;
 }
+type CredentialStore = 'keychain' | 'file';
 export type Credentials = Readonly<Record<string, StoredCredential>>;
 
 export const credentialsPath = (env: Variables): string => join(dirname(configPath(env)), 'credentials.json');
@@ -32,19 +39,56 @@ export function readCredentials(env: Variables): Credentials {
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw usage(`${path}: expected credentials, got a file that other users can read`, `chmod 600 ${path}`);
   const { credentials = {} } = readObject(path) ?? {};
-  if (isObject(credentials) && Object.values(credentials).every(isStored))
-    return credentials as unknown as Credentials;
+  if (isObject(credentials) && Object.values(credentials).every(isStored)) {
+    const checked = credentials as unknown as Credentials; // each was checked above
+    return Object.fromEntries(
+      Object.entries(checked).map(([name, each]) => [
+        name,
+        each.store === 'keychain' ? kept(each, name, env) : { ...each, store: 'file' },
+      ]),
+    );
+  }
   throw usage(
     `${path}: expected credentials as gov auth login writes them, got another form`,
     'move the file away and sign in again',
   );
 }
 
+/** A credential whose secret the keychain has. */
+function kept(stored: StoredCredential, name: string, env: Variables): StoredCredential {
+  let token: string | undefined;
+  return {
+    ...stored,
+    get token() {
+      token ??= readKeychain(env, accountOf(env, name)) ?? undefined;
+      if (token !== undefined) return token;
+      throw new CliError(exit.denied, `the keychain has no credential ${name} any more`, {
+        code: 'NOT_SIGNED_IN',
+        hint: 'sign in again: gov auth login',
+      });
+    },
+  };
+}
+
+/** The account in the keychain. Two directories of configuration have accounts of their own. */
+export function accountOf(env: Variables, name: string): string {
+  const place = createHash('sha256')
+    .update(dirname(configPath(env)))
+    .digest('hex')
+    .slice(0, 12);
+  return `${name} (${place})`;
+}
+
+/** Says where the secret of a credential is, for people. */
+export const placeOf = (env: Variables, { store }: StoredCredential): string =>
+  store === 'keychain' ? 'the keychain' : credentialsPath(env);
+
 const isStored = (value: unknown): boolean =>
   isObject(value) &&
   (value['kind'] === 'person' || value['kind'] === 'api_key') &&
-  typeof value['token'] === 'string' &&
-  /^[\u0021-\u007e]{1,16384}$/.test(value['token']) &&
+  (value['store'] === 'keychain'
+    ? value['token'] === undefined
+    : typeof value['token'] === 'string' && /^[\u0021-\u007e]{1,16384}$/.test(value['token'])) &&
   typeof value['origin'] === 'string' &&
   (value['expiresAt'] === null || typeof value['expiresAt'] === 'string');
 

@@ -10,7 +10,7 @@ import type { WebOptions } from '../auth/web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { readSecret, readUserConfig } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
-import { credentialsPath, readCredentials } from './credentials.ts';
+import { placeOf, readCredentials } from './credentials.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
@@ -175,7 +175,7 @@ export class Session {
     const stored = Object.hasOwn(all, credential) ? all[credential] : undefined;
     if (stored === undefined) return null;
     if (stored.origin === target)
-      return { value: stored.token, from: `context ${name} (${credentialsPath(env)})` };
+      return { value: stored.token, from: `context ${name} (${placeOf(env, stored)})` };
     throw usage(
       `context ${name} is now at ${target}, and its credential is for ${stored.origin}`,
       `sign in again: gov auth login -C ${name}`,

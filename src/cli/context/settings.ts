@@ -1,10 +1,10 @@
 /**
- * The global settings of one call: flag, else GOV_* variable, else project file, else default. `session.ts` has the
- * settings that a context decides (address, credential, trust). Tested by `test/cli/context/config.test.ts`.
+ * The global settings of one call: flag, else GOV_* variable, else project file, else the user's configuration, else the
+ * machine's, else default. `session.ts` has the settings that a context decides (address, credential, trust). Tested by `test/cli/context/config.test.ts`.
  */
 import type { Environment } from '../../contract/auth-words.ts';
-import { readProjectConfig } from './config.ts';
-import type { ProjectConfig } from './config.ts';
+import { configPath, readProjectConfig, readSettings, storable, systemConfigPath } from './config.ts';
+import type { ProjectConfig, StoredSettings } from './config.ts';
 import { usage } from '../program/exit.ts';
 import { kebab, readFlag } from '../program/flags.ts';
 import { formats, globalFlags } from '../program/globals.ts';
@@ -14,7 +14,7 @@ export interface Settings {
   /** A common format, or one of the command's own formats. */
   readonly format: string;
   /** `default`: nobody chose a format; a pipe then gets tab-separated values. */
-  readonly formatFrom: 'flag' | 'environment' | 'project file' | 'default';
+  readonly formatFrom: From | 'project file' | 'default';
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
   /** The project file may set project and environment. */
@@ -39,6 +39,9 @@ export interface Settings {
   readonly columns: number;
 }
 
+/** Where a global flag's value comes from, from the strongest to the weakest. */
+type From = 'flag' | 'environment' | 'configuration' | 'configuration of the machine';
+
 /** A value and its source. */
 interface Chosen<Value> {
   readonly value: Value;
@@ -49,7 +52,7 @@ interface Chosen<Value> {
 export type GivenFlags = Readonly<Record<string, string | boolean | undefined>>;
 type Name = keyof typeof globalFlags;
 
-const fromEnvironment: Partial<Record<Name, string>> = {
+export const fromEnvironment: Partial<Record<Name, string>> = {
   context: 'GOV_CONTEXT',
   project: 'GOV_PROJECT',
   env: 'GOV_ENV',
@@ -60,10 +63,26 @@ const fromEnvironment: Partial<Record<Name, string>> = {
   cacert: 'GOV_CACERT',
 };
 
+interface Stored {
+  readonly path: string;
+  readonly from: 'configuration' | 'configuration of the machine';
+  readonly settings: StoredSettings;
+}
+
+/** Settings of the configuration files, from the strongest to the weakest. */
+export const storedSettings = (env: Io['env']): readonly Stored[] =>
+  (
+    [
+      [configPath(env), 'configuration'],
+      [systemConfigPath(env), 'configuration of the machine'],
+    ] as const
+  ).map(([path, from]) => ({ path, from, settings: readSettings(path) }));
+
 class Source {
   readonly #given: GivenFlags;
   readonly #io: Io;
   #projectFile: ProjectConfig | undefined;
+  #stored: readonly Stored[] | undefined;
 
   constructor(given: GivenFlags, io: Io) {
     this.#given = given;
@@ -75,6 +94,12 @@ class Source {
     return this.#projectFile;
   }
 
+  /** Settings of the user's file, then those of the machine's. */
+  get stored(): readonly Stored[] {
+    this.#stored ??= storedSettings(this.#io.env);
+    return this.#stored;
+  }
+
   variable(name: string): string | undefined {
     const value = this.#io.env[name];
     return value === '' ? undefined : value;
@@ -84,8 +109,13 @@ class Source {
     return this.#given[name] === true;
   }
 
-  /** Returns the checked value and its source; undefined if neither flag nor variable is set. */
-  read(name: Name): { value: unknown; from: 'flag' | 'environment' } | undefined {
+  /** Returns the checked value and its source; undefined if no flag, variable or configuration file sets it. */
+  read(name: Name): { value: unknown; from: From } | undefined {
+    return this.typed(name) ?? this.kept(name);
+  }
+
+  /** The same of flag and variable alone. */
+  typed(name: Name): { value: unknown; from: 'flag' | 'environment' } | undefined {
     const spec = globalFlags[name];
     const typed = this.#given[name];
     const now = this.#io.now();
@@ -96,6 +126,17 @@ class Source {
     const text = variable === undefined ? undefined : this.variable(variable);
     if (variable === undefined || text === undefined) return undefined;
     return { value: readFlag({ flag: variable, spec, text, now }), from: 'environment' };
+  }
+
+  /** The same of the configuration files alone. */
+  kept(name: Name): { value: unknown; from: From } | undefined {
+    const key = storable.find((each) => each === name);
+    const found = key && this.stored.find(({ settings }) => settings[key] !== undefined);
+    const text = key && found?.settings[key];
+    if (found === undefined || text === undefined) return undefined;
+    const now = this.#io.now();
+    const flag = `${found.path}: ${name}`;
+    return { value: readFlag({ flag, spec: globalFlags[name], text, now }), from: found.from };
   }
 
   text(name: Name): string | undefined {
@@ -149,23 +190,25 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
 
 /** Flag, else variable, else project file. The flag's declaration checks the first two. */
 function choose<Value extends string>(source: Source, name: 'project' | 'env'): Chosen<Value> | undefined {
-  const given = source.read(name);
+  const given = source.typed(name);
   // the flag's declaration and the check of the project file exclude other texts
   if (given !== undefined) return { value: given.value as Value, from: given.from };
   const value = source.projectFile[name];
   return value === undefined ? undefined : { value: value as Value, from: 'project file' };
 }
 
+const noFiles = { GOV_CONFIG_DIR: '/dev/null', GOV_SYSTEM_CONFIG: '/dev/null/none' };
+
 /** Settings before the flags are read, and if reading them fails. */
 export function plainSettings(io: Io): Settings {
   // a view of io, not a copy: copying would open standard input
-  const bare: Io = Object.create(io, { env: { value: {} } });
+  const bare: Io = Object.create(io, { env: { value: noFiles } });
   return resolveSettings({ output: 'table' }, bare);
 }
 
 function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
   const known = [...formats, ...extra];
-  const chosen = source.read('output');
+  const chosen = source.typed('output');
   if (chosen !== undefined) {
     const name = chosen.from === 'flag' ? '--output' : 'GOV_OUTPUT';
     const format = String(chosen.value);
@@ -173,9 +216,12 @@ function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 
     throw usage(`${name}: expected one of ${known.join(', ')}, got ${JSON.stringify(format.slice(0, 64))}`);
   }
   const { output } = source.projectFile;
-  return output === undefined
-    ? { format: 'table', formatFrom: 'default' }
-    : { format: output, formatFrom: 'project file' };
+  if (output !== undefined) return { format: output, formatFrom: 'project file' };
+  const kept = source.kept('output');
+  // a format of some commands, such as dot, is for those alone
+  if (kept === undefined || !known.includes(String(kept.value)))
+    return { format: 'table', formatFrom: 'default' };
+  return { format: String(kept.value), formatFrom: kept.from };
 }
 
 function chooseDebug(source: Source, given: GivenFlags): Settings['debug'] {

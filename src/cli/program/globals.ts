@@ -81,6 +81,8 @@ export const environment: readonly (readonly [name: string, description: string]
     'GOV_CONFIG_DIR',
     'Directory of config.json and credentials.json; default: $XDG_CONFIG_HOME/gov or ~/.config/gov',
   ],
+  ['GOV_KEYCHAIN', '0: store credentials in credentials.json, not in the keychain of the system'],
+  ['GOV_SYSTEM_CONFIG', 'File with settings for all users; default: /etc/gov/config.json'],
   ['GOV_CACERT', 'Same as --cacert; SSL_CERT_FILE works too'],
   ['GOV_CLIENT_CERT', 'Client certificate (PEM file) for mutual TLS; needs GOV_CLIENT_KEY'],
   ['GOV_CLIENT_KEY', 'Its private key (PEM file); other users must not be able to read it'],

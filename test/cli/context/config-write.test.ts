@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -7,6 +7,7 @@ import { readUserConfig } from '../../../src/cli/context/config.ts';
 import { updateUserConfig } from '../../../src/cli/context/config-write.ts';
 import { takeLock } from '../../../src/client/sending/lock.ts';
 import { signedUp } from '../support/account.ts';
+import { mountSmall } from '../../faults/full.ts';
 import { cleanEnv, emptyDirectory, ended, govHere } from '../support/tool.ts';
 
 /** A program that adds contexts, one change for each. */
@@ -73,14 +74,24 @@ describe('changes of the configuration', () => {
     expect(outcome.stderr).toContain(`${root}/gov/below`);
   });
 
-  it('a change of the configuration leaves the old file when it cannot write the new one', async () => {
-    const env = await signedUp('http://127.0.0.1:1');
-    const before = readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8');
-    mkdirSync(join(env.GOV_CONFIG_DIR, 'config.json.part'));
-    const { code, stderr } = await govHere(['context', 'use', 'acme-sandbox'], { env });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write')]);
-    expect(readFileSync(join(env.GOV_CONFIG_DIR, 'config.json'), 'utf8')).toBe(before);
-    expect(existsSync(join(env.GOV_CONFIG_DIR, 'lock'))).toBe(false);
+  it('a change of the configuration leaves the old file when the disk is full', async ({ skip }) => {
+    const directory = emptyDirectory();
+    const unmount = mountSmall(directory, 1);
+    if (unmount === null) return skip('root may not mount a tmpfs here');
+    try {
+      const env = { GOV_CONFIG_DIR: directory };
+      await updateUserConfig(env, () => ({ contexts: { a: { kind: 'plane', dataDir: '/x' } } }));
+      const before = readFileSync(join(directory, 'config.json'), 'utf8');
+      const page = 4096; // the lock takes one
+      const used = execFileSync('du', ['-s', '-B1', directory], { encoding: 'utf8' });
+      writeFileSync(join(directory, 'rest'), Buffer.alloc(1024 * 1024 - Number.parseInt(used, 10) - page));
+      const { code, stderr } = await govHere(['context', 'use', 'a'], { env });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot write .*: the disk is full/)]);
+      expect(readFileSync(join(directory, 'config.json'), 'utf8')).toBe(before);
+      expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'rest']);
+    } finally {
+      unmount();
+    }
   });
 
   it(

@@ -12,7 +12,8 @@ import { checkFree, targetOf } from '../../auth/target.ts';
 import type { TargetContext, Target } from '../../auth/target.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
-import { personOf, readCredentials } from '../../context/credentials.ts';
+import { personOf, placeOf, readCredentials } from '../../context/credentials.ts';
+import { whyNoKeychain } from '../../keychain/secrets.ts';
 import type { StoredCredential } from '../../context/credentials.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { readInput } from '../../program/input.ts';
@@ -30,7 +31,7 @@ interface SignedIn {
 }
 
 export const run: Run<typeof spec> = async (call) => {
-  const { flags, out } = call;
+  const { flags, io, out } = call;
   if (flags.apiKeyStdin && (flags.ci || flags.idToken !== undefined))
     throw usage('expected one of --api-key-stdin, --ci and --id-token, got more');
   const target = targetOf(call);
@@ -52,6 +53,9 @@ export const run: Run<typeof spec> = async (call) => {
       ...contexts.map((each) => safe`  ${each.name}  ${each.environment}, project ${each.projectId}`),
     ]);
   }
+  const stored = readCredentials(io.env)[found[0]?.credential ?? ''];
+  const why = stored?.store === 'file' ? ` (${whyNoKeychain(io.env) ?? 'the keychain refused it'})` : '';
+  if (stored !== undefined) await out.note(safe`the credential is in ${placeOf(io.env, stored)}${why}`);
   await out.note(safe`current context: ${current}; use another: gov context use NAME`);
 };
 

@@ -55,7 +55,7 @@ export const authLogin = command({
   name: 'auth login',
   summary: 'Sign in to a service, or give this tool an API key for it',
   details: [
-    'Shows a page of the identity provider and a code, and waits for the sign-in there. gov stores a token of the service in credentials.json beside config.json, readable by you alone. It uses no keychain.',
+    'Shows a page of the identity provider and a code, and waits for the sign-in there. gov stores a token of the service in the keychain of the system. Without one, or with GOV_KEYCHAIN=0, it stores the token in credentials.json beside config.json, readable by you alone.',
     'Creates or updates the contexts NAME and NAME-sandbox. If a context has no project, it gets the first one of the organization.',
   ],
   flags: {

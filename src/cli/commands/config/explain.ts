@@ -1,0 +1,18 @@
+/** `gov config explain KEY`. Tested by `test/cli/context/explain.test.ts`. */
+import { candidatesOf, explained, keyIn } from '../../context/explain.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { View } from '../../terminal/view.ts';
+import type { configExplain as spec } from './spec.ts';
+
+const columns = ['value', 'from'].map((name) => ({ name, kind: 'text' as const }));
+const view: View = { columns, wide: columns, id: 'value', items: undefined };
+
+export const run: Run<typeof spec> = async (call) => {
+  const items = candidatesOf(keyIn(explained, call.args.key), call).map((each) => ({ ...each }));
+  if (items.length === 0) await call.out.note(safe`nothing sets ${call.args.key}`);
+  const pages = async function* () {
+    yield { items, nextCursor: null };
+  };
+  await call.out.list(pages(), view, 'sources');
+};

@@ -1,0 +1,49 @@
+/** Commands of the noun config, as data. Tested by `test/cli/context/explain.test.ts`. */
+import { storable } from '../../context/config.ts';
+import { explained } from '../../context/explain.ts';
+import { command } from '../../program/spec.ts';
+
+const key = { name: 'key', description: `Setting: ${storable.join(', ')}` } as const;
+
+export const configList = command({
+  name: 'config list',
+  summary: 'List the settings in use, and the source of each',
+  examples: ['gov config list', 'gov config list -o json'],
+});
+
+export const configExplain = command({
+  name: 'config explain',
+  summary: 'Show each source that names a setting; the first one is in use',
+  args: [{ name: 'key', description: `Setting: ${explained.join(', ')}` }],
+  examples: ['gov config explain output', 'gov config explain project -C acme'],
+});
+
+export const configSet = command({
+  name: 'config set',
+  summary: 'Store a setting in your configuration file',
+  details: ['A flag, a GOV_* variable and the project file .gov.json are stronger.'],
+  args: [key, { name: 'value', description: 'Value, as the flag of that name takes it' }],
+  examples: ['gov config set output json', 'gov config set timeout 60s'],
+});
+
+export const configUnset = command({
+  name: 'config unset',
+  summary: 'Remove a setting from your configuration file',
+  args: [key],
+  examples: ['gov config unset output'],
+});
+
+export const configPath = command({
+  name: 'config path',
+  summary: 'Print the path of your configuration file',
+  examples: ['gov config path'],
+});
+
+export const configEdit = command({
+  name: 'config edit',
+  summary: 'Open your configuration file in an editor, and check the result',
+  details: [
+    'The editor is $GOV_EDITOR, $VISUAL or $EDITOR. A file with an error does not replace the present one.',
+  ],
+  examples: ['gov config edit'],
+});

@@ -1,0 +1,88 @@
+/**
+ * Where each setting of a call comes from: every source that names a value, the strongest first. The first one is in
+ * use. Tested by `test/cli/context/explain.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { configPath, readProjectConfig, readUserConfig, storable } from './config.ts';
+import { kebab } from '../program/flags.ts';
+import type { Invocation } from '../program/command.ts';
+import { usage } from '../program/exit.ts';
+import { fromEnvironment, storedSettings } from './settings.ts';
+
+export const explained = ['context', 'baseUrl', 'project', 'env', ...storable] as const;
+type Explained = (typeof explained)[number];
+
+export interface Candidate {
+  readonly value: string;
+  /** A flag, a variable, a file with its line, a context, or `default`. */
+  readonly from: string;
+}
+
+type Call = Pick<Invocation<never>, 'globals' | 'io' | 'session'>;
+
+const defaults: Partial<Record<Explained, string>> = {
+  output: 'table, or tab-separated values into a pipe',
+  color: 'auto',
+  timeout: 'that of the operation',
+  retries: '2',
+};
+
+/** Returns the name as one of `names`. Errors: exit 2. */
+export function keyIn<Name extends string>(names: readonly Name[], text: string): Name {
+  const key = names.find((each) => each === text);
+  if (key !== undefined) return key;
+  throw usage(
+    `expected one of ${names.join(', ')}, got ${JSON.stringify(text.slice(0, 64))}`,
+    'a context stores address, project, environment and authorities: gov context set NAME',
+  );
+}
+
+/** Errors: exit 2 for a configuration file that cannot be read. */
+export function candidatesOf(name: Explained, call: Call): readonly Candidate[] {
+  const { globals, io } = call;
+  const typed = globals[name];
+  const variable = fromEnvironment[name] ?? '';
+  const found: Candidate[] = [];
+  if (typeof typed === 'string') found.push({ value: typed, from: `--${kebab(name)}` });
+  if (io.env[variable]) found.push({ value: io.env[variable], from: variable });
+  const project = readProjectConfig(io.cwd);
+  const ofProject = name === 'output' || name === 'project' || name === 'env' ? project[name] : undefined;
+  if (ofProject !== undefined) found.push({ value: ofProject, from: lineOf(project.path ?? '', name) });
+  found.push(...ofContext(name, call));
+  const key = storable.find((each) => each === name);
+  for (const { path, settings } of key === undefined ? [] : storedSettings(io.env)) {
+    const value = key && settings[key];
+    if (value !== undefined) found.push({ value, from: lineOf(path, name) });
+  }
+  const standard = defaults[name];
+  if (standard !== undefined) found.push({ value: standard, from: 'default' });
+  return found;
+}
+
+function ofContext(name: Explained, { io, session }: Call): Candidate[] {
+  const path = configPath(io.env);
+  if (name === 'context') {
+    const { currentContext } = readUserConfig(io.env);
+    return currentContext === undefined
+      ? []
+      : [{ value: currentContext, from: lineOf(path, 'currentContext') }];
+  }
+  const chosen = session.context();
+  if (chosen === null) return [];
+  const from = `context ${chosen.name}`;
+  if (name === 'baseUrl') {
+    const { baseUrl, dataDir } = { baseUrl: undefined, dataDir: undefined, ...chosen.context };
+    return [{ value: baseUrl ?? `that of the plane in ${dataDir}`, from }];
+  }
+  if (chosen.context.kind === 'plane') return [];
+  const value =
+    name === 'project' ? chosen.context.project : name === 'env' ? chosen.context.environment : undefined;
+  return value === undefined ? [] : [{ value, from }];
+}
+
+/** The file with the line that names the member first, as editors read it. */
+function lineOf(path: string, member: string): string {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const at = lines.findIndex((line) => line.includes(`"${member}"`));
+  return at < 0 ? path : `${path}:${at + 1}`;
+}
