@@ -62,7 +62,7 @@ describe('gov agents doctor', () => {
   it('gov agents doctor fails for a client on PATH without hooks, and passes over those that are not there', async () => {
     const nothing = await agents('doctor -o json');
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('"clients": []') });
-    program('claude', '2.1.331');
+    program('claude', '2.1.332');
     expect(await report('claude-code')).toMatchObject({
       code: 3,
       version: '2.1.331',
@@ -73,7 +73,7 @@ describe('gov agents doctor', () => {
   });
 
   it('gov agents doctor says what a user and a project can still turn off', async () => {
-    program('claude', '2.1.331');
+    program('claude', '2.1.332');
     await agents('install claude-code --scope user');
     expect(await report('claude-code')).toMatchObject({
       code: 3,

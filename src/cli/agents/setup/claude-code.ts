@@ -99,7 +99,7 @@ function removeVariables(settings: Settings, variables: Record<string, string>):
 export const claudeCode: Setup = {
   client: 'claude-code',
   programs: ['claude'],
-  tested: '2.1.331',
+  tested: '2.1.332',
   // the first one that knows onFailure
   oldest: '2.1.295',
   edits: (place, wanted) => [edit(place, wanted)],

@@ -156,7 +156,7 @@ const stateTable = /^\[hooks\.state\.["']([^"'\n]*)["']\]\n(?:\w+ *=.*\n|\n(?=\[
 export const codex: Setup = {
   client: 'codex',
   programs: ['codex'],
-  tested: '0.169.0',
+  tested: '0.171.0',
   // the first one with hooks in config.toml
   oldest: '0.124.0',
   edits: (place, wanted) => [edit(place, wanted)],
