@@ -80,7 +80,7 @@ describe('gov agents doctor', () => {
       installed: 'user',
       trusted: null,
       reachable: true,
-      tested: '2.1.331',
+      tested: '2.1.332',
       problems: [expect.stringContaining('--scope managed')],
     });
     change('.claude/settings.json', (text) => text.replace('"block"', '"continue"'));
