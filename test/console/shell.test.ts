@@ -1,5 +1,6 @@
 /** The frame of the console in a real browser: navigation, keyboard, theme, weight, security headers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { send } from '../support/serving.ts';
 import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
 describe.skipIf(!hasBrowser)('the console', () => {
@@ -36,6 +37,31 @@ describe.skipIf(!hasBrowser)('the console', () => {
     const { page, context } = await world.open();
     const outcome = page.evaluate(`document.body.innerHTML = '<b>x</b>'`);
     await expect(outcome).rejects.toThrow('TrustedHTML');
+    await context.close();
+  });
+
+  it('all files together are at most 120 KB with gzip, and the page shows content soon', async () => {
+    const { page, context } = await world.open();
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const { bytes, paintMs } = (await page.evaluate(`({
+      bytes: performance.getEntriesByType('resource').filter(({ name }) => /[.](js|css|svg)$/.test(name))
+        .map(({ name }) => name),
+      paintMs: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    })`)) as { bytes: string[]; paintMs: number };
+    const sizes = await Promise.all(
+      ['console/', ...bytes.map((url) => new URL(url).pathname.slice(1))].map(
+        async (path) =>
+          (await send('GET', `${world.plane.origin}/${path}`, { headers: { 'accept-encoding': 'gzip' } }))
+            .bytes.length,
+      ),
+    );
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    console.log(`console: ${total} bytes with gzip, first content after ${Math.round(paintMs)} ms`);
+    expect(sizes.length).toBeGreaterThan(2);
+    expect(total).toBeLessThanOrEqual(120_000);
+    // the machine of a test may be busy with others: three times what an idle one needs
+    expect(paintMs).toBeLessThanOrEqual(900);
     await context.close();
   });
 });

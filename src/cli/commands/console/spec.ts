@@ -8,7 +8,6 @@ export const consoleOpen = command({
   details: [
     `The link works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
     'Decide approvals with the key of an approver: --key approver.key. The key that asked may not decide.',
-    'People sign in to the console of a service in the browser, at its address with /console.',
   ],
   flags: {
     key: {
