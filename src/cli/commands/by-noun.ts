@@ -12,6 +12,7 @@ import * as billing from './billing/spec.ts';
 import * as commands from './commands/spec.ts';
 import * as completion from './completion/spec.ts';
 import * as config from './config/spec.ts';
+import * as console from './console/spec.ts';
 import * as context from './context/spec.ts';
 import * as cron from './cron/spec.ts';
 import * as erase from './erase/spec.ts';
@@ -54,6 +55,7 @@ const handMade: readonly CommandSpec[] = [
   commands,
   completion,
   config,
+  console,
   context,
   cron,
   erase,

@@ -1,0 +1,72 @@
+/** Texts of hostile agents in approvals: they are shown as text, reorder nothing, and do nothing. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { actorName, leavesOf } from '../../src/console/approvals/call.ts';
+import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { callTool, publishPolicy } from './support/calls.ts';
+
+const html = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+const bidi = 'pay \u202e1250\u202c CHF\u200b';
+const long = 'x'.repeat(30_000);
+
+describe('the values of a call', () => {
+  it('values are listed by their path, in order, and long ones are cut with their length', () => {
+    const { leaves, more } = leavesOf({ to: { name: 'A' }, items: [{ price: 1 }], none: {}, long });
+    expect(leaves.map(({ path, text, cut }) => [path, text.length, cut])).toEqual([
+      ['to.name', 1, 0],
+      ['items[0].price', 1, 0],
+      ['none', 2, 0],
+      ['long', 300, 29_700],
+    ]);
+    expect(more).toBe(0);
+  });
+
+  it('forty values are listed; one more is counted', () => {
+    const values = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`v${at}`, at]));
+    const { leaves, more } = leavesOf(values);
+    expect([leaves.length, more]).toEqual([40, 1]);
+  });
+
+  it('characters that reorder or hide text are spelled out', () => {
+    expect(leavesOf({ note: bidi }).leaves[0]?.text).toBe('pay \\u202e1250\\u202c CHF\\u200b');
+  });
+
+  it.each([
+    ['billing', 'billing'],
+    [{ name: 'Billing', id: 'a1' }, 'Billing'],
+    [{ id: 'a1' }, 'a1'],
+    [{ name: 7 }, null],
+    [null, null],
+  ])('the actor %j is named %j', (actor, name) => {
+    expect(actorName(actor)).toBe(name);
+  });
+});
+
+describe.skipIf(!hasBrowser)('hostile text in the console', () => {
+  let world: ConsoleWorld;
+  beforeAll(async () => {
+    world = await startConsole({ extraKeys: { approver: { scopes: ['*'] } } });
+    await publishPolicy(world.plane, { policyId: 'pay', tool: 'send_payment', action: 'escalate' });
+  });
+  afterAll(() => world?.end());
+
+  it('HTML, bidi controls and a text of 30,000 characters are shown and do nothing', async () => {
+    const { approvalId } = await callTool(world.plane, {
+      actor: html,
+      server: bidi,
+      arguments: { html, bidi, long, [html]: 1 },
+    });
+    const key = world.plane.keys['approver'] ?? '';
+    const { page, context, errors } = await world.open(`/approvals/${approvalId ?? ''}`, { key, width: 360 });
+    await page.getByText('29,700 more characters').waitFor();
+    await page.getByText('Arguments in full').click();
+    const all = await page.locator('main').innerText();
+    expect(all).toContain('<script>');
+    expect(all).toContain('\\u202e');
+    expect(all).not.toMatch(/[\u202a-\u202e\u200b]/);
+    expect(await page.title()).toBe('Approval · gov console');
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
