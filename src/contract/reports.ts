@@ -12,6 +12,7 @@ import {
   reportFormats,
   reportLocale,
   ReportParameters,
+  ReportSignature,
   reportStatuses,
   reportTitle,
   reportZone,
@@ -166,7 +167,11 @@ export const reports = {
       ),
     }),
     success: {
-      200: Type.Object({ ...ReportExecution.properties, data: Type.Optional(nullable(ReportData)) }),
+      200: Type.Object({
+        ...ReportExecution.properties,
+        signature: nullable(ReportSignature),
+        data: Type.Optional(nullable(ReportData)),
+      }),
     },
     statuses: [402, 403, 404, 410, 500],
   }),
