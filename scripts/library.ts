@@ -1,6 +1,6 @@
 /**
  * Builds the library, which programs import: `gov` and `gov/verify`, once for Node and once for browsers, workers and
- * edge runtimes. The second build has no module of Node: `src/client/web/` replaces node:crypto, `Buffer` and
+ * edge runtimes. The second build has no module of Node: `src/client/web/` replaces node:crypto, node:zlib, `Buffer` and
  * the files of `src/client/` that need Node. Both entries of a build share their chunks, so that an error has one class.
  * Tested by `test/package.test.ts` and `test/client/web/`.
  */
@@ -44,21 +44,14 @@ async function bundle(
   const isWeb = runtime === 'web';
   const suffix = isWeb ? '-web' : '';
   const names = Object.entries(entries).map(([name, source]) => [`${name}${suffix}`, source]);
-  const replacing: RolldownOptions = {
-    platform: 'browser',
-    transform: {
-      target: 'es2024',
-      define: { 'process.env.NODE_ENV': '"production"' },
-      inject: { Buffer: [join(project, 'src/client/web/buffer.ts'), 'Buffer'] },
-    },
-  };
+  const web = webBuild(project);
   const bundler = await rolldown({
     cwd: project,
     input: Object.fromEntries(names),
     preserveEntrySignatures: 'exports-only',
     external: [...external],
-    plugins: [...(isWeb ? [standIns(project)] : []), await frozenData(project, { beside: false })],
-    ...(isWeb ? replacing : { platform: 'node', transform: { target: 'node24' } }),
+    plugins: [...(isWeb ? web.plugins : []), await frozenData(project, { beside: false })],
+    ...(isWeb ? web.options : { platform: 'node', transform: { target: 'node24' } }),
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`library for ${runtime}: ${log.message}`);
     },
@@ -76,6 +69,24 @@ async function bundle(
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
 
+/** How code for browsers is built: without any module of Node. `verify-page.ts` builds its page with it. */
+export const webBuild = (
+  project: string,
+): {
+  readonly plugins: readonly Plugin[];
+  readonly options: Pick<RolldownOptions, 'platform' | 'transform'>;
+} => ({
+  plugins: [standIns(project)],
+  options: {
+    platform: 'browser',
+    transform: {
+      target: 'es2024',
+      define: { 'process.env.NODE_ENV': '"production"' },
+      inject: { Buffer: [join(project, 'src/client/web/buffer.ts'), 'Buffer'] },
+    },
+  },
+});
+
 /** Signatures are a file of their own: a client that verifies nothing need not load curves. */
 const cryptoFor = (importer: string): string =>
   importer.includes('/src/core/note/') ? 'src/client/web/signatures.ts' : 'src/client/web/crypto.ts';
@@ -89,6 +100,7 @@ function standIns(project: string): Plugin {
     name: 'stand-ins',
     async resolveId(specifier, importer) {
       if (specifier === 'node:crypto') return join(project, cryptoFor(importer ?? ''));
+      if (specifier === 'node:zlib') return join(project, 'src/client/web/zlib.ts');
       if (specifier.startsWith('node:'))
         throw new Error(
           `${importer}: expected no module of Node in the library for browsers, got ${specifier}`,

@@ -27,6 +27,7 @@ import { mountReceivers, otlpPaths } from './otlp/receive.ts';
 import { Origins } from './admit/origins.ts';
 import { Overload } from './admit/overload.ts';
 import { renderPage } from './answer/pages.ts';
+import { renderVerifyPage, verifyPagePath } from './answer/verify-page.ts';
 import { renderProblem } from './answer/problem.ts';
 import { Rates, type RateOptions } from './admit/rates.ts';
 import { newRequestId, requestId } from './admit/request-id.ts';
@@ -283,7 +284,7 @@ const template = (path: string): RegExp =>
       .replace(/\*$/, '.+')}$`,
   );
 
-const pages = ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json'] as const;
+const pages = ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json', verifyPagePath] as const;
 const pageMethods = ['GET', 'HEAD'];
 
 /** Answers a CORS preflight (Fetch standard) where the origin is on the list and the path exists. */
@@ -321,7 +322,10 @@ async function answerPage(on: On, context: Context): Promise<void> {
   try {
     context.unsent.check(request);
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
-    const page = await renderPage((on.request.params as { slug?: string }).slug, context.operations);
+    const { slug } = request.params as { slug?: string };
+    const page = await (pathOf(request.url) === verifyPagePath
+      ? renderVerifyPage()
+      : renderPage(slug, context.operations));
     if (page === null) throw new GovError('NOT_FOUND', 'no such page');
     const written = isCompressible(page) ? await compress(page, request.headers) : page;
     writeAnswer(reply, written);

@@ -12,7 +12,7 @@ import { DownloadProgress, progressOptions, WaitProgress } from '../download/pro
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { openPath } from '../terminal/browser.ts';
-import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
+import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-file.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs } from '../terminal/waiting.ts';
@@ -99,7 +99,7 @@ export async function deliver(
     const got = await fetched(client, { report, artifact, call, sink: file });
     await file.finish();
     // canonical JSON, as the log signed it
-    if (beside !== null) await writeWhole(beside, { ...target, report, text: canonicalText(signature) });
+    if (beside !== null) writeWhole(beside, Buffer.from(canonicalText(signature)), 0o600);
     const signed = beside === null ? {} : { signature: signatureNameOf(to) };
     await call.out.one(
       { executionId: report.executionId, file: to, ...signed, ...got },
@@ -109,21 +109,6 @@ export async function deliver(
     await file.close();
   }
   if (target.open) await openPath(to, call.io);
-}
-
-async function writeWhole(
-  path: string,
-  of: { readonly force: boolean; readonly report: ReportExecution; readonly text: string },
-): Promise<void> {
-  const { force, report, text } = of;
-  const file = await PartFile.open(path, { force, path: partOf(path, report.executionId) });
-  try {
-    await file.restart();
-    await file.write(Buffer.from(text));
-    await file.finish();
-  } finally {
-    await file.close();
-  }
 }
 
 type Artifact = ReportExecution['artifacts'][number];

@@ -45,7 +45,7 @@ export const verdictCodes = {
   REPORT_EXTENDED: 'Bytes were added to the report after gov wrote it, such as a signature or a note',
   DATA_HASH_MISMATCH: 'The report has another data hash than expected',
   SIGNATURE_MISSING: 'The report has no signature of its log, and no data hash was given to compare',
-  REPORT_SIGNATURE_MISMATCH: 'The log signed another report',
+  REPORT_SIGNATURE_MISMATCH: 'The log signed another report, not this one',
   ATTACHMENT_MISMATCH: 'An attached file is missing, not named by the report, or differs from its hash',
   CHECKPOINT_MISMATCH: 'The report is about another tree than its signed checkpoint',
   PROOF_NOT_VERIFIED: 'An attached proof does not verify',

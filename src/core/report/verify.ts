@@ -23,7 +23,8 @@ import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
 import type { Report } from './model.ts';
 
-const reportCheckIds = [
+/** The checks of a report, in the order of the verification. */
+export const reportCheckIds = [
   'format',
   'data_hash',
   'signature',
