@@ -29,7 +29,7 @@ import {
   serviceId,
   timestamp,
 } from './shapes.ts';
-import { idPattern, namePattern } from './text-patterns.ts';
+import { idPattern, linePattern, namePattern } from './text-patterns.ts';
 
 const ExecutionInput = exact({
   reportTemplateId: templateId,
@@ -92,7 +92,7 @@ const companyName = Type.String({
   maxLength: limits.brandingNameChars,
   pattern: namePattern,
 });
-const footerText = Type.String({ maxLength: limits.brandingFooterChars });
+const footerText = Type.String({ maxLength: limits.brandingFooterChars, pattern: linePattern });
 const BrandingInput = exact({
   companyName: Type.Optional(nullable(companyName)),
   primaryColor: Type.Optional(color(`Default ${defaultColors.primaryColor}`)),
