@@ -41,7 +41,11 @@ describe('gov report', () => {
   });
 
   it('gov report create --wait returns the complete report, and download writes its first format', async () => {
-    const made = await json('report', 'create', 'executive-summary', '--format', 'csv,json', '--wait');
+    const argv = ['report', 'create', 'executive-summary', '--format', 'csv,json', '--wait', '-o', 'json'];
+    const { stdout, stderr } = await tool(...argv);
+    const made = JSON.parse(stdout);
+    // the id is there before the wait ends
+    expect(stderr).toContain(`report ${made.executionId}\n`);
     expect(made).toMatchObject({ status: 'completed', formats: ['csv', 'json'] });
     ({ executionId } = made);
     const got = await json('report', 'download', executionId);
