@@ -10,6 +10,7 @@
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
  *   verify.js     its verifier, and verify-web.js                                      src/client/verify.ts
  *   console/      the page that plane and service serve at /console                    scripts/console.ts
+ *   verify.html   the verify page, in one file                                         scripts/verify-page.ts
  *   types/        declarations of the library                                          scripts/declarations.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
  *   *.wasm        decoders and encoder of pictures                                     @jsquash
@@ -39,6 +40,7 @@ import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
 import { library, librarySources } from './library.ts';
 import { notice } from './notice.ts';
+import { buildVerifyPage } from './verify-page.ts';
 
 interface Target {
   readonly source: string;
@@ -96,6 +98,7 @@ async function build(): Promise<void> {
     for (const target of present) modules.push(...(await bundle(target, temporary, external)));
     modules.push(...(await library({ project, folder: temporary, external, output: written })));
     modules.push(...(await buildConsole(project, temporary)));
+    modules.push(...(await buildVerifyPage(project, temporary)));
     await declarations(project, librarySources, temporary);
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
@@ -155,8 +158,8 @@ function references(): Plugin {
         (_, _quote, name) => `new URL('./fonts/${name}', import.meta.url)`,
       );
       const places = fonts.replaceAll(
-        /new URL\('(?:\.\.\/)+dist\/console\/', import\.meta\.url\)/g,
-        `new URL('./console/', import.meta.url)`,
+        /new URL\('(?:\.\.\/)+dist\/(console\/|verify\.html)', import\.meta\.url\)/g,
+        (_, name) => `new URL('./${name}', import.meta.url)`,
       );
       return places.replace(
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,

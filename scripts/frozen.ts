@@ -140,7 +140,9 @@ const objectCode = <Value>(
 
 function memberCode(name: string, value: unknown, late: Late): string {
   const json = JSON.stringify(value);
-  return json.length > shortChars.inTable ? `get ${name}() { return ${late(json)}; }` : `${name}: ${json}`;
+  // quoted: a noun may have a hyphen
+  const key = JSON.stringify(name);
+  return json.length > shortChars.inTable ? `get ${key}() { return ${late(json)}; }` : `${key}: ${json}`;
 }
 
 /** A short value is code, so that the bundler can inline it; a long value loads faster through JSON.parse. */

@@ -1,6 +1,6 @@
 /**
  * Builds the library, which programs import: `gov` and `gov/verify`, once for Node and once for browsers, workers and
- * edge runtimes. The second build has no module of Node: `src/client/web/` replaces node:crypto, `Buffer` and
+ * edge runtimes. The second build has no module of Node: `src/client/web/` replaces node:crypto, node:zlib, `Buffer` and
  * the files of `src/client/` that need Node. Both entries of a build share their chunks, so that an error has one class.
  * Tested by `test/package.test.ts` and `test/client/web/`.
  */
@@ -69,7 +69,7 @@ async function bundle(
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
 
-/** How code for browsers is built: without any module of Node. `console.ts` builds the console with it. */
+/** How code for browsers is built: without any module of Node; also the console and the verify page. */
 export const webBuild = (
   project: string,
 ): {
@@ -100,6 +100,7 @@ function standIns(project: string): Plugin {
     name: 'stand-ins',
     async resolveId(specifier, importer) {
       if (specifier === 'node:crypto') return join(project, cryptoFor(importer ?? ''));
+      if (specifier === 'node:zlib') return join(project, 'src/client/web/zlib.ts');
       if (specifier.startsWith('node:'))
         throw new Error(
           `${importer}: expected no module of Node in the library for browsers, got ${specifier}`,

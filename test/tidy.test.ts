@@ -44,7 +44,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       ],
     },
     // Stands in for Node where there is none: hashes and signatures of @noble, and a Buffer.
-    'src/client/web/': { may: ['src/client/', '@noble/', 'buffer'] },
+    'src/client/web/': { may: ['src/client/', '@noble/', 'buffer', 'fflate'] },
     'src/client/': { may: ['src/contract/', 'src/core/', 'ws', 'node:'], lazy: ['better-sqlite3'] },
     // Commands that serve or open a store load host and plane when they run: the others must not pay for them.
     'src/cli/': {
@@ -72,6 +72,8 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     },
     // A page in a browser: it shows what the public API answers, through the client library.
     'src/console/': { may: ['src/contract/', 'src/core/', 'src/client/', 'preact', 'd3-shape'] },
+    // A page in a browser around the verifier, in one file.
+    'src/verify-page/': { may: ['src/contract/', 'src/core/', 'src/client/'] },
     'plane/': { may: ['src/', 'ajv', 'typebox', 'pino', 'node:'] },
   };
 /** The one file whose import() may compute a name: a command's file follows from its name. */

@@ -1,6 +1,6 @@
 /**
- * The offline verifier: `import { verify, readTrust } from 'gov/verify'`. It is the verifier of `gov proofs verify`, for
- * Node, browsers and edge runtimes. It needs no network, and it throws for nothing in a file: a verdict is a value.
+ * The offline verifier: `import { verify, readTrust } from 'gov/verify'`. It is the verifier of `gov proofs verify` and
+ * `gov report verify`, for Node, browsers and edge runtimes. It needs no network, and it throws for nothing in a file: a verdict is a value.
  * Tested by `test/client/verify.test.ts`, and in a browser by `test/client/web/browser.test.ts`.
  */
 import { GovError as CoreError } from '../contract/problems.ts';
@@ -10,12 +10,13 @@ import { parseTrust, type Trust } from '../core/note/trust.ts';
 import { answerMediaType, verifyAnswer, type AnswerVerdict } from '../core/proof/answer.ts';
 import type { ProofVerdict } from '../core/proof/verdict.ts';
 import { verifyBundleFile } from '../core/proof/verify.ts';
+import { type ReportVerdict, verifyReport } from '../core/report/verify.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from './errors.ts';
 
 export { verdictCodes } from '../core/proof/verdict.ts';
 export type { VerdictCode } from '../core/proof/verdict.ts';
-export type { AnswerVerdict, ExportVerdict, ProofVerdict, Trust };
+export type { AnswerVerdict, ExportVerdict, ProofVerdict, ReportVerdict, Trust };
 
 /** A trust file or a key cannot be read. The message names the line. */
 export class GovTrustError extends GovError {
@@ -32,13 +33,19 @@ export interface VerifyOptions {
   readonly trust: Trust | null;
   /** Layers that a proof must have and that must pass; default: all layers of the proof. */
   readonly requireLayers?: readonly string[];
+  /** The data hash that a report must have, `sha256:…`. */
+  readonly dataHash?: string;
+  /** The signature of a report that is JSON, `report.dsse.json`. A PDF contains it. */
+  readonly signature?: Uint8Array;
 }
 
 /** What a file is, and the verdict on it. `verified` is true only if nothing failed. */
 export type Verdict =
   | ({ readonly kind: 'proof' } & ProofVerdict)
   | ({ readonly kind: 'export' } & ExportVerdict)
-  | ({ readonly kind: 'answer' } & AnswerVerdict);
+  | ({ readonly kind: 'answer' } & AnswerVerdict)
+  /** The check `pages` is `not_checked`: only `gov report verify` renders the pages again and compares them. */
+  | ({ readonly kind: 'report' } & ReportVerdict);
 
 /**
  * Reads whom to trust: a trust file (C2SP tlog-policy), or one or more keys of one log, a line each. Take them from the
@@ -68,21 +75,35 @@ function trustOf(lines: readonly string[]): Trust {
 }
 
 /**
- * Verifies a proof bundle, an export or an answer, which it tells apart by how the file begins. Nothing in the file makes
+ * Verifies a proof bundle, an export, an answer or a report, which it tells apart by how the file begins. Nothing in the file makes
  * it throw. Rejects only if a `Blob` cannot be read. Cost: about 25 µs an event in Node, and several times that
  * elsewhere.
  */
-export async function verify(evidence: Evidence, { trust, requireLayers }: VerifyOptions): Promise<Verdict> {
+export async function verify(evidence: Evidence, options: VerifyOptions): Promise<Verdict> {
+  const { trust, requireLayers } = options;
   const file = rereadable(evidence);
   const begin = await beginOf(file);
+  if (reportBegins.some((each) => begin.startsWith(each)) && file.bytes <= limits.bundleBytes)
+    return { kind: 'report', ...(await reportVerdict(await wholeOf(file), options)) };
   if (begin.startsWith(exportBegin)) return { kind: 'export', ...(await verifyExport(file.read(), trust)) };
   if (file.bytes <= limits.answerBytes) {
     const bytes = await wholeOf(file);
     if (isAnswer(bytes)) return { kind: 'answer', ...verifyAnswer(bytes, trust) };
   }
-  const options = requireLayers === undefined ? {} : { requireLayers };
-  return { kind: 'proof', ...(await verifyBundleFile(file.read, trust, options)) };
+  const required = requireLayers === undefined ? {} : { requireLayers };
+  return { kind: 'proof', ...(await verifyBundleFile(file.read, trust, required)) };
 }
+
+const reportVerdict = (
+  bytes: Uint8Array,
+  { trust, dataHash, signature }: VerifyOptions,
+): Promise<ReportVerdict> =>
+  verifyReport(bytes, {
+    trust,
+    expectedHash: dataHash ?? null,
+    signature: signature ?? null,
+    pages: 'gov report verify renders the printed pages again, and compares them with the data',
+  });
 
 interface Rereadable {
   readonly bytes: number;
@@ -114,10 +135,14 @@ async function* piecesOf(blob: Blob): AsyncGenerator<Uint8Array, void, undefined
 
 /** First characters of an export. A bundle begins differently. */
 const exportBegin = '{"schemaVersion":';
+/** First characters of a report: PDF, or canonical JSON. */
+const reportBegins = ['%PDF-', '{"attachments":{'];
+
+const beginChars = 32;
 
 async function beginOf({ read }: Rereadable): Promise<string> {
   for await (const chunk of read()) {
-    return String.fromCharCode(...chunk.subarray(0, exportBegin.length));
+    return String.fromCharCode(...chunk.subarray(0, beginChars));
   }
   return '';
 }

@@ -123,6 +123,19 @@ export const ReportSummary = Type.Object({
 });
 export type ReportSummary = Static<typeof ReportSummary>;
 
+export const ReportSignature = Type.Object(
+  {
+    payload: Type.String({ description: 'in-toto Statement v1, base64; its subject is the data hash' }),
+    payloadType: Type.String(),
+    signatures: Type.Array(Type.Object({ keyid: Type.String(), sig: Type.String() })),
+  },
+  {
+    description:
+      'DSSE envelope: the log signs the data. Null until the report is complete, and for reports of earlier versions',
+  },
+);
+export type ReportSignature = Static<typeof ReportSignature>;
+
 export const ReportData = Type.Object({
   columns: Type.Array(Column),
   rows: Type.Array(Type.Array(Cell), { maxItems: limits.reportDataRows }),

@@ -12,6 +12,7 @@ import {
   reportFormats,
   reportLocale,
   ReportParameters,
+  ReportSignature,
   reportStatuses,
   reportTitle,
   reportZone,
@@ -28,7 +29,7 @@ import {
   serviceId,
   timestamp,
 } from './shapes.ts';
-import { idPattern, namePattern } from './text-patterns.ts';
+import { idPattern, linePattern, namePattern } from './text-patterns.ts';
 
 const ExecutionInput = exact({
   reportTemplateId: templateId,
@@ -91,7 +92,7 @@ const companyName = Type.String({
   maxLength: limits.brandingNameChars,
   pattern: namePattern,
 });
-const footerText = Type.String({ maxLength: limits.brandingFooterChars });
+const footerText = Type.String({ maxLength: limits.brandingFooterChars, pattern: linePattern });
 const BrandingInput = exact({
   companyName: Type.Optional(nullable(companyName)),
   primaryColor: Type.Optional(color(`Default ${defaultColors.primaryColor}`)),
@@ -166,7 +167,11 @@ export const reports = {
       ),
     }),
     success: {
-      200: Type.Object({ ...ReportExecution.properties, data: Type.Optional(nullable(ReportData)) }),
+      200: Type.Object({
+        ...ReportExecution.properties,
+        signature: nullable(ReportSignature),
+        data: Type.Optional(nullable(ReportData)),
+      }),
     },
     statuses: [402, 403, 404, 410, 500],
   }),

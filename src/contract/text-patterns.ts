@@ -10,3 +10,7 @@ export const idPattern = (prefix: string): string => `^${prefix}_[0-7][0-9a-hjkm
 export const namePattern =
   '^(?=.*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +
   '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
+/** A line that people read, perhaps an empty one, without the characters that a name may not have. */
+export const linePattern =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';

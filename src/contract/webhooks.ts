@@ -14,6 +14,7 @@ import {
   serviceId,
   timestamp,
 } from './shapes.ts';
+import { linePattern } from './text-patterns.ts';
 import { eventChoices, testEventKind, WebhookEvents, webhookEventKinds } from './webhook-events.ts';
 
 const disabledReasons = ['gone', 'failing'] as const;
@@ -74,7 +75,7 @@ const url = Type.String({
   maxLength: limits.outboundUrlChars,
   description: 'Where to send, over HTTPS to port 443 or 8443 of a public address',
 });
-const description = Type.String({ maxLength: limits.webhookDescriptionChars });
+const description = Type.String({ maxLength: limits.webhookDescriptionChars, pattern: linePattern });
 const enabled = Type.Boolean({ description: 'Whether it gets events' });
 const params = exact({ endpointId });
 const deliveryParams = exact({ webhookDeliveryId: deliveryId });

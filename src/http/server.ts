@@ -29,6 +29,7 @@ import { mountReceivers, otlpPaths } from './otlp/receive.ts';
 import { Origins } from './admit/origins.ts';
 import { Overload } from './admit/overload.ts';
 import { renderPage } from './answer/pages.ts';
+import { renderVerifyPage, verifyPagePath } from './answer/verify-page.ts';
 import { renderProblem } from './answer/problem.ts';
 import { Rates, type RateOptions } from './admit/rates.ts';
 import { newRequestId, requestId } from './admit/request-id.ts';
@@ -352,7 +353,9 @@ const pageOf: Render = async ({ params }, { operations }) => {
 };
 
 const consoleFileOf: Render = async ({ params, headers, url }, { connect }) => {
-  if (pathOf(url) === '/console') return toConsole;
+  const path = pathOf(url);
+  if (path === '/console') return toConsole;
+  if (path === verifyPagePath) return renderVerifyPage();
   return renderConsole({ file: (params as { file?: string }).file, headers, connect: connect() });
 };
 

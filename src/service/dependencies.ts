@@ -4,6 +4,7 @@ import type { ReceiverId } from '../contract/otlp.ts';
 import type { ProblemCode } from '../contract/problems.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { DsseEnvelope } from '../core/note/dsse.ts';
+import type { NoteSigner } from '../core/note/signed.ts';
 import type { ExportHolding, Store } from '../store/port/store.ts';
 import type { PlaneConfig } from './planes/applied-config.ts';
 import type { Upkeep } from './operations/upkeep.ts';
@@ -82,6 +83,8 @@ export interface Services {
   readonly wakeReports: () => void;
   /** Verifier keys (texts) of the log with this origin. */
   readonly verifierKeys: (origin: string) => readonly string[];
+  /** Signers of the log with this origin, which also sign its reports. */
+  readonly logSigners: (origin: string) => readonly NoteSigner[];
   /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
   /** Reasons why a write now would not be durable; empty where it would be. */

@@ -24,7 +24,7 @@ it.each(['verify.js', 'verify-web.js'])(
       kinds.add(got.kind);
       verified += got.verified ? 1 : 0;
     }
-    expect([...kinds].sort()).toEqual(['answer', 'export', 'proof']);
+    expect([...kinds].sort()).toEqual(['answer', 'export', 'proof', 'report']);
     expect(verified).toBeGreaterThan(3);
     expect(all.length - verified).toBeGreaterThan(200);
   },

@@ -9,16 +9,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatTrust } from '../../src/core/note/trust.ts';
 import { dataHash } from '../../src/core/report/artifacts.ts';
-import { toPdf } from '../../src/core/report/pdf/render.ts';
 import { choosePrinted } from '../../src/core/report/printed-rows.ts';
 import { readReportFonts } from '../../src/host/reports/fonts.ts';
 import { trust } from '../core/proof/log.ts';
-import { plainBranding, proofBundle, sampleReport } from '../core/report/sample.ts';
+import { sampleReport, signedPdf } from '../core/report/sample.ts';
 import { blocks, page } from '../docs/pages.ts';
 import { has } from './support/exported.ts';
 
 const steps = blocks(page('docs/how-to/verify-a-report.md'), 'sh', 'Verify without our software');
-const [takeOut = '', compareFiles = '', compareTables = '', signature = '', drawAgain = ''] = steps;
+const [takeOut = '', compareFiles = '', compareTables = '', signature = '', ofReport = '', drawAgain = ''] =
+  steps;
 const programs = ['pdfdetach', 'pdftotext', 'jq', 'openssl', 'python3', 'sha256sum', 'awk'];
 const absent = programs.filter((program) => !has(program));
 
@@ -35,8 +35,8 @@ function follow(script: string): Said {
   return { code: status, lines: stdout.trimEnd().split('\n') };
 }
 
-it('the page on verifying a report by hand has the five blocks that these tests run', () => {
-  expect(steps).toHaveLength(5);
+it('the page on verifying a report by hand has the six blocks that these tests run', () => {
+  expect(steps).toHaveLength(6);
 });
 
 describe.skipIf(absent.length > 0)(
@@ -45,8 +45,8 @@ describe.skipIf(absent.length > 0)(
     const report = sampleReport({ rows: 10_000 });
 
     beforeAll(async () => {
-      const options = { paper: 'A4', fonts: await readReportFonts() } as const;
-      writeFileSync(join(folder, 'report.pdf'), await toPdf(report, plainBranding, [proofBundle], options));
+      const fonts = await readReportFonts();
+      writeFileSync(join(folder, 'report.pdf'), await signedPdf(report, { fonts }));
       writeFileSync(join(folder, 'trust'), formatTrust(trust));
       expect(follow(takeOut).code).toBe(0);
     });
@@ -95,6 +95,31 @@ describe.skipIf(absent.length > 0)(
         'report.json',
         (text) => text.replace('audit\\n14\\n', 'audit\\n15\\n'),
         () => expect(follow(signature).code).not.toBe(0),
+      );
+    });
+
+    it('the signature of the report is valid for its data and its pages, and other figures are found', () => {
+      const both = `${signature}\n${ofReport}`;
+      const { code, lines } = follow(both);
+      expect(code).toBe(0);
+      expect(lines.slice(5)).toEqual([
+        'Signature Verified Successfully',
+        'files/report.json: OK',
+        'files/presentation.json: OK',
+        'rex_01ke6p4zkfe009xvr000000000',
+        report.project.projectId,
+        report.reportTemplateId,
+        '14',
+      ]);
+      changing(
+        'report.json',
+        (text) => text.replace('"exceptions":', '"exceptions" :'),
+        () => expect(follow(both).code).not.toBe(0),
+      );
+      changing(
+        'report.dsse.json',
+        (text) => text.replace(/"payload":"(.{40})./, '"payload":"$1A'),
+        () => expect(follow(both).code).not.toBe(0),
       );
     });
 

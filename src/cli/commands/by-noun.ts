@@ -42,6 +42,7 @@ import * as runs from './runs/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
 import * as usage from './usage/spec.ts';
+import * as verifyPage from './verify-page/spec.ts';
 import * as version from './version/spec.ts';
 import * as webhooks from './webhooks/spec.ts';
 import * as witness from './witness/spec.ts';
@@ -85,6 +86,7 @@ const handMade: readonly CommandSpec[] = [
   service,
   tools,
   usage,
+  verifyPage,
   version,
   webhooks,
   witness,

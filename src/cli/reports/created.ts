@@ -4,25 +4,32 @@ import type { Client } from '../../client/create.ts';
 import { downloadFile, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
 import { pause } from '../../client/retry.ts';
-import type { ReportExecution, ReportFormat } from '../../contract/report-parts.ts';
+import type { ReportExecution, ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
+import { canonicalText } from '../../core/json/canonical.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
 import { DownloadProgress, progressOptions, WaitProgress } from '../download/progress.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { openPath } from '../terminal/browser.ts';
-import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
+import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-file.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs } from '../terminal/waiting.ts';
 
 type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
+/** Null where an earlier version made the report. */
+export type SignedExecution = ReportExecution & { readonly signature: ReportSignature | null };
+
+/** The name of the signature beside a JSON report: `report.dsse.json` for `report.json`. */
+export const signatureNameOf = (name: string): string => `${name.replace(/\.json$/, '')}.dsse.json`;
+
 const leastPauseMs = 100;
 const mostPauseMs = 2000;
 
 /** Returns the report after it is complete. Errors: exit 1 if it failed, 8 at the deadline. */
-export async function completed(client: Client, executionId: string, call: Call): Promise<ReportExecution> {
+export async function completed(client: Client, executionId: string, call: Call): Promise<SignedExecution> {
   const { out, io, settings, signal } = call;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const progress = new WaitProgress(progressOptions(out, io));
@@ -73,7 +80,7 @@ const pathOf = (target: string, { io }: Call): string => (target === '' ? '' : r
 /** Downloads an artifact of a completed report to a file or a pipe. */
 export async function deliver(
   client: Client,
-  report: ReportExecution,
+  report: SignedExecution,
   of: { readonly call: Call; readonly format: ReportFormat | undefined; readonly target: Target },
 ): Promise<void> {
   const { call, target } = of;
@@ -83,13 +90,19 @@ export async function deliver(
   const path = pathOf(to, call);
   requireFree(path, target);
   const { force } = target;
+  const { signature } = report;
+  const beside = artifact.format === 'json' && signature !== null ? signatureNameOf(path) : null;
+  if (beside !== null) requireFree(beside, target);
   const file = await PartFile.open(path, { force, path: partOf(path, report.executionId) });
   try {
     if (file.held > 0) await call.out.note(safe`continues ${file.path} after ${file.held} bytes`);
     const got = await fetched(client, { report, artifact, call, sink: file });
     await file.finish();
+    // canonical JSON, as the log signed it
+    if (beside !== null) writeWhole(beside, Buffer.from(canonicalText(signature)), 0o600);
+    const signed = beside === null ? {} : { signature: signatureNameOf(to) };
     await call.out.one(
-      { executionId: report.executionId, file: to, ...got },
+      { executionId: report.executionId, file: to, ...signed, ...got },
       plainView(['executionId', 'file'], 'executionId'),
     );
   } finally {

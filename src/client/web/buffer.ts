@@ -16,9 +16,11 @@ const isUtf8 = (encoding: unknown): boolean =>
 const portable = {
   from: Portable.from,
   toString: Portable.prototype.toString,
+  write: Portable.prototype.write,
 } as unknown as {
   readonly from: (...args: readonly unknown[]) => Buffer;
   readonly toString: (this: Buffer, ...args: readonly unknown[]) => string;
+  readonly write: (this: Buffer, text: string, ...rest: readonly unknown[]) => number;
 };
 
 function from(value: unknown, ...rest: readonly unknown[]): Buffer {
@@ -35,6 +37,11 @@ function toString(this: Buffer, encoding?: BufferEncoding, start = 0, end = this
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
+function write(this: Buffer, text: string, ...rest: readonly unknown[]): number {
+  const known = rest.map((each) => (each === 'base64url' ? 'base64' : each));
+  return portable.write.call(this, text, ...known);
+}
+
 const byteLength = (value: string | ArrayBufferView): number =>
   typeof value === 'string' ? encoder.encode(value).length : value.byteLength;
 
@@ -44,7 +51,7 @@ function equals(this: Uint8Array, other: Uint8Array): boolean {
 }
 
 Object.assign(Portable, { from, byteLength });
-Object.assign(Portable.prototype, { toString, equals });
+Object.assign(Portable.prototype, { toString, write, equals });
 
 /** Only the members that the library uses behave as in Node. */
 export const Buffer = Portable as unknown as BufferConstructor;

@@ -15,6 +15,7 @@ export const reports = {
   reportDays: 90,
   reportAttempts: 3,
   reportErrorChars: 1000,
+  reportSignatureBytes: 64 * KiB,
   shareSecondsMin: 60,
   shareSeconds: 604_800,
   shareSecondsMax: 2_592_000,

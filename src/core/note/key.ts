@@ -34,6 +34,8 @@ export interface VerifierKey {
   readonly text: string;
   /** Returns whether `signature` is by this key over the note text. Attacker controlled; never throws. */
   verify(noteText: Uint8Array, signature: Uint8Array): boolean;
+  /** Returns whether `signature` is by this key over exactly these bytes. Attacker controlled; never throws. */
+  verifyMessage(message: Uint8Array, signature: Uint8Array): boolean;
 }
 
 export interface NoteSigner {
@@ -47,6 +49,11 @@ export interface NoteSigner {
    * `ml-dsa-44` accepts, does not claim that the tree is the largest seen.
    */
   sign(noteText: Uint8Array, timestampSeconds?: number): Uint8Array;
+  /**
+   * Returns the signature over exactly these bytes. The format of the message must not be read as a note or as a
+   * cosignature: DSSE begins with `DSSEv1 `, contains no empty line before its payload, and is no checkpoint.
+   */
+  signMessage(message: Uint8Array): Uint8Array;
 }
 
 interface Algorithm {
@@ -111,7 +118,9 @@ export function parseVerifierKey(text: string): VerifierKey {
     );
   }
   const verify = verifierOf(name, algorithm, keyObject);
-  return { name, keyId, algorithm, publicKey, text, verify };
+  const verifyMessage = (bytes: Uint8Array, signature: Uint8Array): boolean =>
+    verifyBytes(keyObject, bytes, signature);
+  return { name, keyId, algorithm, publicKey, text, verify, verifyMessage };
 }
 
 /** Returns the time in a cosignature, in seconds; null for plain signatures. */
@@ -149,7 +158,8 @@ function signerOf(name: string, algorithm: KeyAlgorithm, privateKey: KeyObject):
     }
     return withTimestamp(timestampSeconds, signBytes(privateKey, message(noteText, name, timestampSeconds)));
   };
-  return { name, keyId, algorithm, verifierKey, sign };
+  const signMessage = (bytes: Uint8Array): Uint8Array => signBytes(privateKey, bytes);
+  return { name, keyId, algorithm, verifierKey, sign, signMessage };
 }
 
 function verifierOf(name: string, algorithm: KeyAlgorithm, key: KeyObject): VerifierKey['verify'] {

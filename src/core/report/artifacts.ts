@@ -11,6 +11,7 @@ import type { Report, ReportTable } from './model.ts';
 /** Names of the attached files that the renderer makes itself. */
 export const dataFile = 'report.json';
 export const presentationFile = 'presentation.json';
+export const signatureFile = 'report.dsse.json';
 export const tableFile = ({ id }: Pick<ReportTable, 'id'>): string => `${id}.csv`;
 
 /** Returns the data hash, `sha256:` and 64 hex digits. Cost: that of `toJson`. */

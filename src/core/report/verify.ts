@@ -2,8 +2,8 @@
  * The verifier of reports: PDF, or its JSON artifact. No network, no store. The file is attacker controlled, and no content
  * of it makes the verifier throw; trust comes from the caller only.
  *
- * The steps: 1 the form of the file; 2 the data hash; 3 every attached file against the data; 4 the signed checkpoint; 5
- * attached proof bundles and answers of the log; 6 the pages: rendered again from the attached data, and compared object by object, so that a
+ * The steps: 1 the form of the file; 2 the data hash, and the signature of the log over it (`signature.ts`); 3 every
+ * attached file against the data; 4 the signed checkpoint; 5 attached proof bundles and answers of the log; 6 the pages: rendered again from the attached data, and compared object by object, so that a
  * printed figure that the data does not give is found, and anything that was drawn over it. Pages of another version of
  * the renderer, of ICU or of the fonts may come out otherwise: then the verdict says that they were not compared, and is
  * not “verified”. Proven by `test/core/report/verify.test.ts` (flips bytes of every attachment and page).
@@ -16,18 +16,18 @@ import { NoteError } from '../note/signed.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proof/answer.ts';
 import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
 import { verifyBundle } from '../proof/verify.ts';
-import { dataFile, presentationFile, tableFile, toTableCsv } from './artifacts.ts';
-import { differenceOf } from './compare-pages.ts';
-import { answerEnd, proofEnd, type ReportAttachment, type ReportFont, type ReportFonts } from './inputs.ts';
-import { toPdf } from './pdf/render.ts';
-import { producer } from './presentation.ts';
-import { readPresentation, readReport } from './read-data.ts';
+import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
+import { answerEnd, proofEnd } from './inputs.ts';
+import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
+import { verifyReportSignature } from './signature.ts';
 import type { Report } from './model.ts';
 
-const reportCheckIds = [
+/** The checks of a report, in the order of the verification. */
+export const reportCheckIds = [
   'format',
   'data_hash',
+  'signature',
   'attachments',
   'checkpoint',
   'witnesses',
@@ -36,14 +36,21 @@ const reportCheckIds = [
 ] as const;
 type ReportCheckId = (typeof reportCheckIds)[number];
 
+/** Step 6: null as code where the pages are those that the data gives. Never throws, whatever the file contains. */
+export type ComparePages = (of: {
+  readonly report: Report;
+  readonly pdf: PdfFile;
+  readonly files: ReadonlyMap<string, Buffer>;
+}) => Promise<{ readonly code: VerdictCode | null; readonly detail: string }>;
+
 export interface ReportVerifyOptions {
   readonly trust: Trust | null;
   /** The data hash that the caller has from another source, `sha256:…`; null for none. */
   readonly expectedHash?: string | null;
-  /** Fonts of this installation, and those for other scripts. */
-  readonly fonts: ReportFonts;
-  /** Judge the attached data alone. */
-  readonly dataOnly?: boolean;
+  /** The signature of a JSON artifact, which a PDF has attached. */
+  readonly signature?: Uint8Array | null;
+  /** Compares the printed pages with the data (`verify-pages.ts`); or says why nobody does. */
+  readonly pages: ComparePages | string;
 }
 
 interface AttachedProof {
@@ -62,6 +69,8 @@ export interface ReportVerdict {
   readonly code: VerdictCode | null;
   readonly artifact: 'pdf' | 'json';
   readonly dataHash: string | null;
+  /** The report that the log signed; null without a valid signature. */
+  readonly executionId: string | null;
   readonly title: string | null;
   readonly reportTemplateId: string | null;
   readonly startTime: string | null;
@@ -96,6 +105,7 @@ class ReportVerification {
   #artifact: 'pdf' | 'json' = 'json';
   #report: Report | null = null;
   #hash: string | null = null;
+  #executionId: string | null = null;
   #files: ReadonlyMap<string, Buffer> = new Map();
   readonly #proofs: AttachedProof[] = [];
   readonly #answers: AttachedAnswer[] = [];
@@ -107,6 +117,7 @@ class ReportVerification {
   json(bytes: Buffer): void {
     if (!this.#read(bytes)) return;
     this.#checks.pass('format', 'canonical JSON (RFC 8785)');
+    if (this.#report !== null) this.#signature(this.#report, this.#options.signature ?? null, null);
     const { attachments } = this.#report ?? { attachments: {} };
     this.#checks.skip('attachments', `the JSON holds no files; it names ${Object.keys(attachments).length}`);
     this.#checks.skip('proofs', 'the proofs are attached to the PDF of this report');
@@ -131,10 +142,11 @@ class ReportVerification {
     }
     if (!this.#read(data) || this.#report === null) return;
     this.#checks.pass('format', 'every byte of the file belongs to an object of the document');
+    const shown = files.get(presentationFile) ?? Buffer.alloc(0);
+    this.#signature(this.#report, files.get(signatureFile) ?? null, shown);
     this.#attachments(this.#report);
     this.#bundles();
-    if (this.#options.dataOnly === true) this.#checks.skip('pages', 'not compared, as you asked');
-    else await this.#pages(this.#report, pdf);
+    await this.#pages(this.#report, pdf);
   }
 
   /** Steps 1 and 2 for the data, and 4. */
@@ -146,12 +158,48 @@ class ReportVerification {
     const { expectedHash = null } = this.#options;
     if (expectedHash !== null && expectedHash !== this.#hash)
       this.#checks.fail('data_hash', 'DATA_HASH_MISMATCH', `expected ${expectedHash}, got ${this.#hash}`);
-    else if (expectedHash === null)
-      // no signature covers the data: somebody who has a report can put other figures over the same checkpoint
-      this.#checks.skip('data_hash', 'compare it with one that you have from another source: --hash');
+    else if (expectedHash === null) this.#checks.skip('data_hash', 'you gave none to compare with: --hash');
     else this.#checks.pass('data_hash', `${this.#hash}, as you expected`);
     this.#checkpoint(report);
     return true;
+  }
+
+  /**
+   * Step 2. Without a signature only a data hash from another source shows that the figures are those of the log: somebody
+   * who has a report can put other figures over the same checkpoint.
+   */
+  #signature(report: Report, signature: Uint8Array | null, presentation: Uint8Array | null): void {
+    const { trust } = this.#options;
+    if (signature === null) {
+      const from =
+        this.#artifact === 'pdf' ? `no ${signatureFile} is attached` : 'give its file with --signature';
+      if (this.#checks.passed('data_hash'))
+        this.#checks.skip('signature', `${from}; the data hash is the one that you gave`);
+      else
+        this.#checks.fail(
+          'signature',
+          'SIGNATURE_MISSING',
+          `${from}: earlier versions signed no report, so require its data hash with --hash`,
+        );
+      return;
+    }
+    if (trust === null || trust.keys.length === 0) {
+      this.#checks.fail('signature', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
+      return;
+    }
+    const { project, reportTemplateId, log } = report;
+    const subject = {
+      projectId: project.projectId,
+      reportTemplateId,
+      checkpoint: log,
+      dataHash: this.#hash ?? '',
+    };
+    const verdict = verifyReportSignature(signature, { report: subject, presentation }, trust.keys);
+    if ('code' in verdict) this.#checks.fail('signature', verdict.code, verdict.detail);
+    else {
+      this.#executionId = verdict.executionId;
+      this.#checks.pass('signature', `${verdict.executionId}, signed by ${verdict.signedBy.join(', ')}`);
+    }
   }
 
   #orFault<Value>(id: ReportCheckId, work: () => Value): Value | null {
@@ -179,8 +227,7 @@ class ReportVerification {
       else if (sha256Text(file) !== `sha256:${digest}`) faults.push(`${name} differs from its hash`);
     }
     for (const name of this.#files.keys()) {
-      if (!expected.has(name) && name !== dataFile && name !== presentationFile)
-        faults.push(`${name} is not named`);
+      if (!expected.has(name) && !own.has(name)) faults.push(`${name} is not named`);
     }
     if (faults.length > 0) this.#checks.fail('attachments', 'ATTACHMENT_MISMATCH', faults.join('; '));
     else this.#checks.pass('attachments', `${this.#files.size} files`);
@@ -251,39 +298,11 @@ class ReportVerification {
 
   /** Step 6. */
   async #pages(report: Report, pdf: PdfFile): Promise<void> {
-    const shown = this.#files.get(presentationFile);
-    const named = producerOf(pdf);
-    if (shown === undefined || named === null) {
-      this.#checks.fail('pages', 'PAGES_DIFFER', `expected ${presentationFile} and the name of our renderer`);
-      return;
-    }
-    const presentation = this.#orFault('pages', () => readPresentation(shown));
-    if (presentation === null) return;
-    const fonts = fontsOf(presentation.fonts, this.#options.fonts);
-    if ('missing' in fonts) {
-      const detail = `the report was set in ${fonts.missing}, which is not here: give the folder with --fonts, or use the version that wrote it (${named})`;
-      this.#checks.fail('pages', 'PAGES_NOT_COMPARED', detail);
-      return;
-    }
-    const attachments: ReportAttachment[] = [];
-    for (const name of Object.keys(report.attachments)) {
-      const bytes = this.#files.get(name);
-      if (bytes !== undefined) attachments.push({ name, bytes });
-    }
-    const { paper, branding } = presentation;
-    try {
-      const again = await toPdf(report, branding, attachments, { paper, fonts, producer: named });
-      const difference = differenceOf(pdf, readPdf(Buffer.from(again)));
-      if (difference === null) this.#checks.pass('pages', 'rendered again from the attached data: the same');
-      else if (named === producer()) this.#checks.fail('pages', 'PAGES_DIFFER', difference);
-      else {
-        const detail = `${difference}; the file names ${named}, and here is ${producer()}: use that version, or judge the data alone with --data-only`;
-        this.#checks.fail('pages', 'PAGES_NOT_COMPARED', detail);
-      }
-    } catch (error) {
-      // whatever an attacker's data makes the renderer throw, the pages are not those of a report that gov wrote
-      this.#checks.fail('pages', 'PAGES_DIFFER', error instanceof Error ? error.message : String(error));
-    }
+    const { pages } = this.#options;
+    if (typeof pages === 'string') return this.#checks.skip('pages', pages);
+    const found = await pages({ report, pdf, files: this.#files });
+    if (found.code === null) this.#checks.pass('pages', found.detail);
+    else this.#checks.fail('pages', found.code, found.detail);
   }
 
   verdict(): ReportVerdict {
@@ -293,10 +312,14 @@ class ReportVerification {
     const worst = failed.find(({ code }) => !mild.has(code ?? '')) ?? failed[0];
     const report = this.#report;
     return {
-      verified: failed.length === 0 && this.#checks.passed('checkpoint'),
+      verified:
+        failed.length === 0 &&
+        this.#checks.passed('checkpoint') &&
+        (this.#checks.passed('signature') || this.#checks.passed('data_hash')),
       code: worst?.code ?? null,
       artifact: this.#artifact,
       dataHash: this.#hash,
+      executionId: this.#executionId,
       title: report?.title ?? null,
       reportTemplateId: report?.reportTemplateId ?? null,
       startTime: report?.parameters.startTime ?? null,
@@ -311,37 +334,13 @@ class ReportVerification {
   }
 }
 
+/** Files that the renderer attaches, and that the data cannot name. */
+const own: ReadonlySet<string> = new Set([dataFile, presentationFile, signatureFile]);
+
 const mild: ReadonlySet<string> = new Set(['NO_TRUSTED_KEY', 'RUN_NOT_COMPLIANT']);
 
 /** Authentic, and a broken policy is all that is wrong. */
 function isNotCompliant({ authentic, compliant, layers }: ProofVerdict): boolean {
   const failed = layers.filter(({ passed }) => !passed);
   return authentic && compliant === 'no' && failed.length === 1 && failed[0]?.name === 'policy_compliance';
-}
-
-/** The renderer that the document information names; null where it is not one of ours. */
-function producerOf({ objects }: PdfFile): string | null {
-  for (const { text } of objects.values()) {
-    const found = /^\((gov report renderer \d{1,6} )\\\((ICU [\w.]{1,20}, tz \w{1,20})\\\)\)$/.exec(text);
-    if (found !== null) return `${found[1]}(${found[2]})`;
-  }
-  return null;
-}
-
-/** The fonts of a report among those that are here, by their hashes. */
-function fontsOf(
-  wanted: readonly { readonly name: string; readonly sha256: string }[],
-  { regular, bold, mono, others }: ReportFonts,
-): ReportFonts | { readonly missing: string } {
-  const here = new Map([regular, bold, mono, ...others].map((font) => [sha256Text(font.bytes), font]));
-  const found: ReportFont[] = [];
-  for (const { name, sha256 } of wanted) {
-    const font = here.get(`sha256:${sha256}`);
-    if (font === undefined) return { missing: JSON.stringify(name.slice(0, 100)) };
-    found.push({ name, bytes: font.bytes });
-  }
-  const [first, second, third, ...rest] = found;
-  if (first === undefined || second === undefined || third === undefined)
-    return { missing: 'fewer than three fonts' };
-  return { regular: first, bold: second, mono: third, others: rest };
 }

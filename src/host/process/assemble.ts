@@ -190,6 +190,7 @@ export function assemble(parts: Parts): Assembled {
     wakeJobs: () => jobs.wake(),
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
     seal: createSeal(storeKey, randomBytes),
+    logSigners: signers,
     attest,
     verifierKeys,
     probe,

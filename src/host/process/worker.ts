@@ -55,6 +55,7 @@ const hostOf = (task: number): TaskHost => {
     listed: async (asked) => (await call('listed', asked)) as Listed | null,
     file: async (name) => void (await call('file', name)),
     answer: async (asked) => (await call('answer', asked)) as Awaited<ReturnType<TaskHost['answer']>>,
+    signReport: async (hashes) => (await call('signReport', hashes)) as Uint8Array,
     bundle: async (of) => (await call('bundle', of)) as Uint8Array | null,
   };
 };

@@ -44,6 +44,8 @@ export interface ReportTaskInput extends ReportInput {
 
 export interface ReportOutput {
   readonly summary: ReportSummary;
+  /** The text of the file `report.dsse.json`. */
+  readonly signature: string;
 }
 
 /** Parts of a worker thread that only the host has. */

@@ -45,6 +45,11 @@ export interface TaskHost {
   file(name: string): Promise<void>;
   /** The file that answers a question, and its count; null where the log has no index yet, or grows too fast. */
   answer(asked: Asked): Promise<{ readonly bytes: Uint8Array; readonly count: number } | null>;
+  /** The signature of a report by the keys of its log, as a file. Both are `sha256:…`; null without pages. */
+  signReport(hashes: {
+    readonly dataHash: string;
+    readonly presentationHash: string | null;
+  }): Promise<Uint8Array>;
   /** The bundle of a stored proof; null where it has more bytes than `most`, or there is none. */
   bundle(of: { readonly proofId: string; readonly most: number }): Promise<Uint8Array | null>;
 }

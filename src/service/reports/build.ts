@@ -15,7 +15,7 @@ import { witnessedNote } from '../exports/job.ts';
 import { reportCompleted, reportFailed } from './events.ts';
 import { ReportFiles, removeArtifacts } from './files.ts';
 import { Lease, leaseLost } from './lease.ts';
-import { evidenceHost } from './evidence.ts';
+import { evidenceHost, reportSigner } from './evidence.ts';
 import { taskInput } from './input.ts';
 import { dataOf, type MadeArtifact, type StoredReport } from './stored.ts';
 
@@ -66,6 +66,7 @@ async function makeReport(services: Services, lease: Lease, stored: StoredReport
     const input = await taskInput(services, { projectId, executionId, stored, checkpoint });
     const host = {
       ...evidenceHost(services, projectId),
+      signReport: reportSigner(services, input),
       file: (name: string) => (writing = files.open(name)),
       write: (bytes: Uint8Array) => {
         lease.check();
@@ -102,7 +103,7 @@ async function complete(
 ): Promise<void> {
   const { now, salt } = services;
   const { documentId: executionId } = document;
-  const { summary } = built;
+  const { summary, signature } = built;
   const nowMs = now();
   const expiresMs = nowMs + limits.reportDays * 86_400_000;
   const artifacts = stored.artifacts.map((each) => ({ ...each, made: made.get(each.format) ?? null }));
@@ -112,6 +113,7 @@ async function complete(
     expiresMs,
     errorSummary: null,
     summary,
+    signature,
     artifacts,
     preview: { ...stored.preview, made: made.get('preview') ?? null },
   };

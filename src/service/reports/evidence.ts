@@ -1,13 +1,28 @@
 /**
- * Answers and bundles for a template, which runs in a thread that does not sign. Proven by
+ * Answers, bundles and the signature for a report, which runs in a thread that does not sign. Proven by
  * `test/service/reports/worker.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
+import { parseCheckpoint } from '../../core/note/checkpoint.ts';
+import { splitNote } from '../../core/note/signed.ts';
+import { signReport } from '../../core/report/signature.ts';
+import type { ReportTaskInput } from '../call/report-work.ts';
 import type { TaskHost } from '../call/work.ts';
 import { answerFile } from '../completeness/handlers.ts';
 import type { Services } from '../dependencies.ts';
 import { streamedBundle } from '../proofs/bundle-stream.ts';
 import { makeBundle } from '../proofs/handlers.ts';
+
+/** Signs what the log says of the report that it makes. The thread gives only the hashes of what it wrote. */
+export const reportSigner =
+  ({ logSigners }: Pick<Services, 'logSigners'>, input: ReportTaskInput): TaskHost['signReport'] =>
+  async (hashes) => {
+    const { origin, size, root } = parseCheckpoint(splitNote(input.checkpoint).text);
+    const { executionId, projectId, reportTemplateId } = input;
+    const checkpoint = { origin, treeSize: size, rootHash: Buffer.from(root).toString('base64') };
+    const signed = { executionId, projectId, reportTemplateId, checkpoint, ...hashes };
+    return new TextEncoder().encode(signReport(signed, logSigners(origin)));
+  };
 
 export const evidenceHost = (services: Services, projectId: string): Pick<TaskHost, 'answer' | 'bundle'> => ({
   async answer(asked) {

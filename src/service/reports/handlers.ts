@@ -2,7 +2,7 @@
  * Handlers of reports (contract L1-L7): create, list, show, download; templates. `build.ts` makes the artifacts. Proven
  * by `test/service/reports/handlers.test.ts`.
  */
-import type { ReportData } from '../../contract/report-parts.ts';
+import type { ReportData, ReportSignature } from '../../contract/report-parts.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
@@ -68,7 +68,10 @@ export const reports: Pick<
     const body = await bodyOf(services, document);
     const data = query.includeData === true ? { data: await rowsOf(services, document, stored) } : {};
     const isOpen = body.status === 'queued' || body.status === 'processing';
-    return { status: 200, body: { ...body, ...data }, ...(isOpen ? { headers: retryAfter } : {}) };
+    // this service wrote it
+    const signature =
+      stored.signature === undefined ? null : (JSON.parse(stored.signature) as ReportSignature);
+    return { status: 200, body: { ...body, signature, ...data }, ...(isOpen ? { headers: retryAfter } : {}) };
   },
 
   async downloadReport({ params, query, caller, conditions }, services) {

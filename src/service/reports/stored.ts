@@ -27,6 +27,8 @@ export interface StoredReport {
   readonly expiresMs: number | null;
   readonly errorSummary: string | null;
   readonly summary: ReportSummary | null;
+  /** The text of the file `report.dsse.json`; earlier versions signed no report. */
+  readonly signature?: string;
   /** One for each format. */
   readonly artifacts: readonly StoredArtifact[];
   /** The first rows, as `ReportData`. */

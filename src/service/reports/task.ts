@@ -4,11 +4,13 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { ReportData, ReportFormat, ReportSummary } from '../../contract/report-parts.ts';
-import { sha256 } from '../../core/hash.ts';
+import { sha256, sha256Text } from '../../core/hash.ts';
 import { parseCheckpoint } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
 import { dataHash, toCsv, toJson } from '../../core/report/artifacts.ts';
+import type { ReportFonts } from '../../core/report/inputs.ts';
 import type { BuiltReport, Report } from '../../core/report/model.ts';
+import { presentationBytes } from '../../core/report/presentation.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { Task, TaskContext, TaskHost } from '../call/work.ts';
 import { chunkBytes } from '../exports/artifacts.ts';
@@ -17,14 +19,26 @@ import { templates } from './templates/list.ts';
 export const report: Task<'report'> = async (context, input) => {
   const built = await templates[input.reportTemplateId].build({ ...input, ...context });
   const made = reportOf(input, built);
-  const { local } = context;
+  const fonts = input.formats.includes('pdf') ? await fontsOf(context) : null;
+  const signature = await context.host.signReport({
+    dataHash: dataHash(made),
+    presentationHash:
+      fonts === null ? null : sha256Text(presentationBytes({ paper, branding: input.branding, fonts })),
+  });
   for (const format of input.formats) {
-    await write(context.host, format, await render(format, { input, built, report: made, local }));
+    await write(context.host, format, await render(format, { input, built, report: made, fonts, signature }));
     await context.breathe();
   }
   await write(context.host, 'preview', Buffer.from(JSON.stringify(previewOf(made))));
-  return { summary: summaryOf(made) };
+  return { summary: summaryOf(made), signature: Buffer.from(signature).toString() };
 };
+
+const paper = 'A4';
+
+function fontsOf({ local }: TaskContext): Promise<ReportFonts> {
+  if (local === undefined) throw new Error('expected a thread with fonts');
+  return local.fonts();
+}
 
 function reportOf(input: ReportTaskInput, { contents, attachments }: BuiltReport): Report {
   const { origin, size, root } = parseCheckpoint(splitNote(input.checkpoint).text);
@@ -61,12 +75,14 @@ interface Rendering {
   readonly input: ReportTaskInput;
   readonly built: BuiltReport;
   readonly report: Report;
-  readonly local: TaskContext['local'];
+  /** Null for a report without pages. */
+  readonly fonts: ReportFonts | null;
+  readonly signature: Uint8Array;
 }
 
 async function render(
   format: ReportFormat,
-  { input, built, report: made, local }: Rendering,
+  { input, built, report: made, fonts, signature }: Rendering,
 ): Promise<Uint8Array> {
   switch (format) {
     case 'json':
@@ -74,10 +90,10 @@ async function render(
     case 'csv':
       return toCsv(made);
     case 'pdf': {
-      if (local === undefined) throw new Error('expected a thread with fonts');
+      if (fonts === null) throw new Error('expected fonts for the pages, got none');
       const { toPdf } = await import('../../core/report/pdf/render.ts');
       const attachments = [...built.attachments].map(([name, bytes]) => ({ name, bytes }));
-      return toPdf(made, input.branding, attachments, { paper: 'A4', fonts: await local.fonts() });
+      return toPdf(made, input.branding, attachments, { paper, fonts, signature });
     }
   }
 }

@@ -22,6 +22,17 @@ it('any text in UTF-8 or Latin-1, any ASCII as base64 and any hex become the sam
   );
 });
 
+it('base64 of any alphabet is written at any place as in Node', () => {
+  fc.assert(
+    fc.property(bytes, fc.constantFrom('base64', 'base64url'), fc.nat(20), (value, name, at) => {
+      const [mine, theirs] = [Portable.alloc(300), Buffer.alloc(300)];
+      const text = Buffer.from(value).toString(name);
+      expect(mine.write(text, at, name)).toBe(theirs.write(text, at, name));
+      same(mine, theirs);
+    }),
+  );
+});
+
 it('any bytes become the same text as in Node, also where they are not UTF-8', () => {
   fc.assert(
     fc.property(bytes, encoding, fc.nat(40), fc.nat(40), (value, name, start, length) => {

@@ -3,14 +3,20 @@ import { verifyExport } from '../../../src/core/export/verify.ts';
 import { formatTrust, type Trust } from '../../../src/core/note/trust.ts';
 import { answerText, verifyAnswer } from '../../../src/core/proof/answer.ts';
 import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyReport } from '../../../src/core/report/verify.ts';
+import { readReportFonts } from '../../../src/host/reports/fonts.ts';
 import { artifactOf, events, inChunks } from '../../core/export/log.ts';
 import { answer } from '../../core/proof/asked.ts';
 import { bytesOf, sample, trust, witnessSigner } from '../../core/proof/log.ts';
+import { sampleReport, signedPdf } from '../../core/report/sample.ts';
 import { parseVerifierKey } from '../../../src/core/note/signed.ts';
+
+/** What the library says of the pages of a report. */
+const pages = 'gov report verify renders the printed pages again, and compares them with the data';
 
 export interface Case {
   readonly name: string;
-  readonly kind: 'proof' | 'export' | 'answer';
+  readonly kind: 'proof' | 'export' | 'answer' | 'report';
   readonly bytes: Uint8Array;
   /** A trust file; null for none. */
   readonly trust: string | null;
@@ -38,6 +44,7 @@ export async function cases(changes = 60): Promise<Case[]> {
   const judge = async (kind: Case['kind'], bytes: Uint8Array, by: Trust | null): Promise<object> => {
     if (kind === 'proof') return verifyBundle(bytes, by);
     if (kind === 'answer') return verifyAnswer(bytes, by);
+    if (kind === 'report') return verifyReport(bytes, { trust: by, pages });
     return verifyExport(inChunks(bytes), by);
   };
   const add = async (
@@ -51,7 +58,9 @@ export async function cases(changes = 60): Promise<Case[]> {
   const sound = [
     ['proof', bytesOf(sample())],
     ['proof', bytesOf(sample({ disclose: (pointer) => pointer !== '/action' }))],
+    ['proof', bytesOf(sample({ disclose: () => true }))],
     ['export', Buffer.from(artifactOf(events(), { later: 3 }))],
+    ['report', await signedPdf(sampleReport({ rows: 3 }), { fonts: await readReportFonts() })],
     ['answer', Buffer.from(answerText(answer(['type', 'tool.call'], { since: null, until: null })))],
   ] as const;
   for (const [kind, bytes] of sound) {
@@ -59,7 +68,7 @@ export async function cases(changes = 60): Promise<Case[]> {
     await add('without trust', kind, bytes, null);
     await add('with a witness', kind, bytes, witnessed);
     for (const [name, copy] of tampered(bytes, Math.ceil(bytes.length / changes))) {
-      // a file is told apart by its beginning: what no longer begins like an export or an answer is judged as a proof
+      // a file is told apart by its beginning: what no longer begins like an export, an answer or a report is a proof
       const asProof = name === 'byte 0 changed' || name === 'empty' || (kind === 'answer' && !isJson(copy));
       await add(name, asProof ? 'proof' : kind, copy, trust);
     }

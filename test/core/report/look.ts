@@ -6,10 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, crc32 } from 'node:zlib';
-import { toPdf } from '../../../src/core/report/pdf/render.ts';
 import type { ReportBranding } from '../../../src/core/report/model.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
-import { plainBranding, proofBundle, sampleReport, type SampleOptions } from './sample.ts';
+import { plainBranding, sampleReport, type SampleOptions, signedPdf } from './sample.ts';
 
 /** A PNG of 320 × 80 pixels with transparency: a disc and a bar. */
 function logoPng(): Buffer {
@@ -78,7 +77,7 @@ for (const [name, { branding = plainBranding, paper = 'A4', ...options }] of Obj
   const fonts = await readReportFonts(fontFolder);
   const report = sampleReport(options);
   const begin = performance.now();
-  const pdf = await toPdf(report, branding, [proofBundle], { paper, fonts });
+  const pdf = await signedPdf(report, { branding, paper, fonts });
   const ms = Math.round(performance.now() - begin);
   const file = join(folder, `${name}.pdf`);
   writeFileSync(file, pdf);

@@ -3,10 +3,58 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signCheckpoint } from '../../../src/core/note/checkpoint.ts';
-import type { ReportAttachment } from '../../../src/core/report/inputs.ts';
+import type { NoteSigner } from '../../../src/core/note/signed.ts';
+import { dataHash } from '../../../src/core/report/artifacts.ts';
+import type { Paper, ReportAttachment, ReportFonts } from '../../../src/core/report/inputs.ts';
 import type { Report, ReportBranding, ReportCell, ReportTable } from '../../../src/core/report/model.ts';
+import { type PdfOptions, toPdf } from '../../../src/core/report/pdf/render.ts';
+import { presentationBytes } from '../../../src/core/report/presentation.ts';
+import { signReport } from '../../../src/core/report/signature.ts';
 import { projectRoot } from '../../paths.ts';
 import { logSigner, origin } from '../proof/log.ts';
+
+/** The signature of the log over a report, with its pages where there are fonts. */
+export function signatureOf(
+  report: Report,
+  { fonts = null, branding = plainBranding, paper = 'A4', signers = [logSigner] }: Partial<Signing> = {},
+): Uint8Array {
+  const { project, reportTemplateId, log } = report;
+  const presentation = fonts === null ? null : presentationBytes({ paper, branding, fonts });
+  const signed = {
+    executionId: 'rex_01ke6p4zkfe009xvr000000000',
+    projectId: project.projectId,
+    reportTemplateId,
+    checkpoint: log,
+    dataHash: dataHash(report),
+    presentationHash: presentation === null ? null : `sha256:${sha256(presentation).toString('hex')}`,
+  };
+  return Buffer.from(signReport(signed, signers));
+}
+
+interface Signing {
+  readonly fonts: ReportFonts | null;
+  readonly branding: ReportBranding;
+  readonly paper: Paper;
+  readonly signers: readonly NoteSigner[];
+}
+
+/** The PDF of a report that its log signed. */
+export async function signedPdf(
+  report: Report,
+  {
+    fonts,
+    branding = plainBranding,
+    paper = 'A4',
+    attachments = [proofBundle],
+    ...more
+  }: Partial<Signing & PdfOptions> & {
+    readonly fonts: ReportFonts;
+    readonly attachments?: readonly ReportAttachment[];
+  },
+): Promise<Buffer> {
+  const { signature = signatureOf(report, { fonts, branding, paper, ...more }) } = more;
+  return Buffer.from(await toPdf(report, branding, attachments, { ...more, paper, fonts, signature }));
+}
 
 export const plainBranding: ReportBranding = {
   companyName: null,

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ed25519Signer } from '../../../src/core/note/signed.ts';
 import { dataHash, toJson } from '../../../src/core/report/artifacts.ts';
-import { toPdf } from '../../../src/core/report/pdf/render.ts';
 import { attachedFiles, contentOf, type PdfFile, readPdf } from '../../../src/core/report/read-pdf.ts';
 import type { Report } from '../../../src/core/report/model.ts';
 import {
@@ -9,15 +9,16 @@ import {
   type ReportVerifyOptions,
   verifyReport,
 } from '../../../src/core/report/verify.ts';
+import { comparePagesWith } from '../../../src/core/report/verify-pages.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
-import { trust } from '../proof/log.ts';
-import { plainBranding, proofBundle, sampleReport } from './sample.ts';
+import { origin, privateKey, trust } from '../proof/log.ts';
+import { plainBranding, proofBundle, sampleReport, signatureOf, signedPdf } from './sample.ts';
 
 const fonts = await readReportFonts();
-const render = async (report: Report): Promise<Buffer> =>
-  Buffer.from(await toPdf(report, plainBranding, [proofBundle], { paper: 'A4', fonts }));
+const render = (report: Report): Promise<Buffer> => signedPdf(report, { fonts });
+const pages = comparePagesWith(fonts);
 const verify = (bytes: Uint8Array, more: Partial<ReportVerifyOptions> = {}): Promise<ReportVerdict> =>
-  verifyReport(bytes, { trust, fonts, ...more });
+  verifyReport(bytes, { trust, pages, ...more });
 const result = ({ checks }: ReportVerdict, id: string): string | undefined =>
   checks.find((each) => each.id === id)?.result;
 
@@ -67,7 +68,7 @@ describe('the verification of a report', () => {
   it('a report is verified with the key of its log, and every check passes', async () => {
     const verdict = await verify(pdf);
     expect(verdict).toMatchObject({ verified: true, code: null, dataHash: dataHash(report), treeSize: 14 });
-    for (const id of ['format', 'attachments', 'checkpoint', 'proofs', 'pages'])
+    for (const id of ['format', 'signature', 'attachments', 'checkpoint', 'proofs', 'pages'])
       expect(result(verdict, id)).toBe('passed');
     expect(verdict.proofs.map(({ verdict: { verified } }) => verified)).toEqual([true]);
   });
@@ -80,7 +81,7 @@ describe('the verification of a report', () => {
   });
 
   it('the JSON artifact is verified, and has the same data hash', async () => {
-    const verdict = await verify(toJson(report));
+    const verdict = await verify(toJson(report), { signature: signatureOf(report) });
     expect(verdict).toMatchObject({ verified: true, artifact: 'json', dataHash: dataHash(report) });
     expect(result(verdict, 'pages')).toBe('not_checked');
   });
@@ -102,21 +103,40 @@ describe('the verification of a report', () => {
 });
 
 describe('a changed report', () => {
-  it('other figures over the signed checkpoint are never said to have a compared data hash', async () => {
+  it('other figures over the signed checkpoint, with pages rendered again, are refused with the signature of the genuine ones', async () => {
     const figures = report.figures.map((figure) => ({ ...figure, value: 0 }));
-    const forged = toJson({ ...report, figures });
-    expect(result(await verify(forged), 'data_hash')).toBe('not_checked');
-    const expectedHash = dataHash(report);
-    expect(await verify(forged, { expectedHash })).toMatchObject({
+    const forged = { ...report, figures };
+    const signature = signatureOf(report, { fonts });
+    const verdict = await verify(await signedPdf(forged, { fonts, signature }));
+    expect(verdict).toMatchObject({ verified: false, code: 'REPORT_SIGNATURE_MISMATCH' });
+    expect(result(verdict, 'pages')).toBe('passed');
+    const signers = [ed25519Signer(origin, privateKey('stranger'))];
+    expect(await verify(await signedPdf(forged, { fonts, signers }))).toMatchObject({
       verified: false,
-      code: 'DATA_HASH_MISMATCH',
+      code: 'SIGNATURE_INVALID',
     });
-    expect(result(await verify(toJson(report), { expectedHash }), 'data_hash')).toBe('passed');
+  });
+
+  it('a report without a signature is refused, and verified only under the data hash that the caller has', async () => {
+    const unsigned = await signedPdf(report, { fonts, signature: null });
+    const verdict = await verify(unsigned);
+    expect(verdict).toMatchObject({ verified: false, code: 'SIGNATURE_MISSING', executionId: null });
+    expect(result(verdict, 'pages')).toBe('passed');
+    expect(await verify(unsigned, { expectedHash: dataHash(report) })).toMatchObject({ verified: true });
+    expect(await verify(toJson(report))).toMatchObject({ verified: false, code: 'SIGNATURE_MISSING' });
+  });
+
+  it('another logo, color or footer under the signature of the log is refused, although the pages agree', async () => {
+    const signature = signatureOf(report, { fonts });
+    const branding = { ...plainBranding, footerText: 'Approved by the auditor' };
+    const verdict = await verify(await signedPdf(report, { fonts, branding, signature }));
+    expect(verdict).toMatchObject({ verified: false, code: 'REPORT_SIGNATURE_MISMATCH' });
+    expect(result(verdict, 'pages')).toBe('passed');
   });
 
   it('a flipped byte in any attachment is refused, whether compression notices or not', async () => {
     const names = [...attachedFiles(read, 1 << 26).keys()];
-    expect(names).toHaveLength(5);
+    expect(names).toHaveLength(6);
     for (const id of objectWith(/^<<\n\/Type \/EmbeddedFile/)) {
       const { length } = contentOf(read.objects.get(id)!, 1 << 26);
       for (const at of [0, Math.floor(length / 3), length - 1]) {
@@ -188,7 +208,7 @@ describe('a changed report', () => {
     const bytes = Buffer.from(proofBundle.bytes.toString().replace('run.started', 'run.stopped'));
     const attachment = { name: proofBundle.name, bytes };
     const broken = sampleReport({ rows: 1, attachments: [attachment] });
-    const changed = await toPdf(broken, plainBranding, [attachment], { paper: 'A4', fonts });
+    const changed = await signedPdf(broken, { attachments: [attachment], fonts });
     const verdict = await verify(changed);
     expect(verdict).toMatchObject({ verified: false, code: 'PROOF_NOT_VERIFIED' });
     expect(result(verdict, 'pages')).toBe('passed');
@@ -197,7 +217,7 @@ describe('a changed report', () => {
   it('an answer of the log that does not verify is refused', async () => {
     const attachment = { name: 'calls.govanswer.json', bytes: Buffer.from('{}') };
     const broken = sampleReport({ rows: 1, attachments: [attachment] });
-    const changed = await toPdf(broken, plainBranding, [attachment], { paper: 'A4', fonts });
+    const changed = await signedPdf(broken, { attachments: [attachment], fonts });
     expect(await verify(changed)).toMatchObject({ verified: false, code: 'PROOF_NOT_VERIFIED' });
   });
 
@@ -208,8 +228,7 @@ describe('a changed report', () => {
   });
 
   it('pages of another version are not called verified, and the data alone can be judged', async () => {
-    const older = await toPdf(report, plainBranding, [proofBundle], {
-      paper: 'A4',
+    const older = await signedPdf(report, {
       fonts,
       producer: 'gov report renderer 0 (ICU 1.0, tz 2020a)',
     });
@@ -220,18 +239,17 @@ describe('a changed report', () => {
     const changed = withContent(first, (content) => `${content.toString('latin1')}\n`);
     read = readPdf(pdf);
     expect(await verify(changed)).toMatchObject({ verified: false, code: 'PAGES_NOT_COMPARED' });
-    expect(await verify(changed, { dataOnly: true })).toMatchObject({ verified: true });
+    expect(await verify(changed, { pages: 'not compared' })).toMatchObject({ verified: true });
   });
 
   it('fonts that are not here are named, and the pages are not called verified', async () => {
     const others = [{ name: 'more.ttf', bytes: fonts.bold.bytes }];
-    const bytes = await toPdf(report, plainBranding, [proofBundle], {
-      paper: 'A4',
+    const bytes = await signedPdf(report, {
       fonts: { ...fonts, bold: fonts.mono, others },
     });
     expect((await verify(bytes)).verified).toBe(true);
     const without = { ...fonts, bold: fonts.regular };
-    const verdict = await verify(bytes, { fonts: without });
+    const verdict = await verify(bytes, { pages: comparePagesWith(without) });
     expect(verdict).toMatchObject({ verified: false, code: 'PAGES_NOT_COMPARED' });
     expect(verdict.checks.at(-1)?.detail).toContain('more.ttf');
   });

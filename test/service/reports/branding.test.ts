@@ -35,6 +35,8 @@ describe.each(worlds)('the branding of a project on %s', (world) => {
     ['/companyName', { companyName: 'x'.repeat(101) }],
     ['/companyName', { companyName: 'two\nlines' }],
     ['/footerText', { footerText: 'x'.repeat(501) }],
+    ['/footerText', { footerText: 'paid\u202ella ton' }],
+    ['/footerText', { footerText: 'two\nlines' }],
     ['/primaryColor', { primaryColor: 'red' }],
     ['/primaryColor', { primaryColor: '#12345' }],
     ['/accentColor', { accentColor: '#1234567' }],

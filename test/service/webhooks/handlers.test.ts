@@ -76,6 +76,8 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
     const { endpointId } = (await create({ url: secretUrl })).body.endpoint;
     await tenant.call('POST', `/webhooks/endpoints/${endpointId}/rotate`);
     await tenant.call('PUT', `/webhooks/endpoints/${endpointId}`, { body: { description: 'x' } });
+    const hidden = { body: { description: 'paid\u202ella ton' } };
+    expect((await tenant.call('PUT', `/webhooks/endpoints/${endpointId}`, hidden)).status).toBe(400);
     await tenant.call('DELETE', `/webhooks/endpoints/${endpointId}`);
     const { text, body } = await tenant.call('GET', '/events?runId=gov.system&limit=200');
     const types = body.events

@@ -41,7 +41,8 @@ export const run: Run<typeof spec> = async (call) => {
     if (out.isHuman) await out.note(safe`download it: gov report download ${executionId}`);
     return;
   }
-  if (out.isHuman) await out.note(safe`report ${executionId}`);
+  // in every format: a person who interrupts the wait needs the id
+  await out.note(safe`report ${executionId}`);
   const report = await completed(client, executionId, call);
   if (isDownloaded) return deliver(client, report, { call, target, format: flags.format[0] });
   await out.one(report, viewOf('getExecution'));

@@ -75,6 +75,7 @@ export const reportDownload = command({
   summary: 'Download an artifact of a report',
   args: [executionId],
   details: [
+    'Beside a JSON report gov writes its signature by the log: report.json and report.dsse.json.',
     'gov continues an interrupted download. The file gets its name once it is complete and has the SHA-256 that the service sent.',
   ],
   flags: {
@@ -181,9 +182,9 @@ export const reportVerify = command({
   name: 'report verify',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
-    'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
+    'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
     'Trusted keys come from --key, --trust or the trust file of the chosen context; never from the report.',
-    'The data hash identifies the report. No signature covers the figures, so require the hash that you have from another source, such as gov report get or a letter: --hash.',
+    'The log signs the data hash. A report of an earlier version has no signature: require the data hash that you have from another source, such as gov report get or a letter, with --hash.',
     'Pages that another version of gov wrote may come out otherwise. Then gov says that they were not compared, and the report is not verified. Use the version that the file names, or judge the attached data alone: --data-only.',
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
@@ -200,6 +201,12 @@ export const reportVerify = command({
       pattern: '^(?:sha256:)?[0-9a-f]{64}$',
       description: 'Require this data hash',
     },
+    signature: {
+      type: 'string',
+      value: 'FILE',
+      description:
+        'Signature of a JSON report; default: REPORT.dsse.json beside REPORT.json. A PDF contains it',
+    },
     fonts: {
       type: 'string',
       value: 'DIR',
@@ -213,9 +220,9 @@ export const reportVerify = command({
     'gov report verify report.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
   ],
   exitCodes: {
-    0: 'verified; without --hash only consistent, because the data hash was not compared',
+    0: 'verified',
     2: 'no key is trusted, or the file could not be read as a report',
-    3: 'changed, not authentic, or its pages were not compared',
+    3: 'changed, not authentic, not signed and without --hash, or its pages were not compared',
     11: 'authentic, but an attached proof shows that its run broke a policy',
   },
 });

@@ -2,13 +2,16 @@
  * `gov report verify`: verifies a report here, without network or store. Exit codes as `gov proofs verify`. The exit code
  * is set before any output. Tested by `test/cli/commands/report/verify.test.ts`.
  */
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
+import type { ReportFonts } from '../../../core/report/inputs.ts';
+import { comparePagesWith } from '../../../core/report/verify-pages.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/report/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
+import { signatureNameOf } from '../../reports/created.ts';
 import { unreadable } from '../../program/flags.ts';
 import { readAll } from '../../terminal/io.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -30,17 +33,13 @@ export const run: Run<typeof spec> = async (call) => {
       'a CSV cannot be verified alone: verify the PDF or JSON of the same report, which has the same data hash',
     );
   }
-  const { readReportFonts } = await import('../../../host/reports/fonts.ts');
-  const folder = flags.fonts === undefined ? null : resolve(call.io.cwd, flags.fonts);
-  const fonts = await readReportFonts(folder).catch((cause: unknown) => {
-    throw unreadable(flags.fonts ?? 'the fonts of the package', cause);
-  });
+  const pages = flags.dataOnly ? 'not compared, as you asked' : comparePagesWith(await fontsOf(call));
   const { hash } = flags;
   const verdict = await verifyReport(bytes, {
     trust: source?.trust ?? null,
     expectedHash: hash === undefined ? null : `sha256:${hash.replace('sha256:', '')}`,
-    fonts,
-    dataOnly: flags.dataOnly,
+    signature: reportKindOf(bytes) === 'json' ? await signatureBeside(call) : null,
+    pages,
   });
   out.verdict = exitOf(verdict);
   await print(out, verdict, source);
@@ -49,13 +48,31 @@ export const run: Run<typeof spec> = async (call) => {
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the report`,
     );
   }
-  if (verdict.verified && flags.hash === undefined) {
-    await out.warn(
-      safe`nothing signs the figures of a report, so other figures with their own data hash look as good: require the data hash that you have from the service with --hash`,
-    );
-  }
   return out.verdict;
 };
+
+async function fontsOf({ flags, io }: Call): Promise<ReportFonts> {
+  const { readReportFonts } = await import('../../../host/reports/fonts.ts');
+  const folder = flags.fonts === undefined ? null : resolve(io.cwd, flags.fonts);
+  return readReportFonts(folder).catch((cause: unknown) => {
+    throw unreadable(flags.fonts ?? 'the fonts of the package', cause);
+  });
+}
+
+/** The signature of a JSON artifact: the file of the flag, or the one that `gov report download` wrote beside it. */
+async function signatureBeside({ args, flags, io, signal }: Call): Promise<Buffer | null> {
+  const name = flags.signature ?? (args.report === '-' ? null : signatureNameOf(args.report));
+  if (name === null) return null;
+  const path = resolve(io.cwd, name);
+  if (flags.signature === undefined && !existsSync(path)) return null;
+  const maxBytes = limits.reportSignatureBytes;
+  try {
+    return Buffer.from(await readAll(createReadStream(path), { maxBytes, signal, name }));
+  } catch (cause) {
+    if (cause instanceof RangeError) throw usage(cause.message);
+    throw signal.aborted ? cause : unreadable(name, cause);
+  }
+}
 
 async function readReportFile({ args, io, signal }: Call): Promise<Buffer> {
   const maxBytes = limits.bundleBytes;
@@ -130,12 +147,9 @@ function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
 
 function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: Out): Safe[] {
   const { verified, code, checks, proofs, answers } = verdict;
-  const { bold, green, red, yellow } = styles;
-  const isCompared = checks.some(({ id, result }) => id === 'data_hash' && result === 'passed');
+  const { bold, green, red } = styles;
   const head = verified
-    ? isCompared
-      ? green('✓ verified')
-      : yellow('✓ consistent, data hash not compared')
+    ? green('✓ verified')
     : code === 'RUN_NOT_COMPLIANT'
       ? red('✗ NOT COMPLIANT')
       : red('✗ NOT VERIFIED');
@@ -143,6 +157,7 @@ function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: O
   const facts: readonly (readonly [string, string | null])[] = [
     ['why', verified ? null : meaningOf(code ?? undefined)],
     ['data hash', verdict.dataHash],
+    ['report', verdict.executionId],
     ['template', verdict.reportTemplateId],
     ['period', period],
     ['log', verdict.origin === null ? null : `${verdict.origin}, ${verdict.treeSize ?? 0} leaves`],

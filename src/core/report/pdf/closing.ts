@@ -1,12 +1,12 @@
 /** The last pages: how to verify the report without us, what is attached, who reviewed it; and the foot of every page. */
-import { dataFile } from '../artifacts.ts';
+import { dataFile, signatureFile } from '../artifacts.ts';
 import type { Flow } from './flow.ts';
 import { margin } from './flow.ts';
 import type { Subject } from './frame.ts';
 import { type Column, setTable } from './table.ts';
 
 export function setVerification(flow: Flow, subject: Subject): void {
-  const { report, hash, printed } = subject;
+  const { report, hash, printed, files } = subject;
   flow.newPage();
   flow.section(() => {
     flow.heading(1, 'How to verify this without us');
@@ -33,6 +33,10 @@ export function setVerification(flow: Flow, subject: Subject): void {
       `Check the signed checkpoint of the log with a key from a source that you trust, not from this file. It is the member log.checkpoint of ${dataFile}; long lines are cut here:`,
     );
     code(flow, checkpointLines(report.log.checkpoint));
+    if (files.some(({ name }) => name === signatureFile))
+      says(
+        `With the same key check ${signatureFile} (DSSE): the log signs the hash of ${dataFile}, so nobody can put other figures over its checkpoint.`,
+      );
     step(
       flow,
       '4',

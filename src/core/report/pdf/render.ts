@@ -5,7 +5,7 @@
  * Proven by `test/core/report/pdf/render.test.ts`.
  */
 import { hash as digest } from 'node:crypto';
-import { dataFile, presentationFile, tableFile, toJson, toTableCsv } from '../artifacts.ts';
+import { dataFile, presentationFile, signatureFile, tableFile, toJson, toTableCsv } from '../artifacts.ts';
 import { formatter } from '../format.ts';
 import { choosePrinted } from '../printed-rows.ts';
 import { answerEnd, type Paper, proofEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
@@ -23,6 +23,8 @@ import { Typesetter } from './typesetter.ts';
 export interface PdfOptions {
   readonly paper: Paper;
   readonly fonts: ReportFonts;
+  /** The signature of the log (`../signature.ts`). Null only for a verifier, and a report of an earlier version. */
+  readonly signature: Uint8Array | null;
   /** For a verifier: the renderer that the file names. Default: this one. */
   readonly producer?: string;
 }
@@ -37,7 +39,7 @@ export async function toPdf(
   attachments: readonly ReportAttachment[],
   options: PdfOptions,
 ): Promise<Uint8Array> {
-  const { paper, fonts } = options;
+  const { paper, fonts, signature } = options;
   const libraries = await loadLibraries();
   const data = toJson(report);
   const hash = `sha256:${sha256Hex(data)}`;
@@ -58,6 +60,7 @@ export async function toPdf(
         description: 'paper, colours, logo and fonts of these pages',
         relationship: 'Supplement',
       }),
+      ...(signature === null ? [] : [signatureAttached(signature)]),
     ],
     printed: choosePrinted(report, hash),
   };
@@ -122,6 +125,12 @@ const file = (
   ...rest,
 });
 
+const signatureAttached = (bytes: Uint8Array): AttachedFile =>
+  file(signatureFile, bytes, {
+    description: 'the log’s signature of the data and of how it is printed (DSSE)',
+    relationship: 'Supplement',
+  });
+
 const descriptions: readonly (readonly [end: string, description: string])[] = [
   [proofEnd, 'a proof bundle'],
   [answerEnd, 'the log’s answer on how many rows there are'],
@@ -132,7 +141,7 @@ const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 
 /** The attachments that the report names, in the order of their names. */
 function given(report: Report, attachments: readonly ReportAttachment[]): AttachedFile[] {
-  const own = new Set([dataFile, presentationFile, ...report.tables.map(tableFile)]);
+  const own = new Set([dataFile, presentationFile, signatureFile, ...report.tables.map(tableFile)]);
   for (const { name } of attachments) {
     if (!Object.hasOwn(report.attachments, name) || own.has(name) || !fileName.test(name))
       throw new Error(`expected a file that the report names as attached, got ${JSON.stringify(name)}`);

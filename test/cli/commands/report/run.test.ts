@@ -1,5 +1,5 @@
 /** `gov report …` against a real plane: create, wait, download, share, brand. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { png } from '../../../support/pictures.ts';
@@ -41,7 +41,11 @@ describe('gov report', () => {
   });
 
   it('gov report create --wait returns the complete report, and download writes its first format', async () => {
-    const made = await json('report', 'create', 'executive-summary', '--format', 'csv,json', '--wait');
+    const argv = ['report', 'create', 'executive-summary', '--format', 'csv,json', '--wait', '-o', 'json'];
+    const { stdout, stderr } = await tool(...argv);
+    const made = JSON.parse(stdout);
+    // the id is there before the wait ends
+    expect(stderr).toContain(`report ${made.executionId}\n`);
     expect(made).toMatchObject({ status: 'completed', formats: ['csv', 'json'] });
     ({ executionId } = made);
     const got = await json('report', 'download', executionId);
@@ -65,6 +69,40 @@ describe('gov report', () => {
     );
     expect(code).toBe(0);
     expect(JSON.parse(readFileSync(at('whole.json'), 'utf8')).title).toBe('Integrity and completeness');
+  });
+
+  it('a plane signs its reports: JSON with the signature beside it, and PDF, verify with its trust file', async () => {
+    const argv = ['executive-summary', '--format', 'pdf,json', '-O', at('signed.pdf')];
+    expect((await tool('report', 'create', ...argv)).code).toBe(0);
+    const { data } = await json('report', 'list', '--limit', '1');
+    const { executionId } = data[0];
+    expect(data[0]).not.toHaveProperty('signature');
+    const got = await json('report', 'download', executionId, '--format', 'json', '-O', at('signed.json'));
+    expect(got).toMatchObject({ signature: at('signed.dsse.json') });
+    const { signature } = await json('report', 'get', executionId);
+    expect(readFileSync(at('signed.dsse.json'), 'utf8')).toBe(JSON.stringify(signature));
+    const trusted = ['--trust', join(plane.dataDir, 'trust')];
+    for (const name of ['signed.pdf', 'signed.json'])
+      expect(await json('report', 'verify', at(name), ...trusted)).toMatchObject({
+        verified: true,
+        executionId,
+      });
+    // the signature is written beside a file, so it must be free as well
+    rmSync(at('signed.json'));
+    const again = await tool('report', 'download', executionId, '--format', 'json', '-O', at('signed.json'));
+    expect([again.code, again.stderr]).toEqual([
+      2,
+      expect.stringContaining('signed.dsse.json exists already'),
+    ]);
+    const other = await tool(
+      'report',
+      'verify',
+      at('whole.json'),
+      '--signature',
+      at('signed.dsse.json'),
+      ...trusted,
+    );
+    expect(other.code).toBe(3);
   });
 
   it('gov report create refuses a delivery of another form before it asks', async () => {

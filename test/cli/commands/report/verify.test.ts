@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.ts';
-import { toPdf } from '../../../../src/core/report/pdf/render.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
 import { logSigner, origin, trust } from '../../../core/proof/log.ts';
-import { plainBranding, proofBundle, sampleReport } from '../../../core/report/sample.ts';
+import { sampleReport, signatureOf, signedPdf } from '../../../core/report/sample.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
 
 const folder = emptyDirectory();
@@ -16,12 +15,12 @@ const file = (name: string, content: string | Uint8Array): string => {
   return path;
 };
 const report = sampleReport({ rows: 5 });
+const fonts = await readReportFonts();
 const trustFile = file('trust', formatTrust(trust));
 let bytes: Buffer;
 let pdf: string;
 beforeAll(async () => {
-  const options = { paper: 'A4', fonts: await readReportFonts() } as const;
-  bytes = Buffer.from(await toPdf(report, plainBranding, [proofBundle], options));
+  bytes = await signedPdf(report, { fonts });
   pdf = file('report.pdf', bytes);
 });
 
@@ -47,19 +46,28 @@ describe('gov report verify', () => {
   it('the JSON artifact is verified under the same data hash', async () => {
     const json = file('report.json', toJson(report));
     const hash = dataHash(report).slice('sha256:'.length);
-    const argv = ['report', 'verify', json, '--trust', trustFile, '--hash', hash, '-o', 'id'];
-    expect(await govHere(argv)).toMatchObject({ code: 0, stdout: `${dataHash(report)}\n` });
+    const argv = ['report', 'verify', json, '--trust', trustFile, '-o', 'id'];
+    const verified = { code: 0, stdout: `${dataHash(report)}\n` };
+    expect(await govHere([...argv, '--hash', hash])).toMatchObject(verified);
+    expect((await govHere(argv)).code).toBe(3);
+    const elsewhere = file('signature', signatureOf(report));
+    expect(await govHere([...argv, '--signature', elsewhere])).toMatchObject(verified);
+    expect((await govHere([...argv, '--signature', join(folder, 'none')])).code).toBe(2);
+    // beside it, under the name that `gov report download` gives it
+    file('report.dsse.json', signatureOf(report));
+    expect(await govHere(argv)).toMatchObject(verified);
   });
 
-  it('without --hash gov says that the figures were compared with nothing', async () => {
-    const argv = ['report', 'verify', pdf, '--trust', trustFile, '-o', 'table'];
+  it('a report that nobody signed gives exit code 3 and the flag that helps', async () => {
+    const path = file('unsigned.pdf', await signedPdf(report, { fonts, signature: null }));
+    const argv = ['report', 'verify', path, '--trust', trustFile, '-o', 'table'];
     const alone = await govHere(argv);
-    expect(alone.stdout).toContain('consistent, data hash not compared');
-    expect(alone.stdout).not.toContain('✓ verified');
-    expect(alone.stderr).toContain('--hash');
+    expect(alone.code).toBe(3);
+    expect(alone.stdout).toContain('✗ NOT VERIFIED');
+    expect(alone.stdout).toContain('require its data hash with --hash');
     const compared = await govHere([...argv, '--hash', dataHash(report)]);
+    expect(compared).toMatchObject({ code: 0, stderr: '' });
     expect(compared.stdout).toContain('✓ verified');
-    expect(compared.stderr).toBe('');
   });
 
   it('a report without any key is not verified, with exit code 2 and the flags to use', async () => {

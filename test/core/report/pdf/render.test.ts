@@ -7,7 +7,7 @@ import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.t
 import { toPdf } from '../../../../src/core/report/pdf/render.ts';
 import type { Report } from '../../../../src/core/report/model.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
-import { plainBranding, proofBundle, sampleReport } from '../sample.ts';
+import { plainBranding, proofBundle, sampleReport, signedPdf } from '../sample.ts';
 
 const fonts = await readReportFonts();
 const folder = mkdtempSync(join(tmpdir(), 'gov-pdf-'));
@@ -24,7 +24,7 @@ const has = (program: string): boolean => {
 const hasTools = ['qpdf', 'pdfdetach', 'pdftotext', 'pdfinfo', 'pdffonts'].every(has);
 
 const render = (report: Report, branding = plainBranding): Promise<Uint8Array> =>
-  toPdf(report, branding, [proofBundle], { paper: 'A4', fonts });
+  signedPdf(report, { fonts, branding });
 
 async function written(report: Report, branding = plainBranding): Promise<string> {
   const path = join(folder, 'report.pdf');
@@ -42,7 +42,7 @@ describe('a report as PDF', () => {
 
   it('an attachment that the report does not name, lacks, or names with another hash is refused', async () => {
     const report = sampleReport();
-    const options = { paper: 'A4', fonts } as const;
+    const options = { paper: 'A4', fonts, signature: null } as const;
     const changed = { ...proofBundle, bytes: Buffer.from('{}') };
     await expect(toPdf(report, plainBranding, [], options)).rejects.toThrow(/got no file/);
     await expect(toPdf(report, plainBranding, [changed], options)).rejects.toThrow(/expected SHA-256/);
