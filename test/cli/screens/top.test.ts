@@ -60,6 +60,15 @@ describe('the view of gov top', () => {
     expect(text).toContain('100+ failed');
   });
 
+  it('many reasons leave room for the panels, and the last line counts the others', () => {
+    const reasons = Array.from({ length: 40 }, (_, at) => `coverage: run ${at}`);
+    const text = drawn(sampled({ reasons }));
+    expect(text).toContain('! coverage: run 2');
+    expect(text).toContain('and 37 more: gov plane status, or gov health');
+    expect(text).toContain('ingest');
+    expect(text).toContain('disk');
+  });
+
   it('errors only shows the parts that need attention, or that nothing does', () => {
     const errors = reduceTop(sampled(), { kind: 'key', action: 'errors only' });
     const text = drawn(errors);

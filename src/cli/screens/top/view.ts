@@ -74,7 +74,8 @@ function contents(state: TopState, sample: TopSample, look: Look): Safe[] {
         .filter(({ isBad }) => isBad)
         .map((part) => ({ ...part, rows: part.rows.filter((row) => row.isBad) }))
     : all;
-  const notes = noteLines(sample, look).slice(0, Math.max(1, rows - 7));
+  const most = isErrorsOnly ? Math.max(2, rows - 7) : Math.max(2, Math.min(4, Math.floor(rows / 5)));
+  const notes = atMost(noteLines(sample, look), most);
   if (parts.length === 0 && notes.length === 0)
     return [safe``, safe` ${look.styles.green('✓ nothing needs attention')}`];
   const left = rows - notes.length;
@@ -86,6 +87,15 @@ function contents(state: TopState, sample: TopSample, look: Look): Safe[] {
 }
 
 const leastPanelRows = 4;
+
+/** The last line counts what is left out. */
+function atMost(lines: readonly Safe[], most: number): Safe[] {
+  if (lines.length <= most) return [...lines];
+  return [
+    ...lines.slice(0, most - 1),
+    safe`   and ${lines.length - most + 1} more: gov plane status, or gov health`,
+  ];
+}
 
 function noteLines({ reasons, unread }: TopSample, { styles }: Look): Safe[] {
   return [
