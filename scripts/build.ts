@@ -5,6 +5,7 @@
  *   hook.cjs      `gov hook`, which loads little                                       src/cli/agents/hook-entry.ts
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   keychain.cjs  the process that talks to the keychain of the system                 src/cli/keychain/program.ts
+ *   screens.js    the screens of the command line, with ink and react                  src/cli/screens/open.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
@@ -51,12 +52,16 @@ interface Target {
 const project = fileURLToPath(new URL('..', import.meta.url));
 const output = join(project, 'dist');
 
+/** ink has top-level await, so it needs an ES module, which CommonJS loads by a real import(). */
+const screens = 'src/cli/screens/open.ts';
+
 /** The command line is CommonJS, which starts 5 ms faster than an ES module. `library.ts` builds the library. */
 const targets: readonly Target[] = [
   { source: 'src/cli/entry.ts', file: 'gov.cjs', isRequired: true },
   { source: 'src/cli/agents/hook-entry.ts', file: 'hook.cjs', isRequired: false },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/cli/keychain/program.ts', file: 'keychain.cjs', isRequired: false },
+  { source: screens, file: 'screens.js', isRequired: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
 ];
@@ -118,7 +123,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     platform: 'node',
     preserveEntrySignatures: 'exports-only',
     external,
-    plugins: [references(), commandFiles, await frozenData(project, { beside: true })],
+    plugins: [references(), realImport, devtools, commandFiles, await frozenData(project, { beside: true })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`${source}: ${log.message}`);
@@ -172,6 +177,27 @@ function references(): Plugin {
     },
   };
 }
+
+/** require() of `screens.js` would fail, because that module has top-level await. */
+const realImport: Plugin = {
+  name: 'real-import',
+  renderChunk(code, { fileName }) {
+    if (!code.includes('./screens.js')) return null;
+    const required =
+      /Promise\.resolve\(\)\.then\(\(\) => [^;]*?require\((['"])\.\/screens\.js\1\)(?:, 1\))?\)/;
+    const imported = code.replace(required, "import('./screens.js')");
+    if (!imported.includes("import('./screens.js')"))
+      throw new Error(`${fileName}: expected require() of ./screens.js`);
+    return imported;
+  },
+};
+
+/** ink loads React's devtools only if DEV is set; they are not published. */
+const devtools: Plugin = {
+  name: 'devtools',
+  resolveId: (id) => (id === 'react-devtools-core' ? '\0devtools' : null),
+  load: (id) => (id === '\0devtools' ? 'export default {};' : null),
+};
 
 /**
  * The sources load a command by a computed import() of its file. A bundle has no such files, so the import becomes a

@@ -1,11 +1,12 @@
 /**
  * Writes the reference pages that the code knows: problems, verdicts, limits, HTTP operations, the
- * library and the command line.
+ * library, the command line and the keys of its screens.
  * `npm run docs` runs it; `test/docs/reference.test.ts` compares the pages with what this module returns.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
+import { bindings, type ScreenName } from '../src/cli/screens/keys.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
 import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
@@ -31,6 +32,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
     ['docs/reference/limits.md', limitsPage()],
     ['docs/reference/problems.md', problemsPage()],
     ['docs/reference/report-templates.md', templatesPage()],
+    ['docs/reference/screens.md', screensPage()],
     ['docs/reference/verdicts.md', verdictsPage()],
     ['docs/reference/webhook-events.md', webhookEventsPage()],
   ]);
@@ -207,6 +209,28 @@ const verdictsPage = (): string =>
       Object.entries(verdictCodes).map(([name, meaning]) => [code(name), meaning]),
     ),
   ]);
+
+/** The table of keys that the screens themselves use. */
+function screensPage(): string {
+  const commands: Readonly<Record<ScreenName, string>> = {
+    top: 'gov top and gov plane status --watch',
+    runs: 'gov runs browse',
+    approvals: 'gov approvals inbox',
+    events: 'gov events tail --tui',
+  };
+  const screens = Object.entries(commands) as [ScreenName, string][];
+  return page([
+    '# Keys of the screens',
+    `The keys of the screens in a terminal. ${generated} On a screen, \`?\` shows its keys. [Watch from the terminal](../how-to/watch-from-the-terminal.md) says how to use them.`,
+    ...screens.flatMap(([name, command]) => [
+      `## ${command}`,
+      tableOf(
+        ['Key', 'Does'],
+        bindings[name].map(({ keys, does }) => [keys.map(code).join(', '), does]),
+      ),
+    ]),
+  ]);
+}
 
 const units = ['Seconds', 'Minutes', 'Hours', 'Days', 'Years', 'Bytes', 'Chars', 'Ms', 'Levels'] as const;
 

@@ -41,6 +41,7 @@ import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
+import * as top from './top/spec.ts';
 import * as usage from './usage/spec.ts';
 import * as verifyPage from './verify-page/spec.ts';
 import * as version from './version/spec.ts';
@@ -85,6 +86,7 @@ const handMade: readonly CommandSpec[] = [
   runs,
   service,
   tools,
+  top,
   usage,
   verifyPage,
   version,

@@ -23,6 +23,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'Erasures of recorded values'],
+  ['Operate', 'top', ''],
   ['Operate', 'plane', 'The data plane on this machine'],
   ['Operate', 'service', 'The hosted service on this machine'],
   ['Operate', 'witness', 'A witness, which cosigns checkpoints of logs'],

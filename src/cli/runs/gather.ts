@@ -68,8 +68,8 @@ export interface RunView {
   readonly cut: readonly Cut[];
 }
 
-/** Rejects with 404 for a run without events. */
-export async function gatherRun(client: Client, runId: string): Promise<RunView> {
+/** The parts of a run as the operations return them; events and evaluations with the newest first. */
+export async function readRun(client: Client, runId: string) {
   const { body: coverage } = await client.getRunCoverage({ params: { runId } });
   const [{ body: counted }, { body: oldest }, events, evaluations, approvals, { body: proofs }] =
     await Promise.all([
@@ -80,6 +80,12 @@ export async function gatherRun(client: Client, runId: string): Promise<RunView>
       client.listApprovals({ query: { runId, limit: limits.pageMax } }),
       client.listProofs({ query: { runId, limit: 1 } }),
     ]);
+  return { coverage, counted, oldest, events, evaluations, approvals, proofs };
+}
+
+/** Rejects with 404 for a run without events. */
+export async function gatherRun(client: Client, runId: string): Promise<RunView> {
+  const { coverage, counted, oldest, events, evaluations, approvals, proofs } = await readRun(client, runId);
   const { calls: covered, runId: _runId, events: _events, ...rest } = coverage;
   const calls = [
     ...covered.map((call) => withDecisions(call, events, evaluations.records)),
@@ -226,7 +232,7 @@ function uncalled(
     }));
 }
 
-function toolOf({ checkpoint }: PolicyEvaluationRecord): string | null {
+export function toolOf({ checkpoint }: PolicyEvaluationRecord): string | null {
   const context = isObject(checkpoint) ? checkpoint['context'] : undefined;
   const tool = isObject(context) ? context['tool'] : undefined;
   const name = isObject(tool) ? tool['name'] : undefined;

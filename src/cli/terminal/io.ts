@@ -11,6 +11,7 @@ import { whyUnwritable } from './write-fault.ts';
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 interface InputStream extends Readable {
   readonly isTTY?: boolean;

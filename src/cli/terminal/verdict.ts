@@ -62,7 +62,8 @@ export async function printVerdict(out: Out, shown: ShownVerdict): Promise<void>
   const has = (vacuous: VacuousCode): boolean => shown.layers.some(({ code }) => code === vacuous);
   // a preimage has several lines, which tab-separated output could only escape
   const asText = out.isHuman || (out.format === 'tsv' && shown.explanations !== undefined);
-  if (asText) await out.lines(human(shown, out));
+  const { styles, settings } = out;
+  if (asText) await out.lines(verdictLines(shown, { styles, columns: settings.columns }));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(shown, out.format === 'csv'));
   else await out.one(shown, plainView(['proofId'], 'proofId'));
   if (asText && shown.notes.length > 0) return;
@@ -103,7 +104,11 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
   );
 }
 
-function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
+/** The verdict for people, with the answers to the two questions at the top. */
+export function verdictLines(
+  shown: ShownVerdict,
+  { styles, columns }: { styles: Styles; columns: number },
+): Safe[] {
   const checks = shown.checks.filter(
     ({ result, detail }) => result !== 'not_checked' || detail !== undefined,
   );
@@ -138,7 +143,7 @@ function human(shown: ShownVerdict, { styles, settings }: Out): Safe[] {
       ? []
       : [bold('Checks'), ...checks.map((check) => checkLine(check, width, styles))]),
     ...legend(shown).map((text) => dim(text)),
-    ...shown.notes.flatMap((text) => wrapped(text, settings.columns).map((line) => yellow(line))),
+    ...shown.notes.flatMap((text) => wrapped(text, columns).map((line) => yellow(line))),
     ...(shown.explanations ?? []).flatMap((each) => explanationLines(each, styles)),
   ];
 }

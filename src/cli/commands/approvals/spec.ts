@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
 import type { FlagSpec } from '../../program/spec.ts';
+import { asciiFlag } from '../../screens/flags.ts';
 
 const approvalId = { name: 'approvalId', description: 'Approval, such as apr_…' } as const;
 const comment = {
@@ -54,4 +55,16 @@ export const approvalsWait = command({
   args: [approvalId],
   examples: ['gov approvals wait apr_01jq3v5k8hf7wb3c9x2m4n6p8r --timeout 1h'],
   exitCodes: { 0: 'approved', 3: 'denied, or expired', 8: 'not decided within --timeout' },
+});
+
+export const approvalsInbox = command({
+  name: 'approvals inbox',
+  summary: 'Decide approvals on a screen: the longest waiting first, each in full',
+  details: [
+    'a approves and d denies the chosen approval: gov shows it in full, asks for a comment, and decides after a y. ? shows the keys.',
+    ...details,
+    'Into a pipe: the pending approvals, one JSON object per line, the longest waiting first.',
+  ],
+  flags: { ascii: asciiFlag },
+  examples: ['gov approvals inbox', "gov approvals inbox | jq -r '.approvalId'"],
 });

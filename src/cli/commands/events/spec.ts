@@ -7,6 +7,7 @@ import { formatNames } from '../../../core/intake/names.ts';
 import { events } from '../../../contract/events.ts';
 import { flagsOf } from '../../program/manifest.ts';
 import { command } from '../../program/spec.ts';
+import { asciiFlag } from '../../screens/flags.ts';
 
 export const eventsPush = command({
   name: 'events push',
@@ -135,10 +136,13 @@ export const eventsTail = command({
       description: 'Begin after this sequence; default: at the next event',
     },
     count: { type: 'integer', minimum: 1, value: 'N', description: 'Stop after this many events' },
+    tui: { type: 'boolean', description: 'Show the events on a screen with a filter; ? shows the keys' },
+    ascii: asciiFlag,
   },
   examples: [
     'gov events tail',
     'gov events tail --run checkout-42',
     'gov events tail --after 0 | jq .action',
+    'gov events tail --tui',
   ],
 });

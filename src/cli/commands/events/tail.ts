@@ -7,16 +7,13 @@ import type { AuditEvent } from '../../../contract/events.ts';
 import type { Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
+import { partyName } from '../../runs/party.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { Styles } from '../../terminal/safe.ts';
 import type { eventsTail as spec } from './spec.ts';
+import { followOnScreen } from '../../screens/events/follow.ts';
+import { canShow } from '../../screens/start.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-
-const nameOf = (party: unknown): string => {
-  if (typeof party !== 'object' || party === null) return typeof party === 'string' ? party : '';
-  const { name, id } = party as { name?: unknown; id?: unknown };
-  return typeof name === 'string' ? name : typeof id === 'string' ? id : JSON.stringify(party);
-};
 
 function colored(eventType: string, { red, green, yellow, cyan }: Styles): Safe {
   if (/blocked|error|denied|rejected|exceeded/.test(eventType)) return red(eventType);
@@ -27,10 +24,10 @@ function colored(eventType: string, { red, green, yellow, cyan }: Styles): Safe 
 /** `12:03:04  #42  run-1  tool.call  planner → search: look up flights`. */
 function humanLine(event: AuditEvent, styles: Styles): Safe {
   const time = event.serverTimestamp.slice(11, 19);
-  const resource = nameOf(event.resource);
+  const resource = partyName(event.resource);
   const target = resource === '' ? safe`` : safe` → ${resource}`;
   const head = safe`${styles.dim(time)} ${styles.dim(`#${event.sequence}`)} ${event.runId} `;
-  return safe`${head}${colored(event.eventType, styles)} ${nameOf(event.actor)}${target}: ${event.action}`;
+  return safe`${head}${colored(event.eventType, styles)} ${partyName(event.actor)}${target}: ${event.action}`;
 }
 
 async function print(event: AuditEvent, out: Out): Promise<void> {
@@ -48,7 +45,8 @@ async function print(event: AuditEvent, out: Out): Promise<void> {
   }
 }
 
-export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, signal } = call;
   if (out.format === 'json' || out.format === 'csv') {
     throw usage(
       `--output: expected ndjson, table, yaml or id for a stream, got ${out.format}`,
@@ -56,6 +54,12 @@ export const run: Run<typeof spec> = async ({ flags, out, session, signal }) => 
     );
   }
   const client = await session.client();
+  if (flags.tui && (await canShow(call))) {
+    const target = session.context()?.name ?? session.baseUrl().value;
+    const { run: runId, type: eventType, after, ascii } = flags;
+    await followOnScreen(call, { client, target, ascii, runId, eventType, after });
+    return exit.ok;
+  }
   const events = tailEvents(client, {
     runId: flags.run,
     eventType: flags.type,

@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
  */
 import { command } from '../../program/spec.ts';
+import { asciiFlag } from '../../screens/flags.ts';
 import { data } from '../../program/data-flag.ts';
 
 const file = {
@@ -86,8 +87,13 @@ export const planeServe = command({
 export const planeStatus = command({
   name: 'plane status',
   summary: 'Show whether a data plane serves, and its state',
-  flags: { data },
-  examples: ['gov plane status', 'gov plane status -o json'],
+  details: ['--watch is gov top for this plane; into a pipe it prints one JSON object per second.'],
+  flags: {
+    data,
+    watch: { type: 'boolean', description: 'Watch on a screen; ? shows the keys' },
+    ascii: asciiFlag,
+  },
+  examples: ['gov plane status', 'gov plane status -o json', 'gov plane status --watch'],
   exitCodes: {
     0: 'it serves and writes are durable',
     3: 'it serves but is degraded or blocked',

@@ -2,8 +2,7 @@
  * `gov plane status`: whether the plane serves and accepts writes, its disk, and its reports to the service. Exit 0 ok,
  * 3 degraded or blocked, 10 not serving. Tested by `test/cli/commands/plane/init.test.ts` against a real server.
  */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Client } from '../../../client/create.ts';
 import type { CaptureInForce } from '../../../contract/plane-config.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
@@ -11,6 +10,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
 import { drillsText } from '../../agents/drill/results.ts';
 import type { Integrity } from '../../../contract/operations.ts';
+import { fetchMetrics, readRunning, type Running } from '../../operations/metrics.ts';
 import { backupText, fsckText, integrityOf, scrubText } from '../../operations/lines.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -21,15 +21,6 @@ import type { Safe, Styles } from '../../terminal/safe.ts';
 import type { planeStatus as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { bytesText } from '../../../core/byte-size.ts';
-
-interface Running {
-  readonly pid?: number;
-  readonly baseUrl?: string;
-  readonly metricsUrl?: string | null;
-  readonly startedAt?: string;
-  readonly version?: string;
-  readonly configHash?: string;
-}
 
 /** The used parts of the plane's own overview, which is loaded only when this command runs. */
 interface Disk {
@@ -79,16 +70,6 @@ export interface PlaneStatus {
   readonly queueDepth: number | null;
 }
 
-function readRunning(dataDir: string): Running {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    // the plane does not serve, or this user may not read the file
-    return {};
-  }
-}
-
 /** Returns what the service's configuration and `plane.json` decide together; `own`: what the file alone says. */
 async function contentCaptureOf(client: Client, own: CaptureInForce | null): Promise<CaptureInForce | null> {
   try {
@@ -126,24 +107,6 @@ function signedAt(note: string, file: string): string | null {
   }
 }
 
-async function queueDepth(metricsUrl: string | null | undefined, env: Record<string, string | undefined>) {
-  if (typeof metricsUrl !== 'string') return null;
-  const { Connection } = await import('../../../client/transport.ts');
-  const url = new URL(metricsUrl);
-  const connection = new Connection({ baseUrl: url.origin, env });
-  try {
-    const shape = { headers: {}, body: undefined, timeoutMs: 2000, maxBytes: 2 ** 22, signal: undefined };
-    const { bytes } = await connection.exchange({ ...shape, method: 'GET', path: url.pathname });
-    const found = /^gov_\w*queue\w*(?:\{[^}]*\})? ([0-9.e+]+)$/m.exec(Buffer.from(bytes).toString());
-    return found === null ? null : Number(found[1]);
-  } catch {
-    // metrics are optional: without them the depth is unknown
-    return null;
-  } finally {
-    connection.close();
-  }
-}
-
 /** Returns the health response, with the readiness for writes included. */
 async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 'reasons' | 'version'>> {
   const overall = await client.getHealth();
@@ -154,8 +117,13 @@ async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 're
   return { state, reasons, version: overall.body.version ?? null };
 }
 
-export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, io } = call;
   if (flags.data !== undefined) session.usePlane(resolve(flags.data));
+  if (flags.watch) {
+    const { watchTop } = await import('../../screens/top/watch.ts');
+    return watchTop(call, { ascii: flags.ascii });
+  }
   const context = session.context()?.context;
   const dataDir = context?.kind === 'plane' ? context.dataDir : null;
   const running = dataDir === null ? {} : readRunning(dataDir);
@@ -237,9 +205,9 @@ async function serving(
     const contentCapture = await contentCaptureOf(client, own);
     const integrity = await integrityOf(client);
     const drills = await drillsText(client);
-    const depth = await queueDepth(metricsUrl, env);
+    const metrics = await fetchMetrics(metricsUrl, env);
     const facts = { pid, startedAt, configHash, chain, contentCapture, integrity, drills };
-    return { ...health, ...facts, queueDepth: depth };
+    return { ...health, ...facts, queueDepth: metrics?.queue ?? null };
   } catch (cause) {
     if (!(cause instanceof GovNetworkError)) throw cause;
     return { reasons: [cause.message] };

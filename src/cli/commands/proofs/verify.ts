@@ -6,11 +6,9 @@
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
-import { explain, type BundleEvent, type Explanation } from '../../../core/proof/bundle.ts';
-import { openEventDisclosures } from '../../../core/proof/disclosed.ts';
-import { EventReader, FrameReader } from '../../../core/proof/read-bundle.ts';
-import { isUnread, type ProofVerdict } from '../../../core/proof/verdict.ts';
-import { verifyBundleFile } from '../../../core/proof/verify.ts';
+import { explain, type Explanation } from '../../../core/proof/bundle.ts';
+import { FrameReader } from '../../../core/proof/read-bundle.ts';
+import { isUnread } from '../../../core/proof/verdict.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
@@ -19,9 +17,10 @@ import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../p
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
+import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../terminal/answer-verdict.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
-import type { BrokenBy, Judged, ShownVerdict } from '../../terminal/verdict.ts';
+import type { Judged } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -180,23 +179,14 @@ function artifactIn(bytes: Uint8Array): Artifact | null {
   }
 }
 
-/** The service computes from its tables; only a bundle has what shows that they have everything. */
-const notCompared = {
-  id: 'completeness',
-  result: 'not_checked',
-  detail: 'a bundle shows whether events are missing: gov proofs get PROOFID --out FILE',
-} as const;
-
 async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
   const { out, session, flags } = invocation;
-  const client = await session.client();
-  const { body } = await client.verifyProof({ body: artifact });
-  const shown: ShownVerdict = { ...body, source: 'service', checks: [notCompared], notes: [] };
+  const shown = await verdictOfService(await session.client(), artifact);
   out.verdict = exitOfVerdict(shown);
   await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(
-      safe`this is the service’s word. To verify without it: gov proofs get ${body.proofId} --bundle --out FILE`,
+      safe`this is the service’s word. To verify without it: gov proofs get ${artifact.proofId} --bundle --out FILE`,
     );
   }
   if (flags.explain) await out.warn(safe`--explain needs a bundle: the service’s response has no preimages`);
@@ -206,20 +196,14 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
 async function verifyHere(invocation: Call, { read }: Rereadable): Promise<number> {
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
-  const verdict = await verifyBundleFile(read, source?.trust ?? null);
+  const verdict = await verdictHere(read, source);
   const file = args.proof === '-' ? 'FILE' : args.proof;
-  const explanations = flags.explain && !isUnread(verdict.code) ? await explained(read, file) : undefined;
-  const shown: ShownVerdict = {
-    ...verdict,
-    source: 'offline',
-    trustedOrigin: source?.trust.origin ?? null,
-    trustFrom: source?.from ?? null,
-    ...(explanations === undefined ? {} : { explanations }),
-    brokenBy: await brokenBy(read, verdict),
-  };
+  const isRead = !isUnread(verdict.code);
+  const explanations = flags.explain && isRead ? await explained(read, file) : undefined;
+  const shown = { ...verdict, ...(explanations === undefined ? {} : { explanations }) };
   out.verdict = exitOf(shown);
   await printVerdict(out, shown);
-  if (source === null && !isUnread(verdict.code)) {
+  if (source === null && isRead) {
     await out.warn(
       safe`no key is trusted here: give --key VKEY or --trust FILE from a source that you trust, not from the bundle`,
     );
@@ -229,25 +213,6 @@ async function verifyHere(invocation: Call, { read }: Rereadable): Promise<numbe
 
 const exitOf = (shown: Judged): number =>
   shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
-
-/** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
-async function brokenBy(read: Rereadable['read'], { violation }: ProofVerdict): Promise<BrokenBy | null> {
-  if (violation === null) return null;
-  const found: BundleEvent[] = [];
-  const reader = new EventReader((event) => {
-    if (event.index === violation.index) found.push(event);
-  });
-  for await (const chunk of read()) {
-    reader.push(chunk);
-    if (found.length > 0) break;
-  }
-  const [event] = found;
-  if (event === undefined) return null;
-  const { eventId } = JSON.parse(event.record) as { eventId: string }; // the verifier read it
-  const fields = openEventDisclosures(event).digests ?? [];
-  const tool = fields.find(({ pointer }) => pointer === '/resource/name' || pointer === '/resource')?.value;
-  return { eventId, tool: typeof tool === 'string' ? tool : null };
-}
 
 /** Returns a path as one word of a shell line. */
 const quoted = (path: string): string =>

@@ -1,6 +1,7 @@
 /** Commands of the noun runs, as data. Tested by `test/cli/commands/runs/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
+import { asciiFlag } from '../../screens/flags.ts';
 
 export const runsCoverage = command({
   name: 'runs coverage',
@@ -31,4 +32,16 @@ export const runsShow = command({
     'gov runs show checkout-42',
     'gov runs show checkout-42 | jq \'.calls[] | select(.decision == "denied")\'',
   ],
+});
+
+export const runsBrowse = command({
+  name: 'runs browse',
+  summary: 'Browse runs on a screen: timeline, event, decision with its clause, proof',
+  details: [
+    'Enter goes from the runs to the timeline of one, to an event, to its decision, to the proof; esc goes back. / filters, ? shows the keys.',
+    'The proof is verified on this machine with the trust file of the context; without one the screen shows the word of the service.',
+    'Into a pipe: all runs, one JSON object per line.',
+  ],
+  flags: { ascii: asciiFlag },
+  examples: ['gov runs browse', 'gov runs browse -C production'],
 });

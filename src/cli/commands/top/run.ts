@@ -1,0 +1,9 @@
+/** `gov top`. Tested by `test/cli/screens/top.test.ts`. */
+import type { Run } from '../../program/command.ts';
+import { watchTop } from '../../screens/top/watch.ts';
+import type { top as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = (call) => {
+  const { interval, count, ascii } = call.flags;
+  return watchTop(call, { intervalMs: interval, count, ascii });
+};

@@ -1,0 +1,23 @@
+/** The command top, as data. Tested by `test/cli/screens/top.test.ts`. */
+import { command } from '../../program/spec.ts';
+import { asciiFlag } from '../../screens/flags.ts';
+
+export const top = command({
+  name: 'top',
+  summary: 'Watch a plane or a service: is it well?',
+  details: [
+    'A screen with ingest, checkpoint, jobs, approvals, sources and disk, read once a second. It changes nothing. ? shows the keys.',
+    'Into a pipe, or with -o ndjson: one JSON object per second. -o json: one object. gov measures p99 and queue on a plane of this machine, from its metrics.',
+  ],
+  flags: {
+    interval: {
+      type: 'duration',
+      value: 'TIME',
+      description: 'Time between samples, at least 1s; default: 1s',
+    },
+    count: { type: 'integer', minimum: 1, value: 'N', description: 'Print N samples instead of a screen' },
+    ascii: asciiFlag,
+  },
+  examples: ['gov top', 'gov top -C production', 'gov top --count 60 | jq .ingest.leavesPerSecond'],
+  exitCodes: { 3: 'the last printed sample is degraded or unavailable' },
+});

@@ -1,0 +1,229 @@
+/**
+ * The state of the inbox of approvals. A decision takes three steps: the key, a comment, a yes; and the person sees the
+ * whole call meanwhile. Tested by `test/cli/screens/approvals.test.ts`.
+ */
+import type { ApprovalOutcome, ShownApproval } from '../../../contract/approvals.ts';
+import type { KeyAction } from '../keys.ts';
+import {
+  bodyRows,
+  common,
+  emptyList,
+  filterOf,
+  matches,
+  moved,
+  reduceCommon,
+  within,
+  type Common,
+  type CommonEvent,
+  type List,
+  type Loading,
+} from '../model.ts';
+
+export interface Decide {
+  readonly approvalId: string;
+  readonly outcome: ApprovalOutcome;
+  /** Null while the person types it. */
+  readonly comment: string | null;
+}
+
+export interface ApprovalsState extends Common {
+  readonly target: string;
+  /** The longest waiting first. */
+  readonly approvals: Loading<readonly ShownApproval[]>;
+  /** When the rows were read. */
+  readonly readMs: number;
+  /** Why the newest reading failed. */
+  readonly failure: string | null;
+  readonly list: List;
+  /** The approval in full view. */
+  readonly openId: string | null;
+  readonly scroll: number;
+  readonly asking: Decide | null;
+  /** Confirmed; the command sends it. */
+  readonly wanted: Decide | null;
+  /** What became of the last decision. */
+  readonly message: { readonly text: string; readonly isBad: boolean } | null;
+  /** Counts up to ask the command for a new reading. */
+  readonly reloads: number;
+}
+
+export type ApprovalsEvent =
+  | CommonEvent
+  | { readonly kind: 'read'; readonly rows: readonly ShownApproval[]; readonly atMs: number }
+  | { readonly kind: 'unread'; readonly why: string }
+  | { readonly kind: 'decided'; readonly for: Decide; readonly text: string }
+  | { readonly kind: 'refused'; readonly for: Decide; readonly why: string };
+
+export const approvalsState = (target: string, nowMs: number): ApprovalsState => ({
+  ...common,
+  nowMs,
+  target,
+  approvals: { state: 'loading' },
+  readMs: 0,
+  failure: null,
+  list: emptyList,
+  openId: null,
+  scroll: 0,
+  asking: null,
+  wanted: null,
+  message: null,
+  reloads: 0,
+});
+
+export function shownApprovals(state: ApprovalsState): readonly ShownApproval[] {
+  if (state.approvals.state !== 'ready') return [];
+  const filter = filterOf(state, state.list);
+  return state.approvals.value.filter(({ approvalId, runId, tool, actor, reason }) =>
+    matches(
+      `${approvalId} ${runId} ${tool?.name ?? ''} ${tool?.server ?? ''} ${JSON.stringify(actor)} ${reason}`,
+      filter,
+    ),
+  );
+}
+
+/** The approval in full view, else the chosen row. */
+export function chosenApproval(state: ApprovalsState): ShownApproval | undefined {
+  const all = state.approvals.state === 'ready' ? state.approvals.value : [];
+  if (state.openId !== null) return all.find(({ approvalId }) => approvalId === state.openId);
+  return shownApprovals(state)[state.list.cursor];
+}
+
+export function reduceApprovals(state: ApprovalsState, event: ApprovalsEvent): ApprovalsState {
+  switch (event.kind) {
+    case 'read':
+      return read(state, event);
+    case 'unread': {
+      const approvals =
+        state.approvals.state === 'ready' ? state.approvals : ({ state: 'failed', why: event.why } as const);
+      return { ...state, approvals, failure: event.why };
+    }
+    case 'decided':
+      return event.for === state.wanted ? decided(state, event) : state;
+    case 'refused':
+      if (event.for !== state.wanted) return state;
+      return {
+        ...state,
+        wanted: null,
+        reloads: state.reloads + 1,
+        message: { text: event.why, isBad: true },
+      };
+    default:
+      return reduceCommon(state, event) ?? reduceKey(state, event);
+  }
+}
+
+/** The cursor stays on its approval. One that somebody else decided closes. */
+function read(
+  state: ApprovalsState,
+  { rows, atMs }: { rows: readonly ShownApproval[]; atMs: number },
+): ApprovalsState {
+  const before = shownApprovals(state)[state.list.cursor]?.approvalId;
+  const next: ApprovalsState = {
+    ...state,
+    approvals: { state: 'ready', value: rows },
+    readMs: atMs,
+    nowMs: atMs,
+    failure: null,
+  };
+  const at = shownApprovals(next).findIndex(({ approvalId }) => approvalId === before);
+  const list = within(at < 0 ? next.list : { ...next.list, cursor: at }, shownApprovals(next).length);
+  const isGone = state.openId !== null && !rows.some(({ approvalId }) => approvalId === state.openId);
+  if (!isGone || state.wanted?.approvalId === state.openId) return { ...next, list };
+  const text = `${state.openId} is no longer pending: somebody decided it, or it expired`;
+  return { ...next, list, openId: null, asking: null, typing: null, message: { text, isBad: true } };
+}
+
+function decided(
+  state: ApprovalsState,
+  { for: { approvalId }, text }: { for: Decide; text: string },
+): ApprovalsState {
+  const rest =
+    state.approvals.state === 'ready'
+      ? state.approvals.value.filter((each) => each.approvalId !== approvalId)
+      : [];
+  const next: ApprovalsState = {
+    ...state,
+    approvals: { state: 'ready', value: rest },
+    wanted: null,
+    openId: null,
+    scroll: 0,
+    message: { text, isBad: false },
+    reloads: state.reloads + 1,
+  };
+  return { ...next, list: within(next.list, shownApprovals(next).length) };
+}
+
+function reduceKey(state: ApprovalsState, event: CommonEvent): ApprovalsState {
+  const { asking } = state;
+  if (asking !== null && asking.comment !== null) return answered(state, asking, event);
+  if (event.kind !== 'key') return state;
+  if (state.typing !== null) return typedKey(state, event.action);
+  const quiet = state.message === null ? state : { ...state, message: null };
+  switch (event.action) {
+    case 'approve':
+      return asked(quiet, 'approved');
+    case 'deny':
+      return asked(quiet, 'denied');
+    case 'reload':
+      return { ...quiet, reloads: quiet.reloads + 1 };
+    case 'open': {
+      const openId = chosenApproval(quiet)?.approvalId ?? null;
+      return quiet.openId === null && openId !== null ? { ...quiet, openId, scroll: 0 } : quiet;
+    }
+    case 'back':
+      if (quiet.openId !== null) return { ...quiet, openId: null };
+      return { ...quiet, list: { ...quiet.list, filter: '' } };
+    case 'filter':
+      return quiet.openId === null ? { ...quiet, typing: { purpose: 'filter', text: '' } } : quiet;
+    default:
+      return movedTo(quiet, event.action);
+  }
+}
+
+function movedTo(state: ApprovalsState, action: KeyAction): ApprovalsState {
+  const page = bodyRows(state) - 2;
+  if (state.openId === null) {
+    const list = moved(state.list, action, { count: shownApprovals(state).length, page });
+    return list === undefined ? state : { ...state, list };
+  }
+  const scrolled = moved({ cursor: state.scroll, filter: '' }, action, { count: 10_000, page });
+  return scrolled === undefined || action === 'last' ? state : { ...state, scroll: scrolled.cursor };
+}
+
+/** Opens the full view: nobody decides about a row of a list. */
+function asked(state: ApprovalsState, outcome: ApprovalOutcome): ApprovalsState {
+  const approval = chosenApproval(state);
+  if (approval === undefined || state.wanted !== null) return state;
+  const { approvalId } = approval;
+  const scroll = state.openId === null ? 0 : state.scroll;
+  return {
+    ...state,
+    openId: approvalId,
+    scroll,
+    asking: { approvalId, outcome, comment: null },
+    typing: { purpose: 'comment', text: '' },
+  };
+}
+
+function typedKey(state: ApprovalsState, action: KeyAction): ApprovalsState {
+  if (state.typing === null || (action !== 'open' && action !== 'back')) return state;
+  const { purpose, text } = state.typing;
+  const done = { ...state, typing: null };
+  if (purpose === 'filter') {
+    const next = { ...done, list: { cursor: 0, filter: action === 'open' ? text : '' } };
+    return { ...next, list: within(next.list, shownApprovals(next).length) };
+  }
+  if (action === 'back' || state.asking === null) return { ...done, asking: null };
+  return { ...done, asking: { ...state.asking, comment: text } };
+}
+
+/** Only `y` confirms. Moving through the view is no answer. */
+function answered(state: ApprovalsState, asking: Decide, event: CommonEvent): ApprovalsState {
+  if (event.kind === 'key' && event.action === 'yes') return { ...state, asking: null, wanted: asking };
+  if (event.kind !== 'key' && event.kind !== 'other key') return state;
+  if (event.kind === 'key') {
+    const scrolled = movedTo(state, event.action);
+    if (scrolled !== state) return scrolled;
+  }
+  return { ...state, asking: null, message: { text: 'nothing was decided', isBad: false } };
+}

@@ -1,0 +1,126 @@
+/**
+ * `gov approvals inbox`: pending approvals, the longest waiting first; one in full, with its question.
+ * Tested by `test/cli/screens/approvals.test.ts`.
+ */
+import type { ShownApproval } from '../../../contract/approvals.ts';
+import { partyName } from '../../runs/party.ts';
+import { safe, type Safe } from '../../terminal/safe.ts';
+import { relativeTime } from '../../terminal/table.ts';
+import { yamlLines } from '../../terminal/yaml.ts';
+import { ageText, dimmed, type Look } from '../draw.ts';
+import { countText, listLines, textLines, whenReady } from '../lists.ts';
+import { bodyRows, filterOf } from '../model.ts';
+import type { Frame } from '../shell.ts';
+import { chosenApproval, shownApprovals, type ApprovalsState } from './state.ts';
+
+export function approvalsView(state: ApprovalsState, look: Look): Frame {
+  const approval = state.openId === null ? undefined : chosenApproval(state);
+  const { failure } = state;
+  const lines = approval === undefined ? inbox(state, look) : full(state, approval);
+  const isStale = failure !== null && state.approvals.state === 'ready';
+  const age = isStale ? `  ! ${ageText(state.nowMs - state.readMs)} old: ${failure}` : '';
+  const open = approval === undefined ? `  ${state.target}` : ` › ${approval.approvalId}`;
+  return {
+    title: safe` ${look.styles.bold('gov approvals')}${open}${age}`,
+    body: isStale ? dimmed(lines, look) : lines,
+    status: statusOf(state, look),
+  };
+}
+
+function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look): Safe | undefined {
+  const { typing, asking, wanted, message } = state;
+  if (typing?.purpose === 'filter') return safe` filter: ${typing.text}█  enter keeps, esc clears`;
+  const verb = (asking ?? wanted)?.outcome === 'approved' ? green('approve') : red('deny');
+  const tool = chosenApproval(state)?.tool?.name ?? 'this';
+  if (typing?.purpose === 'comment')
+    return safe` ${bold(verb)}: comment (enter continues, esc cancels): ${typing.text.slice(-40)}█`;
+  if (asking !== null)
+    return safe` ${bold(verb)} ${tool}${asking.comment === '' ? '' : ' with your comment'}? y decides, any other key does not`;
+  if (wanted !== null) return safe` sending: ${bold(verb)} ${wanted.approvalId} …`;
+  if (message === null) return undefined;
+  return safe` ${message.isBad ? red('✗') : green('✓')} ${message.text}`;
+}
+
+function inbox(state: ApprovalsState, look: Look): Safe[] {
+  const { columns, nowMs } = state;
+  return whenReady(state.approvals, { what: 'approvals', columns, styles: look.styles }, (rows) => {
+    const shown = shownApprovals(state);
+    const count = countText({
+      shown: shown.length,
+      all: rows.length,
+      isCut: false,
+      filter: filterOf(state, state.list),
+    });
+    if (rows.length === 0) return [safe``, safe` ${look.styles.green('✓')} nobody waits for a decision`];
+    return [
+      safe` ${count} pending, the longest waiting first`,
+      ...listLines(
+        {
+          rows: shown,
+          cursor: state.list.cursor,
+          size: { columns, rows: bodyRows(state) - 1 },
+          columns: [
+            { name: 'waits', width: 6, cell: ({ requestedAt }) => ageText(nowMs - Date.parse(requestedAt)) },
+            { name: 'tool', width: 16, cell: ({ tool }) => tool?.name ?? '-' },
+            { name: 'server', width: 12, from: 100, cell: ({ tool }) => tool?.server ?? '-' },
+            { name: 'arguments', width: 'grow', cell: (each) => argumentsText(each) },
+            { name: 'run', width: 16, cell: ({ runId }) => runId },
+            {
+              name: 'agent',
+              width: 16,
+              from: 110,
+              cell: ({ actor, requestedBy }) => partyName(actor) || requestedBy,
+            },
+            {
+              name: 'policy',
+              width: 16,
+              from: 90,
+              cell: ({ policies }) => policies.map(({ policyId }) => policyId).join(', '),
+            },
+          ],
+        },
+        look,
+      ),
+    ];
+  });
+}
+
+/** The beginning of the arguments; the full view has everything. */
+const argumentsText = ({ arguments: values }: ShownApproval): string =>
+  values === null
+    ? 'erased'
+    : Object.entries(values)
+        .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .join(', ')
+        .slice(0, 400);
+
+function full(state: ApprovalsState, approval: ShownApproval): Safe[] {
+  return textLines(approvalLines(approval, state.nowMs), {
+    scroll: state.scroll,
+    size: { columns: state.columns, rows: bodyRows(state) },
+  });
+}
+
+function approvalLines(approval: ShownApproval, nowMs: number): string[] {
+  const { tool, actor, runId, requestedBy, requestedAt, expiresAt, policies, evaluationId } = approval;
+  const waits = ageText(nowMs - Date.parse(requestedAt));
+  return [
+    `tool     ${tool?.name ?? 'none'}${tool?.server === undefined ? '' : ` on ${tool.server}`}`,
+    `agent    ${partyName(actor) || 'not named'}, with key ${requestedBy}`,
+    `run      ${runId}`,
+    `waits    ${waits}, since ${requestedAt}; expires ${relativeTime(expiresAt, nowMs)}`,
+    ...policies.flatMap(({ policyId, version, reasoning }) => [
+      `policy   ${policyId} v${version ?? '?'}`,
+      `clause   ${reasoning}`,
+    ]),
+    ...memberLines('arguments', approval.arguments),
+    ...memberLines('context', approval.context),
+    `evaluation ${evaluationId}`,
+  ];
+}
+
+function memberLines(title: string, values: Readonly<Record<string, unknown>> | null): string[] {
+  if (values === null) return [`${title}  erased`];
+  if (Object.keys(values).length === 0) return [];
+  return [title, ...yamlLines(values, '  ').map(String)];
+}

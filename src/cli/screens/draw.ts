@@ -1,0 +1,149 @@
+/**
+ * Text blocks of a screen: panels with borders, bars, sparklines, columns that stand side by side. Each function returns
+ * lines of an exact width, measured in terminal columns, so that nothing on a screen depends on what a remote text contains.
+ * Tested by `test/cli/screens/draw.test.ts`.
+ */
+import { Safe, safe, stylesFor, type Styles } from '../terminal/safe.ts';
+import { cut, pad, widthOf } from '../terminal/width.ts';
+
+export interface Look {
+  readonly styles: Styles;
+}
+
+export const lookFor = (color: boolean): Look => ({ styles: stylesFor(color) });
+
+/** Presentation selectors: terminals disagree about the width of a character that has one. */
+const selectors = /[\ufe0e\ufe0f]/gu;
+
+/** Remote text on one line. */
+export const remote = (text: string): Safe => Safe.cell(text.replace(selectors, ''));
+
+/** Exactly `columns` wide: cut with `…`, or filled with blanks. For text without styles. */
+export const fit = (text: Safe | string, columns: number): Safe =>
+  columns <= 0 ? safe`` : pad(cut(typeof text === 'string' ? remote(text) : text, columns), columns);
+
+/** As `fit`, for lines that may have styles: too long ones lose their styles. */
+export const fitLine = (line: Safe, columns: number): Safe =>
+  widthOf(line) <= columns ? pad(line, columns) : fit(unstyled(line), columns);
+
+// oxlint-disable-next-line no-control-regex -- our own SGR codes
+const sgr = /\u001b\[[0-9]+m/g;
+const unstyled = (line: Safe): Safe => Safe.cell(String(line).replace(sgr, ''));
+
+/** Stale: dim, without other styles, which would end the dimming. */
+export const dimmed = (lines: readonly Safe[], { styles }: Look): Safe[] =>
+  lines.map((line) => styles.dim(unstyled(line)));
+
+/** Aligned to the right. */
+export const right = (text: Safe | string, columns: number): Safe => {
+  const whole = cut(typeof text === 'string' ? remote(text) : text, columns);
+  return safe`${' '.repeat(Math.max(0, columns - widthOf(whole)))}${whole}`;
+};
+
+const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** The newest `columns` values as small bars; the highest has the full height. */
+export function sparkline(values: readonly number[], columns: number): Safe {
+  const shown = values.slice(-Math.max(0, columns));
+  const most = Math.max(...shown, 0);
+  const bars = shown.map((value) =>
+    most === 0 ? levels[0] : levels[Math.min(7, Math.floor((value / most) * 7.999))],
+  );
+  return fit(Safe.cell(bars.join('')), columns);
+}
+
+/** `╭ title ───╮`, the lines, `╰───╯`: exactly `columns` × `rows`. Lines that do not fit are left out. */
+export function panel(
+  { title, lines, isBad = false }: { title: string; lines: readonly Safe[]; isBad?: boolean },
+  size: { readonly columns: number; readonly rows: number },
+  { styles }: Look,
+): Safe[] {
+  const inner = size.columns - 4;
+  const name = cut(safe` ${isBad ? '! ' : ''}${title} `, size.columns - 2);
+  const top = safe`╭${name}${'─'.repeat(size.columns - 2 - widthOf(name))}╮`;
+  const shown = lines.slice(0, Math.max(0, size.rows - 2));
+  const blank = Array.from({ length: size.rows - 2 - shown.length }, () => safe``);
+  return [
+    isBad ? styles.red(top) : top,
+    ...[...shown, ...blank].map((line) => safe`│ ${fitLine(line, inner)} │`),
+    safe`╰${'─'.repeat(size.columns - 2)}╯`,
+  ].slice(0, Math.max(0, size.rows));
+}
+
+/** Joins blocks of equal height from left to right. */
+export const beside = (...blocks: readonly (readonly Safe[])[]): Safe[] =>
+  (blocks[0] ?? []).map((_, at) =>
+    Safe.join(
+      blocks.map((block) => block[at] ?? safe``),
+      '',
+    ),
+  );
+
+/** Exactly `rows` lines. */
+export const filled = (lines: readonly Safe[], rows: number): Safe[] => [
+  ...lines.slice(0, rows),
+  ...Array.from({ length: Math.max(0, rows - lines.length) }, () => safe``),
+];
+
+/** Breaks text at blanks, and inside long words. At most `most` lines; the last says if there is more. */
+export function folded(text: string, columns: number, most: number): Safe[] {
+  const lines: Safe[] = [];
+  let rest = String(remote(text));
+  while (widthOf(Safe.cell(rest)) > columns && lines.length < most) {
+    const head = headOf(rest, columns);
+    lines.push(Safe.cell(head));
+    rest = rest.slice(head.length).trimStart();
+  }
+  if (lines.length >= most) return [...lines.slice(0, most - 1), safe`… more: -o json shows everything`];
+  return [...lines, Safe.cell(rest)];
+}
+
+/** What fits: up to the last blank, unless that would leave most of the line empty. */
+function headOf(text: string, columns: number): string {
+  let taken = '';
+  let width = 0;
+  for (const character of text) {
+    width += widthOf(Safe.cell(character));
+    if (width > columns) break;
+    taken += character;
+  }
+  const blank = taken.lastIndexOf(' ');
+  return blank > taken.length / 2 ? taken.slice(0, blank) : taken || text.slice(0, 1);
+}
+
+/** `5 s`, `3 min`, `2 h`, `4 d`. */
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
+
+const asciiOf: Readonly<Record<string, string>> = {
+  '─': '-',
+  '│': '|',
+  '…': '~',
+  '·': '-',
+  '→': '>',
+  '✓': '+',
+  '✗': 'x',
+  '▁': '.',
+  '▂': '.',
+  '▃': ':',
+  '▄': ':',
+  '▅': '+',
+  '▆': '+',
+  '▇': '#',
+  '█': '#',
+  '░': '.',
+  '›': '>',
+  '’': "'",
+};
+
+/** A line for a terminal without UTF-8: the same width in ASCII; `?` for each column of any other character. */
+export const asciiLine = (line: string): string =>
+  line.replace(
+    /[\u0080-\u{10ffff}]/gu,
+    (character) =>
+      asciiOf[character] ?? (/[╭╮╰╯]/.test(character) ? '+' : '?'.repeat(widthOf(Safe.cell(character)))),
+  );

@@ -1,0 +1,7 @@
+/** The flag that commands with a screen share. */
+import type { FlagSpec } from '../program/spec.ts';
+
+export const asciiFlag = {
+  type: 'boolean',
+  description: 'Draw the screen in ASCII; default where the locale is not UTF-8',
+} as const satisfies FlagSpec;

@@ -1,0 +1,266 @@
+/**
+ * The state of the browser of runs: runs → timeline → event → decision → proof. What has to be loaded is in `wanted`;
+ * the command loads it and sends it back with the same request. Tested by `test/cli/screens/runs.test.ts`.
+ */
+import type { Run } from '../../../contract/events.ts';
+import type { KeyAction } from '../keys.ts';
+import {
+  bodyRows,
+  common,
+  emptyList,
+  filterOf,
+  matches,
+  moved,
+  reduceCommon,
+  within,
+  type Common,
+  type CommonEvent,
+  type List,
+  type Loading,
+} from '../model.ts';
+import type { DecidedPolicy, RunDetail, RunsPage, TimelineRow } from './load.ts';
+
+type Level = 'runs' | 'timeline' | 'event' | 'decision' | 'proof';
+
+export type Wanted =
+  | { readonly kind: 'runs'; readonly cursor: string | null }
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'decision'; readonly row: TimelineRow }
+  | { readonly kind: 'proof'; readonly proofId: string };
+
+/** What a request brought. */
+export type Loaded =
+  | { readonly kind: 'runs'; readonly page: RunsPage }
+  | { readonly kind: 'run'; readonly run: RunDetail }
+  | { readonly kind: 'decision'; readonly policies: readonly DecidedPolicy[] }
+  | { readonly kind: 'proof'; readonly lines: readonly string[] };
+
+export interface RunsState extends Common {
+  readonly target: string;
+  /** The open views, the newest last. */
+  readonly levels: readonly Level[];
+  readonly wanted: Wanted | null;
+  readonly runs: Loading<RunsPage>;
+  readonly runList: List;
+  readonly run: Loading<RunDetail>;
+  readonly eventList: List;
+  readonly policies: Loading<readonly DecidedPolicy[]>;
+  readonly proof: Loading<readonly string[]>;
+  /** First line of a view of text. */
+  readonly scroll: number;
+}
+
+export type RunsEvent =
+  | CommonEvent
+  | { readonly kind: 'loaded'; readonly for: Wanted; readonly loaded: Loaded }
+  | { readonly kind: 'failed'; readonly for: Wanted; readonly why: string };
+
+const loading = { state: 'loading' } as const;
+
+export const runsState = (target: string, nowMs: number): RunsState => ({
+  ...common,
+  nowMs,
+  target,
+  levels: ['runs'],
+  wanted: { kind: 'runs', cursor: null },
+  runs: loading,
+  runList: emptyList,
+  run: loading,
+  eventList: emptyList,
+  policies: loading,
+  proof: loading,
+  scroll: 0,
+});
+
+export const levelOf = ({ levels }: RunsState): Level => levels.at(-1) ?? 'runs';
+
+export function shownRuns(state: RunsState): readonly Run[] {
+  if (state.runs.state !== 'ready') return [];
+  const filter = levelOf(state) === 'runs' ? filterOf(state, state.runList) : state.runList.filter;
+  return state.runs.value.rows.filter(({ runId, aiSystemId, lastDecision }) =>
+    matches(`${runId} ${aiSystemId ?? ''} ${lastDecision ?? ''}`, filter),
+  );
+}
+
+export function shownRows(state: RunsState): readonly TimelineRow[] {
+  if (state.run.state !== 'ready') return [];
+  const filter = levelOf(state) === 'timeline' ? filterOf(state, state.eventList) : state.eventList.filter;
+  return state.run.value.rows.filter(({ type, actor, action, decision }) =>
+    matches(`${type} ${actor} ${action} ${decision ?? ''}`, filter),
+  );
+}
+
+export const chosenRow = (state: RunsState): TimelineRow | undefined =>
+  shownRows(state)[state.eventList.cursor];
+
+export function reduceRuns(state: RunsState, event: RunsEvent): RunsState {
+  switch (event.kind) {
+    case 'loaded':
+      return event.for === state.wanted ? received(state, event.loaded) : state;
+    case 'failed':
+      return event.for === state.wanted ? failed(state, event.for.kind, event.why) : state;
+    default: {
+      const next = reduceCommon(state, event) ?? reduceKey(state, event);
+      return next.typing === state.typing ? next : refitted(next);
+    }
+  }
+}
+
+function received(state: RunsState, loaded: Loaded): RunsState {
+  const done = { ...state, wanted: null };
+  switch (loaded.kind) {
+    case 'runs': {
+      const before =
+        state.wanted?.kind === 'runs' && state.wanted.cursor !== null && state.runs.state === 'ready'
+          ? state.runs.value.rows
+          : [];
+      const { rows, nextCursor } = loaded.page;
+      return refitted({
+        ...done,
+        runs: { state: 'ready', value: { rows: [...before, ...rows], nextCursor } },
+      });
+    }
+    case 'run':
+      return refitted({ ...done, run: { state: 'ready', value: loaded.run } });
+    case 'decision':
+      return { ...done, policies: { state: 'ready', value: loaded.policies } };
+    case 'proof':
+      return { ...done, proof: { state: 'ready', value: loaded.lines } };
+  }
+}
+
+function failed(state: RunsState, kind: Wanted['kind'], why: string): RunsState {
+  const done = { ...state, wanted: null };
+  // rows of earlier pages stay; at the end of the list the page is asked for again
+  if (kind === 'runs' && state.runs.state === 'ready') return done;
+  const part = { runs: 'runs', run: 'run', decision: 'policies', proof: 'proof' }[kind];
+  return { ...done, [part]: { state: 'failed', why } };
+}
+
+/** After a filter or new rows the cursors stay on rows that exist. */
+const refitted = (state: RunsState): RunsState => ({
+  ...state,
+  runList: within(state.runList, shownRuns(state).length),
+  eventList: within(state.eventList, shownRows(state).length),
+});
+
+function reduceKey(state: RunsState, event: CommonEvent): RunsState {
+  if (event.kind !== 'key') return state;
+  const { action } = event;
+  if (state.typing !== null) return typedKey(state, action);
+  switch (action) {
+    case 'open':
+      return opened(state);
+    case 'back':
+      return closed(state);
+    case 'decision':
+      return openDecision(state);
+    case 'proof':
+      return openProof(state);
+    case 'reload':
+      return reloaded(state);
+    case 'filter': {
+      const level = levelOf(state);
+      if (level !== 'runs' && level !== 'timeline') return state;
+      return { ...state, typing: { purpose: 'filter', text: '' } };
+    }
+    default:
+      return movedTo(state, action);
+  }
+}
+
+function typedKey(state: RunsState, action: KeyAction): RunsState {
+  if (state.typing === null || (action !== 'open' && action !== 'back')) return state;
+  const filter = action === 'open' ? state.typing.text : '';
+  const list = levelOf(state) === 'runs' ? 'runList' : 'eventList';
+  return { ...state, typing: null, [list]: { ...state[list], filter } };
+}
+
+function movedTo(state: RunsState, action: KeyAction): RunsState {
+  const page = bodyRows(state) - 2;
+  const level = levelOf(state);
+  if (level === 'runs') {
+    const runList = moved(state.runList, action, { count: shownRuns(state).length, page });
+    return runList === undefined ? state : wantMore({ ...state, runList });
+  }
+  if (level === 'timeline') {
+    const eventList = moved(state.eventList, action, { count: shownRows(state).length, page });
+    return eventList === undefined ? state : { ...state, eventList };
+  }
+  const list = moved({ cursor: state.scroll, filter: '' }, action, { count: 10_000, page });
+  return list === undefined || action === 'last' ? state : { ...state, scroll: list.cursor };
+}
+
+/** At the end of the list the next page is loaded. */
+function wantMore(state: RunsState): RunsState {
+  if (state.runs.state !== 'ready' || state.wanted !== null || state.runs.value.nextCursor === null)
+    return state;
+  if (state.runList.cursor < shownRuns(state).length - 1) return state;
+  return { ...state, wanted: { kind: 'runs', cursor: state.runs.value.nextCursor } };
+}
+
+const into = (state: RunsState, level: Level): RunsState => ({
+  ...state,
+  levels: [...state.levels, level],
+  scroll: 0,
+});
+
+function opened(state: RunsState): RunsState {
+  switch (levelOf(state)) {
+    case 'runs': {
+      const run = shownRuns(state)[state.runList.cursor];
+      if (run === undefined) return state;
+      const wanted = { kind: 'run', runId: run.runId } as const;
+      return { ...into(state, 'timeline'), run: loading, eventList: emptyList, wanted };
+    }
+    case 'timeline': {
+      const row = chosenRow(state);
+      if (row === undefined) return state;
+      return row.event === null ? openDecision(state) : into(state, 'event');
+    }
+    case 'event':
+      return chosenRow(state)?.evaluation ? openDecision(state) : openProof(state);
+    case 'decision':
+      return openProof(state);
+    case 'proof':
+      return state;
+  }
+}
+
+function openDecision(state: RunsState): RunsState {
+  const level = levelOf(state);
+  const row = chosenRow(state);
+  if (level === 'runs' || level === 'decision' || !row?.evaluation) return state;
+  return { ...into(state, 'decision'), policies: loading, wanted: { kind: 'decision', row } };
+}
+
+function openProof(state: RunsState): RunsState {
+  if (levelOf(state) === 'proof' || levelOf(state) === 'runs' || state.run.state !== 'ready') return state;
+  const { proofId, runId } = state.run.value;
+  if (proofId === null) {
+    const value = ['not proved', `  gov proofs create --run ${runId}`];
+    return { ...into(state, 'proof'), proof: { state: 'ready', value } };
+  }
+  return { ...into(state, 'proof'), proof: loading, wanted: { kind: 'proof', proofId } };
+}
+
+/** An answer on its way is no longer wanted. */
+function closed(state: RunsState): RunsState {
+  const list = levelOf(state) === 'runs' ? 'runList' : 'eventList';
+  if ((levelOf(state) === 'runs' || levelOf(state) === 'timeline') && state[list].filter !== '')
+    return refitted({ ...state, [list]: { ...state[list], filter: '' } });
+  if (state.levels.length === 1) return state;
+  const isLoading = state.runs.state === 'loading';
+  return { ...state, levels: state.levels.slice(0, -1), scroll: 0, wanted: isLoading ? state.wanted : null };
+}
+
+function reloaded(state: RunsState): RunsState {
+  const level = levelOf(state);
+  if (level === 'runs') return { ...state, runs: loading, wanted: { kind: 'runs', cursor: null } };
+  if (level !== 'timeline' || state.run.state === 'loading') return state;
+  const runId =
+    state.run.state === 'ready'
+      ? state.run.value.runId
+      : (shownRuns(state)[state.runList.cursor]?.runId ?? '');
+  return { ...state, run: loading, wanted: { kind: 'run', runId } };
+}

@@ -1,0 +1,188 @@
+/**
+ * `gov runs browse`: runs → timeline → event → decision with its clause → proof as the two questions.
+ * Tested by `test/cli/screens/runs.test.ts`.
+ */
+import { relativeTime } from '../../terminal/table.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
+import { yamlLines } from '../../terminal/yaml.ts';
+import { remote, type Look } from '../draw.ts';
+import { countText, listLines, paintDecision, textLines, whenReady } from '../lists.ts';
+import { bodyRows, filterOf } from '../model.ts';
+import type { Frame } from '../shell.ts';
+import type { DecidedPolicy, TimelineRow } from './load.ts';
+import { chosenRow, levelOf, shownRows, shownRuns, type RunsState } from './state.ts';
+
+export function runsView(state: RunsState, look: Look): Frame {
+  const level = levelOf(state);
+  const body = { runs, timeline, event, decision, proof }[level](state, look);
+  const typing =
+    state.typing === null ? undefined : safe` filter: ${state.typing.text}█  enter keeps, esc clears`;
+  return { title: titleOf(state, look), body, status: typing };
+}
+
+function titleOf(state: RunsState, { styles }: Look): Safe {
+  const row = chosenRow(state);
+  const run =
+    state.run.state === 'ready'
+      ? state.run.value.runId
+      : (shownRuns(state)[state.runList.cursor]?.runId ?? '');
+  const words = state.levels.map((level) => {
+    if (level === 'runs') return styles.bold('gov runs');
+    if (level === 'timeline') return safe`${run}`;
+    return level === 'event' ? safe`${row?.type ?? ''} #${row?.sequence ?? ''}` : safe`${level}`;
+  });
+  return safe` ${Safe.join(words, ' › ')}${levelOf(state) === 'runs' ? `  ${state.target}` : ''}`;
+}
+
+function runs(state: RunsState, look: Look): Safe[] {
+  const { columns, nowMs } = state;
+  return whenReady(state.runs, { what: 'runs', columns, styles: look.styles }, ({ rows, nextCursor }) => {
+    const shown = shownRuns(state);
+    const count = countText({
+      shown: shown.length,
+      all: rows.length,
+      isCut: nextCursor !== null,
+      filter: filterOf(state, state.runList),
+    });
+    if (rows.length === 0) return [safe``, safe` no runs yet: gov events push FILE, or gov run -- COMMAND`];
+    return [
+      safe` ${count} runs, the newest first`,
+      ...listLines(
+        {
+          rows: shown,
+          cursor: state.runList.cursor,
+          size: { columns, rows: bodyRows(state) - 1 },
+          columns: [
+            { name: 'run', width: 'grow', cell: ({ runId }) => runId },
+            { name: 'events', width: 7, cell: ({ events }) => String(events).padStart(7) },
+            {
+              name: 'last',
+              width: 10,
+              cell: ({ lastServerTimestamp }) => relativeTime(lastServerTimestamp, nowMs),
+            },
+            {
+              name: 'decision',
+              width: 9,
+              cell: ({ lastDecision }) => lastDecision ?? '-',
+              paint: ({ lastDecision }, styles) => paintDecision(lastDecision, styles),
+            },
+            { name: 'proofs', width: 6, cell: ({ proofs }) => String(proofs).padStart(6) },
+            { name: 'system', width: 16, from: 100, cell: ({ aiSystemId }) => aiSystemId ?? '-' },
+            { name: 'sealed', width: 6, from: 110, cell: ({ sealed }) => (sealed ? 'yes' : 'no') },
+          ],
+        },
+        look,
+      ),
+    ];
+  });
+}
+
+function timeline(state: RunsState, look: Look): Safe[] {
+  const { columns } = state;
+  return whenReady(
+    state.run,
+    { what: 'the run', columns, styles: look.styles },
+    ({ rows, notes, proofId }) => {
+      const shown = shownRows(state);
+      const count = countText({
+        shown: shown.length,
+        all: rows.length,
+        isCut: false,
+        filter: filterOf(state, state.eventList),
+      });
+      const proved = proofId === null ? 'not proved' : `newest proof ${proofId}: p verifies it`;
+      const most = Math.max(1, bodyRows(state) - 6);
+      const head = [safe` ${count} rows  ${proved}`, ...notes.slice(0, most).map((note) => safe` ${note}`)];
+      return [
+        ...head,
+        ...listLines(
+          {
+            rows: shown,
+            cursor: state.eventList.cursor,
+            size: { columns, rows: bodyRows(state) - head.length },
+            columns: [
+              { name: 'time', width: 8, cell: ({ time }) => time.slice(11, 19) },
+              { name: 'event', width: 20, cell: ({ type }) => type },
+              {
+                name: 'decision',
+                width: 9,
+                cell: ({ decision }) => decision ?? '-',
+                paint: (row, styles) => paintDecision(row.decision, styles),
+              },
+              { name: 'actor', width: 16, from: 90, cell: ({ actor }) => actor },
+              { name: 'action', width: 'grow', cell: ({ action }) => action },
+            ],
+          },
+          look,
+        ),
+      ];
+    },
+  );
+}
+
+const sizeOf = (state: RunsState) => ({ columns: state.columns, rows: bodyRows(state) });
+
+function event(state: RunsState): Safe[] {
+  const row = chosenRow(state);
+  if (!row?.event) return [];
+  const next =
+    row.evaluation === null
+      ? 'no policy decided about it; enter shows the proof'
+      : 'enter shows its decision';
+  const lines = [next, '', ...yamlLines(row.event).map(String)];
+  return textLines(lines, { scroll: state.scroll, size: sizeOf(state) });
+}
+
+function decision(state: RunsState, look: Look): Safe[] {
+  const row = chosenRow(state);
+  if (!row?.evaluation) return [];
+  return whenReady(
+    state.policies,
+    { what: 'the decision', columns: state.columns, styles: look.styles },
+    (policies) => textLines(decisionLines(row, policies), { scroll: state.scroll, size: sizeOf(state) }),
+  );
+}
+
+function decisionLines({ evaluation, decision }: TimelineRow, policies: readonly DecidedPolicy[]): string[] {
+  if (evaluation === null) return [];
+  const { combined, id, evaluatedAt, policyCount } = evaluation;
+  const acted = decision === null || decision === combined ? '' : `; the program acted on: ${decision}`;
+  return [
+    `${combined.toUpperCase()}${acted}`,
+    `${id} at ${evaluatedAt}, ${policyCount} policies evaluated; enter shows the proof`,
+    ...policies.flatMap((policy) => ['', ...policyLines(policy)]),
+    ...(policies.length === 0 ? ['', 'no policy decided'] : []),
+    '',
+    'What the policies saw',
+    ...yamlLines(evaluation.checkpoint, '  ').map(String),
+  ];
+}
+
+const policyLines = ({ policyId, version, decision, outcome, reasoning, text }: DecidedPolicy): string[] => [
+  `${policyId} v${version ?? '?'}: ${decision}, ${outcome.replace('_', ' ')}`,
+  `  clause  ${reasoning}`,
+  ...(text === null
+    ? []
+    : text
+        .trim()
+        .split('\n')
+        .map((line, at) => `  ${at === 0 ? 'policy' : '      '}  ${line}`)),
+];
+
+function proof(state: RunsState, look: Look): Safe[] {
+  return whenReady(
+    state.proof,
+    { what: 'and verifying the proof', columns: state.columns, styles: look.styles },
+    (lines) =>
+      textLines(lines, { scroll: state.scroll, size: sizeOf(state) }).map((line) => painted(line, look)),
+  );
+}
+
+/** The marks of a verdict; its words say the same. */
+function painted(line: Safe, { styles: { red, green, bold } }: Look): Safe {
+  const text = String(line);
+  if (text.startsWith(' ✗')) return bold(red(line));
+  if (text.startsWith(' ✓')) return bold(green(line));
+  if (/^ {3}(authentic|compliant) /.test(text)) return bold(remote(text));
+  return line;
+}

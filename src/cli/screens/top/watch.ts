@@ -1,0 +1,125 @@
+/**
+ * `gov top` and `gov plane status --watch`: samples once a second, onto a screen or as one JSON object a line.
+ * Tested by `test/cli/screens/top.test.ts`.
+ */
+import { pause } from '../../../client/retry.ts';
+import { readRunning } from '../../operations/metrics.ts';
+import type { Invocation } from '../../program/command.ts';
+import { exit, usage } from '../../program/exit.ts';
+import { plainView } from '../../terminal/view.ts';
+import { yamlLines } from '../../terminal/yaml.ts';
+import { canShow, showScreen } from '../start.ts';
+import { Store } from '../store.ts';
+import { Sampler, whyNoSample, type TopSample } from './sample.ts';
+import { reduceTop, topState } from './state.ts';
+
+type Call = Pick<Invocation, 'io' | 'out' | 'settings' | 'session' | 'signal'>;
+
+interface Watching {
+  readonly intervalMs?: number | undefined;
+  /** Samples of data, not of a screen; undefined: without end. */
+  readonly count?: number | undefined;
+  readonly ascii: boolean;
+}
+
+/** The default, and the least: a sample is several requests. */
+const leastIntervalMs = 1000;
+/** A sample that takes longer has failed. */
+const patienceMs = 5000;
+
+/** Exit 3 where the last sample shows an installation that is not ok. */
+export async function watchTop(call: Call, watching: Watching): Promise<number> {
+  const { session, io, out } = call;
+  const { intervalMs = leastIntervalMs } = watching;
+  if (intervalMs < leastIntervalMs) throw usage(`--interval: expected at least 1s, got ${intervalMs} ms`);
+  const context = session.context();
+  const dataDir = context?.context.kind === 'plane' ? context.context.dataDir : null;
+  const address = session.baseUrl().value;
+  const client = await session.client({ retries: 0, timeoutMs: patienceMs });
+  const sampler = new Sampler({
+    client,
+    address,
+    context: context?.name ?? null,
+    metricsUrl: () => (dataDir === null ? null : readRunning(dataDir).metricsUrl),
+    env: io.env,
+    now: io.now,
+  });
+  if (watching.count === undefined && (await canShow(call))) {
+    const target = context === null ? address : `${context.name}  ${address}`;
+    await onScreen(call, { sampler, target, intervalMs, ascii: watching.ascii });
+    return exit.ok;
+  }
+  if (out.format === 'csv' || out.format === 'id')
+    throw usage(`--output: expected ndjson, json or yaml for samples, got ${out.format}`);
+  // -o json prints exactly one value
+  const count = watching.count ?? (out.format === 'json' ? 1 : Infinity);
+  return asData(call, { sampler, intervalMs, count });
+}
+
+async function asData(
+  { out, signal }: Call,
+  { sampler, intervalMs, count }: { sampler: Sampler; intervalMs: number; count: number },
+): Promise<number> {
+  if (out.format === 'json' && count !== 1)
+    throw usage('--output json: expected --count 1', 'give -o ndjson');
+  for (let taken = 1; ; taken += 1) {
+    const sample = await sampler.take();
+    out.verdict = sample.status === 'ok' ? exit.ok : exit.checkFailed;
+    await print(sample, out);
+    if (taken >= count) return out.verdict;
+    await pause(intervalMs, signal);
+  }
+}
+
+async function print(sample: TopSample, out: Call['out']): Promise<void> {
+  if (out.format === 'json') return out.one(sample, plainView(Object.keys(sample)));
+  if (out.format === 'yaml') return out.lines(yamlLines(sample));
+  return out.json(sample, 0);
+}
+
+async function onScreen(
+  call: Call,
+  {
+    sampler,
+    target,
+    intervalMs,
+    ascii,
+  }: { sampler: Sampler; target: string; intervalMs: number; ascii: boolean },
+): Promise<void> {
+  const { io, signal } = call;
+  const store = new Store(topState(target, io.now()), reduceTop);
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
+  const pump = sample({ sampler, store, intervalMs, now: io.now, signal: either });
+  const screen = showScreen({ ...call, signal: either }, { name: 'top', store, ascii });
+  try {
+    await Promise.race([screen, pump.then(() => screen)]);
+  } finally {
+    ended.abort();
+    // the terminal is restored before a failure is printed
+    await Promise.allSettled([screen, pump]);
+  }
+}
+
+interface Pumping {
+  readonly sampler: Pick<Sampler, 'take'>;
+  readonly store: Store<ReturnType<typeof topState>, Parameters<typeof reduceTop>[1]>;
+  readonly intervalMs: number;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Samples until the signal. A failure is shown, and does not end it; only a bug rejects. */
+async function sample({ sampler, store, intervalMs, now, signal }: Pumping): Promise<void> {
+  while (!signal.aborted) {
+    if (!store.get().isPaused) {
+      try {
+        store.dispatch({ kind: 'sample', sample: await sampler.take(), atMs: now() });
+      } catch (cause) {
+        if (signal.aborted) return;
+        store.dispatch({ kind: 'failed', why: whyNoSample(cause) });
+      }
+    }
+    await pause(intervalMs, signal).catch(() => undefined);
+  }
+}

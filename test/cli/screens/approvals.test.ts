@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ShownApproval } from '../../../src/contract/approvals.ts';
+import {
+  approvalsState,
+  chosenApproval,
+  reduceApprovals,
+  type ApprovalsState,
+} from '../../../src/cli/screens/approvals/state.ts';
+import type { KeyAction } from '../../../src/cli/screens/keys.ts';
+import { startPolicyPlane, type PolicyPlane } from '../support/policy-plane.ts';
+import { opened } from './support/opened.ts';
+
+const approval = (approvalId: string): ShownApproval => ({
+  approvalId,
+  evaluationId: 'pev_1',
+  runId: 'r1',
+  reason: 'ask',
+  status: 'pending',
+  requestedAt: '2026-03-01T12:00:00.000Z',
+  requestedBy: 'key_1',
+  decidedAt: null,
+  decidedBy: null,
+  comment: null,
+  expiresAt: '2026-03-02T12:00:00.000Z',
+  used: null,
+  tool: { name: 'pay' },
+  arguments: { amount: 5 },
+  actor: null,
+  context: null,
+  policies: [],
+});
+const read = (state: ApprovalsState, ids: readonly string[]): ApprovalsState =>
+  reduceApprovals(state, { kind: 'read', rows: ids.map(approval), atMs: 0 });
+const press = (state: ApprovalsState, ...actions: KeyAction[]): ApprovalsState =>
+  actions.reduce((now, action) => reduceApprovals(now, { kind: 'key', action }), state);
+const type = (state: ApprovalsState, text: string) => reduceApprovals(state, { kind: 'text', text });
+const begun = approvalsState('plane', 0);
+
+describe('the state of the inbox', () => {
+  it('a decision takes the key, a comment and a yes, and shows the approval in full meanwhile', () => {
+    const asked = press(read(begun, ['apr_1', 'apr_2']), 'down', 'deny');
+    expect([asked.openId, asked.typing?.purpose, asked.wanted]).toEqual(['apr_2', 'comment', null]);
+    const commented = press(type(asked, 'no receipt'), 'open');
+    expect([commented.asking?.comment, commented.typing, commented.wanted]).toEqual([
+      'no receipt',
+      null,
+      null,
+    ]);
+    expect(press(commented, 'yes').wanted).toEqual({
+      approvalId: 'apr_2',
+      outcome: 'denied',
+      comment: 'no receipt',
+    });
+  });
+
+  it('any key but y decides nothing, and esc ends the question', () => {
+    const question = press(read(begun, ['apr_1']), 'approve', 'open');
+    for (const action of ['approve', 'deny', 'open', 'back', 'filter', 'reload'] as const) {
+      const answered = press(question, action);
+      expect([answered.wanted, answered.asking, answered.message?.text]).toEqual([
+        null,
+        null,
+        'nothing was decided',
+      ]);
+    }
+    expect(reduceApprovals(question, { kind: 'other key' }).asking).toBeNull();
+    expect(press(read(begun, ['apr_1']), 'approve', 'back').asking).toBeNull();
+    expect(press(read(begun, ['apr_1']), 'yes').wanted).toBeNull();
+    // new readings and ticks are no answer
+    expect(read(question, ['apr_1']).asking).toEqual(question.asking);
+  });
+
+  it('the cursor stays on its approval when others come and go', () => {
+    const state = press(read(begun, ['a', 'b', 'c']), 'down');
+    expect(chosenApproval(read(state, ['0', 'a', 'b']))?.approvalId).toBe('b');
+    expect(chosenApproval(read(state, ['a']))?.approvalId).toBe('a');
+    expect(chosenApproval(read(state, []))).toBeUndefined();
+  });
+
+  it('an approval that somebody else decided closes, also during the question', () => {
+    const question = press(read(begun, ['apr_1', 'apr_2']), 'approve', 'open');
+    const gone = read(question, ['apr_2']);
+    expect([gone.openId, gone.asking, gone.message?.isBad]).toEqual([null, null, true]);
+    expect(press(gone, 'yes').wanted).toBeNull();
+  });
+
+  it('a failed reading keeps the rows, and a refused decision says why', () => {
+    const sent = press(read(begun, ['apr_1']), 'approve', 'open', 'yes');
+    const refused = reduceApprovals(sent, { kind: 'refused', for: sent.wanted!, why: 'this key asked' });
+    expect([refused.message?.text, refused.wanted, refused.openId]).toEqual([
+      'this key asked',
+      null,
+      'apr_1',
+    ]);
+    const unread = reduceApprovals(read(begun, ['apr_1']), { kind: 'unread', why: 'reset' });
+    expect([unread.failure, unread.approvals.state]).toEqual(['reset', 'ready']);
+    expect(reduceApprovals(begun, { kind: 'unread', why: 'reset' }).approvals).toEqual({
+      state: 'failed',
+      why: 'reset',
+    });
+  });
+});
+
+describe('gov approvals inbox against a plane', () => {
+  let plane: PolicyPlane;
+  let person: Pick<PolicyPlane, 'baseUrl' | 'key'>;
+  const ids: string[] = [];
+  beforeAll(async () => {
+    plane = await startPolicyPlane({
+      extraKeys: { person: { scopes: ['approvals:decide', 'governance:read'] } },
+    });
+    person = { baseUrl: plane.baseUrl, key: plane.keys['person'] ?? '' };
+    plane.write('p/ask.policy', 'escalate "ask"\nwhen tool.name == "pay"');
+    await plane.json('policy create p --publish');
+    for (const run of ['r1', 'r2', 'r3']) {
+      plane.write('call.json', {
+        tool: { name: 'pay', server: 'bank' },
+        arguments: { amount: 5, to: '客户\u001b[2J' },
+        runId: run,
+        actor: 'payer',
+      });
+      ids.push((await plane.json('tools evaluate call.json')).approvalId);
+    }
+  });
+  afterAll(() => plane.end());
+  const statusOf = async (id = ''): Promise<Record<string, unknown>> => plane.json(`approvals show ${id}`);
+
+  it('gov approvals inbox into a pipe prints the pending ones, the longest waiting first', async () => {
+    const { stdout } = await plane.gov('approvals inbox');
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).runId),
+    ).toEqual(['r1', 'r2', 'r3']);
+  });
+
+  it('gov approvals inbox approves and denies with a comment, and says so after the screen', async () => {
+    const { terminal, code } = opened(person, 'approvals inbox', { columns: 120, rows: 30 });
+    await terminal.shows('3 pending');
+    terminal.press('a');
+    await terminal.shows('approve: comment');
+    for (const part of ['pay on bank', 'payer, with key key_', 'run      r1', 'ask v1', 'amount: 5', 'waits'])
+      expect(terminal.text).toContain(part);
+    terminal.press('called them');
+    await terminal.shows('called them█');
+    terminal.press('\r');
+    await terminal.shows('y decides');
+    terminal.press('y');
+    await terminal.shows(`✓ approved ${ids[0]}`);
+    expect(await statusOf(ids[0])).toMatchObject({ status: 'approved', comment: 'called them' });
+    await terminal.shows('2 pending');
+    terminal.press('d');
+    await terminal.shows('deny: comment');
+    terminal.press('\r');
+    await terminal.shows('y decides');
+    terminal.press('n');
+    await terminal.shows('nothing was decided');
+    expect(await statusOf(ids[1])).toMatchObject({ status: 'pending' });
+    terminal.press('d');
+    await terminal.shows('deny: comment');
+    terminal.press('\r');
+    await terminal.shows('y decides');
+    terminal.press('y');
+    await terminal.shows(`✓ denied ${ids[1]}`);
+    terminal.press('q');
+    expect(await code).toBe(0);
+    expect(terminal.buffer).toBe('normal');
+    expect(terminal.text).toContain(`approved ${ids[0]}\ndenied ${ids[1]}`);
+  });
+
+  it('gov approvals inbox shows why the service refuses a decision', async () => {
+    const { terminal, code } = opened(plane, 'approvals inbox', { columns: 120 });
+    await terminal.shows('1 pending');
+    terminal.press('a');
+    await terminal.shows('approve: comment');
+    terminal.press('\r');
+    await terminal.shows('y decides');
+    terminal.press('y');
+    await terminal.shows('✗');
+    expect(await statusOf(ids[2])).toMatchObject({ status: 'pending' });
+    terminal.press('q');
+    await code;
+  });
+});
