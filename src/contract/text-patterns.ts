@@ -10,3 +10,6 @@ export const idPattern = (prefix: string): string => `^${prefix}_[0-7][0-9a-hjkm
 export const namePattern =
   '^(?=.*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +
   '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
+/** An identifier that the client chooses, such as that of a run. */
+export const clientIdPattern = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$';
