@@ -11,6 +11,7 @@ import { credentialsPath, readCredentials } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
+import { whyUnwritable } from '../terminal/write-fault.ts';
 import { takeLock } from '../../client/sending/lock.ts';
 
 const lockWaitMs = 3000;
@@ -77,7 +78,10 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError(exit.error, `cannot make ${directory}: ${reason}`, { code: 'WRITE_FAILED', cause });
+    throw new CliError(exit.error, `cannot make ${directory}: ${whyUnwritable(cause)}`, {
+      code: 'WRITE_FAILED',
+      hint: 'GOV_CONFIG_DIR names another directory',
+      cause,
+    });
   }
 }
