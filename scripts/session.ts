@@ -1,23 +1,16 @@
 /**
- * Records the terminal session that README.md shows: runs its commands against a plane of their own and draws what a
- * terminal would show as docs/images/session.svg. `npm run session`, after a build; needs `script` of util-linux.
+ * Records the terminal session that README.md shows: runs its commands in an empty folder and draws what a terminal would
+ * show as docs/images/session.svg. `npm run session`, after a build; needs `script` of util-linux.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const project = join(import.meta.dirname, '..');
 const columns = 100;
 
-const commands = [
-  'gov events push first-run.ndjson',
-  'gov proofs create --run invoice-1004 --out proof.json',
-  'gov proofs verify proof.json',
-  "sed 's/tool.call/tool.cell/' proof.json > changed.json",
-  'gov proofs verify changed.json',
-];
+const commands = ['gov quickstart'];
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-session-'));
 const env = {
@@ -34,23 +27,12 @@ function onTerminal(command: string): string {
   return execFileSync('script', ['-qec', text, '/dev/null'], { ...options, encoding: 'utf8' });
 }
 
-async function record(): Promise<string[]> {
-  copyFileSync(join(project, 'examples/first-run.ndjson'), join(folder, 'first-run.ndjson'));
-  const data = ['--data', './my-plane'];
-  execFileSync('gov', ['plane', 'init', ...data, '--listen', '127.0.0.1:7490'], options);
-  const plane = spawn('gov', ['plane', 'serve', ...data, '--metrics-listen', 'off'], options);
-  try {
-    await once(plane.stderr, 'data');
-    return commands.flatMap((command) => {
-      // a carriage return begins a line again, as progress does
-      const output = onTerminal(command).replaceAll('\r\n', '\n').replace(/^.*\r/gm, '').trimEnd();
-      return [`\u001B[1m$ ${command}\u001B[0m`, ...output.split('\n').filter((line) => line !== ''), ''];
-    });
-  } finally {
-    plane.kill('SIGTERM');
-    await once(plane, 'exit');
-  }
-}
+const record = (): string[] =>
+  commands.flatMap((command) => {
+    // a carriage return begins a line again, as progress does
+    const output = onTerminal(command).replaceAll('\r\n', '\n').replace(/^.*\r/gm, '').trim();
+    return [`\u001B[1m$ ${command}\u001B[0m`, ...output.split('\n'), ''];
+  });
 
 /** Colours of SGR codes (ECMA-48 §8.3.117), on a dark ground. */
 const fills: Readonly<Record<number, string>> = {
@@ -112,7 +94,7 @@ function picture(lines: readonly string[]): string {
   const [lineHeight, width] = [19, columns * 8.43 + 32];
   const height = lines.length * lineHeight + 24;
   const text = lines.map((line, at) => drawn(line, 28 + at * lineHeight)).join('\n');
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" aria-label="A terminal session: record, prove, verify, refuse a changed copy">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" aria-label="A terminal session: decide, record, prove, verify, refuse a changed copy">
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">
 ${text}
@@ -122,10 +104,7 @@ ${text}
 }
 
 try {
-  writeFileSync(
-    join(project, 'docs/images/session.svg'),
-    picture((await record()).slice(0, -1).flatMap(wrapped)),
-  );
+  writeFileSync(join(project, 'docs/images/session.svg'), picture(record().slice(0, -1).flatMap(wrapped)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -160,6 +160,8 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     report: ['json', 'merkle', 'note', 'proof'],
     forward: ['json', 'event', 'decided'],
+    // The index has terms of events and of evaluations.
+    search: ['event', 'decided'],
     intake: ['json', 'coverage'],
     mcp: ['json'],
     agents: ['json', 'intake'],

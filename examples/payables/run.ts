@@ -5,7 +5,7 @@
  *   gov plane init --data ./demo && gov plane serve --data ./demo &
  *   node examples/payables/run.ts            # address and key: see `gov help environment`
  *
- * `gov quickstart` shows a recording of this program.
+ * `gov quickstart` shows the same with policies, which decide before the program pays.
  */
 import { appendFile, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -16,7 +16,7 @@ function start(argv: readonly string[]): void {
   const first = argv[0];
   if (argv.length === 1 && (first === '--version' || first === '-V')) {
     // Not process.stdout: creating that stream costs more than the rest of this function.
-    writeSync(1, `gov ${version}\n`);
+    printVersion();
     return;
   }
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
@@ -31,6 +31,19 @@ function start(argv: readonly string[]): void {
   const folder = cacheFolder();
   if (folder !== undefined) enableCompileCache(folder);
   void (first === 'hook' ? runHook(argv) : runMain(argv));
+}
+
+/** A closed pipe is not an error; a full disk is. */
+function printVersion(): void {
+  try {
+    writeSync(1, `gov ${version}\n`);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'EPIPE') return;
+    const why = code === 'ENOSPC' ? 'the disk is full' : String(cause);
+    writeSync(2, `error: standard output: ${why}\n`);
+    process.exitCode = 1;
+  }
 }
 
 const runMain = async (argv: readonly string[]): Promise<void> => (await import('./main.ts')).main(argv);

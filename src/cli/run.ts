@@ -6,7 +6,7 @@ import { kebab } from './program/flags.ts';
 import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
 import { specsOf } from './commands/specs.ts';
-import { exit } from './program/exit.ts';
+import { exit, usage } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { Out } from './terminal/out.ts';
@@ -106,15 +106,37 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
   });
   // the spec that typed the command has also read args and flags
   const invocation = { ...parsed, settings, session, out, io, signal } as unknown as Invocation<never>;
+  refuseEnvironment(parsed);
   try {
-    if (parsed.spec.changes !== undefined && session.unnamedProduction() !== null) {
-      const { guardProduction, isChange } = await import('./program/guard.ts');
-      if (isChange(parsed.spec, parsed.flags)) await guardProduction(session, { out, io, signal });
+    if (parsed.spec.changes !== undefined) {
+      const { guardProduction, isChange, nameTarget } = await import('./program/guard.ts');
+      if (isChange(parsed.spec, parsed.flags)) {
+        await guardProduction(session, { out, io, signal });
+        if (!withoutTarget.test(parsed.spec.name)) await nameTarget(session, { out, io });
+      }
     }
     return (await start(parsed, invocation)) ?? exit.ok;
+  } catch (thrown) {
+    if (!(thrown instanceof Error && thrown.name.startsWith('Gov'))) throw thrown;
+    const { elsewhere } = await import('./context/target.ts');
+    throw elsewhere(thrown, parsed.spec.name, { session, io });
   } finally {
     session.close();
   }
+}
+
+/** Nouns that work on this machine, or on the data plane of --data: no context says where, and no --env. */
+const ofThisMachine =
+  /^(?:plane|service|witness|log|forward|quickstart|version|help|commands|completion)(?: |$)/;
+
+/** Commands that speak to an agent, or that say themselves which plane they change, name no target before they write. */
+const withoutTarget = new RegExp(`${ofThisMachine.source}|^(?:hook|mcp|agents|run)(?: |$)`);
+
+/** A flag without an effect would leave the user in the belief of a sandbox. Errors: exit 2. */
+function refuseEnvironment({ spec, globals }: ParsedCommand): void {
+  if (globals['env'] === undefined || !ofThisMachine.test(spec.name)) return;
+  const own = spec.flags?.['environment'] === undefined ? 'leave it out' : 'use --environment';
+  throw usage(`--env: gov ${spec.name} does not choose an environment of a service`, own);
 }
 
 async function start({ spec }: ParsedCommand, invocation: Invocation<never>): Promise<number | void> {

@@ -144,7 +144,7 @@ export class EventRecorder {
       if (this.#held >= (this.#options.bufferedEvents ?? limits.recorderBufferedEvents))
         return this.#drop('full', { runId });
       const text = JSON.stringify({ clientEventId: crypto.randomUUID(), ...event });
-      if (text.length > limits.eventBytes)
+      if (Buffer.byteLength(text) > limits.eventBytes)
         throw new RangeError(`expected an event of at most ${limits.eventBytes} bytes`);
       this.#add(text);
       return true;

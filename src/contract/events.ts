@@ -13,6 +13,7 @@ import {
   nullable,
   oneOf,
   page,
+  searchedName,
   serviceId,
   sha256Hash,
   timestamp,
@@ -134,9 +135,6 @@ const between = {
   endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp, to the millisecond')),
 };
 
-const searched = (description: string) =>
-  Type.String({ minLength: 1, maxLength: limits.partyNameChars, description });
-
 const BatchResult = Type.Object({
   eventId: nullable(serviceId('evt')),
   status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
@@ -222,9 +220,9 @@ export const events = {
       runId: Type.Optional(clientId('Run')),
       eventType: Type.Optional(eventType),
       aiSystemId: Type.Optional(clientId('AI system')),
-      actor: Type.Optional(searched('The id or the name of the actor, as recorded')),
-      resource: Type.Optional(searched('The id or the name of the resource, as recorded')),
-      tool: Type.Optional(searched('The name of the tool')),
+      actor: Type.Optional(searchedName('The id or the name of the actor, as recorded')),
+      resource: Type.Optional(searchedName('The id or the name of the resource, as recorded')),
+      tool: Type.Optional(searchedName('The name of the tool')),
       decision: Type.Optional(oneOf(policyActions)),
       ...between,
       cursor: cursorQuery,

@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { action, policyId, policyParams, proposedVersion, severity, version } from './policies.ts';
-import { policyOutcomes } from './policy-words.ts';
+import { policyActions, policyOutcomes } from './policy-words.ts';
 import {
   clientId,
   cursorQuery,
@@ -18,6 +18,7 @@ import {
   oneOf,
   page,
   runIdParams,
+  searchedName,
   serviceId,
   sha256Hash,
   timestamp,
@@ -208,6 +209,10 @@ export const governance = {
     summary: 'List recorded evaluations, newest first',
     query: exact({
       runId: Type.Optional(clientId('Run')),
+      decision: Type.Optional(oneOf(policyActions)),
+      tool: Type.Optional(searchedName('The name of the tool, of a decision about a tool call')),
+      startTime: Type.Optional(timestamp('Inclusive lower bound on the time of the decision')),
+      endTime: Type.Optional(timestamp('Inclusive upper bound on the time of the decision')),
       cursor: cursorQuery,
       limit: limitQuery(limits.pageDefault, limits.pageMax),
     }),

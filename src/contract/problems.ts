@@ -116,3 +116,6 @@ export class GovError extends Error {
 
 /** The path segment of a problem's page: `RUN_HAS_NO_EVENTS` has the page `/problems/run-has-no-events`. */
 export const problemSlug = (code: ProblemCode): string => code.toLowerCase().replaceAll('_', '-');
+
+/** The detail of NOT_FOUND for a path without an operation: a data plane has fewer operations than a service. */
+export const noOperation = 'no operation has this path';

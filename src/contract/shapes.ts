@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { TLiteral, TProperties, TSchema, TUnion } from 'typebox';
 import { limits } from './limits.ts';
-import { idPattern } from './text-patterns.ts';
+import { clientIdPattern, idPattern } from './text-patterns.ts';
 
 /** An object that refuses unknown members; every input schema uses it. */
 export const exact = <Properties extends TProperties>(properties: Properties) =>
@@ -14,7 +14,7 @@ export const exact = <Properties extends TProperties>(properties: Properties) =>
 /** An identifier that the client chooses: runId, policyId, nodeId, clientEventId. */
 export const clientId = (description: string) =>
   Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
+    pattern: clientIdPattern,
     maxLength: limits.identifierChars,
     description,
   });
@@ -48,6 +48,10 @@ export const freeObject = Type.Record(Type.String(), Type.Unknown(), {
 export const readOnly = Type.Optional(
   Type.Unknown({ description: 'As the service returned it; it cannot be set' }),
 );
+
+/** A whole name that a search compares, as a query parameter. */
+export const searchedName = (description: string) =>
+  Type.String({ minLength: 1, maxLength: limits.partyNameChars, description });
 
 /** The page size of a list, as a query parameter. */
 export const limitQuery = (fallback: number, max: number) =>

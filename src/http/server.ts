@@ -10,7 +10,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { plainSessionCookie, sessionCookie } from '../contract/auth-words.ts';
 import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
+import { GovError, noOperation } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call/handler.ts';
 import type { Log } from '../service/call/log.ts';
@@ -277,7 +277,7 @@ function refuse(error: unknown, { request, reply }: On, { problemBase, log }: Co
 /** METHOD_NOT_ALLOWED with `Allow` where the path exists with other methods, else NOT_FOUND. */
 function noRoute({ method, url }: FastifyRequest, context: Context): GovError {
   const methods = context.methodsOf(pathOf(url));
-  if (methods.length === 0) return new GovError('NOT_FOUND', 'no operation has this path');
+  if (methods.length === 0) return new GovError('NOT_FOUND', noOperation);
   const allow = methods.join(', ');
   return new GovError('METHOD_NOT_ALLOWED', `expected ${allow}, got ${method}`, { extensions: { allow } });
 }

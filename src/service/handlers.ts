@@ -13,6 +13,7 @@ import { combine } from './combine.ts';
 import { coverage } from './coverage/handlers.ts';
 import type { Handlers } from './call/handler.ts';
 import { evaluations } from './policies/evaluate.ts';
+import { evaluationList } from './policies/evaluation-list.ts';
 import { erasures } from './erasure/handlers.ts';
 import { events } from './events/handlers.ts';
 import { exports } from './exports/handlers.ts';
@@ -52,6 +53,7 @@ export const handlers: Handlers = combine({
   replays,
   graphs,
   evaluations,
+  evaluationList,
   policies,
   planeConfigs,
   simulations,

@@ -12,6 +12,7 @@ import {
   type RecorderProblem,
 } from '../../src/client/index.ts';
 import type { EventInput } from '../../src/contract/events.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { projectRoot } from '../paths.ts';
 import { Folder, push } from '../cli/push/harness.ts';
 import { FakeService } from '../cli/push/service.ts';
@@ -150,12 +151,14 @@ describe.each(['in memory', 'in a spool'])('a recorder with events %s', (where) 
       trap,
       { ...event(1), metadata: { n: 1n } },
       { ...event(1), action: 'x'.repeat(400_000) },
+      // fewer characters than the limit, and more bytes
+      { ...event(1), action: '€'.repeat(limits.eventBytes / 2) },
     ]) {
       expect(events.record(bad as EventInput)).toBe(false);
     }
     expect(events.record(event(1))).toBe(true);
     const counts = await events.close();
-    expect(counts.dropped).toMatchObject({ invalid: 6 });
+    expect(counts.dropped).toMatchObject({ invalid: 7 });
     expect(events.record(event(2))).toBe(false);
     expect(events.counts.dropped).toMatchObject({ closed: 1 });
   });

@@ -39,6 +39,7 @@ import * as reportSchedules from './report/schedules-spec.ts';
 import * as risk from './risk/spec.ts';
 import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
+import * as search from './search/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
 import * as top from './top/spec.ts';
@@ -84,6 +85,7 @@ const handMade: readonly CommandSpec[] = [
   risk,
   run,
   runs,
+  search,
   service,
   tools,
   top,

@@ -5,6 +5,7 @@
 import type { UncheckedAnswer, UncheckedInput } from '../../client/create.ts';
 import { itemsOf } from '../../client/paginate.ts';
 import type { Operation } from '../../contract/operation.ts';
+import { limits } from '../../contract/limits.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
 import type { Invocation } from '../program/command.ts';
@@ -41,7 +42,10 @@ export async function runOperation(id: OperationId, invocation: Invocation): Pro
   const input = { params: args, query, ...body, idempotencyKey: settings.idempotencyKey };
   const view = viewOf(id);
   if (view.items !== undefined) {
-    const bounds = { limit: flags['limit'], all: flags['all'] === true };
+    const { limit } = flags;
+    const isPaged = schemaOf(row.query).properties?.['limit'] !== undefined;
+    const all = isPaged && (flags['all'] === true || (limit === undefined && !settings.tty));
+    const bounds = { limit, all };
     await out.list(pagesOf(call, input, bounds), view, view.items);
     return exit.ok;
   }
@@ -56,12 +60,18 @@ interface Bounds {
   readonly all: boolean;
 }
 
-/** Yields pages until `limit` items are read; one page without a limit; every page with `all`. */
+/**
+ * Yields pages: up to `limit` items if it is set, else all with `all`, else the first page with items. A program reads a
+ * pipe and expects every row; a person reads a terminal and can ask for more.
+ */
 async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
-  let left = typeof bounds.limit === 'number' ? bounds.limit : Infinity;
+  const isLimited = typeof bounds.limit === 'number';
+  let left = isLimited ? Number(bounds.limit) : Infinity;
   let cursor = input.query?.['cursor'];
+  // the service lowers a larger number to the size of its largest page
+  const pageSize = bounds.all ? limits.eventPageMax : undefined;
   for (;;) {
-    const query = { ...input.query, cursor, limit: left === Infinity ? undefined : left };
+    const query = { ...input.query, cursor, limit: isLimited ? left : pageSize };
     const { body } = await call({ ...input, query });
     // a list row returns a page; this code shows its items and does not rely on their form
     const page = body as { data?: Row[]; events?: Row[]; nextCursor?: string | null; altered?: string[] };
@@ -69,8 +79,8 @@ async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): Asyn
     const items = itemsOf({ ...page, nextCursor }).slice(0, left);
     yield { items, nextCursor, altered };
     left -= items.length;
-    const goOn = bounds.all || typeof bounds.limit === 'number';
-    if (nextCursor === null || nextCursor === cursor || left <= 0 || !goOn) return;
+    if (nextCursor === null || nextCursor === cursor || left <= 0) return;
+    if (!isLimited && !bounds.all && items.length > 0) return;
     cursor = nextCursor;
   }
 }

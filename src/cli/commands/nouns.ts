@@ -7,6 +7,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Record', 'run', ''],
   ['Record', 'runs', 'Runs of agents'],
   ['Record', 'sources', 'Sources of received telemetry'],
+  ['Record', 'search', ''],
   ['Decide', 'policy', 'Policies: what agents may do'],
   ['Decide', 'risk', 'Risk of what agents do'],
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],

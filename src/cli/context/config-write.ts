@@ -138,7 +138,10 @@ function makeDirectory(directory: string): void {
   try {
     makeFolder(directory, 0o700);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError(exit.error, `cannot make ${directory}: ${reason}`, { code: 'WRITE_FAILED', cause });
+    throw new CliError(exit.error, `cannot make ${directory}: ${whyUnwritable(cause)}`, {
+      code: 'WRITE_FAILED',
+      hint: 'GOV_CONFIG_DIR names another directory',
+      cause,
+    });
   }
 }

@@ -109,6 +109,11 @@ export class Session {
     });
   }
 
+  /** Returns whether a flag, a variable or a context names the service. */
+  hasTarget(): boolean {
+    return this.#options.settings.baseUrl !== undefined || this.context() !== null;
+  }
+
   /** Returns the environment of the address; undefined if nothing shows it. */
   environment(): Environment | undefined {
     const own = this.#options.settings.baseUrl === undefined ? this.context()?.context : undefined;

@@ -20,6 +20,7 @@ import { plainView } from '../terminal/view.ts';
 import { isExportId, partOf, PartFile, requireFree } from './file.ts';
 import { DownloadProgress, progressOptions } from './progress.ts';
 import { RowPipe } from './rows.ts';
+import { counted } from '../terminal/numbers.ts';
 
 type Flags = FlagValues<typeof exportDownload>;
 export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' | 'io' | 'session' | 'signal'>;
@@ -79,7 +80,7 @@ export async function deliver(delivery: Delivery, exported: ExportJob): Promise<
     if (flags.ndjson) await asRows(file, { target, force, exportId });
     else await file.finish();
     if (source === null) await told(out, { exported, got, target, flags });
-    else await out.note(safe`wrote ${target} (${got.sizeBytes} bytes, ${got.sha256})`);
+    else await out.note(safe`wrote ${target} (${counted(got.sizeBytes, 'byte')}, ${got.sha256})`);
     return exit.ok;
   } finally {
     await file.close();

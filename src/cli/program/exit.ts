@@ -181,6 +181,11 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
     const hint = 'make room or choose another place, then run the command again';
     return { exit: exit.error, ...full, retryable: false, hint, next: [] };
   }
+  if (['EACCES', 'EPERM'].includes(codeOf(thrown))) {
+    const hint =
+      'choose a place that this user may use: by its flag, or HOME, XDG_STATE_HOME, GOV_CONFIG_DIR';
+    return { exit: exit.error, code: 'PERMISSION_DENIED', message, retryable: false, hint, next: [] };
+  }
   const hint = 'run the command again with --debug and report its output';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }

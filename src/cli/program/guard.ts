@@ -1,11 +1,14 @@
 /**
- * The sandbox guard: a command that changes production asks first, if nobody named the context and the context has a
- * sandbox. A write to a log cannot be undone. Tested by `test/cli/program/guard.test.ts`.
+ * Before a write: it names its target on a terminal and in CI, and with --verbose. The sandbox guard: a command that changes
+ * production asks first, if nobody named the context and the context has a sandbox. A write to a log cannot be undone.
+ * Tested by `test/cli/program/guard.test.ts`.
  */
 import { confirm } from '../terminal/ask.ts';
 import type { Asking } from '../terminal/ask.ts';
 import type { CommandSpec } from './spec.ts';
 import type { Session } from '../context/session.ts';
+import { targetText } from '../context/target.ts';
+import { safe } from '../terminal/safe.ts';
 
 /** Returns whether this call changes data at the service. */
 export function isChange({ changes }: CommandSpec, flags: Readonly<Record<string, unknown>>): boolean {
@@ -15,6 +18,13 @@ export function isChange({ changes }: CommandSpec, flags: Readonly<Record<string
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
   };
   return 'with' in changes ? changes.with.some(given) : !given(changes.without);
+}
+
+/** Prints where the command writes: on a terminal, in CI, and with --verbose. */
+export async function nameTarget(session: Session, { out, io }: Pick<Asking, 'out' | 'io'>): Promise<void> {
+  if (!session.hasTarget()) return;
+  const text = safe`to ${targetText(session)}`;
+  await (io.stderr.isTTY === true || io.env['CI'] ? out.note(text) : out.detail(text));
 }
 
 /** Errors: exit 2 if the answer is no, or if nobody can answer. */

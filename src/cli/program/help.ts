@@ -19,8 +19,17 @@ export interface HelpLayout {
 
 type Pair = readonly [left: string, right: string];
 
+/** A narrower terminal has the description below its name. */
+const twoColumns = 64;
+
 /** Two columns. The right one wraps and keeps its indent. */
 function pairs(entries: readonly Pair[], { styles, columns }: HelpLayout): Safe[] {
+  if (columns < twoColumns) {
+    return entries.flatMap(([name, description]) => [
+      safe`  ${styles.cyan(name)}`,
+      ...wrapped(description, columns - 6).map((line) => safe`      ${line}`),
+    ]);
+  }
   const left = Math.min(34, Math.max(...entries.map(([name]) => name.length)));
   const room = Math.max(24, Math.min(columns, 110) - left - 4);
   return entries.flatMap(([name, description]) => {
@@ -71,11 +80,14 @@ export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): S
     return entries.length === 0 ? [] : [[styles.bold(heading), ...pairs(entries, layout)]];
   });
   return page([
-    [safe`gov ${version}: record what AI agents do, prove it, decide and replay it`],
+    paragraph(`gov ${version}: record what AI agents do, prove it, decide and replay it`, layout),
     [safe`${styles.bold('Usage:')} gov NOUN VERB [ARGUMENT…] [--FLAG…]`],
     ...groups,
     [styles.bold('Flags of every command'), ...pairs(globalPairs(), layout)],
-    [safe`More: gov NOUN --help, gov NOUN VERB --help, gov help exit-codes | environment | formatting`],
+    paragraph(
+      'More: gov NOUN --help, gov NOUN VERB --help, gov help exit-codes | environment | formatting',
+      layout,
+    ),
   ]);
 }
 
@@ -110,7 +122,7 @@ export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
     entries.length === 0 ? [] : [styles.bold(title), ...pairs(entries, layout)];
   const more = [...formats, ...(spec.formats ?? [])].join(', ');
   return page([
-    [safe`${spec.summary}`],
+    paragraph(spec.summary, layout),
     ...(spec.details ?? []).map((text) => paragraph(text, layout)),
     [safe`${styles.bold('Usage:')} gov ${spec.name}${argText(spec)}${flags.length > 0 ? ' [--FLAG…]' : ''}`],
     section('Arguments', args),

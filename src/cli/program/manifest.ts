@@ -22,8 +22,13 @@ export const flagName = (member: string): string => shorter[member] ?? member;
 
 /** Flags of every list, added to those of the row's query. */
 const listFlags = {
-  limit: { type: 'integer', minimum: 1, value: 'N', description: 'At most this many; default: one page' },
-  all: { type: 'boolean', description: 'All pages' },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    value: 'N',
+    description: 'At most this many; default: one page on a terminal, all in a pipe',
+  },
+  all: { type: 'boolean', description: 'All pages, also on a terminal' },
   cursor: { type: 'string', value: 'CURSOR', description: 'Continue after an earlier page' },
 } as const satisfies Record<string, FlagSpec>;
 

@@ -46,7 +46,6 @@ function optionOf(name: string, spec: FlagSpec): Option {
   const value = spec.type === 'boolean' ? '' : ` <${spec.value ?? 'VALUE'}>`;
   const option = new Option(`${short}--${kebab(name)}${value}`, spec.description);
   if (spec.hidden) option.hideHelp();
-  if (spec.required) option.makeOptionMandatory();
   if (spec.type === 'strings') {
     option.argParser((text: string, before: readonly string[] = []) => [...before, text]);
   }
@@ -169,6 +168,10 @@ class Tool {
         `gov ${group.path} --help`,
       );
     }
+    const other = cause.code === 'commander.unknownCommand' ? otherNouns(words) : [];
+    if (other.length > 0) {
+      return usage(`unknown command ${JSON.stringify(words[0])}`, `did you mean ${other.join(', ')}?`);
+    }
     const message = cause.message.replace(/^error: /, '');
     const [sentence = message, suggestion] = message.split('\n');
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
@@ -185,6 +188,17 @@ class Tool {
     return usage(sentence, called === undefined ? 'gov --help' : `gov ${called.name} --help`);
   }
 }
+
+/** The commands with this verb, if the words begin with a verb instead of a noun: `gov auth login` for `gov login`. */
+function otherNouns([first = '']: readonly string[]): string[] {
+  if (groupOf([first]) !== undefined || everyVerb.has(first)) return [];
+  return allSpecs()
+    .filter((spec) => spec.hidden !== true && spec.name.includes(' ') && verbOf(spec) === first)
+    .map(({ name }) => `gov ${name}`);
+}
+
+/** Verbs of so many nouns that a list of them does not help. */
+const everyVerb = new Set(['list', 'get', 'create', 'update', 'delete', 'show', 'set', 'add', 'remove']);
 
 /** Returns the noun that the words begin with, with its group such as `risk config` if they name one, and its verbs. */
 function groupOf(words: readonly string[]): { path: string; verbs: string } | undefined {
@@ -254,6 +268,12 @@ function flagsOf(spec: CommandSpec, command: Command, now: number): Record<strin
       const parts = flag.separator === undefined ? texts : texts.flatMap((text) => text.split(/,\s*/));
       flags[name] = parts.map(read);
     } else flags[name] = typeof value === 'string' ? read(value) : undefined;
+    // not by commander, which names a missing flag before an unknown one
+    if (flag.required && flags[name] === undefined)
+      throw usage(
+        `required option '--${kebab(name)} <${flag.value ?? 'VALUE'}>' not specified`,
+        `gov ${spec.name} --help`,
+      );
   }
   return flags;
 }

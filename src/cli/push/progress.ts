@@ -2,7 +2,7 @@
  * Progress of a push. On a terminal: one line, rewritten, after 300 ms. Elsewhere: one line every ten seconds. It prints
  * numbers only, so no input reaches the terminal. Tested by `test/cli/push/progress.test.ts`.
  */
-import { number } from './count.ts';
+import { number } from '../terminal/numbers.ts';
 
 export interface ProgressOptions {
   /** Null if the size of the input is unknown. */

@@ -11,7 +11,7 @@ import { Safe, safe } from '../terminal/safe.ts';
 import { csvLine } from '../terminal/table.ts';
 import { yamlLines } from '../terminal/yaml.ts';
 import type { Batch } from '../../client/sending/batch.ts';
-import { counted, number } from './count.ts';
+import { counted, number } from '../terminal/numbers.ts';
 import type { Delivered } from '../../client/sending/deliver.ts';
 import type { Progress } from './progress.ts';
 import type { ImportNote } from './imports.ts';

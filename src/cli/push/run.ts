@@ -12,7 +12,7 @@ import { Progress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from '../../client/sending/queue.ts';
 import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
-import { counted } from './count.ts';
+import { counted } from '../terminal/numbers.ts';
 import { Report } from './report.ts';
 import { drain, findSources, isPipe } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';

@@ -9,7 +9,7 @@ import { usage } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { Spool, type Position } from '../../client/sending/spool.ts';
 import { SpoolQueue } from '../../client/sending/spool-queue.ts';
-import { counted } from './count.ts';
+import { counted } from '../terminal/numbers.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushWork } from './work.ts';
 

@@ -9,7 +9,7 @@ import type { Sink } from '../../client/sending/deliver.ts';
 import { pump } from '../../client/sending/pump.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
 import { readSources, type ReadPlan } from './reader.ts';
-import { counted } from './count.ts';
+import { counted } from '../terminal/numbers.ts';
 import type { Report } from './report.ts';
 import type { PushWork } from './work.ts';
 

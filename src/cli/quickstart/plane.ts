@@ -9,12 +9,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { CliError, exit } from '../program/exit.ts';
 
 const startDeadlineMs = 15_000;
+/** A plane that does not end in this time is killed. */
+const stopDeadlineMs = 5000;
 const pollMs = 10;
 
 export interface DemoPlane {
   readonly baseUrl: string;
   readonly startedInMs: number;
-  /** Stops it in order; resolves after it has ended. */
+  /** Stops it in order, and kills it if that takes too long; resolves after it has ended. */
   stop(): Promise<void>;
   /** Lets it outlive this process. */
   release(): void;
@@ -40,7 +42,9 @@ export async function startPlane(dataDir: string, signal: AbortSignal): Promise<
     child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   const stop = async (): Promise<void> => {
     if (alive()) child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), stopDeadlineMs);
     await gone;
+    clearTimeout(late);
   };
   while (performance.now() - startedAt < startDeadlineMs && alive() && !signal.aborted) {
     const baseUrl = announced(dataDir, child.pid);
@@ -53,7 +57,9 @@ export async function startPlane(dataDir: string, signal: AbortSignal): Promise<
   await stop();
   signal.throwIfAborted();
   const words = readFileSync(logFile, 'utf8').trim().split('\n').at(-1) ?? '';
-  throw new CliError(exit.error, `the plane did not start: ${words}`, { hint: `its log is ${logFile}` });
+  throw new CliError(exit.error, `the plane did not start: ${words}`, {
+    hint: 'see what is wrong: gov plane init --data ./my-plane && gov plane serve --data ./my-plane',
+  });
 }
 
 /** Returns the address in run.json, once this child process has written it. */

@@ -1,5 +1,5 @@
 /**
- * The runs that `gov quickstart` records: the shipped recording, or a file in any importer's format.
+ * The runs that `gov quickstart FILE` records, in any importer's format.
  * Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
 import { readFileSync, statSync } from 'node:fs';
@@ -9,18 +9,10 @@ import { unreadable } from '../program/flags.ts';
 import { importRuns, isOwnEvents } from '../../core/intake/registry.ts';
 import type { FormatName } from '../../core/intake/names.ts';
 import { documents } from '../../core/intake/source.ts';
-import recording from './recording.json' with { type: 'json' };
 
 export interface SourceRun {
   readonly runId: string;
   readonly events: readonly EventInput[];
-}
-
-/** The shipped recording; `examples/payables/run.ts` made it. */
-export function shippedRun(): SourceRun {
-  // the plane checks it like any other input
-  const events = recording as readonly EventInput[];
-  return { runId: events[0]?.runId ?? '', events };
 }
 
 /** Returns the runs of a file. Errors: exit 2 naming file and line. */

@@ -1,12 +1,13 @@
 /** Lines about the coverage of a run. Tested by `test/cli/commands/runs/coverage.test.ts`. */
 import { coverageVerdicts, type CoverageVerdict, type RunCoverage } from '../../contract/coverage.ts';
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
+import { counted } from '../terminal/numbers.ts';
 
 type Summary = Pick<RunCoverage, 'covered' | 'confirmed' | 'counts'>;
 
 /** One line about the run: `covered: 3 calls, 2 governed, 1 single_source; 2 confirmed by a second source`. */
 export function coverageLine(body: Summary, styles: Styles): Safe {
-  const counted = coverageVerdicts
+  const parts = coverageVerdicts
     .toReversed()
     .filter((verdict) => countOf(body, verdict) > 0)
     .map((verdict) => `${countOf(body, verdict)} ${verdict}`);
@@ -18,8 +19,8 @@ export function coverageLine(body: Summary, styles: Styles): Safe {
     : body.covered
       ? styles.green('covered')
       : styles.red('not covered');
-  const how = calls === 0 ? '' : `: ${counted.join(', ')}; ${body.confirmed} confirmed by a second source`;
-  return safe`${verdict}  ${calls} ${calls === 1 ? 'call' : 'calls'}${how}`;
+  const how = calls === 0 ? '' : `: ${parts.join(', ')}; ${body.confirmed} confirmed by a second source`;
+  return safe`${verdict}  ${counted(calls, 'call')}${how}`;
 }
 
 const countOf = ({ counts }: Summary, verdict: CoverageVerdict): number => counts[verdict] ?? 0;

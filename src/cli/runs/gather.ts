@@ -9,6 +9,7 @@ import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
+import { evaluatedTool } from '../../core/decided/evaluation.ts';
 import { isObject } from '../../core/json/object.ts';
 
 /** A decision about a call, and the policies that made it. */
@@ -216,7 +217,7 @@ function uncalled(
     .map((record) => ({
       callId: null,
       eventId: null,
-      tool: toolOf(record),
+      tool: evaluatedTool(record.checkpoint),
       verdict: null,
       decision: null,
       sources: [],
@@ -230,13 +231,6 @@ function uncalled(
         },
       ],
     }));
-}
-
-export function toolOf({ checkpoint }: PolicyEvaluationRecord): string | null {
-  const context = isObject(checkpoint) ? checkpoint['context'] : undefined;
-  const tool = isObject(context) ? context['tool'] : undefined;
-  const name = isObject(tool) ? tool['name'] : undefined;
-  return typeof name === 'string' ? name : null;
 }
 
 /** The policies whose decision is the combined one. */

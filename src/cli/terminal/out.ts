@@ -3,6 +3,8 @@
  * error. It accepts only `Safe` text and JSON, so that remote text cannot control a terminal.
  * Tested by `test/cli/terminal/out.test.ts` and `test/cli/pipes.test.ts`.
  */
+import { limits } from '../../contract/limits.ts';
+import { counted } from './numbers.ts';
 import { failureOf } from '../program/exit.ts';
 import type { Failure } from '../program/exit.ts';
 import type { Writer } from './io.ts';
@@ -21,6 +23,12 @@ export interface ListPage {
   readonly nextCursor: string | null;
   /** Ids of rows that the service does not show, because they differ from its log. */
   readonly altered?: readonly string[];
+}
+
+/** How many rows were printed, and the cursor of those that are left. */
+interface Listed {
+  readonly count: number;
+  readonly nextCursor: string | null;
 }
 
 export interface Streams {
@@ -146,9 +154,22 @@ export class Out {
     return lines;
   }
 
-  /** Prints pages of resources as they arrive; `wrapper` names the list member in JSON, as in the API. */
+  /**
+   * Prints pages of resources as they arrive; `wrapper` names the list member in JSON, as in the API. If rows are left, a
+   * remark says so and names the flags that show them.
+   */
   async list(pages: AsyncIterable<ListPage>, view: View, wrapper: string): Promise<void> {
-    if (this.format === 'json' || this.format === 'yaml') return this.#whole(pages, wrapper);
+    const isWhole = this.format === 'json' || this.format === 'yaml';
+    const { count, nextCursor } = isWhole ? await this.#whole(pages, wrapper) : await this.#rows(pages, view);
+    if (count === 0 && nextCursor === null && this.isHuman) await this.note(safe`nothing found`);
+    if (nextCursor === null) return;
+    const rest = isWhole && count >= limits.wholeListItems ? '-o ndjson' : '--all';
+    await this.note(
+      safe`cut: ${counted(count, 'row')} shown, there are more: ${rest}, or --cursor ${nextCursor}`,
+    );
+  }
+
+  async #rows(pages: AsyncIterable<ListPage>, view: View): Promise<Listed> {
     const table = new Table(this.format === 'wide' ? view.wide : view.columns, this.#layout());
     let count = 0;
     let nextCursor: string | null = null;
@@ -160,10 +181,7 @@ export class Out {
       if (this.isHuman && page.items.length > 0) await this.lines(table.lines(page.items));
       else if (!this.isHuman) await this.lines(page.items.map((item) => this.#listed(item, view)));
     }
-    if (count === 0 && this.isHuman) await this.note(safe`nothing found`);
-    if (nextCursor !== null && !this.isJson) {
-      await this.note(safe`${count} shown, there are more: --all, or --cursor ${nextCursor}`);
-    }
+    return { count, nextCursor };
   }
 
   /** Prints rows of a table that is part of a larger response. */
@@ -183,17 +201,19 @@ export class Out {
     return tabbed(view.columns, item);
   }
 
-  /** Collects all pages first: JSON output must be whole or absent. */
-  async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<void> {
+  /** Collects all pages first, up to a limit: JSON output must be whole or absent. */
+  async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<Listed> {
     const items: Row[] = [];
     let nextCursor: string | null = null;
     for await (const page of pages) {
       await this.#warnAltered(page);
       for (const item of page.items) items.push(item);
       ({ nextCursor } = page);
+      if (items.length >= limits.wholeListItems) break;
     }
     const value = { [wrapper]: items, nextCursor };
-    return this.format === 'json' ? this.json(value) : this.lines(yamlLines(value));
+    await (this.format === 'json' ? this.json(value) : this.lines(yamlLines(value)));
+    return { count: items.length, nextCursor };
   }
 
   async #warnAltered({ altered = [] }: ListPage): Promise<void> {

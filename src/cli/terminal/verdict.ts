@@ -13,6 +13,7 @@ import type { Paint, Styles } from './safe.ts';
 import { csvLine } from './table.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
+import { counted } from './numbers.ts';
 
 interface Layer {
   readonly name: string;
@@ -171,7 +172,7 @@ const compliantText = ({ compliant = 'not_checked' }: ShownVerdict): string => c
 function approvalsText({ approvals }: ShownVerdict): string | null {
   if (approvals === undefined) return null;
   const { used, once } = approvals;
-  const what = `${used} ${used === 1 ? 'call' : 'calls'} ran by an approval`;
+  const what = `${counted(used, 'call')} ran by an approval`;
   return once ? `${what}, each approval was used once` : `${what}, and an approval was USED TWICE`;
 }
 

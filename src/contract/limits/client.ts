@@ -23,4 +23,6 @@ export const client = {
   runShowEvents: 2000,
   runShowDecisions: 400,
   runShowCalls: 50,
+  /** Rows of a list that the command line collects for json and yaml, which are one value. */
+  wholeListItems: 100_000,
 } as const;

@@ -9,6 +9,7 @@ import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import { labelled } from '../hash.ts';
+import { isObject } from '../json/object.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import { counts } from '../policy/evaluate/decision.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
@@ -118,6 +119,14 @@ export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation):
   evaluatedAt: evaluation.evaluatedAt,
   sequence: index,
 });
+
+/** Returns the name of the tool in a policy input `{context: {tool: {name}}}`; null without one. */
+export function evaluatedTool(checkpoint: unknown): string | null {
+  const context = isObject(checkpoint) ? checkpoint['context'] : undefined;
+  const tool = isObject(context) ? context['tool'] : undefined;
+  const name = isObject(tool) ? tool['name'] : undefined;
+  return typeof name === 'string' ? name : null;
+}
 
 /** Returns the decisions of the policies that escalated. */
 export const escalating = (decisions: readonly RecordedDecision[]): RecordedDecision[] =>

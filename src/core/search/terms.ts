@@ -1,9 +1,14 @@
 /**
- * The terms by which an event is found: its run, type, system, actor, resource, tool and decision. A filter asks for terms
- * too, so an event matches if it has all of them. Proven by `test/core/search/terms.test.ts`.
+ * The terms by which a leaf is found: of an event its run, type, system, actor, resource, tool and decision; of an evaluation
+ * its run, tool and decision. A filter asks for terms too, so a leaf matches if it has all of them.
+ * Proven by `test/core/search/terms.test.ts`.
  */
 import type { AuditEvent } from '../../contract/events.ts';
 import { policyActions } from '../../contract/policy-words.ts';
+import { evaluatedTool, openEvaluation } from '../decided/evaluation.ts';
+import { openLeaf } from '../decided/leaf.ts';
+import { openEvent } from '../event/record.ts';
+import { parseTimestamp } from '../time.ts';
 
 /** What a search may ask for; every member narrows it. Times bound the client's timestamp, both included. */
 export interface EventSearch {
@@ -20,23 +25,70 @@ export interface EventSearch {
   readonly endMs?: number;
 }
 
-type TermName = 'every' | keyof Omit<EventSearch, 'startMs' | 'endMs'>;
+/** What a search of evaluations may ask for. Times bound the moment of the decision, both included. */
+export type EvaluationSearch = Pick<EventSearch, 'runId' | 'tool' | 'decision' | 'startMs' | 'endMs'>;
+
+/** What a search finds. */
+export type Searched =
+  | { readonly kind: 'event'; readonly search: EventSearch }
+  | { readonly kind: 'evaluation'; readonly search: EvaluationSearch };
+
+type EventTerm = 'every' | keyof Omit<EventSearch, 'startMs' | 'endMs'>;
+type TermName = EventTerm | `evaluation.${'every' | keyof Omit<EvaluationSearch, 'startMs' | 'endMs'>}`;
 
 /** No name has a NUL, so no two terms have one text. */
 const term = (name: TermName, value: string): string => `${name}\0${value}`;
 
-/** The term that every event has. */
+/** The terms that every event, and every evaluation, has. */
 export const everyTerm = term('every', '');
+const everyEvaluation = term('evaluation.every', '');
 
 const names = ['runId', 'eventType', 'aiSystemId', 'actor', 'resource', 'tool', 'decision'] as const;
+const evaluationNames = ['runId', 'tool', 'decision'] as const;
 
-/** The terms of a search; the term of every event where it asks for none. */
-export function searchTerms(search: EventSearch): string[] {
-  const asked = names.flatMap((name) => {
-    const value = search[name];
-    return value === undefined ? [] : [term(name, value)];
-  });
-  return asked.length === 0 ? [everyTerm] : asked;
+/** The terms of a search; the term of every event or evaluation where it asks for none. */
+export function searchTerms({ kind, search }: Searched): string[] {
+  const asked =
+    kind === 'event'
+      ? names.map((name) => [name, search[name]] as const)
+      : evaluationNames.map((name) => [`evaluation.${name}`, search[name]] as const);
+  const terms = asked.flatMap(([name, value]) => (value === undefined ? [] : [term(name, value)]));
+  const every = kind === 'event' ? everyTerm : everyEvaluation;
+  return terms.length === 0 ? [every] : terms;
+}
+
+/** The terms of a leaf, and its time: of an event its timestamp, of an evaluation the moment of the decision. */
+interface LeafTerms {
+  readonly terms: ReadonlySet<string>;
+  readonly atMs: number;
+}
+
+/** A leaf as stored. `erased` as in `openEvent`. */
+interface StoredLeaf {
+  readonly index: number;
+  readonly record: string;
+  readonly disclosures: string | null;
+  readonly erased?: string | undefined;
+}
+
+/** Returns the terms of an event or evaluation; null for any other leaf. */
+export function leafTerms({ index, record, disclosures, erased }: StoredLeaf): LeafTerms | null {
+  if (record.endsWith('"type":"gov.event/1"}')) {
+    const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
+    return { terms: eventTerms(event), atMs: parseTimestamp(event.timestamp) ?? 0 };
+  }
+  if (!record.endsWith('"type":"gov.evaluation/1"}')) return null;
+  const { runId, combined, checkpoint, readSet, evaluatedAt } = openEvaluation(
+    openLeaf({ index, record, disclosures }),
+  );
+  const tool = evaluatedTool(checkpoint) ?? evaluatedTool(readSet);
+  const terms = [
+    everyEvaluation,
+    term('evaluation.runId', runId),
+    term('evaluation.decision', combined),
+    ...(tool === null ? [] : [term('evaluation.tool', tool)]),
+  ];
+  return { terms: new Set(terms), atMs: parseTimestamp(evaluatedAt) ?? 0 };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -172,7 +172,7 @@ export function assemble(parts: Parts): Assembled {
       signed: (id, signed) => {
         witnesses?.signed(id, signed);
         indexed.indexer.signed(id, signed);
-        indexed.searchIndexer.signed(id, signed.checkpoint.size);
+        indexed.searchIndexer.grown(id, signed.checkpoint.size);
       },
     }),
     ...indexed,

@@ -10,13 +10,10 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
   draftEvaluation,
-  evaluationRecordBody,
-  openEvaluation,
   type Evaluation,
   type OpenedApproval,
   type PolicySource,
 } from '../../core/decided/evaluation.ts';
-import { openLeaf } from '../../core/decided/leaf.ts';
 import { recordedDecision } from '../../core/decided/outcome-cache.ts';
 import { typeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
@@ -31,7 +28,6 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
-import { pageLimit, sizedPage } from '../call/pages.ts';
 import { approvalWrites, callApproval, type CallApproval } from './call-approval.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
 import type { InForce } from './in-force.ts';
@@ -40,7 +36,7 @@ import type { Services } from '../dependencies.ts';
 import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
 import { inTurns } from '../call/time-slice.ts';
 
-export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluations'> = {
+export const evaluations: Pick<Handlers, 'evaluatePolicy'> = {
   async evaluatePolicy({ body, caller, idempotency }, services) {
     const { runId, policies = [], checkpoint } = body;
     refuseSystemRun(runId, 'body');
@@ -58,28 +54,6 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy' | 'listPolicyEvaluatio
       answer: { status: 200, body: evaluationBody(decided) },
       idempotency,
     }));
-  },
-
-  async listPolicyEvaluations({ query, caller }, services) {
-    const { projectId } = caller.project;
-    const filter = query.runId === undefined ? {} : { runId: query.runId };
-    const { items, nextCursor } = await sizedPage(services, {
-      scope: { list: 'policyEvaluations', projectId, filters: filter },
-      cursor: query.cursor,
-      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
-      read: (page: { after?: number; limit: number }) =>
-        services.store.leavesOf(
-          projectId,
-          { type: 'gov.evaluation/1', ...filter },
-          { ...page, order: 'desc' },
-        ),
-      position: ({ index }) => index,
-      item: (leaf) => ({
-        item: evaluationRecordBody(leaf.index, openEvaluation(openLeaf(leaf))),
-        bytes: leaf.record.length + (leaf.disclosures?.length ?? 0),
-      }),
-    });
-    return { status: 200, body: { data: items, nextCursor } };
   },
 };
 

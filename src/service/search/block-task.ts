@@ -1,12 +1,10 @@
 /**
- * Task: the terms of the events in one block of the log, each with its places. Proven by
+ * Task: the terms of the events and evaluations in one block of the log, each with its places. Proven by
  * `test/service/search/handlers.engines.test.ts`.
  */
 import { createHmac } from 'node:crypto';
-import { openEvent } from '../../core/event/record.ts';
 import { blockLeaves, writePlaces } from '../../core/search/places.ts';
-import { eventTerms } from '../../core/search/terms.ts';
-import { parseTimestamp } from '../../core/time.ts';
+import { leafTerms } from '../../core/search/terms.ts';
 import type { TermBlock } from '../../store/port/store.ts';
 import type { Task } from '../call/work.ts';
 
@@ -24,20 +22,16 @@ export const searchBlock: Task<'searchBlock'> = async ({ reader, breathe }, { pr
   const pruned = await reader.prunedBelow(projectId);
   for (let from = Math.max(start, pruned); from < end; from += leavesAtOnce) {
     const to = Math.min(end, from + leavesAtOnce);
-    for (const { index, record, disclosures, erased } of await reader.leaves(projectId, 'audit', {
-      from,
-      to,
-    })) {
-      if (!record.endsWith('"type":"gov.event/1"}')) continue;
-      const event = openEvent(index, record, disclosures ?? '[]', erased ?? null);
-      const ms = parseTimestamp(event.timestamp) ?? 0;
-      for (const term of eventTerms(event)) {
+    for (const leaf of await reader.leaves(projectId, 'audit', { from, to })) {
+      const { terms = [], atMs = 0 } = leafTerms(leaf) ?? {};
+      for (const term of terms) {
         const places = found.get(term);
-        if (places === undefined) found.set(term, { firstMs: ms, lastMs: ms, offsets: [index - start] });
+        const offset = leaf.index - start;
+        if (places === undefined) found.set(term, { firstMs: atMs, lastMs: atMs, offsets: [offset] });
         else {
-          places.firstMs = Math.min(places.firstMs, ms);
-          places.lastMs = Math.max(places.lastMs, ms);
-          places.offsets.push(index - start);
+          places.firstMs = Math.min(places.firstMs, atMs);
+          places.lastMs = Math.max(places.lastMs, atMs);
+          places.offsets.push(offset);
         }
       }
     }

@@ -2,31 +2,29 @@
  * Search over the events of all runs (contract O12, P3). Proven by `test/service/search/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { EventSearch } from '../../core/search/terms.ts';
 import type { Handlers } from '../call/handler.ts';
 import { pageLimit, timeRange } from '../call/pages.ts';
-import { walk } from './walk.ts';
+import { Erasures } from '../erasure/erased.ts';
+import { openLeaf } from '../events/handlers.ts';
+import { searchPage } from './page.ts';
 
 export const search: Pick<Handlers, 'searchEvents'> = {
   async searchEvents({ query, caller }, services) {
-    const { store, cursors, slices, searchKey } = services;
     const { projectId } = caller.project;
     const { cursor, limit, startTime: _start, endTime: _end, ...asked } = query;
-    const wanted: EventSearch = { ...asked, ...timeRange(query) };
-    const scope = { list: 'search', projectId, filters: { ...wanted } };
-    const opened = cursor === undefined ? undefined : cursors.open(scope, cursor);
-    const { events, before } = await walk({
-      store,
+    const erasures = new Erasures(services.store, projectId);
+    const { items, nextCursor } = await searchPage(services, {
       projectId,
-      key: searchKey,
-      search: wanted,
-      slice: slices.of(projectId),
-      before: typeof opened === 'number' ? opened : (await store.head(projectId, 'audit')).size,
+      list: 'search',
+      cursor,
       limit: pageLimit(limit, limits.eventPageDefault, limits.eventPageMax),
+      wanted: { kind: 'event', search: { ...asked, ...timeRange(query) } },
+      open: async (leaf) => {
+        const event = openLeaf(leaf);
+        if (leaf.erased !== undefined) await erasures.require(leaf);
+        return event;
+      },
     });
-    return {
-      status: 200,
-      body: { events, nextCursor: before === null ? null : cursors.seal(scope, before) },
-    };
+    return { status: 200, body: { events: items, nextCursor } };
   },
 };

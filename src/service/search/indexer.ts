@@ -1,5 +1,5 @@
 /**
- * Keeps the search index of each log: after each signed head, a worker thread reads the blocks that are full by then. It
+ * Keeps the search index of each log: after each signed head and search, a worker thread reads the blocks that are full by then. It
  * delays no append, and a search reads the leaves after the last block itself. Proven by
  * `test/service/search/handlers.engines.test.ts`.
  */
@@ -18,7 +18,7 @@ interface Options {
 
 export class SearchIndexer {
   readonly #options: Options;
-  /** Projects that wait, and the size of their signed logs. */
+  /** Projects that wait, and the size of their logs. */
   readonly #waiting = new Map<string, number>();
   /** By project: the size from which it is worth to look again. */
   readonly #next = new Map<string, number>();
@@ -29,8 +29,8 @@ export class SearchIndexer {
     this.#options = options;
   }
 
-  /** Takes the size of a signed audit log. Returns at once. */
-  signed(projectId: string, size: number): void {
+  /** Takes the size of an audit log, of a signed head or of a search. Returns at once. */
+  grown(projectId: string, size: number): void {
     if (this.#isStopped || size < (this.#next.get(projectId) ?? blockLeaves)) return;
     this.#waiting.set(projectId, size);
     if (!this.#isRunning) void this.#work();

@@ -1,5 +1,5 @@
 /**
- * The search index of each log: for each term, the blocks of leaves in which it occurs. Terms are keyed hashes. A cache: it
+ * The search index of each log: for each term, the blocks of leaves in which it occurs; and events by their times. Terms are keyed hashes. A cache: it
  * is made from the log and may be dropped at any time. Proven by `test/store/suite/log/event-terms.ts`.
  */
 
@@ -28,6 +28,14 @@ export interface EventTermReader {
     term: Uint8Array,
     range: { readonly from: number; readonly to: number; readonly startMs: number; readonly endMs: number },
   ): Promise<{ readonly block: number; readonly places: Buffer }[]>;
+  /**
+   * Indexes of the events of [from, to) whose client timestamps are within the times, both included, newest recording
+   * first. Cost: a row of the index of times for each event within the times, so the caller counts them first.
+   */
+  eventsWithin(
+    projectId: string,
+    range: { readonly from: number; readonly to: number; readonly startMs: number; readonly endMs: number },
+  ): Promise<number[]>;
 }
 
 export interface EventTermStore {

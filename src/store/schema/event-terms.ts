@@ -20,3 +20,6 @@ CREATE TABLE event_term_head (
   PRIMARY KEY (project)
 ) WITHOUT ROWID;
 `;
+
+/** Evaluations have terms since the ninth version: drops the index, which the next signed heads make again. */
+export const dropTerms = 'DELETE FROM event_term;\nDELETE FROM event_term_head;\n';

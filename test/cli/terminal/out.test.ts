@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, startServer } from '../../client/server.ts';
 import type { TestServer } from '../../client/server.ts';
-import { govHere } from '../support/tool.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { govHere, shell } from '../support/tool.ts';
 import type { InProcessOptions } from '../support/tool.ts';
 
 const evil = 'look\u001b[2J up \u202e flights\nnow';
@@ -33,16 +34,25 @@ const refusal = {
   ],
 };
 
+const asked: string[] = [];
 let server: TestServer;
 let env: Record<string, string>;
 beforeAll(async () => {
   server = await startServer((seen, response) => {
     const url = new URL(seen.url, 'http://x');
+    asked.push(url.search);
     const from = Number(url.searchParams.get('cursor') ?? '0');
     const size = Math.min(2, Number(url.searchParams.get('limit') ?? '2'));
     const events = [0, 1, 2, 3, 4].slice(from, from + size).map(event);
     const nextCursor = from + size < 5 ? String(from + size) : null;
-    if (url.searchParams.get('runId') === 'empty') json(response, 200, { events: [], nextCursor: null });
+    const runId = url.searchParams.get('runId') ?? '';
+    const bulk = Number(/^bulk-(\d+)$/.exec(runId)?.[1]);
+    if (runId === 'endless') json(response, 200, { events: [event(1)], nextCursor: String(from + 1) });
+    else if (bulk > 0) {
+      const to = Math.min(bulk, from + 20_000);
+      const page = Array.from({ length: to - from }, () => ({ sequence: 1 }));
+      json(response, 200, { events: page, nextCursor: to < bulk ? String(to) : null });
+    } else if (runId === 'empty') json(response, 200, { events: [], nextCursor: null });
     else if (url.pathname.endsWith('/events')) json(response, 200, { events, nextCursor });
     else if (url.pathname.endsWith('/approvals'))
       json(response, 200, { data: [], nextCursor: null, altered: ['apr_1', 'apr_2'] });
@@ -72,7 +82,7 @@ describe('a list', () => {
   it('a list in a pipe is tab-separated, without a header and with full values', async () => {
     const { stdout, stderr, code } = await list('--run r');
     expect(code).toBe(0);
-    expect(lines(stdout)).toHaveLength(2);
+    expect(lines(stdout)).toHaveLength(5);
     expect(lines(stdout)[0]?.split('\t')).toEqual([
       '0',
       '2026-03-01T11:58:00Z',
@@ -82,7 +92,48 @@ describe('a list', () => {
       'look\\u001b[2J up \\u202e flights\\nnow',
       'evt_01jq3v5k8hf7wb3c9x2m4n6p80',
     ]);
-    expect(stderr).toBe('2 shown, there are more: --all, or --cursor 2\n');
+    expect(stderr).toBe('');
+  });
+
+  it('a list in a pipe has every row, in each format, and on a terminal one page that says how to get the rest', async () => {
+    const cut = 'cut: 2 rows shown, there are more: --all, or --cursor 2\n';
+    for (const format of ['json', 'yaml', 'ndjson', 'csv', 'id', 'table', 'wide']) {
+      const piped = await list(`--run r -o ${format}`);
+      expect([piped.stdout.match(/evt_/g)?.length, piped.stderr]).toEqual([5, '']);
+      const shown = await list(`--run r -o ${format}`, { columns: 200 });
+      expect([shown.stdout.match(/evt_/g)?.length, shown.stderr]).toEqual([2, cut]);
+    }
+    const limited = await list('--run r --limit 1');
+    expect([lines(limited.stdout).length, limited.stderr]).toEqual([
+      1,
+      'cut: 1 row shown, there are more: --all, or --cursor 1\n',
+    ]);
+    expect((await list('--run r -q', { columns: 200 })).stderr).toBe('');
+  });
+
+  it('a reader that closes the pipe ends the paging', async () => {
+    asked.length = 0;
+    const { stdout, code } = await shell('gov events list --run endless | head -n 1; exit ${PIPESTATUS[0]}', {
+      env,
+    });
+    expect([lines(stdout).length, code]).toEqual([1, 0]);
+    const seen = asked.length;
+    expect(seen).toBeLessThan(200);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(asked.length).toBe(seen);
+  });
+
+  it('a list as one value ends at its limit of rows, and says how to get the rest', async () => {
+    const listed = async (extra: number) => {
+      const lists = `bulk-${limits.wholeListItems + extra}`;
+      const { stdout, stderr } = await list(`--run ${lists} -o json`);
+      const { events, nextCursor } = JSON.parse(stdout) as { events: unknown[]; nextCursor: string | null };
+      return [events.length, nextCursor, stderr];
+    };
+    const most = limits.wholeListItems;
+    expect(await listed(0)).toEqual([most, null, '']);
+    const cut = `cut: 100,000 rows shown, there are more: -o ndjson, or --cursor ${most}\n`;
+    expect(await listed(1)).toEqual([most, String(most), cut]);
   });
 
   it('a list on a terminal is a table that fits, with relative times', async () => {
@@ -101,9 +152,9 @@ describe('a list', () => {
   });
 
   it('a list as JSON is one value with the names of the interface, also when it is empty', async () => {
-    const { stdout, stderr } = await list('--run r -o json');
+    const { stdout, stderr } = await list('--run r -o json --limit 2');
     expect(JSON.parse(stdout)).toEqual({ events: [event(0), event(1)], nextCursor: '2' });
-    expect(stderr).toBe('');
+    expect(stderr).toContain('--cursor 2');
     const empty = await list('--run empty -o json');
     expect(JSON.parse(empty.stdout)).toEqual({ events: [], nextCursor: null });
     const runs = await govHere(['runs', 'list', '-o', 'json'], { env });
@@ -128,7 +179,7 @@ describe('a list', () => {
   it('a list has every column as CSV and wide', async () => {
     const csv = lines((await list('--run r -o csv')).stdout);
     expect(csv[0]).toBe([...Object.keys(event(0)), 'erased'].join(','));
-    expect(csv).toHaveLength(3);
+    expect(csv).toHaveLength(6);
     const wide = lines((await list('--run r -o wide')).stdout);
     expect(wide[0]).toContain('LEAF HASH');
     expect(wide[1]).toContain('ab'.repeat(32));

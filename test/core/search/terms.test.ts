@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../../src/contract/events.ts';
-import { eventTerms, everyTerm, searchTerms, type EventSearch } from '../../../src/core/search/terms.ts';
+import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
+import {
+  eventTerms,
+  everyTerm,
+  leafTerms,
+  searchTerms,
+  type EventSearch,
+  type Searched,
+} from '../../../src/core/search/terms.ts';
 
 const event = (members: Partial<AuditEvent> = {}): AuditEvent => ({
   eventId: 'evt_1',
@@ -20,7 +28,7 @@ const event = (members: Partial<AuditEvent> = {}): AuditEvent => ({
   ...members,
 });
 const finds = (search: EventSearch, members?: Partial<AuditEvent>): boolean =>
-  searchTerms(search).every((term) => eventTerms(event(members)).has(term));
+  searchTerms({ kind: 'event', search }).every((term) => eventTerms(event(members)).has(term));
 
 describe('terms of an event', () => {
   it('find it by run, type, system, actor, resource, tool and decision', () => {
@@ -65,5 +73,48 @@ describe('terms of an event', () => {
     const terms = [...eventTerms(event({ actor: { id: null }, resource: null, metadata: odd }))];
     expect(terms.filter((term) => /^(actor|resource|tool|decision)\0/.test(term))).toEqual([]);
     expect(terms).toContain(everyTerm);
+  });
+});
+
+describe('terms of an evaluation', () => {
+  const evaluation: Evaluation = {
+    id: 'pev_1',
+    runId: 'run-1',
+    policySource: 'tool',
+    policyCount: 1,
+    policyIds: null,
+    policySetHash: 'sha256:0',
+    policyIndex: null,
+    combined: 'deny',
+    approval: null,
+    evaluatedAt: '2026-01-01T00:00:00Z',
+    decisions: [],
+    shadow: [],
+    checkpoint: { context: { tool: { name: 'pay' } } },
+    readSet: null,
+  };
+  const termsOf = (members: Partial<Evaluation>) => {
+    const draft = draftEvaluation({ ...evaluation, ...members }, () => 'AAAAAAAAAAAAAAAAAAAAAA');
+    return leafTerms({ index: 3, record: draft.record, disclosures: draft.disclosures });
+  };
+
+  it('find it by run, tool and decision, and never as an event', () => {
+    const found = termsOf({});
+    const has = (wanted: Searched): boolean =>
+      searchTerms(wanted).every((term) => found?.terms.has(term) === true);
+    const search = { runId: 'run-1', tool: 'pay', decision: 'deny' };
+    expect(has({ kind: 'evaluation', search })).toBe(true);
+    expect(has({ kind: 'evaluation', search: {} })).toBe(true);
+    expect(has({ kind: 'evaluation', search: { decision: 'allow' } })).toBe(false);
+    expect(has({ kind: 'event', search })).toBe(false);
+    expect(has({ kind: 'event', search: {} })).toBe(false);
+    expect(found?.atMs).toBe(Date.parse('2026-01-01T00:00:00Z'));
+  });
+
+  it('name the tool that is left after the whole policy input is erased, and none without a tool', () => {
+    const left = termsOf({ checkpoint: null, readSet: { context: { tool: { name: 'mail' } } } });
+    expect([...(left?.terms ?? [])]).toContain('evaluation.tool\0mail');
+    const without = termsOf({ checkpoint: { context: { amount: 1 } } });
+    expect([...(without?.terms ?? [])].filter((term) => term.startsWith('evaluation.tool'))).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ export async function exportBundle(): Promise<Exported> {
 
 /** Events of another run between each and the next, so that the run is scattered over several tiles. */
 function mixed(): unknown[] {
-  const recording = readFileSync(join(projectRoot, 'src/cli/quickstart/recording.json'), 'utf8');
+  const recording = readFileSync(join(projectRoot, 'test/interop/support/payables.json'), 'utf8');
   const events = JSON.parse(recording) as Record<string, unknown>[];
   const other = { ...events[0], clientEventId: undefined, causedBy: undefined, runId: 'other' };
   return events.flatMap((event, at) => [...Array.from({ length: at }, () => other), event]);

@@ -87,6 +87,30 @@ describe('GET /events/search', () => {
     for (const limit of [1, 7]) expect(await search('actor=rare', limit)).toEqual(before[0]);
   });
 
+  it('a search by time reads the events of that time alone, whatever the order of recording', async () => {
+    const year = 525_600;
+    await record(
+      Array.from({ length: 2 * blockLeaves }, (_, n) =>
+        event({ runId: 'mixed', timestamp: at(((n * 7919) % year) - 3 * year), metadata: { n } }),
+      ),
+    );
+    const indexed = (await blocks()) + 2;
+    await vi.waitFor(async () => expect(await blocks()).toBeGreaterThanOrEqual(indexed), 20_000);
+    const times = `startTime=${at(-3 * year)}&endTime=${at(5000 - 3 * year)}`;
+    const found = await search(times, 1000);
+    const expected = Array.from({ length: 2 * blockLeaves }, (_, n) => (n * 7919) % year).filter(
+      (minute) => minute <= 5000,
+    );
+    expect(found.map(({ timestamp }) => timestamp)).toEqual(
+      expected.toReversed().map((minute) => at(minute - 3 * year)),
+    );
+    for (const limit of [1, 3]) expect(await search(times, limit)).toEqual(found);
+    expect((await search(`${times}&runId=mixed&actor=billing-agent`)).length).toBe(found.length);
+    // the blocks of the index all overlap the times, and are not asked
+    await plane.sql('UPDATE event_term SET first_ms = 0, last_ms = 0');
+    expect(await search(times)).toEqual(found);
+  });
+
   it('GET /events/search shows no event of another project', async () => {
     expect((await page('actor=rare', plane.keys['other'])).events).toEqual([]);
   });

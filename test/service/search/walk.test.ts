@@ -30,11 +30,12 @@ it('a search loses no event when an erasure drops the index during it', async ()
     store,
     projectId: 'p',
     key: new Uint8Array(32),
-    search: { actor: 'a' },
+    wanted: { kind: 'event', search: { actor: 'a' } },
+    open: (leaf) => Promise.resolve(leaf.index),
     slice: new Slices().of('p'),
     before: blockLeaves,
     limit: 10,
   });
-  expect(found.events.map(({ sequence }) => sequence)).toEqual([7]);
+  expect(found.items).toEqual([7]);
   expect(found.before).toBeNull();
 });

@@ -1,9 +1,11 @@
 /**
- * `gov events tail`: prints live events until interrupted: JSON lines into a pipe, coloured lines on a terminal.
+ * `gov events tail`: prints live events until interrupted: JSON lines into a pipe, coloured lines with decisions on a
+ * terminal.
  * Tested by `test/cli/commands/events/tail.test.ts` against a real WebSocket server.
  */
 import { tailEvents } from '../../../client/tail.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
+import { policyActions } from '../../../contract/policy-words.ts';
 import type { Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -21,13 +23,23 @@ function colored(eventType: string, { red, green, yellow, cyan }: Styles): Safe 
   return /^(policy|risk|secret)/.test(eventType) ? yellow(eventType) : cyan(eventType);
 }
 
-/** `12:03:04  #42  run-1  tool.call  planner → search: look up flights`. */
+/** ` deny`, or ` escalate apr_…` with the approval that a person decides; empty for an event without a decision. */
+function decisionOf({ metadata }: AuditEvent, { red, green, yellow }: Styles): Safe {
+  const { decision, approvalId } = metadata;
+  const action = policyActions.find((each) => each === decision);
+  if (action === undefined) return safe``;
+  const style = { allow: green, warn: yellow, escalate: yellow, deny: red }[action];
+  return typeof approvalId === 'string' ? safe` ${style(action)} ${approvalId}` : safe` ${style(action)}`;
+}
+
+/** `12:03:04 #42 run-1 tool.evaluated planner → search: evaluate deny`. */
 function humanLine(event: AuditEvent, styles: Styles): Safe {
   const time = event.serverTimestamp.slice(11, 19);
   const resource = partyName(event.resource);
   const target = resource === '' ? safe`` : safe` → ${resource}`;
   const head = safe`${styles.dim(time)} ${styles.dim(`#${event.sequence}`)} ${event.runId} `;
-  return safe`${head}${colored(event.eventType, styles)} ${partyName(event.actor)}${target}: ${event.action}`;
+  const what = safe`${colored(event.eventType, styles)} ${partyName(event.actor)}${target}: ${event.action}`;
+  return safe`${head}${what}${decisionOf(event, styles)}`;
 }
 
 async function print(event: AuditEvent, out: Out): Promise<void> {

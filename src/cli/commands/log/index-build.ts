@@ -9,6 +9,7 @@ import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { logIndexBuild as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 /** The host's result. The host is loaded only when this command runs. */
 interface Built {
@@ -23,7 +24,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (!out.isHuman) return out.one(built, plainView(Object.keys(built)));
   const { projectId, size, leafIndex } = built;
   await out.line(
-    safe`${out.styles.green('✓')} indexed ${size} leaves of ${projectId}: leaf ${leafIndex} has the root`,
+    safe`${out.styles.green('✓')} indexed ${counted(size, 'leaf', 'leaves')} of ${projectId}: leaf ${leafIndex} has the root`,
   );
 };
 

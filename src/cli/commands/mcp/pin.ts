@@ -10,6 +10,7 @@ import { pinCondition, pinPolicyId } from '../../mcp/pin-policy.ts';
 import { readTools, type SeenTool } from '../../mcp/tools.ts';
 import { nothingSeen } from './list.ts';
 import type { mcpPin as spec } from './spec.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, out, session } = invocation;
@@ -82,4 +83,4 @@ async function publish(
   return body.activeVersion;
 }
 
-const definitions = (count: number): string => `${count} ${count === 1 ? 'definition' : 'definitions'}`;
+const definitions = (count: number): string => counted(count, 'definition');

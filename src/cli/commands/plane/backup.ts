@@ -8,6 +8,7 @@ import { bytesText } from '../../../core/byte-size.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeBackup as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
@@ -16,8 +17,10 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const made = await planeBackup({ dataDir, out: resolve(io.cwd, flags.out), withKeys });
   if (out.isHuman) {
     await out.lines([
-      safe`${out.styles.green('✓')} copied and verified: ${made.files.length} files, ${bytesText(made.bytes)}, in ${made.out}`,
-      ...made.logs.map((log) => safe`  ${log.tree.padEnd(8)}  ${log.size} leaves  ${log.origin}`),
+      safe`${out.styles.green('✓')} copied and verified: ${counted(made.files.length, 'file')}, ${bytesText(made.bytes)}, in ${made.out}`,
+      ...made.logs.map(
+        (log) => safe`  ${log.tree.padEnd(8)}  ${counted(log.size, 'leaf', 'leaves')}  ${log.origin}`,
+      ),
     ]);
   } else await out.one(made, plainView(['out', 'bytes', 'createdAt', 'withKeys']));
   if (made.removed.length > 0)

@@ -18,21 +18,28 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
     throw unmakeable(dataDir, cause);
   });
-  const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name });
+  const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name }).catch(
+    async (cause: unknown) => {
+      // the plane needs no context
+      if (!(cause instanceof CliError) || cause.code !== 'WRITE_FAILED') throw cause;
+      await out.warn(safe`no context was stored: ${cause.message}`);
+      return null;
+    },
+  );
   if (!out.isHuman) return out.one({ ...made, context }, plainView(Object.keys(made)));
   const what = made.created ? 'made' : 'exists already, unchanged:';
   await out.lines([
     safe`${out.styles.green(what)} data plane ${out.styles.bold(made.name)} in ${made.dataDir}`,
-    safe`  context  ${context}`,
+    safe`  context  ${context ?? 'none'}`,
     safe`  address  http://${made.listen}/api/v1`,
     safe`  key      ${made.keyFile}`,
     safe`  approver ${made.approverKeyFile}`,
     safe`  agents   ${made.agentKeyFile}`,
     safe`  trust    ${made.trustFile}`,
   ]);
-  return out.note(
-    safe`next: gov plane serve${context === readUserConfig(io.env).currentContext ? '' : ` -C ${context}`}`,
-  );
+  const isCurrent = context !== null && context === readUserConfig(io.env).currentContext;
+  const which = context === null ? ` --data ${made.dataDir}` : isCurrent ? '' : ` -C ${context}`;
+  return out.note(safe`next: gov plane serve${which}`);
 };
 
 /** Explains a system error with the name of the directory; returns other errors unchanged. */

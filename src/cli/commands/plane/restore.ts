@@ -10,6 +10,7 @@ import { readInput } from '../../program/input.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { planeRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
   const { lastCheckpoint: names, unproven } = flags;
@@ -76,11 +77,13 @@ function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: St
   return [
     safe`${bold(heads[verdict])}  ${dataDir}`,
     safe`  backup of ${createdAt}, every file and record verified`,
-    ...logs.map((log) => safe`  ${log.tree.padEnd(8)}  ${log.size} leaves  ${log.origin}`),
+    ...logs.map(
+      (log) => safe`  ${log.tree.padEnd(8)}  ${counted(log.size, 'leaf', 'leaves')}  ${log.origin}`,
+    ),
     ...known.map((each) =>
       each.verdict === 'contained'
-        ? safe`  ${green('✓')} ${each.from}: ${each.origin} at ${each.size} leaves is contained`
-        : safe`  ${red('✗')} ${each.from}: ${each.origin} has ${each.size} leaves, ${each.missing} more than here`,
+        ? safe`  ${green('✓')} ${each.from}: ${each.origin} at ${counted(each.size, 'leaf', 'leaves')} is contained`
+        : safe`  ${red('✗')} ${each.from}: ${each.origin} has ${counted(each.size, 'leaf', 'leaves')}, ${each.missing} more than here`,
     ),
     ...(verdict === 'behind'
       ? [

@@ -21,6 +21,7 @@ import type { Safe, Styles } from '../../terminal/safe.ts';
 import type { planeStatus as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { bytesText } from '../../../core/byte-size.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 /** The used parts of the plane's own overview, which is loaded only when this command runs. */
 interface Disk {
@@ -224,7 +225,7 @@ const hashChars = 19;
 function chainText({ chain }: PlaneStatus): string | null {
   if (chain === null) return null;
   const when = chain.signedAt === null ? '' : `, signed ${chain.signedAt}`;
-  return `${chain.size} leaves, root ${chain.root}${when}`;
+  return `${counted(chain.size, 'leaf', 'leaves')}, root ${chain.root}${when}`;
 }
 
 function diskText({ disk }: PlaneStatus): string | null {

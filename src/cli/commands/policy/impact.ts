@@ -9,7 +9,7 @@ import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { filesOf, readInput, valuesOf } from '../../program/input.ts';
 import type { Out } from '../../terminal/out.ts';
-import { percentOf, shownPercent } from '../../terminal/percent.ts';
+import { percentOf, shownPercent } from '../../terminal/numbers.ts';
 import { checkpointOf, wireCheckpoint } from '../../policy/input.ts';
 import { readPolicy } from '../../policy/file.ts';
 import type { PolicyFile } from '../../policy/file.ts';

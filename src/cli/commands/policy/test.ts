@@ -5,7 +5,7 @@
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
-import { percentOf, shownPercent } from '../../terminal/percent.ts';
+import { counted, percentOf, shownPercent } from '../../terminal/numbers.ts';
 import { readPolicies } from '../../policy/file.ts';
 import { readCases, Suite } from '../../policy/suite.ts';
 import type { CaseResult, PolicyCoverage, PolicyMutant } from '../../policy/suite.ts';
@@ -86,7 +86,7 @@ async function human(report: TestReport, least: number, out: Out): Promise<void>
   const verdict = report.failed > 0 ? red(`${report.failed} failed`) : green('all passed');
   await out.lines([
     safe``,
-    safe`${report.cases.length} cases, ${verdict}, ${shownPercent(report.coverage)} of clauses seen both ways${tooLow}${killed}`,
+    safe`${counted(report.cases.length, 'case')}, ${verdict}, ${shownPercent(report.coverage)} of clauses seen both ways${tooLow}${killed}`,
   ]);
 }
 

@@ -11,6 +11,7 @@ import { printAnswer } from '../../terminal/answer-verdict.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from './spec.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session } = invocation;
@@ -34,7 +35,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.out !== undefined) {
     await writeOutput(flags.out, bytes, invocation);
     await out.note(
-      safe`wrote ${flags.out} (${bytes.length} bytes); verify it: gov proofs verify ${flags.out}`,
+      safe`wrote ${flags.out} (${counted(bytes.length, 'byte')}); verify it: gov proofs verify ${flags.out}`,
     );
   }
   await printAnswer(out, { verdict, source });

@@ -21,6 +21,7 @@ import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, session } = invocation;
@@ -157,13 +158,13 @@ async function save(
 ): Promise<void> {
   const hash = createHash('sha256');
   let size = 0;
-  const counted = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+  const sent = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const piece of content instanceof Uint8Array ? [content] : content) {
       hash.update(piece);
       size += piece.length;
       yield piece;
     }
   };
-  await write(counted());
-  await call.out.note(safe`wrote ${name} (${size} bytes, sha256 ${hash.digest('hex')})`);
+  await write(sent());
+  await call.out.note(safe`wrote ${name} (${counted(size, 'byte')}, sha256 ${hash.digest('hex')})`);
 }

@@ -1,63 +1,114 @@
 /**
- * `gov quickstart`: runs the main job: starts a plane as a child process, records a run over HTTP, creates its signed
- * proof, verifies it offline, and rejects a tampered copy. Tested by `test/cli/commands/quickstart/run.test.ts`.
+ * `gov quickstart`: a plane of its own with policies, an agent that pays, a person who approves, a proof, its verification
+ * without network, and a changed copy that fails. What it makes in the folder for temporary files is gone at the end, also
+ * after Ctrl-C and a failure. Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../../client/create.ts';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 import { limits } from '../../../contract/limits.ts';
 import { parseTrust } from '../../../core/note/trust.ts';
-import type { Trust } from '../../../core/note/trust.ts';
-import { isVacuous, vacuousCodes, type ProofVerdict } from '../../../core/proof/verdict.ts';
-import { verifyBundle } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
-import { CliError, exit } from '../../program/exit.ts';
-import type { Out } from '../../terminal/out.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
+import { readPolicies } from '../../policy/file.ts';
+import { payInvoices, policies, runId as demoRun, type Payment } from '../../quickstart/agent.ts';
 import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
-import { runsOf, shippedRun, type SourceRun } from '../../quickstart/source.ts';
-import { tamper } from '../../quickstart/tamper.ts';
+import { proofFile, proveRun, step, type Proved } from '../../quickstart/show.ts';
+import { runsOf, type SourceRun } from '../../quickstart/source.ts';
+import type { Out } from '../../terminal/out.ts';
+import { whyUnwritable } from '../../terminal/write-fault.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
-import type { quickstart as spec } from './spec.ts';
-import { treeLines } from '../../terminal/tree.ts';
-import { completenessLine } from '../../terminal/verdict.ts';
 import { plainView } from '../../terminal/view.ts';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import type { quickstart as spec } from './spec.ts';
 
 type Call = Invocation<typeof spec>;
 
-/** Lines of a stream or tree to show; the output counts the rest. */
-const shownLines = 40;
+/** The whole demonstration takes a few seconds. */
+const deadlineMs = 120_000;
 
 export const run: Run<typeof spec> = async (call) => {
-  const { args, flags, signal, out } = call;
-  const runs = args.file === undefined ? [shippedRun()] : runsOf(args.file, flags.from ?? 'auto');
-  const folder = newFolder(flags.data);
-  const dataDir = join(folder, 'plane');
-  const { planeInit } = await import('../../../../plane/data/init.ts');
-  await planeInit({ dataDir, name: 'quickstart', listen: '127.0.0.1:0', metricsListen: 'off' });
-  const plane = await startPlane(dataDir, signal);
+  const { args, flags, out } = call;
+  const runs = args.file === undefined ? [] : runsOf(args.file, flags.from ?? 'auto');
+  const folder = resolve(call.io.cwd, flags.data ?? 'gov-quickstart');
+  if (flags.keep && existsSync(join(folder, 'plane'))) {
+    throw usage(
+      `--keep: expected a folder without a plane, got ${folder}`,
+      `start that plane: gov plane serve --data ${join(folder, 'plane')}; or give another folder: --data DIR`,
+    );
+  }
+  makeFolders(folder);
+  const ended = new Ending(call.signal);
+  const temporary = flags.keep ? null : mkdtempSync(join(tmpdir(), 'gov-quickstart-'));
+  const dataDir = join(temporary ?? folder, 'plane');
+  let plane: DemoPlane | undefined;
   let kept = false;
   try {
-    const code = await show(call, { folder, dataDir, plane, runs });
+    const { planeInit } = await import('../../../../plane/data/init.ts');
+    await planeInit({ dataDir, name: 'quickstart', listen: '127.0.0.1:0', metricsListen: 'off' });
+    plane = await startPlane(dataDir, ended.signal);
+    const proved = await show(call, { folder, dataDir, plane, runs, signal: ended.signal });
     if (flags.keep) {
       await keep(call, { dataDir, plane });
       kept = true;
     }
-    if (!out.isJson) await next(call, { folder, dataDir, runId: runs[0]?.runId ?? '' });
-    return code;
+    if (!out.isJson) await next(call, { folder, dataDir, runId: proved.runId });
+    return proved.verified && proved.tamperedRefused ? exit.ok : exit.checkFailed;
+  } catch (cause) {
+    throw ended.causeOf(cause);
   } finally {
-    if (!kept) await plane.stop();
+    if (!kept) await plane?.stop();
+    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    ended.release();
   }
 };
 
-function newFolder(given: string | undefined): string {
-  if (given === undefined) return mkdtempSync(join(tmpdir(), 'gov-quickstart-'));
-  const folder = resolve(given);
-  makeFolder(folder);
-  chmodSync(folder, 0o700);
-  return folder;
+/** Fires at Ctrl-C, when the terminal closes, and at the deadline. A second Ctrl-C does not cut the cleaning up short. */
+class Ending {
+  readonly signal: AbortSignal;
+  readonly #deadline = AbortSignal.timeout(deadlineMs);
+  readonly #hangup = new AbortController();
+  readonly #onHangup = (): void => this.#hangup.abort(new Error('the terminal closed'));
+  readonly #again = (): void => {};
+
+  constructor(interrupted: AbortSignal) {
+    this.signal = AbortSignal.any([interrupted, this.#hangup.signal, this.#deadline]);
+    process.on('SIGHUP', this.#onHangup);
+    process.on('SIGINT', this.#again);
+    process.on('SIGTERM', this.#again);
+  }
+
+  causeOf(cause: unknown): unknown {
+    if (!this.#deadline.aborted) return cause;
+    return new CliError(exit.error, `expected to end within ${deadlineMs / 1000} s`, { cause });
+  }
+
+  release(): void {
+    process.off('SIGHUP', this.#onHangup);
+    process.off('SIGINT', this.#again);
+    process.off('SIGTERM', this.#again);
+  }
+}
+
+function makeFolders(folder: string): void {
+  try {
+    makeFolder(join(folder, 'policies'), 0o700);
+  } catch (cause) {
+    throw new CliError(exit.error, `cannot make ${folder}: ${whyUnwritable(cause)}`, {
+      code: 'WRITE_FAILED',
+      hint: 'give a folder that you can write: gov quickstart --data DIR',
+      cause,
+    });
+  }
 }
 
 interface Scene {
@@ -65,63 +116,75 @@ interface Scene {
   readonly dataDir: string;
   readonly plane: DemoPlane;
   readonly runs: readonly SourceRun[];
+  readonly signal: AbortSignal;
 }
 
-async function show(call: Call, scene: Scene): Promise<number> {
-  const { out, signal } = call;
-  const title = heading(out);
-  const { plane, dataDir, folder, runs } = scene;
-  await title(
-    'A data plane',
-    `serves at ${plane.baseUrl} after ${plane.startedInMs.toFixed(0)} ms, in ${dataDir}`,
-  );
-  const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
-  const client = createClient({ baseUrl: plane.baseUrl, apiKey, signal });
-  try {
-    const recorded = await record(client, runs);
-    const runId = runs[0]?.runId ?? '';
-    await title(
-      'Recorded',
-      `${recorded} events of ${runs.length === 1 ? `run ${runId}` : `${runs.length} runs`}`,
-    );
-    await stream(client, { runId, out });
-    const proof = (await client.createProof({ body: { runId } })).body;
-    if (!('proofId' in proof)) throw new CliError(exit.error, `expected the proof of ${runId}, got a job`);
-    const bundle = await client.getProofBundle({
-      params: { proofId: proof.proofId },
-      query: { events: 'disclosed' },
+async function show(call: Call, scene: Scene): Promise<Proved> {
+  const { out } = call;
+  const { plane, dataDir, folder, runs, signal } = scene;
+  await step(out, 'A data plane', `serves at ${plane.baseUrl} after ${plane.startedInMs.toFixed(0)} ms`);
+  const clientOf = (role: string): Client =>
+    createClient({
+      baseUrl: plane.baseUrl,
+      apiKey: readFileSync(join(dataDir, `${role}.key`), 'utf8').trim(),
+      signal,
     });
-    const file = join(folder, 'run.govproof.json');
-    writeFileSync(file, bundle.bytes, { mode: 0o600 });
-    await title('Proved', `${proof.proofId}, ${proof.proofHash}`);
+  const client = clientOf('local');
+  const person = clientOf('approver');
+  try {
+    copyFileSync(join(dataDir, 'trust'), join(folder, 'trust'));
+    const payments = runs.length === 0 ? await govern(call, { ...scene, client, person }) : [];
+    await record(client, runs);
     const trust = parseTrust(readFileSync(join(dataDir, 'trust'), 'utf8'));
-    const verdict = await verdictOf(out, { bytes: bundle.bytes, trust, file });
-    const refused = await refusal(out, { bytes: bundle.bytes, trust, folder });
-    await tree(client, { runId, out });
+    const runId = runs[0]?.runId ?? demoRun;
+    const proved = await proveRun({ client, out, runId, trust, folder });
     if (out.isJson) {
-      const told = {
-        runId,
-        events: recorded,
-        proof,
-        verified: verdict.verified,
-        tamperedRefused: refused,
-        folder,
-      };
+      const told = { ...proved, payments, folder };
       await out.one(told, plainView(Object.keys(told)));
     }
-    return verdict.verified && refused ? exit.ok : exit.checkFailed;
+    return proved;
   } finally {
     client.close();
+    person.close();
   }
 }
 
-const heading =
-  (out: Out) =>
-  async (what: string, detail: string): Promise<void> => {
-    if (!out.isJson) await out.lines([safe``, safe`${out.styles.bold(what)}  ${detail}`]);
-  };
+/** Publishes the policies, and lets the agent pay under them. */
+async function govern(
+  { out, io }: Call,
+  { folder, client, person, signal }: Scene & { readonly client: Client; readonly person: Client },
+): Promise<Payment[]> {
+  for (const [name, text] of Object.entries(policies)) writeFileSync(join(folder, 'policies', name), text);
+  const files = await readPolicies([join(folder, 'policies')], { io, signal });
+  for (const { policyId, name, condition, action, severity } of files) {
+    const body = { policyId, name, condition, action, ...(severity === null ? {} : { severity }) };
+    await client.createPolicy({ body });
+    await client.publishPolicy({ params: { policyId }, body: {} });
+  }
+  await step(out, 'Policies', 'decide before the agent pays');
+  if (!out.isJson) await out.lines(files.map(({ action, name }) => safe`  ${action.padEnd(8)}  ${name}`));
+  await step(out, 'An agent pays', 'three invoices');
+  const payments = await payInvoices(client, person, signal);
+  if (!out.isJson) await out.lines(payments.flatMap((payment) => paymentLines(payment, out)));
+  return payments;
+}
 
-async function record(client: Client, runs: readonly SourceRun[]): Promise<number> {
+/** `allow  184.5 to Nordlicht Papier GmbH: paid`, and why. */
+function paymentLines({ to, amount, paid, reason, approvalId }: Payment, { styles }: Out): Safe[] {
+  const { green, red, yellow, dim } = styles;
+  if (!paid)
+    return [
+      safe`  ${red('✗ denied')}    ${amount} to ${to}: nothing ran`,
+      dim(safe`              ${reason}`),
+    ];
+  if (approvalId === null) return [safe`  ${green('✓ allowed')}   ${amount} to ${to}: paid`];
+  return [
+    safe`  ${yellow('✓ approved')}  ${amount} to ${to}: a person approved, then paid`,
+    dim(safe`              ${approvalId}`),
+  ];
+}
+
+async function record(client: Client, runs: readonly SourceRun[]): Promise<void> {
   const events = runs.flatMap((source) => source.events);
   for (let from = 0; from < events.length; from += limits.batchEvents) {
     const { body } = await client.createEvents({
@@ -131,110 +194,51 @@ async function record(client: Client, runs: readonly SourceRun[]): Promise<numbe
     const reason = body.results[at]?.reason;
     if (at !== -1) throw new CliError(exit.partial, `event ${from + at + 1} was rejected: ${reason ?? ''}`);
   }
-  return events.length;
 }
 
-const partyName = (party: unknown): string =>
-  typeof party === 'object' && party !== null && 'name' in party ? String(party.name) : String(party ?? '');
-
-async function stream(client: Client, { runId, out }: { runId: string; out: Out }): Promise<void> {
-  if (out.isJson) return;
-  const { body } = await client.listEvents({ query: { runId, limit: shownLines } });
-  const { cyan, dim } = out.styles;
-  for (const event of body.events) {
-    const target = event.resource === null ? '' : ` → ${partyName(event.resource)}`;
-    const type = cyan(event.eventType.padEnd(20));
-    const hash = dim(event.leafHash.slice(7, 19));
-    await out.line(
-      safe`  ${dim(`#${event.sequence}`.padStart(5))} ${hash} ${type} ${partyName(event.actor)}${target}`,
-    );
-  }
-  if (body.nextCursor !== null) await out.line(dim(safe`        … and more`));
-}
-
-interface Offline {
-  readonly bytes: Uint8Array;
-  readonly trust: Trust;
-}
-
-async function verdictOf(
-  out: Out,
-  { bytes, trust, file }: Offline & { file: string },
-): Promise<ProofVerdict> {
-  const verdict = verifyBundle(bytes, trust);
-  if (out.isJson) return verdict;
-  const { green, red, yellow, bold } = out.styles;
-  const head = verdict.verified ? green('✓ verified') : red(`✗ not verified: ${verdict.code ?? ''}`);
-  await heading(out)('Verified offline', `${file}, without network or store`);
-  await out.line(safe`  ${bold(head)}`);
-  for (const check of verdict.checks) {
-    if (check.id === 'completeness') await out.line(completenessLine(check, out.styles));
-  }
-  for (const { name, passed, basis, code } of verdict.layers) {
-    const vacuous = isVacuous(code);
-    const sign = vacuous ? yellow('!') : passed ? green('✓') : red('✗');
-    const note = vacuous ? yellow(`${vacuousCodes[code]}: nothing was governed`) : safe`${code ?? ''}`;
-    await out.line(safe`  ${sign} ${name.padEnd(20)} ${basis.replace('_', ' ').padEnd(11)} ${note}`);
-  }
-  return verdict;
-}
-
-/** Returns whether verification rejects the tampered copy, as it must. */
-async function refusal(out: Out, { bytes, trust, folder }: Offline & { folder: string }): Promise<boolean> {
-  const tampered = tamper(bytes);
-  if (tampered === null) throw new CliError(exit.error, 'expected a disclosed value to change, found none');
-  const file = join(folder, 'tampered.govproof.json');
-  writeFileSync(file, tampered.bytes, { mode: 0o600 });
-  const verdict = verifyBundle(tampered.bytes, trust);
-  if (out.isJson) return !verdict.verified;
-  await heading(out)('A tampered copy', tampered.change);
-  const { red, bold } = out.styles;
-  const word = verdict.verified ? red('✗ accepted, which must never happen') : red('✗ refused');
-  await out.line(safe`  ${bold(word)}  ${verdict.code ?? ''}`);
-  return !verdict.verified;
-}
-
-async function tree(client: Client, { runId, out }: { runId: string; out: Out }): Promise<void> {
-  if (out.isJson) return;
-  await heading(out)('Who caused what', '');
-  const { body } = await client.getGraph({ params: { runId } });
-  const width = out.settings.tty ? out.settings.columns : Infinity;
-  let count = 0;
-  for (const line of treeLines(body, { styles: out.styles, width })) {
-    count += 1;
-    if (count <= shownLines) await out.line(line);
-  }
-  if (count > shownLines) await out.line(out.styles.dim(safe`… and ${count - shownLines} more`));
-}
-
-async function keep({ io }: Call, { dataDir, plane }: { dataDir: string; plane: DemoPlane }): Promise<void> {
-  await updateUserConfig(io.env, (config) => ({
-    currentContext: 'quickstart',
-    contexts: { ...config.contexts, quickstart: { kind: 'plane', dataDir } },
-  }));
+/** Makes the context, and chooses it only if none is chosen. */
+async function keep(
+  { io, out }: Call,
+  { dataDir, plane }: { dataDir: string; plane: DemoPlane },
+): Promise<void> {
+  let current = 'quickstart';
+  await updateUserConfig(io.env, (config) => {
+    current = config.currentContext ?? 'quickstart';
+    const contexts = { ...config.contexts, quickstart: { kind: 'plane' as const, dataDir } };
+    return { currentContext: current, contexts };
+  });
   plane.release();
+  const how = current === 'quickstart' ? 'it is the current context' : `the current context stays ${current}`;
+  await out.note(safe`made the context quickstart; ${how}`);
 }
 
-async function next(call: Call, scene: { folder: string; dataDir: string; runId: string }): Promise<void> {
-  const { flags, out } = call;
-  const { folder, dataDir, runId } = scene;
-  const offline = `gov proofs verify ${folder}/run.govproof.json --trust ${dataDir}/trust --explain`;
+async function next(
+  call: Call,
+  { folder, dataDir, runId }: { folder: string; dataDir: string; runId: string },
+): Promise<void> {
+  const { flags, out, io } = call;
+  const shown = shellPath(folder, io.cwd);
+  const verify = `gov proofs verify ${shown}/${proofFile} --trust ${shown}/trust`;
   const lines = flags.keep
-    ? ['gov events tail', `gov graphs lineage ${runId}`, 'gov events push FILE', offline, 'gov plane status']
-    : [
-        offline,
-        `gov log fsck --data ${dataDir} --deep`,
-        'gov plane init --data ./my-plane',
-        'gov plane serve --data ./my-plane',
-        'gov events push --from openai-chat FILE',
-      ];
-  const tool = toolName(call.io);
+    ? [verify, `gov runs show ${runId} -C quickstart`, 'gov events list --decision deny -C quickstart']
+    : [verify, 'gov plane init --data ./my-plane', 'gov plane serve --data ./my-plane'];
+  const tool = toolName(io);
   const typed = lines.map((line) => safe`  ${Safe.clean(line.replace(/^gov/, () => tool))}`);
   await out.lines([safe``, out.styles.bold('Next'), ...typed]);
   const state = flags.keep
-    ? `the plane keeps running; see gov plane status; SIGTERM stops it`
+    ? `the plane keeps running; stop it: kill ${pidOf(dataDir)}`
     : 'no process is left running';
-  await out.note(safe`${state}; all files are in ${folder}`);
+  await out.note(safe`${state}; the files are in ${shown}`);
+}
+
+const pidOf = (dataDir: string): string =>
+  String((JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as { pid: number }).pid);
+
+/** A path near the working directory is shorter without it; a word for the shell. */
+function shellPath(path: string, cwd: string): string {
+  const near = relative(cwd, path);
+  const shown = near === '' ? '.' : near.startsWith('..') ? path : near;
+  return /^[A-Za-z0-9_./:@-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Returns how to call this tool: its name if it is on PATH, else its path. */

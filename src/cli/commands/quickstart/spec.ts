@@ -1,12 +1,14 @@
 /** `gov quickstart`, as data. Tested by `test/cli/commands/quickstart/run.test.ts`. */
+import { formatNames } from '../../../core/intake/names.ts';
 import { command } from '../../program/spec.ts';
 
 export const quickstart = command({
   name: 'quickstart',
-  summary: 'Start a plane, record a run, prove it, verify it offline, and see a tampered copy fail',
+  summary: 'Watch policies decide about an agent’s payments, and prove what happened',
   details: [
-    'Works in a folder of its own and stops the plane at the end, unless --keep is set. Without FILE it records a ' +
-      'shipped run: a real program that pays invoices and asks a person above a limit.',
+    'Starts a data plane of its own with two policies. An agent pays three invoices: one is allowed, one waits for a person, one is denied. gov records and proves the run, verifies the proof without network, and rejects a changed copy.',
+    'Keeps the proof, its trust file and the policies in ./gov-quickstart. The plane stops at the end, and its data is removed. With --keep the plane runs on, its data is in the folder too, and a context quickstart leads to it.',
+    'With FILE it records, proves and verifies that run instead; no policy decides about it.',
   ],
   args: [
     { name: 'file', description: 'Run to record instead, in any format of events push', optional: true },
@@ -15,19 +17,15 @@ export const quickstart = command({
     from: {
       type: 'string',
       value: 'FORMAT',
-      choices: ['auto', 'openai-chat', 'openhands', 'swe-agent', 'langfuse'],
+      choices: ['auto', ...formatNames],
       description: 'Format of FILE; default: detected',
     },
-    data: {
-      type: 'string',
-      value: 'DIR',
-      description: 'Folder to make; default: a new one for temporary files',
-    },
+    data: { type: 'string', value: 'DIR', description: 'Folder of the files; default: gov-quickstart' },
     keep: { type: 'boolean', description: 'Keep the plane running, and make a context for it' },
   },
   examples: ['gov quickstart', 'gov quickstart --keep', 'gov quickstart --from openhands trajectory.json'],
   exitCodes: {
-    0: 'proved and verified, and the tampered copy failed',
-    3: 'the proof does not verify, or the tampered copy does',
+    0: 'authentic and compliant, or not governed with FILE, and the changed copy was rejected',
+    3: 'the proof does not verify, or the changed copy does',
   },
 });

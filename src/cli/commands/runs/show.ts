@@ -9,6 +9,7 @@ import { printReport } from '../../terminal/report.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
 import type { runsShow as spec } from './spec.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 const columns: readonly Column[] = [
   { name: 'decision', kind: 'text' },
@@ -55,7 +56,7 @@ function headOf({ runId, events, coverage }: RunView, { styles }: Out): Safe[] {
   const types = byType.map((each) => `${each.eventType} ${each.count}`).join(', ');
   const sources = coverage.sources.map(({ source, calls }) => `${source} ${calls}`).join(', ');
   return [
-    safe`${styles.bold(runId)}  ${count} ${count === 1 ? 'event' : 'events'}, ${firstTimestamp ?? '?'} to ${lastTimestamp ?? '?'}`,
+    safe`${styles.bold(runId)}  ${counted(count, 'event')}, ${firstTimestamp ?? '?'} to ${lastTimestamp ?? '?'}`,
     safe`events   ${types}`,
     ...(sources === '' ? [] : [safe`calls    ${sources} (by source)`]),
     coverageLine(coverage, styles),

@@ -6,7 +6,7 @@ import type { Usage } from '../../../contract/metering.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
-import { percentOf, shownPercent } from '../../terminal/percent.ts';
+import { percentOf, shownPercent } from '../../terminal/numbers.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe } from '../../terminal/safe.ts';

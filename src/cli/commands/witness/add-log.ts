@@ -9,6 +9,7 @@ import { readText } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessAddLog as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
+import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out }) => {
   const ofFile = flags.trust === undefined ? [] : parseTrust(readText(flags.trust)).keys;
@@ -18,5 +19,5 @@ export const run: Run<typeof spec> = async ({ args, flags, out }) => {
   const added = addLogKeys(flags.data, keys);
   if (!out.isHuman)
     return out.one({ added, known: keys.length - added.length }, plainView(['added', 'known']));
-  return out.note(safe`added ${added.length} of ${keys.length} keys`);
+  return out.note(safe`added ${added.length} of ${counted(keys.length, 'key')}`);
 };

@@ -13,7 +13,8 @@ import type { Session } from '../../context/session.ts';
 import { findPolicy, findVersion } from '../../policy/stored.ts';
 import { spool } from '../../program/spool.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
-import { readRun, toolOf } from '../../runs/gather.ts';
+import { evaluatedTool } from '../../../core/decided/evaluation.ts';
+import { readRun } from '../../runs/gather.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { stylesFor } from '../../terminal/safe.ts';
 import { partyName } from '../../runs/party.ts';
@@ -98,7 +99,7 @@ const evaluationRow = (evaluation: PolicyEvaluationRecord): TimelineRow => ({
   time: evaluation.evaluatedAt,
   type: 'decision',
   actor: evaluation.policySource,
-  action: toolOf(evaluation) ?? 'policies evaluated',
+  action: evaluatedTool(evaluation.checkpoint) ?? 'policies evaluated',
   decision: evaluation.combined,
   event: null,
   evaluation,

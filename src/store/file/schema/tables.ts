@@ -12,7 +12,7 @@
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { approvedCallColumns } from '../../schema/approved-calls.ts';
 import { documentTable } from '../../schema/documents.ts';
-import { eventTermTables } from '../../schema/event-terms.ts';
+import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
@@ -223,6 +223,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 6, sql: inSqlite(intakeDays('unixepoch() / 86400')) },
   { version: 7, sql: inSqlite(documentTable) },
   { version: 8, sql: inSqlite(eventTermTables) },
+  { version: 9, sql: dropTerms },
 ];
 
 export const headDelete =

@@ -12,7 +12,7 @@ import { rulesOf, security, unforced } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
 import { documentTable } from '../../schema/documents.ts';
-import { eventTermTables } from '../../schema/event-terms.ts';
+import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
@@ -192,6 +192,7 @@ export const migrations: readonly Migration[] = [
   },
   { version: 7, sql: inPostgres(documentTable) + rulesOf(documentRules) },
   { version: 8, sql: inPostgres(eventTermTables) + rulesOf(eventTermRules) },
+  { version: 9, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
 ];
 
 /** The version that this release needs. */

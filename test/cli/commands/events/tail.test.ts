@@ -12,6 +12,7 @@ const event = (sequence: number) => ({
   actor: { name: 'planner' },
   resource: 'search',
   action: 'look\u001b[2J up',
+  metadata: sequence % 2 ? {} : { decision: 'escalate', approvalId: 'apr_1' },
   serverTimestamp: '2026-03-01T12:00:01.000Z',
 });
 
@@ -51,7 +52,7 @@ describe('gov events tail', () => {
     expect(urls).toEqual(['/api/v1/events/stream?runId=run-1&eventType=tool.call&after=0']);
   });
 
-  it('gov events tail prints one cleaned line for each event on a terminal', async () => {
+  it('gov events tail prints one cleaned line for each event, with its decision, on a terminal', async () => {
     const { env } = await streaming(2);
     const { stdout } = await govHere(['events', 'tail', '--count', '2', '--color', 'never'], {
       env,
@@ -59,7 +60,7 @@ describe('gov events tail', () => {
     });
     expect(stdout).toBe(
       '12:00:01 #1 run-1 tool.call planner → search: look\\u001b[2J up\n' +
-        '12:00:01 #2 run-1 tool.call_blocked planner → search: look\\u001b[2J up\n',
+        '12:00:01 #2 run-1 tool.call_blocked planner → search: look\\u001b[2J up escalate apr_1\n',
     );
   });
 

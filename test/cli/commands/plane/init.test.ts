@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../../../src/client/index.ts';
@@ -154,5 +154,17 @@ describe('a plane on this machine', () => {
     expect((await stopped).code).toBe(0);
     const { stdout } = await govHere(['context', 'list', '-o', 'json'], { env });
     expect(JSON.parse(stdout)).toMatchObject({ contexts: [{ name: 'plane' }] });
+  });
+});
+
+describe.skipIf(!existsSync('/sys/kernel'))('a plane without a place for the configuration', () => {
+  it('gov plane init makes the plane, says that no context was stored, and how to serve it', async () => {
+    const data = join(emptyDirectory(), 'plane');
+    const { code, stdout, stderr } = await govHere(['plane', 'init', '--data', data, '-o', 'table'], {
+      env: { GOV_CONFIG_DIR: '/sys/gov' },
+    });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('context  none')]);
+    expect(stderr).toMatch(/^warning: no context was stored: cannot make \/sys\/gov: .*(write|read-only)/);
+    expect(stderr).toContain(`next: gov plane serve --data ${data}\n`);
   });
 });

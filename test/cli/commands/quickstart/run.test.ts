@@ -1,9 +1,11 @@
 /** `gov quickstart` as a user runs it: a real plane, nothing left running, everything that it says is true. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { data, hasData } from '../../../paths.ts';
-import { emptyDirectory, gov } from '../../support/tool.ts';
+import { cleanEnv, emptyDirectory, ended, gov, runner, shell } from '../../support/tool.ts';
 
 const workspace = () => {
   const folder = emptyDirectory();
@@ -25,42 +27,107 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
+/** Folders for temporary files that hold a quickstart. */
+const left = (folder: string): string[] =>
+  readdirSync(folder).filter((name) => name.startsWith('gov-quickstart'));
+
 describe('gov quickstart', () => {
-  it('gov quickstart records and proves the example run, verifies offline and refuses a changed copy', async () => {
+  it('gov quickstart lets policies decide three payments, proves the run and refuses a changed copy', async () => {
     const { folder, env } = workspace();
-    const done = await gov(['quickstart', '--data', folder], { env });
+    const TMPDIR = emptyDirectory();
+    const done = await gov(['quickstart', '--data', folder], { env: { ...env, TMPDIR } });
     expect(done.code, done.stderr).toBe(0);
-    expect(done.stdout).toMatch(/Recorded {2}27 events of run payables-2026-11-20/);
-    expect(done.stdout).toMatch(/✓ verified/);
-    expect(done.stdout).toMatch(/none missing: proven \(exactly 27 events/);
-    expect(done.stdout).toMatch(/no policy was active/);
+    expect(done.stdout).toMatch(/✓ allowed {3}184\.5 to .*: paid/);
+    expect(done.stdout).toMatch(/✓ approved {2}1290 to .*: a person approved, then paid\n +apr_/);
+    expect(done.stdout).toMatch(/✗ denied {4}7450 to .*: nothing ran\n.*7450 > 5000/);
+    expect(done.stdout).toMatch(/authentic ✓ {2}compliant ✓/);
+    expect(done.stdout).toMatch(/none missing: proven \(exactly 11 events/);
     expect(done.stdout).toMatch(/"amount":7450 → "amount":74500\n.*refused.*DISCLOSURE_MISMATCH/);
-    expect(done.stdout).toMatch(/approval\.granted {2}Dana Okafor → inv-1004/);
+    expect(left(TMPDIR)).toEqual([]);
+    expect(readdirSync(folder).toSorted()).toEqual([
+      'policies',
+      'run.govproof.json',
+      'tampered.govproof.json',
+      'trust',
+    ]);
+    const trust = ['--trust', join(folder, 'trust')];
+    const verified = async (file: string) =>
+      (await gov(['proofs', 'verify', join(folder, file), ...trust], { env })).code;
+    expect([await verified('run.govproof.json'), await verified('tampered.govproof.json')]).toEqual([0, 3]);
   });
 
-  it('gov quickstart leaves no process and no lock, and its files verify again', async () => {
-    const { folder, env } = workspace();
-    const done = await gov(['quickstart', '--data', folder], { env });
+  it('gov quickstart ends with three commands that work when they are pasted', async () => {
+    const { env } = workspace();
+    const cwd = emptyDirectory();
+    const done = await gov(['quickstart', '--data', "it's here"], { env, cwd });
     expect(done.code, done.stderr).toBe(0);
-    expect(existsSync(join(folder, 'plane/run.json'))).toBe(false);
-    const trust = ['--trust', join(folder, 'plane/trust')];
-    expect((await gov(['proofs', 'verify', join(folder, 'run.govproof.json'), ...trust], { env })).code).toBe(
-      0,
-    );
-    expect(
-      (await gov(['proofs', 'verify', join(folder, 'tampered.govproof.json'), ...trust], { env })).code,
-    ).toBe(3);
-    expect((await gov(['log', 'fsck', '--data', join(folder, 'plane'), '--deep'], { env })).code).toBe(0);
+    const commands = done.stdout
+      .slice(done.stdout.indexOf('Next\n') + 5)
+      .trim()
+      .split('\n');
+    expect(commands).toHaveLength(3);
+    const [verify, init, serve] = commands.map((line) => line.trim().replace(/^\S+/, 'gov'));
+    expect((await shell(`${verify} && ${init}`, { env, cwd })).code).toBe(0);
+    expect(serve).toBe('gov plane serve --data ./my-plane');
+    expect(existsSync(join(cwd, 'my-plane/plane.json'))).toBe(true);
+    // again, in the same folder
+    expect((await gov(['quickstart', '--data', "it's here"], { env, cwd })).code).toBe(0);
   });
 
-  it('gov quickstart --keep leaves the plane running and makes it the current context', async () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'gov quickstart that %s ends leaves no process and no temporary files',
+    async (signal) => {
+      const { folder, env } = workspace();
+      const TMPDIR = emptyDirectory();
+      const argv = [runner, 'quickstart', '--data', folder];
+      const child = spawn(process.execPath, argv, { env: cleanEnv({ ...env, TMPDIR }) });
+      const done = ended(child);
+      await once(child.stdout, 'data');
+      const [made = ''] = left(TMPDIR);
+      const { pid } = JSON.parse(readFileSync(join(TMPDIR, made, 'plane/run.json'), 'utf8')) as {
+        pid: number;
+      };
+      child.kill(signal);
+      child.kill(signal);
+      expect((await done).code).not.toBe(0);
+      expect(left(TMPDIR)).toEqual([]);
+      expect(isRunning(pid)).toBe(false);
+    },
+  );
+
+  it('gov quickstart that fails leaves nothing in the folder for temporary files', async () => {
     const { folder, env } = workspace();
-    const done = await gov(['quickstart', '--keep', '--data', folder, '-o', 'json'], { env });
+    const TMPDIR = emptyDirectory();
+    mkdirSync(join(folder, 'trust'), { recursive: true });
+    const done = await gov(['quickstart', '--data', folder], { env: { ...env, TMPDIR } });
+    expect(done.code).toBe(1);
+    expect(left(TMPDIR)).toEqual([]);
+  });
+
+  it('gov quickstart names a folder that it cannot make', async () => {
+    const { env } = workspace();
+    const done = await gov(['quickstart', '--data', '/dev/null/demo'], { env });
+    expect(done).toMatchObject({ code: 1, stdout: '' });
+    expect(done.stderr).toMatch(/cannot make \/dev\/null\/demo: a file blocks the path\n.*--data DIR/);
+  });
+
+  it('gov quickstart --keep leaves the plane running with a context, and does not change the current one', async () => {
+    const { folder, env } = workspace();
+    await gov(['context', 'set', 'mine', '--base-url', 'https://gov.example.com'], { env });
+    await gov(['context', 'use', 'mine'], { env });
+    const done = await gov(['quickstart', '--keep', '--data', folder], { env });
     expect(done.code, done.stderr).toBe(0);
+    expect(done.stderr).toContain('made the context quickstart; the current context stays mine\n');
     const { pid } = JSON.parse(readFileSync(join(folder, 'plane/run.json'), 'utf8')) as { pid: number };
     try {
-      const listed = await gov(['runs', 'list', '-o', 'id'], { env });
-      expect(listed.stdout.split('\n')).toContain('payables-2026-11-20');
+      for (const line of ['runs show payables-demo', 'events list --decision deny']) {
+        expect(done.stdout).toContain(`gov ${line} -C quickstart\n`);
+        const shown = await gov([...line.split(' '), '-C', 'quickstart'], { env });
+        expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('ledger.pay') });
+      }
+      expect((await gov(['log', 'fsck', '--data', join(folder, 'plane'), '--deep'], { env })).code).toBe(0);
+      const again = await gov(['quickstart', '--keep', '--data', folder], { env });
+      expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('a folder without a plane') });
     } finally {
       process.kill(pid, 'SIGTERM');
     }
@@ -75,7 +142,12 @@ describe('gov quickstart', () => {
     writeFileSync(file, lines.join('\n'));
     const done = await gov(['quickstart', '--data', folder, file, '-o', 'json'], { env });
     expect(done.code, done.stderr).toBe(0);
-    expect(JSON.parse(done.stdout)).toMatchObject({ runId: 'mine', events: 3, verified: true });
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      runId: 'mine',
+      events: 2,
+      verified: true,
+      compliant: 'not_governed',
+    });
   });
 
   it('gov quickstart names a file that it cannot read', async () => {

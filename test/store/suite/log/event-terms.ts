@@ -44,6 +44,25 @@ describe('the search index', () => {
     await drop();
   });
 
+  it('finds events within times by the index of times, the newest recording first, of one project', async () => {
+    const { store, drop } = await open();
+    await store.createProject(projectOf('b'), genesis('b'));
+    const times = [50, 10, 30, 20, 40].map((seconds) => `2026-01-01T00:00:${seconds}.000Z`);
+    const made = await appended(store, request(times.map((timestamp) => event({ timestamp }))));
+    const [zero = 0] = made.map(({ index }) => index);
+    const base = Date.parse('2026-01-01T00:00:00Z');
+    const range = { from: 0, to: 99, startMs: base + 20_000, endMs: base + 40_000 };
+    const within = async (change: Partial<typeof range>, project = 'prj_a') =>
+      (await store.eventsWithin(project, { ...range, ...change })).map((index) => index - zero);
+    expect(await within({})).toEqual([4, 3, 2]);
+    expect(await within({ endMs: base + 39_999 })).toEqual([3, 2]);
+    expect(await within({ startMs: base + 20_001 })).toEqual([4, 2]);
+    expect(await within({ to: zero + 4 })).toEqual([3, 2]);
+    expect(await within({ from: zero + 3 })).toEqual([4, 3]);
+    expect(await within({}, 'prj_b')).toEqual([]);
+    await drop();
+  });
+
   it('forgets the blocks from an erased event on, and takes no block that was read before the erasure', async () => {
     const { store, drop } = await open();
     const [made] = await appended(store, request([event()]));

@@ -1,5 +1,12 @@
-/** Shares on the command line: `5%`, or a fraction such as `0.05`. Tested by `test/cli/commands/usage/show.test.ts`. */
+/** Numbers for people: counts, and shares such as `5%` or `0.05`. Tested by `test/cli/terminal/numbers.test.ts`. */
 import { usage } from '../program/exit.ts';
+
+/** Returns `1,200`. An Intl formatter would add 8 ms to the start. */
+export const number = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** Returns `1 event` or `1,200 events`. `many`: a plural that does not end in s, such as leaves. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`;
 
 /** Returns a share from 0 to 1. Errors: exit 2, naming the flag. */
 export function percentOf(flag: string, text: string): number {
