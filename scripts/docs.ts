@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
+import { valueText } from '../src/cli/program/help.ts';
 import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import { receivers } from '../src/contract/otlp.ts';
@@ -102,9 +103,9 @@ const argText = ({ name, optional, variadic }: Command['args'][number]): string 
 const flagTable = (flags: readonly Flag[]): string =>
   tableOf(
     ['Flag', 'Meaning'],
-    flags.map(({ name, short, type, value, choices, required, description }) => {
-      const given = name === '--debug' ? '[=http]' : ` ${value ?? 'VALUE'}`;
-      const text = type === 'boolean' ? name : `${name}${given}`;
+    flags.map((flag) => {
+      const { name, short, choices, required, description } = flag;
+      const text = `${name}${valueText(flag)}`;
       const shortened = short === undefined ? '' : `${code(`-${short}`)}, `;
       const listed = choices === undefined ? '' : ` (${choices.join(', ')})`;
       return [`${shortened}${code(text)}`, `${description}${listed}${required ? ' (required)' : ''}`];

@@ -46,11 +46,16 @@ function flagPairs(flags: Readonly<Record<string, FlagSpec>>, anyShort: boolean)
     .filter(([, spec]) => !spec.hidden)
     .map(([name, spec]) => {
       const short = spec.short === undefined ? (anyShort ? '    ' : '') : `-${spec.short}, `;
-      const value = spec.type === 'boolean' ? '' : name === 'debug' ? '[=http]' : ` ${spec.value ?? 'VALUE'}`;
+      const value = valueText(spec);
       const choices = spec.choices === undefined ? '' : ` (${spec.choices.join(', ')})`;
       const needed = spec.required ? ' (required)' : '';
       return [`${short}--${kebab(name)}${value}`, `${spec.description}${choices}${needed}`.trim()];
     });
+}
+
+export function valueText({ type, value = 'VALUE', optionalValue }: FlagSpec): string {
+  if (type === 'boolean') return '';
+  return optionalValue ? `[=${value}]` : ` ${value}`;
 }
 
 const globalPairs = (): Pair[] => [
