@@ -57,7 +57,7 @@ interface Bounds {
 }
 
 /** Yields pages until `limit` items are read; one page without a limit; every page with `all`. */
-async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
+export async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
   let left = typeof bounds.limit === 'number' ? bounds.limit : Infinity;
   let cursor = input.query?.['cursor'];
   for (;;) {

@@ -38,6 +38,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'usage', 'Metered operations and quotas'],
   ['Account', 'billing', 'Billing, and retention of event bodies'],
   ['This tool', 'context', 'Services and planes you use'],
+  ['This tool', 'api', ''],
   ['This tool', 'completion', ''],
   ['This tool', 'commands', ''],
   ['This tool', 'help', ''],
