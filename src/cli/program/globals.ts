@@ -111,5 +111,6 @@ export const environment: readonly (readonly [name: string, description: string]
   ['GOV_ID_TOKEN', 'The ID token itself; GOV_ID_TOKEN_FILE wins'],
   ['GOV_CRON_SECRET', 'Secret of the scheduler, for gov cron run; wins over GOV_CRON_SECRET_FILE'],
   ['GOV_CRON_SECRET_FILE', 'File with that secret; other users must not be able to read it'],
+  ['GITHUB_STEP_SUMMARY', 'File for the summary of --annotate; GitHub Actions sets it'],
   ['CREDENTIALS_DIRECTORY', 'systemd’s credentials; gov reads gov-api-key'],
 ];

@@ -12,6 +12,8 @@ import { EventReader, FrameReader } from '../../../core/proof/read-bundle.ts';
 import { isUnread, type ProofVerdict } from '../../../core/proof/verdict.ts';
 import { verifyBundleFile } from '../../../core/proof/verify.ts';
 import type { Invocation, Run } from '../../program/command.ts';
+import { proofChecks } from '../../ci/proof.ts';
+import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
@@ -29,6 +31,7 @@ const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags } = invocation;
+  checkReports(invocation);
   if (proofId.test(args.proof)) {
     if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
     throw usage(
@@ -125,17 +128,17 @@ async function readSmall(
 }
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  const { out, session, flags } = invocation;
-  const [{ verifyExport }, { printExport }] = await Promise.all([
+  const { args, out, session, flags } = invocation;
+  const [{ verifyExport }, { exitOfExport, printExport }] = await Promise.all([
     import('../../../core/export/verify.ts'),
     import('../../terminal/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  return printExport(out, {
-    source,
-    explain: flags.explain,
-    verdict: await verifyExport(chunks, source?.trust ?? null),
-  });
+  const verdict = await verifyExport(chunks, source?.trust ?? null);
+  out.verdict = exitOfExport(verdict);
+  if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
+    return out.verdict;
+  return printExport(out, { source, explain: flags.explain, verdict });
 }
 
 /** Recognises an answer of `gov proofs ask`, as any tool may format it. */
@@ -155,6 +158,8 @@ async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<nu
   const source = trustFrom(flags, session);
   const verdict = verifyAnswer(bytes, source?.trust ?? null);
   out.verdict = exitOf({ ...verdict, layers: [] });
+  if (await reported(invocation, () => proofChecks(verdict, 'answer', invocation.args.proof)))
+    return out.verdict;
   await printAnswer(out, { verdict, source });
   return out.verdict;
 }
@@ -193,6 +198,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   const { body } = await client.verifyProof({ body: artifact });
   const shown: ShownVerdict = { ...body, source: 'service', checks: [notCompared], notes: [] };
   out.verdict = exitOfVerdict(shown);
+  if (await reported(invocation, () => proofChecks(shown, body.proofId, undefined))) return out.verdict;
   await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(
@@ -218,6 +224,8 @@ async function verifyHere(invocation: Call, { read }: Rereadable): Promise<numbe
     brokenBy: await brokenBy(read, verdict),
   };
   out.verdict = exitOf(shown);
+  if (await reported(invocation, () => proofChecks(shown, shown.proofId ?? 'proof', args.proof)))
+    return out.verdict;
   await printVerdict(out, shown);
   if (source === null && !isUnread(verdict.code)) {
     await out.warn(
