@@ -7,6 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
+import { exitMeanings } from '../src/cli/program/exit.ts';
+import type { ExitCode } from '../src/cli/program/exit.ts';
 import { valueText } from '../src/cli/program/help.ts';
 import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
@@ -74,7 +76,9 @@ function commandSection({
 }: Command): string[] {
   const usage = [`gov ${name}`, ...args.map(argText), ...(flags.length > 0 ? ['[--FLAG…]'] : [])].join(' ');
   const further = formats.filter((each) => !commonFormats.some((common) => common === each));
-  const codes = Object.entries(exitCodes).map(([number, meaning]) => `\`${number}\`: ${meaning}`);
+  const codes = Object.entries(exitCodes).map(([number, meaning]) =>
+    meaning === exitMeanings[Number(number) as ExitCode] ? code(number) : `${code(number)} (${meaning})`,
+  );
   return [
     ...(name.includes(' ') ? [`### gov ${name}`] : []),
     `${summary}.`,
@@ -90,7 +94,7 @@ function commandSection({
         ]),
     ...(flags.length === 0 ? [] : [flagTable(flags)]),
     ...(further.length === 0 ? [] : [`Further output formats: ${further.map(code).join(', ')}.`]),
-    ...(codes.length === 0 ? [] : [`Exit codes of this command: ${codes.join('; ')}.`]),
+    `Exit codes: ${codes.join(', ')}.`,
     ...(examples.length === 0 ? [] : [fence('sh', examples.join('\n'))]),
   ];
 }
