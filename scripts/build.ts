@@ -19,7 +19,7 @@
  *   data/         the colour profile that pdfkit embeds in reports                     pdfkit
  *   NOTICE        licences of the bundled packages
  *
- * Packages in `dependencies` are native and stay outside. The build writes to a folder beside dist/ and renames it, so
+ * Packages in `dependencies` are native or WebAssembly, and stay outside. The build writes to a folder beside dist/ and renames it, so
  * that a failed build keeps the old one. Tested by `test/package.test.ts`.
  */
 import {

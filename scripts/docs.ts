@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { bindings, type ScreenName } from '../src/cli/screens/keys.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
+import { exitMeanings } from '../src/cli/program/exit.ts';
+import type { ExitCode } from '../src/cli/program/exit.ts';
+import { valueText } from '../src/cli/program/help.ts';
 import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import { receivers } from '../src/contract/otlp.ts';
@@ -75,7 +78,9 @@ function commandSection({
 }: Command): string[] {
   const usage = [`gov ${name}`, ...args.map(argText), ...(flags.length > 0 ? ['[--FLAG…]'] : [])].join(' ');
   const further = formats.filter((each) => !commonFormats.some((common) => common === each));
-  const codes = Object.entries(exitCodes).map(([number, meaning]) => `\`${number}\`: ${meaning}`);
+  const codes = Object.entries(exitCodes).map(([number, meaning]) =>
+    meaning === exitMeanings[Number(number) as ExitCode] ? code(number) : `${code(number)} (${meaning})`,
+  );
   return [
     ...(name.includes(' ') ? [`### gov ${name}`] : []),
     `${summary}.`,
@@ -91,7 +96,7 @@ function commandSection({
         ]),
     ...(flags.length === 0 ? [] : [flagTable(flags)]),
     ...(further.length === 0 ? [] : [`Further output formats: ${further.map(code).join(', ')}.`]),
-    ...(codes.length === 0 ? [] : [`Exit codes of this command: ${codes.join('; ')}.`]),
+    `Exit codes: ${codes.join(', ')}.`,
     ...(examples.length === 0 ? [] : [fence('sh', examples.join('\n'))]),
   ];
 }
@@ -104,9 +109,9 @@ const argText = ({ name, optional, variadic }: Command['args'][number]): string 
 const flagTable = (flags: readonly Flag[]): string =>
   tableOf(
     ['Flag', 'Meaning'],
-    flags.map(({ name, short, type, value, choices, required, description }) => {
-      const given = name === '--debug' ? '[=http]' : ` ${value ?? 'VALUE'}`;
-      const text = type === 'boolean' ? name : `${name}${given}`;
+    flags.map((flag) => {
+      const { name, short, choices, required, description } = flag;
+      const text = `${name}${valueText(flag)}`;
       const shortened = short === undefined ? '' : `${code(`-${short}`)}, `;
       const listed = choices === undefined ? '' : ` (${choices.join(', ')})`;
       return [`${shortened}${code(text)}`, `${description}${listed}${required ? ' (required)' : ''}`];

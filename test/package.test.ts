@@ -71,8 +71,8 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     );
   });
 
-  it('the package depends on native code alone', () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3']);
+  it('the package depends on native code and WebAssembly alone', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3', 'jq-web']);
   });
 
   it('the NOTICE file names the licence of each package in the bundle', () => {

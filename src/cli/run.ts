@@ -54,6 +54,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     } else {
       out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
       asJson = out.isJson;
+      out.keepsWhole = parsed.spec.changes !== undefined;
+      await out.checkShape();
       listing = listingOf(parsed.spec);
       if (parsed.spec.ownsSignals !== true) release = onSignals(stop);
       out.verdict = await execute(parsed, { out, io, signal: stop.signal });
@@ -110,7 +112,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
   try {
     if (parsed.spec.changes !== undefined) {
       const { guardProduction, isChange, nameTarget } = await import('./program/guard.ts');
-      if (isChange(parsed.spec, parsed.flags)) {
+      if (isChange(parsed.spec, { ...parsed.args, ...parsed.flags })) {
         await guardProduction(session, { out, io, signal });
         if (!withoutTarget.test(parsed.spec.name)) await nameTarget(session, { out, io });
       }

@@ -147,6 +147,8 @@ describe('help pages', () => {
     'exit-codes': ['help', 'exit-codes'],
     environment: ['help', 'environment'],
     formatting: ['help', 'formatting'],
+    ci: ['help', 'ci'],
+    scripting: ['help', 'scripting'],
   };
   it.each(Object.entries({ ...pages, ...more }))(
     'the help page of %s equals the stored page',

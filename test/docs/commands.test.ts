@@ -61,8 +61,11 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   );
 });
 
-/** Read by the plane, by the service, by bin/gov or install.sh, or by Node; or written by `gov run` for its program. */
+/** Read by the plane, by the service, by bin/gov or install.sh, or by Node; or written by `gov run` for its program; or set in ci/gitlab. */
 const otherVariables = [
+  'GOV_POLICIES',
+  'GOV_PROPOSED',
+  'GOV_BUNDLES',
   'GOV_LISTEN',
   'GOV_METRICS_LISTEN',
   'GOV_LOG_LEVEL',

@@ -6,6 +6,7 @@
 import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
 import * as agents from './agents/spec.ts';
+import * as api from './api/spec.ts';
 import * as approvals from './approvals/spec.ts';
 import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
@@ -52,6 +53,7 @@ import { nouns } from './nouns.ts';
 
 const handMade: readonly CommandSpec[] = [
   agents,
+  api,
   approvals,
   auth,
   billing,

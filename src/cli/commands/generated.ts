@@ -64,7 +64,7 @@ interface Bounds {
  * Yields pages: up to `limit` items if it is set, else all with `all`, else the first page with items. A program reads a
  * pipe and expects every row; a person reads a terminal and can ask for more.
  */
-async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
+export async function* pagesOf(call: Call, input: UncheckedInput, bounds: Bounds): AsyncGenerator<ListPage> {
   const isLimited = typeof bounds.limit === 'number';
   let left = isLimited ? Number(bounds.limit) : Infinity;
   let cursor = input.query?.['cursor'];

@@ -43,6 +43,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'billing', 'Billing, and retention of event bodies'],
   ['This tool', 'context', 'Services and planes you use'],
   ['This tool', 'config', 'Your settings of this tool, and where each comes from'],
+  ['This tool', 'api', ''],
   ['This tool', 'completion', ''],
   ['This tool', 'commands', ''],
   ['This tool', 'help', ''],

@@ -15,6 +15,10 @@ export interface Settings {
   readonly format: string;
   /** `default`: nobody chose a format; a pipe then gets tab-separated values. */
   readonly formatFrom: From | 'project file' | 'default';
+  /** Of --json: the members to keep of each result. */
+  readonly fields: readonly string[] | undefined;
+  /** Filter of the JSON output. */
+  readonly jq: string | undefined;
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
   /** The project file may set project and environment. */
@@ -159,6 +163,8 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
     source.switch('noInput') || ['GOV_NO_INPUT', 'CI'].some((name) => source.variable(name) !== undefined);
   return {
     ...chooseFormat(source, extra),
+    fields: fieldsOf(source.text('json')),
+    jq: source.text('jq'),
     context: source.text('context'),
     baseUrl: source.text('baseUrl'),
     // read on first use: few commands need the file
@@ -209,6 +215,9 @@ export function plainSettings(io: Io): Settings {
 function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
   const known = [...formats, ...extra];
   const chosen = source.typed('output');
+  const filter =
+    source.text('json') === undefined ? (source.text('jq') === undefined ? null : '--jq') : '--json';
+  if (filter !== null) return jsonFormat(filter, chosen?.from === 'flag' ? String(chosen.value) : undefined);
   if (chosen !== undefined) {
     const name = chosen.from === 'flag' ? '--output' : 'GOV_OUTPUT';
     const format = String(chosen.value);
@@ -222,6 +231,19 @@ function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 
   if (kept === undefined || !known.includes(String(kept.value)))
     return { format: 'table', formatFrom: 'default' };
   return { format: String(kept.value), formatFrom: kept.from };
+}
+
+/** --json and --jq choose a JSON format themselves. */
+function jsonFormat(filter: string, format = 'json'): Pick<Settings, 'format' | 'formatFrom'> {
+  if (format === 'json' || format === 'ndjson') return { format, formatFrom: 'flag' };
+  throw usage(`--output: expected json or ndjson with ${filter}, got ${JSON.stringify(format.slice(0, 64))}`);
+}
+
+function fieldsOf(text = ''): readonly string[] | undefined {
+  if (text === '') return undefined;
+  const fields = text.split(',').map((field) => field.trim());
+  if (!fields.includes('')) return fields;
+  throw usage(`--json: expected names of fields between commas, got ${JSON.stringify(text.slice(0, 64))}`);
 }
 
 function chooseDebug(source: Source, given: GivenFlags): Settings['debug'] {
@@ -251,6 +273,7 @@ function columnsOf(forced: string | undefined, io: Io): number {
 
 /** Returns whether errors before parsing should be JSON. Reads the words loosely. */
 export function wantsJsonErrors(argv: readonly string[], env: Io['env']): boolean {
+  if (argv.some((arg) => /^--(?:json|jq)(?:=|$)/.test(arg))) return true;
   const at = argv.findLastIndex((arg) => /^(-o|--output)$/.test(arg));
   const joined = argv.findLast((arg) => /^(-o.|--output=)/.test(arg));
   const format = at >= 0 ? argv[at + 1] : (joined?.replace(/^(-o=?|--output=)/, '') ?? env['GOV_OUTPUT']);

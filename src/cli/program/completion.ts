@@ -20,7 +20,7 @@ function tree(specs: readonly CommandSpec[]): { words: Map<string, string[]>; fl
     for (const [at, word] of parts.entries()) add(parts.slice(0, at).join(' '), word);
   }
   words.set('completion', ['bash', 'zsh', 'fish']);
-  words.set('help', [...(words.get('') ?? []), 'exit-codes', 'environment', 'formatting']);
+  words.set('help', [...(words.get('') ?? []), 'exit-codes', 'environment', 'ci', 'scripting', 'formatting']);
   const flags = specs
     .filter((spec) => Object.keys(spec.flags ?? {}).length > 0)
     .map((spec) => [spec.name, Object.keys(spec.flags ?? {}).map((flag) => `--${kebab(flag)}`)] as const);

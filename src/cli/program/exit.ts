@@ -44,6 +44,18 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   143: 'terminated (SIGTERM)',
 };
 
+/** The exit codes of a command: those that every command has, and its own. */
+export const exitCodesOf = ({
+  exitCodes = {},
+}: {
+  readonly exitCodes?: Readonly<Record<number, string>>;
+}): Readonly<Record<number, string>> => ({
+  0: exitMeanings[0],
+  1: exitMeanings[1],
+  2: exitMeanings[2],
+  ...exitCodes,
+});
+
 interface CliErrorOptions {
   readonly code?: string;
   readonly hint?: string;

@@ -36,11 +36,23 @@ export const globalFlags = {
     value: 'FORMAT',
     description: `Output format: ${formats.join(', ')}`,
   },
+  json: {
+    type: 'string',
+    value: 'FIELDS',
+    optionalValue: true,
+    description: 'Output as JSON; =FIELDS, such as =runId,events, keeps only these members of each result',
+  },
+  jq: {
+    type: 'string',
+    value: 'EXPRESSION',
+    description: 'Output as JSON, filtered by jq; text results come without quotes',
+  },
   quiet: { type: 'boolean', short: 'q', description: 'Print only data and errors' },
   verbose: { type: 'boolean', short: 'v', description: 'Print more on stderr, such as retries' },
   debug: {
     type: 'string',
     value: 'http',
+    optionalValue: true,
     description: 'Trace on stderr; =http traces requests, without secrets',
   },
   color: { type: 'string', value: 'WHEN', description: 'Colour: auto, always, never' },
@@ -101,5 +113,6 @@ export const environment: readonly (readonly [name: string, description: string]
   ['GOV_ID_TOKEN', 'The ID token itself; GOV_ID_TOKEN_FILE wins'],
   ['GOV_CRON_SECRET', 'Secret of the scheduler, for gov cron run; wins over GOV_CRON_SECRET_FILE'],
   ['GOV_CRON_SECRET_FILE', 'File with that secret; other users must not be able to read it'],
+  ['GITHUB_STEP_SUMMARY', 'File for the summary of --annotate; GitHub Actions sets it'],
   ['CREDENTIALS_DIRECTORY', 'systemd’s credentials; gov reads gov-api-key'],
 ];

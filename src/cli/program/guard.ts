@@ -10,11 +10,13 @@ import type { Session } from '../context/session.ts';
 import { targetText } from '../context/target.ts';
 import { safe } from '../terminal/safe.ts';
 
-/** Returns whether this call changes data at the service. */
-export function isChange({ changes }: CommandSpec, flags: Readonly<Record<string, unknown>>): boolean {
+/** Returns whether a call with these arguments and flags changes data at the service. */
+export function isChange({ changes }: CommandSpec, values: Readonly<Record<string, unknown>>): boolean {
   if (changes === undefined || changes === true) return changes === true;
+  if ('unless' in changes)
+    return Object.entries(changes.unless).every(([name, value]) => values[name] !== value);
   const given = (name: string): boolean => {
-    const value = flags[name];
+    const value = values[name];
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
   };
   return 'with' in changes ? changes.with.some(given) : !given(changes.without);

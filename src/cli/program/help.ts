@@ -4,7 +4,7 @@
  */
 import { version } from '../../client/version.ts';
 import type { CommandSpec, FlagSpec } from './spec.ts';
-import { exitMeanings } from './exit.ts';
+import { exitCodesOf, exitMeanings } from './exit.ts';
 import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';
 import { Safe, safe } from '../terminal/safe.ts';
@@ -55,11 +55,16 @@ function flagPairs(flags: Readonly<Record<string, FlagSpec>>, anyShort: boolean)
     .filter(([, spec]) => !spec.hidden)
     .map(([name, spec]) => {
       const short = spec.short === undefined ? (anyShort ? '    ' : '') : `-${spec.short}, `;
-      const value = spec.type === 'boolean' ? '' : name === 'debug' ? '[=http]' : ` ${spec.value ?? 'VALUE'}`;
+      const value = valueText(spec);
       const choices = spec.choices === undefined ? '' : ` (${spec.choices.join(', ')})`;
       const needed = spec.required ? ' (required)' : '';
       return [`${short}--${kebab(name)}${value}`, `${spec.description}${choices}${needed}`.trim()];
     });
+}
+
+export function valueText({ type, value = 'VALUE', optionalValue }: FlagSpec): string {
+  if (type === 'boolean') return '';
+  return optionalValue ? `[=${value}]` : ` ${value}`;
 }
 
 const globalPairs = (): Pair[] => [
@@ -84,10 +89,10 @@ export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): S
     [safe`${styles.bold('Usage:')} gov NOUN VERB [ARGUMENT…] [--FLAG…]`],
     ...groups,
     [styles.bold('Flags of every command'), ...pairs(globalPairs(), layout)],
-    paragraph(
-      'More: gov NOUN --help, gov NOUN VERB --help, gov help exit-codes | environment | formatting',
-      layout,
-    ),
+    [
+      safe`More: gov NOUN --help, gov NOUN VERB --help`,
+      safe`Topics: gov help ${Object.keys(topics).join(' | ')}`,
+    ],
   ]);
 }
 
@@ -117,7 +122,7 @@ export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
   const { styles } = layout;
   const flags = flagPairs(spec.flags ?? {}, false);
   const args = (spec.args ?? []).map(({ name, description }): Pair => [name, description]);
-  const codes = Object.entries(spec.exitCodes ?? {}).map((each): Pair => each);
+  const codes = Object.entries(exitCodesOf(spec)).map((each): Pair => each);
   const section = (title: string, entries: readonly Pair[]): Safe[] =>
     entries.length === 0 ? [] : [styles.bold(title), ...pairs(entries, layout)];
   const more = [...formats, ...(spec.formats ?? [])].join(', ');
@@ -130,7 +135,7 @@ export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
     section('Output', [['-o, --output FORMAT', more]]),
     section('Exit codes', codes),
     [styles.bold('Examples'), ...spec.examples.map((example) => safe`  ${example}`)],
-    [safe`Flags of every command: gov --help`],
+    [safe`More: gov --help (flags of every command), gov help exit-codes`],
   ]);
 }
 
@@ -145,6 +150,27 @@ const formatting: readonly Pair[] = [
   ['(a pipe)', 'Without -o: tab-separated, no header, full values'],
 ];
 
+const inPipelines: readonly Pair[] = [
+  ['policy lint, policy test', 'Need no service and no credential'],
+  ['policy impact', 'Compares a proposed policy with recorded decisions; --fail-on loosened'],
+  ['proofs verify', 'Verifies a bundle with --trust FILE, without the service'],
+  ['replay run', 'Repeats decisions; --fail-on drift'],
+  ['--report FILE', 'Also writes *.xml (JUnit) or *.sarif (SARIF 2.1.0)'],
+  ['--annotate', 'Also annotates the job of GitHub Actions, and writes its step summary'],
+  ['GOV_API_KEY, GOV_BASE_URL', 'Credential and service, where a command needs them; gov auth login --ci'],
+];
+
+const inScripts: readonly Pair[] = [
+  ['--json=FIELDS', 'Keeps these members of each result'],
+  ['--jq EXPRESSION', 'Filters the JSON output; text comes without quotes'],
+  ['-o id', 'Identifiers only, for xargs'],
+  ['-o ndjson', 'One value a line, as soon as it arrives; with --all every page'],
+  ['-q, --no-input, --yes', 'No remarks, no question, yes to every question'],
+  ['--idempotency-key KEY', 'A write that is repeated counts once'],
+  ['gov api METHOD PATH', 'Any operation of the interface; --paginate, --curl'],
+  ['gov commands -o json', 'Every command with flags, exit codes and the schema of its output'],
+];
+
 export const topics: Readonly<Record<string, (layout: HelpLayout) => Safe>> = {
   'exit-codes': (layout) =>
     page([[layout.styles.bold('Exit codes'), ...pairs(Object.entries(exitMeanings), layout)]]),
@@ -153,6 +179,22 @@ export const topics: Readonly<Record<string, (layout: HelpLayout) => Safe>> = {
       [layout.styles.bold('Environment'), ...pairs(environment, layout)],
       paragraph(
         'Order: flag, GOV_* variable, .gov.json of the project (output, project and env only), context, default.',
+        layout,
+      ),
+    ]),
+  ci: (layout) =>
+    page([
+      [layout.styles.bold('In a pipeline'), ...pairs(inPipelines, layout)],
+      paragraph(
+        'Exit code 3 means that the answer is no, and 10 that the service could not be reached: fail the job for the first, retry for the second. Without a terminal, and where CI is set, gov asks no question. How-to: docs/how-to/gate-ci-on-a-policy.md.',
+        layout,
+      ),
+    ]),
+  scripting: (layout) =>
+    page([
+      [layout.styles.bold('In a script'), ...pairs(inScripts, layout)],
+      paragraph(
+        'Standard output carries data only. An error with a JSON format is one JSON object on standard error: code, message, retryable, hint. Commands that wait end with exit code 8 after --timeout, and the work continues.',
         layout,
       ),
     ]),

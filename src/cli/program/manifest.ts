@@ -6,6 +6,8 @@
 import type { Operation } from '../../contract/operation.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
+import { exit, exitMeanings, exitOf } from './exit.ts';
+import type { ExitCode } from './exit.ts';
 import type { ArgSpec, CommandSpec, FlagSpec } from './spec.ts';
 import { schemaOf } from './schema.ts';
 import type { Schema } from './schema.ts';
@@ -95,6 +97,17 @@ function exampleOf(
   return words.join(' ');
 }
 
+/** The statuses of the row as exit codes. A success status may mean no, such as 503 of a health check. */
+function exitCodesOf({ statuses, success }: Operation): Record<number, string> {
+  const isNo = Object.keys(success).some((status) => Number(status) >= 400);
+  const codes: ExitCode[] = [
+    ...(isNo ? [exit.checkFailed] : []),
+    ...statuses.map((status) => exitOf('', status)),
+    exit.network,
+  ];
+  return Object.fromEntries(codes.map((code) => [code, exitMeanings[code]]));
+}
+
 function specOf(id: OperationId, name: string): CommandSpec {
   const row: Operation = table[id];
   const args = argsOf(row);
@@ -102,7 +115,16 @@ function specOf(id: OperationId, name: string): CommandSpec {
   const example = exampleOf(name, args, flags);
   const more = flags['all'] === undefined ? [] : [`${example} --all -o ndjson`];
   const changes = row.method === 'GET' ? {} : ({ changes: true } as const);
-  return { name, summary: row.summary, args, flags, operation: id, examples: [example, ...more], ...changes };
+  return {
+    name,
+    summary: row.summary,
+    args,
+    flags,
+    operation: id,
+    examples: [example, ...more],
+    exitCodes: exitCodesOf(row),
+    ...changes,
+  };
 }
 
 /** Returns the commands that rows make under one noun. */

@@ -55,6 +55,7 @@ function optionOf(name: string, spec: FlagSpec): Option {
 /** Flags that may have no value. Without this table they would take the next word as their value. */
 const alone = new Map([
   ['--debug', '--debug=on'],
+  ['--json', '--json='],
   ['--spool', '--spool='],
 ]);
 const prepared = (argv: readonly string[]): string[] => {

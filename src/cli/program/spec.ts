@@ -16,6 +16,8 @@ export interface FlagSpec {
   /** Placeholder in help, such as FILE. */
   readonly value?: string;
   readonly short?: string;
+  /** The value comes after `=`, or not at all. */
+  readonly optionalValue?: true;
   readonly required?: true;
   readonly choices?: readonly string[];
   readonly minimum?: number;
@@ -48,8 +50,12 @@ export interface CommandSpec {
   readonly formats?: readonly string[];
   /** Exit codes that have a special meaning for this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
-  /** Changes data at the service: always, with one of these flags, or without this one. */
-  readonly changes?: true | { readonly with: readonly string[] } | { readonly without: string };
+  /** Changes data at the service: always, with one of these flags, without this one, or unless an argument or flag has this value. */
+  readonly changes?:
+    | true
+    | { readonly with: readonly string[] }
+    | { readonly without: string }
+    | { readonly unless: Readonly<Record<string, string | boolean>> };
   /** Handles SIGINT and SIGTERM itself, as a daemon does. */
   readonly ownsSignals?: true;
   /** Contract row of a generated command. */

@@ -37,7 +37,7 @@ const meant: Readonly<Record<ExportCheckId, string>> = {
 /** Prints the verdict. Returns the exit code: 0 verified, 3 not verified, 2 could not be judged. */
 export async function printExport(out: Out, shown: ShownExport): Promise<number> {
   const { verdict, source, explain } = shown;
-  out.verdict = exitOf(verdict);
+  out.verdict = exitOfExport(verdict);
   if (out.isHuman || (out.format === 'tsv' && explain)) await out.lines(human(shown, out));
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(rows(verdict, out.format === 'csv'));
   else {
@@ -62,7 +62,7 @@ const notJudged: ReadonlySet<string | null> = new Set([
   'EXPORT_WITHOUT_PROOF',
 ]);
 
-function exitOf({ verified, code }: ExportVerdict): number {
+export function exitOfExport({ verified, code }: ExportVerdict): number {
   if (verified) return exit.ok;
   return notJudged.has(code) ? exit.usage : exit.checkFailed;
 }

@@ -29,8 +29,7 @@ function* edgeLines({ edges }: Graph, format: string): Generator<Safe, void, und
   if (format === 'csv') yield csvLine(edgeColumns.map(({ name }) => name));
   for (const edge of edges) {
     const row: Record<string, unknown> = { ...edge };
-    if (format === 'ndjson') yield Safe.json(edge);
-    else if (format === 'csv') yield csvLine(edgeColumns.map(({ name }) => row[name]));
+    if (format === 'csv') yield csvLine(edgeColumns.map(({ name }) => row[name]));
     else yield tabbed(edgeColumns, row);
   }
 }
@@ -41,6 +40,9 @@ export async function printGraph(out: Out, graph: Graph, whole: unknown): Promis
     case 'json':
     case 'yaml':
       return out.one(whole, edgeView);
+    case 'ndjson':
+      for (const edge of graph.edges) await out.json(edge, 0);
+      return;
     case 'id':
       return printLines(
         out,

@@ -13,6 +13,7 @@ import type { Styles } from './safe.ts';
 import type { Settings } from '../context/settings.ts';
 import { csvLine, fullText, Table, tabbed } from './table.ts';
 import type { Layout } from './table.ts';
+import { Shape } from '../filter/shape.ts';
 import type { Column, View } from './view.ts';
 import { yamlLines } from './yaml.ts';
 
@@ -40,12 +41,15 @@ export class Out {
   readonly settings: Settings;
   /** Exit code if the reader closes the pipe. A check sets it before it prints. */
   verdict = 0;
+  /** The command changes data: if --json or --jq fails on its result, the whole result is printed, and nothing is lost. */
+  keepsWhole = false;
   /** Styles of standard output. */
   readonly styles: Styles;
   readonly #errorStyles: Styles;
   readonly #stdout: Writer;
   readonly #stderr: Writer;
   readonly #now: () => number;
+  readonly #shape: Shape;
 
   constructor(streams: Streams, settings: Settings, now: () => number) {
     this.settings = settings;
@@ -54,6 +58,12 @@ export class Out {
     this.#stdout = streams.stdout;
     this.#stderr = streams.stderr;
     this.#now = now;
+    this.#shape = new Shape(settings);
+  }
+
+  /** Errors: exit 2 for a --jq expression that does not compile. */
+  checkShape(): Promise<void> {
+    return this.#shape.check();
   }
 
   /** The format in use: `tsv` if nobody chose one and the output is not a terminal. */
@@ -80,9 +90,25 @@ export class Out {
     return texts.length === 0 ? Promise.resolve() : this.line(Safe.join(texts, '\n'));
   }
 
-  /** Prints one JSON value on a line of its own; `indent` as for JSON.stringify. */
-  json(value: unknown, indent = this.format === 'json' ? 2 : 0): Promise<void> {
-    return this.line(Safe.json(value, indent));
+  /** Prints one JSON value on a line of its own, as --json and --jq want it; `indent` as for JSON.stringify. */
+  json(value: unknown, indent = this.#indent): Promise<void> {
+    return this.#shaped(value, indent, () => this.#shape.value(value));
+  }
+
+  get #indent(): number {
+    return this.format === 'json' ? 2 : 0;
+  }
+
+  /** Prints what `choose` returns, filtered; the whole value if that fails and must not be lost. */
+  async #shaped(whole: unknown, indent: number, choose: () => unknown): Promise<void> {
+    let lines: Safe[];
+    try {
+      lines = await this.#shape.lines(choose(), indent);
+    } catch (cause) {
+      if (this.keepsWhole) await this.line(Safe.json(whole, indent));
+      throw cause;
+    }
+    await this.lines(lines);
   }
 
   /** Prints bytes unchanged. Only if standard output is not a terminal. */
@@ -179,6 +205,7 @@ export class Out {
       count += page.items.length;
       ({ nextCursor } = page);
       if (this.isHuman && page.items.length > 0) await this.lines(table.lines(page.items));
+      else if (this.format === 'ndjson') await this.#jsonLines(page.items);
       else if (!this.isHuman) await this.lines(page.items.map((item) => this.#listed(item, view)));
     }
     return { count, nextCursor };
@@ -194,8 +221,11 @@ export class Out {
     return this.lines(rows.map((row) => csvLine(columns.map(({ name }) => row[name]))));
   }
 
+  async #jsonLines(items: readonly Row[]): Promise<void> {
+    for (const item of this.#shape.rows(items)) await this.lines(await this.#shape.lines(item, 0));
+  }
+
   #listed(item: Row, view: View): Safe {
-    if (this.format === 'ndjson') return Safe.json(item);
     if (this.format === 'id') return Safe.cell(String(item[view.id ?? ''] ?? ''));
     if (this.format === 'csv') return csvLine(view.wide.map(({ name }) => item[name]));
     return tabbed(view.columns, item);
@@ -212,7 +242,8 @@ export class Out {
       if (items.length >= limits.wholeListItems) break;
     }
     const value = { [wrapper]: items, nextCursor };
-    await (this.format === 'json' ? this.json(value) : this.lines(yamlLines(value)));
+    if (this.format === 'yaml') await this.lines(yamlLines(value));
+    else await this.#shaped(value, this.#indent, () => ({ ...value, [wrapper]: this.#shape.rows(items) }));
     return { count: items.length, nextCursor };
   }
 

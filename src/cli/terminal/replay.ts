@@ -5,6 +5,8 @@ import type { Client } from '../../client/create.ts';
 import type { ReplayResult } from '../../contract/replay.ts';
 import { driftSeverities } from '../../contract/replay-words.ts';
 import type { Invocation } from '../program/command.ts';
+import type { Check, Checks } from '../ci/checks.ts';
+import { reported } from '../ci/report.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { failsOn } from '../program/fail-on.ts';
 import type { Out } from './out.ts';
@@ -15,15 +17,17 @@ import type { replayGraph } from '../commands/replay/spec.ts';
 import { plainView } from './view.ts';
 import { defaultWaitMs, jobFailure, waitForJob } from './waiting.ts';
 
-type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'settings' | 'signal'>;
+type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'io' | 'out' | 'settings' | 'signal'>;
 
 /** Returns the job's id at once, or its result with --wait. Errors: exit 1 if the job failed, 8 at the deadline. */
 export async function replayed(
-  { flags, out, settings, signal }: Waiting,
+  { flags, io, out, settings, signal }: Waiting,
   client: Client,
   jobId: string,
 ): Promise<number> {
-  if (!flags.wait && flags.failOn.length === 0) {
+  const isReport =
+    out.settings.format === 'junit' || out.settings.format === 'sarif' || out.settings.format === 'github';
+  if (!flags.wait && flags.failOn.length === 0 && !isReport && flags.report.length === 0 && !flags.annotate) {
     await out.one({ jobId }, plainView(['jobId']));
     if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${jobId}`);
     return exit.ok;
@@ -39,18 +43,56 @@ export async function replayed(
   // the result of a completed replay
   const result = job.result as ReplayResult;
   out.verdict = isBad(result, flags.failOn) ? exit.checkFailed : exit.ok;
-  await printReplay(out, result);
+  if (!(await reported({ out, io, flags }, () => checksOf(result, flags.failOn))))
+    await printReplay(out, result);
   return out.verdict;
+}
+
+/** A step that does not match, or a drift, is a check that failed if --fail-on names it, else a warning. */
+function checksOf({ runId, steps, driftDiagnostics }: ReplayResult, failOn: readonly string[]): Checks {
+  const isStepBad = failOn.includes('mismatch');
+  const severities = severitiesOf(failOn);
+  return {
+    command: 'replay',
+    checks: [
+      ...steps.map(({ index, status, eventType, action, detail = '' }): Check => {
+        const check = { group: runId, name: `step ${index}: ${eventType} ${action}` };
+        if (status === 'match') return { ...check, outcome: 'passed' };
+        const level = isStepBad ? 'error' : 'warning';
+        const finding = {
+          rule: `replay/${status}`,
+          level,
+          message: detail || status.replace('_', ' '),
+        } as const;
+        const isSkipped = status === 'not_replayable';
+        return { ...check, outcome: isSkipped ? 'skipped' : isStepBad ? 'failed' : 'passed', finding };
+      }),
+      ...driftDiagnostics.map(({ severity, field, expected, actual }): Check => {
+        const isBad = failsOn(severities, severity, driftSeverities);
+        return {
+          group: runId,
+          name: `drift of ${field}`,
+          outcome: isBad ? 'failed' : 'passed',
+          finding: {
+            rule: `replay/drift_${severity}`,
+            level: isBad ? 'error' : 'warning',
+            message: `expected ${expected}, got ${actual}`,
+          },
+        };
+      }),
+    ],
+  };
 }
 
 function isBad({ summary, driftDiagnostics }: ReplayResult, failOn: readonly string[]): boolean {
   const { mismatch, missing, extra } = summary;
   if (failOn.includes('mismatch') && mismatch + missing + extra > 0) return true;
-  const severities = failOn
-    .filter((word) => word !== 'mismatch')
-    .map((word) => word.split('=')[1] ?? driftSeverities[0]);
+  const severities = severitiesOf(failOn);
   return driftDiagnostics.some(({ severity }) => failsOn(severities, severity, driftSeverities));
 }
+
+const severitiesOf = (failOn: readonly string[]): string[] =>
+  failOn.filter((word) => word !== 'mismatch').map((word) => word.split('=')[1] ?? driftSeverities[0]);
 
 /** Steps to show to people; the output counts the rest. */
 const shownSteps = 50;

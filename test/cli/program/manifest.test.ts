@@ -1,4 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { exitMeanings } from '../../../src/cli/program/exit.ts';
+import { projectRoot } from '../../paths.ts';
+import { govHere } from '../support/tool.ts';
 import { kebab } from '../../../src/cli/program/flags.ts';
 import { globalFlags } from '../../../src/cli/program/globals.ts';
 import { flagName, flagsOf, generatedSpecs } from '../../../src/cli/program/manifest.ts';
@@ -50,6 +55,29 @@ describe('every command', () => {
       expect(examples.length).toBeGreaterThan(0);
       for (const example of examples) expect(example).toContain(`gov ${name}`);
     }
+  });
+
+  it('every command names its exit codes in the manifest, its help and the reference', async () => {
+    const page = readFileSync(join(projectRoot, 'docs/reference/cli.md'), 'utf8');
+    for (const { name, exitCodes, operation } of manifest().commands) {
+      const codes = Object.keys(exitCodes);
+      expect(codes).toEqual(expect.arrayContaining(['0', '1', '2']));
+      for (const each of codes) expect(exitMeanings).toHaveProperty(each);
+      if (operation !== undefined) expect(codes).toContain('10');
+      const heading = name.includes(' ') ? `### gov ${name}\n` : `## gov ${name}\n`;
+      const section = page.slice(page.indexOf(heading)).split('\nExit codes: ')[1]?.split('\n')[0] ?? '';
+      for (const each of codes) expect(section).toContain(`\`${each}\``);
+    }
+    const { stdout } = await govHere(['jobs', 'get', '--help']);
+    for (const each of ['0', '1', '2', '4', '5', '10'])
+      expect(stdout).toMatch(new RegExp(`^  ${each} `, 'm'));
+  });
+
+  it('a generated command takes its exit codes from the statuses of its row', () => {
+    const codes = (wanted: string) =>
+      Object.keys(manifest().commands.find(({ name }) => name === wanted)?.exitCodes ?? {});
+    expect(codes('jobs retry')).toEqual(['0', '1', '2', '4', '5', '6', '7', '10']);
+    expect(codes('health')).toEqual(['0', '1', '2', '3', '10']);
   });
 
   it('no command has a flag that a global flag shadows', () => {

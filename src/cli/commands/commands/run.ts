@@ -7,7 +7,7 @@ import type { Operation } from '../../../contract/operation.ts';
 import { table } from '../../../contract/table.ts';
 import type { Run } from '../../program/command.ts';
 import type { CommandSpec, FlagSpec } from '../../program/spec.ts';
-import { exitMeanings } from '../../program/exit.ts';
+import { exitCodesOf, exitMeanings } from '../../program/exit.ts';
 import { kebab } from '../../program/flags.ts';
 import { environment, formats, globalFlags } from '../../program/globals.ts';
 import type { commands as spec } from './spec.ts';
@@ -24,7 +24,7 @@ function described(each: CommandSpec) {
     ([id]) => id === each.operation,
   )?.[1];
   const output = row === undefined ? undefined : Object.values(row.success)[0];
-  const { name, summary, details = [], args = [], examples, exitCodes = {}, changes = false } = each;
+  const { name, summary, details = [], args = [], examples, changes = false } = each;
   return {
     name,
     summary,
@@ -32,7 +32,7 @@ function described(each: CommandSpec) {
     args,
     flags: flagsOf(each.flags ?? {}),
     formats: [...formats, ...(each.formats ?? [])],
-    exitCodes,
+    exitCodes: exitCodesOf(each),
     examples,
     changes,
     ...(each.operation === undefined ? {} : { operation: each.operation, output }),

@@ -6,6 +6,8 @@
 import type { Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { Invocation, Run } from '../../program/command.ts';
+import type { Checks } from '../../ci/checks.ts';
+import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { filesOf, readInput, valuesOf } from '../../program/input.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -25,6 +27,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const most = flags.maxChange === undefined ? 1 : percentOf('--max-change', flags.maxChange);
   if (flags.samples !== undefined && (flags.since !== undefined || flags.until !== undefined))
     throw usage('expected --samples, or --since and --until, got both');
+  checkReports({ flags });
   const proposed = await readPolicy(flags.proposed, { io, signal });
   const client = await session.client();
   const told =
@@ -35,9 +38,50 @@ export const run: Run<typeof spec> = async (invocation) => {
   const failed =
     told.changeRate > most || flags.failOn.some((word) => counts[word as keyof typeof counts] > 0);
   out.verdict = failed ? exit.checkFailed : exit.ok;
-  await printReport(out, told);
+  const checks = (): Checks => checksOf(invocation, told, { group: idOf(invocation, proposed), most });
+  if (!(await reported(invocation, checks))) await printReport(out, told);
   return out.verdict;
 };
+
+/** A changed decision is a check that failed if a flag forbids it. The share of changes is a check of its own. */
+function checksOf(
+  { flags }: Call,
+  told: ImpactReport,
+  { group, most }: { group: string; most: number },
+): Checks {
+  const { changeRate } = told;
+  const forbids = (direction: unknown): boolean =>
+    flags.failOn.some((word) => word === direction || word === 'changed');
+  const changed = told.rows.filter(({ direction }) => direction === 'loosened' || direction === 'tightened');
+  const share = {
+    group,
+    name: 'share of changed decisions',
+    outcome: changeRate > most ? ('failed' as const) : ('passed' as const),
+    finding: {
+      rule: 'impact/share',
+      level: changeRate > most ? ('error' as const) : ('note' as const),
+      message: `${shownPercent(changeRate)} of decisions change, at most ${shownPercent(most)} may`,
+      file: flags.proposed,
+    },
+  };
+  return {
+    command: 'policy impact',
+    checks: [
+      share,
+      ...changed.map(({ sample, evaluationId, before, after, direction, reasoning }) => ({
+        group,
+        name: evaluationId === undefined ? `sample ${String(sample)}` : String(evaluationId),
+        outcome: forbids(direction) ? ('failed' as const) : ('passed' as const),
+        finding: {
+          rule: `impact/${String(direction)}`,
+          level: forbids(direction) ? ('error' as const) : ('warning' as const),
+          message: `${String(before)} becomes ${String(after)}: ${String(reasoning ?? '')}`,
+          file: flags.proposed,
+        },
+      })),
+    ],
+  };
+}
 
 interface ImpactReport {
   readonly whole: unknown;

@@ -8,6 +8,8 @@ import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
 import type { Finding } from '../../../core/policy/lint/finding.ts';
 import { printText } from '../../../core/policy/language/text.ts';
 import type { Invocation, Run } from '../../program/command.ts';
+import type { Check, Checks } from '../../ci/checks.ts';
+import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { isThere, readInput, valuesOf } from '../../program/input.ts';
@@ -23,6 +25,7 @@ const columns = textColumns(['policyId', 'severity', 'code', 'path', 'detail', '
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, io, signal } = invocation;
+  checkReports({ flags });
   const policies = await readPolicies(args.file, { io, signal });
   const seen =
     flags.seen === undefined ? {} : { seenPaths: seenPaths(await checkpoints(invocation, flags.seen)) };
@@ -37,6 +40,11 @@ export const run: Run<typeof spec> = async (invocation) => {
   const failOn = flags.failOn ?? 'error';
   const bad = findings.filter(({ severity }) => failsOn([failOn], severity, spec.flags.failOn.choices));
   out.verdict = bad.length > 0 ? exit.checkFailed : exit.ok;
+  const checks = (): Checks => ({
+    command: 'policy lint',
+    checks: policies.flatMap((policy) => checksOf(policy, findings, bad)),
+  });
+  if (await reported({ out, io, flags }, checks)) return out.verdict;
   if (out.isHuman) await out.lines(human(findings, policies.length, out));
   else await printReport(out, { whole: { findings }, columns, rows: findings });
   return out.verdict;
@@ -45,6 +53,27 @@ export const run: Run<typeof spec> = async (invocation) => {
 interface FileFinding extends Omit<Finding, 'fix'> {
   readonly file: string;
   readonly fix?: string;
+}
+
+/** One check for each finding of a policy; a policy without one is a check that passed. */
+function checksOf(
+  { policyId, file }: Pick<FileFinding, 'file'> & { readonly policyId: string },
+  findings: readonly (FileFinding & { readonly policyId: string })[],
+  bad: readonly FileFinding[],
+): Check[] {
+  const mine = findings.filter((finding) => finding.policyId === policyId);
+  if (mine.length === 0) return [{ group: file, name: policyId, outcome: 'passed' }];
+  return mine.map((finding) => {
+    const { code, severity, path, detail, fix } = finding;
+    const level = severity === 'info' ? 'note' : severity;
+    const message = fix === undefined ? detail : `${detail}; fix: ${fix}`;
+    return {
+      group: file,
+      name: `${policyId} ${code} at ${path}`,
+      outcome: bad.includes(finding) ? 'failed' : 'passed',
+      finding: { rule: `lint/${code}`, level, message, file },
+    };
+  });
 }
 
 /** In the form of compilers: place, severity, text; below it a corrected condition. */

@@ -5,6 +5,7 @@ import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
 import { command } from '../../program/spec.ts';
 import type { FlagSpec } from '../../program/spec.ts';
+import { reportFlags, reportFormats } from '../../ci/flags.ts';
 
 const policyId = { name: 'policyId', description: 'Policy' } as const;
 const files = {
@@ -176,10 +177,13 @@ export const policyLint = command({
       value: 'SEVERITY',
       description: 'Exit with 3 on findings of this severity or a higher one; default: error',
     },
+    ...reportFlags,
   },
+  formats: reportFormats,
   examples: [
     'gov policy lint policies/',
     'gov policy lint no-shell.policy --seen checkout-42 --fail-on warning',
+    'gov policy lint policies/ --report lint.sarif --annotate',
   ],
   exitCodes: { 3: 'there is a finding of the severity of --fail-on, or a higher one' },
 });
@@ -200,10 +204,13 @@ export const policyTest = command({
       description: 'Exit with 3 below this share of covered clauses, such as 80%',
     },
     mutants: { type: 'boolean', description: 'Try mutants, and show those that no case notices' },
+    ...reportFlags,
   },
+  formats: reportFormats,
   examples: [
     'gov policy test policies/ --cases policies/',
     'gov policy test no-shell.policy --cases no-shell.cases.json --min-coverage 90% --mutants',
+    'gov policy test policies/ --cases policies/ --report policies.xml',
   ],
   exitCodes: { 0: 'all cases passed', 3: 'a case failed, or the coverage is too low' },
 });
@@ -262,7 +269,9 @@ export const policyImpact = command({
       value: 'WHAT',
       description: 'Exit with 3 if a decision gets looser, stricter, or either',
     },
+    ...reportFlags,
   },
+  formats: reportFormats,
   examples: [
     'gov policy impact --proposed no-shell.policy --since 30d --fail-on loosened',
     'gov policy impact no-shell --proposed looser.policy --samples moments.json --max-change 5%',

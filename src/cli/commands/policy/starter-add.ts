@@ -8,7 +8,7 @@ import { starters, type Starter } from '../../policy/starters.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import { textColumns } from '../../terminal/report.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
 import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
 import type { policyStarterAdd as spec } from './spec.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
@@ -40,10 +40,8 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
       });
     }
   }
-  await out.table(
-    files.map(({ file }) => ({ file })),
-    textColumns(['file']),
-  );
+  const rows = files.map(({ file }) => ({ file }));
+  await printReport(out, { whole: { files: rows }, columns: textColumns(['file']), rows });
   if (out.isHuman) {
     await out.note(
       safe`next: change the names of tools to yours, then gov policy test ${flags.to} --cases ${flags.to}`,

@@ -2,13 +2,11 @@
 import { starters } from '../../policy/starters.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import { textColumns } from '../../terminal/report.ts';
+import { printReport, textColumns } from '../../terminal/report.ts';
 import type { policyStarterList as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ out }) => {
-  await out.table(
-    starters.map(({ id, summary }) => ({ id, summary })),
-    textColumns(['id', 'summary']),
-  );
+  const rows = starters.map(({ id, summary }) => ({ id, summary }));
+  await printReport(out, { whole: { starters: rows }, columns: textColumns(['id', 'summary']), rows });
   if (out.isHuman) await out.note(safe`next: gov policy starter add ${starters[0]?.id ?? ''} --to policies`);
 };

@@ -3,6 +3,8 @@
  * Tested by `test/cli/commands/policy/test.test.ts`.
  */
 import type { Run } from '../../program/command.ts';
+import type { Checks } from '../../ci/checks.ts';
+import { checkReports, reported } from '../../ci/report.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
 import { counted, percentOf, shownPercent } from '../../terminal/numbers.ts';
@@ -16,6 +18,7 @@ import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
   const place = { io, signal };
+  checkReports({ flags });
   const least = flags.minCoverage === undefined ? 0 : percentOf('--min-coverage', flags.minCoverage);
   const suite = new Suite(await readPolicies(args.file, place), await readCases(flags.cases, place));
   const results = suite.results();
@@ -33,6 +36,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
     mutants,
   };
   out.verdict = report.failed > 0 || report.coverage < least ? exit.checkFailed : exit.ok;
+  if (await reported({ out, io, flags }, () => checksOf(report, least))) return out.verdict;
   if (out.isHuman) await human(report, least, out);
   else if (out.format === 'tsv' || out.format === 'csv') await out.lines(kindLines(out, rows(report)));
   else await out.one(report, plainView(['passed']));
@@ -57,6 +61,56 @@ const missText = ({ misses, decidedBy }: CaseResult): string => {
   const by = misses.some(({ policyId }) => policyId === null) && decidedBy.length > 0;
   return `${texts.join('; ')}${by ? `, decided by ${decidedBy.join(', ')}` : ''}`;
 };
+
+function checksOf(report: TestReport, least: number): Checks {
+  const { cases, coverage, policies, mutants } = report;
+  const survivors = mutants?.filter(({ killed }) => !killed) ?? [];
+  const message = `${shownPercent(coverage)} of clauses seen both ways, expected ${shownPercent(least)}`;
+  return {
+    command: 'policy test',
+    checks: [
+      ...cases.map((each) => ({
+        group: each.file,
+        name: each.name,
+        ...(each.passed
+          ? { outcome: 'passed' as const }
+          : {
+              outcome: 'failed' as const,
+              finding: {
+                rule: 'test/case',
+                level: 'error' as const,
+                message: missText(each),
+                file: each.file,
+              },
+            }),
+      })),
+      ...(least === 0
+        ? []
+        : [
+            {
+              group: policies.map(({ policyId }) => policyId).join(', '),
+              name: 'coverage',
+              ...(coverage >= least
+                ? { outcome: 'passed' as const }
+                : {
+                    outcome: 'failed' as const,
+                    finding: { rule: 'test/coverage', level: 'error' as const, message },
+                  }),
+            },
+          ]),
+      ...survivors.map(({ policyId, description }) => ({
+        group: policyId,
+        name: `mutant ${description}`,
+        outcome: 'passed' as const,
+        finding: {
+          rule: 'test/mutant',
+          level: 'warning' as const,
+          message: `no case notices: ${description}`,
+        },
+      })),
+    ],
+  };
+}
 
 async function human(report: TestReport, least: number, out: Out): Promise<void> {
   const { styles } = out;

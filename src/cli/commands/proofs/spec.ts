@@ -1,4 +1,5 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
+import { reportFlags, reportFormats } from '../../ci/flags.ts';
 import { command } from '../../program/spec.ts';
 
 /** Whose signatures count, for commands that verify. */
@@ -140,12 +141,15 @@ export const proofsVerify = command({
       description:
         'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
     },
+    ...reportFlags,
   },
+  formats: reportFormats,
   examples: [
     'gov proofs verify prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
     'gov proofs verify run.govproof.json',
     'gov proofs verify run.govproof.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
     'gov proofs verify - --trust auditor.trust -o json < run.govproof.json',
+    'gov proofs verify run.govproof.json --report proof.xml --annotate',
   ],
   exitCodes: {
     0: 'verified',

@@ -10,6 +10,8 @@ import { explain, type Explanation } from '../../../core/proof/bundle.ts';
 import { FrameReader } from '../../../core/proof/read-bundle.ts';
 import { isUnread } from '../../../core/proof/verdict.ts';
 import type { Invocation, Run } from '../../program/command.ts';
+import { proofChecks } from '../../ci/proof.ts';
+import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
@@ -28,6 +30,7 @@ const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags } = invocation;
+  checkReports(invocation);
   if (proofId.test(args.proof)) {
     if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
     throw usage(
@@ -124,17 +127,17 @@ async function readSmall(
 }
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  const { out, session, flags } = invocation;
-  const [{ verifyExport }, { printExport }] = await Promise.all([
+  const { args, out, session, flags } = invocation;
+  const [{ verifyExport }, { exitOfExport, printExport }] = await Promise.all([
     import('../../../core/export/verify.ts'),
     import('../../terminal/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  return printExport(out, {
-    source,
-    explain: flags.explain,
-    verdict: await verifyExport(chunks, source?.trust ?? null),
-  });
+  const verdict = await verifyExport(chunks, source?.trust ?? null);
+  out.verdict = exitOfExport(verdict);
+  if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
+    return out.verdict;
+  return printExport(out, { source, explain: flags.explain, verdict });
 }
 
 /** Recognises an answer of `gov proofs ask`, as any tool may format it. */
@@ -154,6 +157,8 @@ async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<nu
   const source = trustFrom(flags, session);
   const verdict = verifyAnswer(bytes, source?.trust ?? null);
   out.verdict = exitOf({ ...verdict, layers: [] });
+  if (await reported(invocation, () => proofChecks(verdict, 'answer', invocation.args.proof)))
+    return out.verdict;
   await printAnswer(out, { verdict, source });
   return out.verdict;
 }
@@ -183,6 +188,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   const { out, session, flags } = invocation;
   const shown = await verdictOfService(await session.client(), artifact);
   out.verdict = exitOfVerdict(shown);
+  if (await reported(invocation, () => proofChecks(shown, body.proofId, undefined))) return out.verdict;
   await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(
@@ -202,6 +208,8 @@ async function verifyHere(invocation: Call, { read }: Rereadable): Promise<numbe
   const explanations = flags.explain && isRead ? await explained(read, file) : undefined;
   const shown = { ...verdict, ...(explanations === undefined ? {} : { explanations }) };
   out.verdict = exitOf(shown);
+  if (await reported(invocation, () => proofChecks(shown, shown.proofId ?? 'proof', args.proof)))
+    return out.verdict;
   await printVerdict(out, shown);
   if (source === null && isRead) {
     await out.warn(

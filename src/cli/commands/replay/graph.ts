@@ -5,6 +5,7 @@
 import type { GraphReplayRequest } from '../../../contract/replay.ts';
 import type { Run } from '../../program/command.ts';
 import { objectOf, readInput } from '../../program/input.ts';
+import { checkReports } from '../../ci/report.ts';
 import { replayed } from '../../terminal/replay.ts';
 import type { replayGraph as spec } from './spec.ts';
 
@@ -12,6 +13,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const { args, io, session, settings, signal } = invocation;
   // drops the other members of `graphs get -o json`
   const { runId, nodes, edges } = objectOf(await readInput(args.file, { io, signal }));
+  checkReports(invocation);
   const client = await session.client();
   const { body } = await client.createGraphReplay({
     // the service checks the members against its schema

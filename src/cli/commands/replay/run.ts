@@ -2,6 +2,7 @@
 import type { SnapshotInput } from '../../../contract/governance.ts';
 import type { Run } from '../../program/command.ts';
 import { objectOf, readInput } from '../../program/input.ts';
+import { checkReports } from '../../ci/report.ts';
 import { replayed } from '../../terminal/replay.ts';
 import type { replayRun as spec } from './spec.ts';
 
@@ -13,6 +14,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     snapshot === undefined
       ? undefined
       : (objectOf(await readInput(snapshot, { io, signal })) as unknown as SnapshotInput);
+  checkReports(invocation);
   const client = await session.client();
   const { body } = await client.createReplay({
     body: {

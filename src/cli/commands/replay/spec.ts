@@ -2,6 +2,7 @@
 import { driftSeverities } from '../../../contract/replay-words.ts';
 import { command } from '../../program/spec.ts';
 import type { FlagSpec } from '../../program/spec.ts';
+import { reportFlags, reportFormats } from '../../ci/flags.ts';
 
 const wait = {
   type: 'boolean',
@@ -39,7 +40,9 @@ export const replayRun = command({
     against: { type: 'string', value: 'RUN', description: 'Another run with the expected steps' },
     wait,
     failOn,
+    ...reportFlags,
   },
+  formats: reportFormats,
   examples: [
     'gov replay run --run checkout-42 --wait',
     'gov replay run --run checkout-43 --against checkout-42 --fail-on drift=high',
@@ -52,7 +55,8 @@ export const replayGraph = command({
   summary: 'Compare a declared causal graph with the graph of the events',
   changes: true,
   args: [{ name: 'file', description: 'JSON file with runId, nodes and edges, or - for standard input' }],
-  flags: { wait, failOn },
+  flags: { wait, failOn, ...reportFlags },
+  formats: reportFormats,
   examples: [
     'gov replay graph graph.json --wait',
     'gov graphs get checkout-42 -o json | gov replay graph - --fail-on drift',

@@ -3,7 +3,7 @@
  * word, also without colours. Tested by `test/cli/screens/top.test.ts`.
  */
 import { bytesText } from '../../../core/byte-size.ts';
-import { number } from '../../push/count.ts';
+import { number } from '../../terminal/numbers.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { ageText, beside, dimmed, fit, panel, right, sparkline, type Look } from '../draw.ts';
 import { bodyRows } from '../model.ts';

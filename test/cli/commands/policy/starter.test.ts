@@ -35,6 +35,11 @@ describe('starter policies', () => {
     },
   );
 
+  it('starter list prints one JSON value for JSON formats', async () => {
+    const { stdout } = await govHere(['policy', 'starter', 'list', '--jq', '.starters[].id']);
+    expect(stdout.trim().split('\n')).toContain('spending-limit');
+  });
+
   it('starter list names each starter with its purpose', async () => {
     const { stdout } = await gov(emptyDirectory(), 'policy', 'starter', 'list');
     expect(stdout.trim().split('\n')).toEqual(starters.map(({ id, summary }) => `${id}\t${summary}`));

@@ -1,0 +1,39 @@
+/** `gov api`, as data. Tested by `test/cli/commands/api/run.test.ts`. */
+import { command } from '../../program/spec.ts';
+
+export const api = command({
+  name: 'api',
+  summary: 'Call an operation of the HTTP interface by its path, with the credential of the context',
+  changes: { unless: { method: 'GET', curl: true } },
+  details: [
+    'The path is relative to the base URL and must belong to the interface; docs/reference/http.md lists all operations. The response is printed as JSON, unless -o says otherwise.',
+    'The interface decides the type of a field: -F amount=5 is a number, and -F runId=5 text. With GET, fields become the query.',
+  ],
+  args: [
+    { name: 'method', description: 'GET, POST, PUT or DELETE' },
+    { name: 'path', description: 'Path, also with a query, such as /runs or "/events?runId=checkout-42"' },
+  ],
+  flags: {
+    field: {
+      type: 'strings',
+      short: 'F',
+      value: 'NAME=VALUE',
+      description: 'Member of the body or of the query; NAME=@FILE reads the value from a file',
+    },
+    input: {
+      type: 'string',
+      value: 'FILE',
+      description: 'File with the whole body, or - for standard input',
+    },
+    paginate: { type: 'boolean', description: 'Fetch every page of a list, and print them as one' },
+    curl: {
+      type: 'boolean',
+      description: 'Print the call as a curl command, without the key, and send nothing',
+    },
+  },
+  examples: [
+    'gov api GET /runs --paginate --jq ".data[].runId"',
+    'gov api POST /jobs/job_01jq3v5k8hf7wb3c9x2m4n6p8r/retry',
+    'gov api POST /governance/evaluate --input request.json --curl',
+  ],
+});
