@@ -1,5 +1,6 @@
 /** The contract table: every operation, once. A row without a handler does not compile (`src/service/handlers.ts`). */
 import { approvals } from './approvals.ts';
+import { approvers } from './approvers.ts';
 import { auth } from './auth.ts';
 import { billing } from './billing.ts';
 import { coverage } from './coverage.ts';
@@ -44,6 +45,7 @@ export const table = {
   ...planeConfig,
   ...tools,
   ...approvals,
+  ...approvers,
   ...erasures,
   ...jobs,
   ...exports,

@@ -5,6 +5,7 @@
 import { answers } from './completeness/handlers.ts';
 import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
+import { approvers } from './approvers/handlers.ts';
 import { auth } from './access/auth.ts';
 import { billing } from './access/billing.ts';
 import { planeConfigs } from './planes/config.ts';
@@ -57,6 +58,7 @@ export const handlers: Handlers = combine({
   snapshots,
   tools,
   approvals,
+  approvers,
   erasures,
   jobs,
   exports,

@@ -171,5 +171,7 @@ function approvalBody(approval: StoredApproval, atMs: number): Approval {
     comment: decision?.comment ?? null,
     expiresAt: formatTimestamp(expiresMs),
     used: used === null ? null : { evaluationId: used.evaluationId, at: formatTimestamp(used.atMs) },
+    signatureRequired: false,
+    signature: null,
   };
 }

@@ -120,6 +120,7 @@ export async function fillProject(
     replayId,
     policyId,
     approvalId,
+    approverId: nobodysIds.approverId,
     erasureId,
     exportId,
     ...reported,
