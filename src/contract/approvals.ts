@@ -59,6 +59,15 @@ const Approval = Type.Object({
         kind: oneOf(approverKinds),
         name: Type.String(),
         fingerprint: Type.String(),
+        statement: Type.String({ description: 'The signed text' }),
+        ssh: nullable(Type.String({ description: 'The signature of an SSH key' })),
+        passkey: nullable(
+          Type.Object({
+            clientDataJSON: Type.String(),
+            authenticatorData: Type.String(),
+            signature: Type.String(),
+          }),
+        ),
       },
       {
         description:
@@ -119,7 +128,6 @@ const ApprovalStatement = Type.Object({
     ),
   ),
 });
-export type ApprovalStatement = Static<typeof ApprovalStatement>;
 
 const comment = Type.Optional(Type.String({ maxLength: limits.reasonChars }));
 

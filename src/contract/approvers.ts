@@ -82,9 +82,8 @@ const RegistrationOptions = Type.Object({
   }),
   excludeCredentials: Type.Array(Type.Object({ type: Type.Literal('public-key'), id: Type.String() })),
 });
-export type RegistrationOptions = Static<typeof RegistrationOptions>;
 
-export const origin = Type.String({
+const origin = Type.String({
   maxLength: limits.approverOriginChars,
   pattern: '^https?://[^/?#@]+$',
   description: 'window.location.origin of the page: https, or http on localhost',
@@ -131,7 +130,7 @@ export const approvers = {
       rpId: Type.Optional(
         Type.String({
           maxLength: limits.approverOriginChars,
-          pattern: '^[a-z0-9-]+(?:\\.[a-z0-9-]+)*$',
+          pattern: '^[a-z0-9.-]+$',
           description: 'Default: the host of the origin',
         }),
       ),
@@ -168,7 +167,7 @@ export const approvers = {
       ),
     }),
     success: { 201: Approver },
-    statuses: [400, 401, 403, 404, 409, 500],
+    statuses: [400, 401, 403, 409, 500],
   }),
   revokeApprover: operation({
     ...extension,

@@ -6,6 +6,7 @@ import { answers } from './completeness/handlers.ts';
 import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
 import { approvers } from './approvers/handlers.ts';
+import { statements } from './approvers/decision.ts';
 import { auth } from './access/auth.ts';
 import { billing } from './access/billing.ts';
 import { planeConfigs } from './planes/config.ts';
@@ -59,6 +60,7 @@ export const handlers: Handlers = combine({
   tools,
   approvals,
   approvers,
+  statements,
   erasures,
   jobs,
   exports,

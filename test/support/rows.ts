@@ -155,7 +155,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   }),
   stateApproval: ({ approverId }) => ({ outcome: 'approved', approverId }),
   decideApproval: () => ({ outcome: 'approved' }),
-  challengeApprover: () => ({ name: 'Ada', origin: 'https://gov.example' }),
+  challengeApprover: () => ({ name: 'Ada', origin: 'https://gov.example', rpId: 'gov.example' }),
   enrolApprover: () => ({ name: 'Ada', ssh: { publicKey: sshPublicKey } }),
   createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),
   createExecution: ({ runId, projectId }) => ({
@@ -258,6 +258,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
   // it names a template, which is everybody's
   createExecution: [],
+  // a signature holds for one approval; stateApproval names the approver
+  decideApproval: ['approverId'],
   updateWebhookEndpoint: ['endpointId'],
 };
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;

@@ -7,6 +7,7 @@ import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
 import * as agents from './agents/spec.ts';
 import * as approvals from './approvals/spec.ts';
+import * as approvers from './approvers/spec.ts';
 import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
 import * as commands from './commands/spec.ts';
@@ -48,6 +49,7 @@ import { nouns } from './nouns.ts';
 const handMade: readonly CommandSpec[] = [
   agents,
   approvals,
+  approvers,
   auth,
   billing,
   commands,
