@@ -19,6 +19,7 @@ const replaced: Readonly<Record<string, string>> = {
   'src/client/runtime.ts': 'src/client/web/runtime.ts',
   'src/client/tail.ts': 'src/client/web/tail.ts',
   'src/client/transport.ts': 'src/client/web/transport.ts',
+  'src/core/proof/approvals.ts': 'src/client/stated-approvals.ts',
 };
 
 export interface LibraryOptions {

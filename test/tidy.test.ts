@@ -155,7 +155,20 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
     coverage: ['json', 'event'],
-    proof: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'risk', 'coverage'],
+    // Signatures of people over decisions, which a layer judges.
+    approval: ['json', 'event', 'decided'],
+    proof: [
+      'json',
+      'merkle',
+      'note',
+      'event',
+      'completeness',
+      'graph',
+      'decided',
+      'risk',
+      'coverage',
+      'approval',
+    ],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
     report: ['json', 'merkle', 'note', 'proof'],

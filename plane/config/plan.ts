@@ -206,6 +206,7 @@ class Draft {
     condition,
     action,
     severity,
+    requireSignedApproval,
     policyHash,
   }: ConfiguredPolicy): StoredPolicyVersion {
     const text = canonicalize(condition as Json); // the condition was parsed from a text
@@ -216,6 +217,7 @@ class Draft {
       normalized: text,
       action,
       severity,
+      requireSignedApproval: requireSignedApproval === true,
       policyHash,
       createdMs: this.#input.atMs,
       createdBy: configAuthor,

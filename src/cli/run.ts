@@ -92,7 +92,7 @@ interface Surroundings {
 }
 
 function roleOf(command: string): Role {
-  if (command.startsWith('approvals ')) return 'approver';
+  if (command.startsWith('approvals ') || command === 'approvers add') return 'approver';
   return command === 'mcp proxy' ? 'agent' : 'operator';
 }
 

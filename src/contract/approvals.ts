@@ -1,9 +1,20 @@
 /** Approvals: decisions of people on what a policy escalated (contract O9). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { approverKinds, base64url } from './approvers.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { clientId, cursorQuery, exact, limitQuery, nullable, oneOf, serviceId, timestamp } from './shapes.ts';
+import {
+  clientId,
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  serviceId,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
 import { ToolCall } from './tools.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
@@ -38,6 +49,32 @@ const Approval = Type.Object({
       },
     ),
   ),
+  signatureRequired: Type.Boolean({
+    description: 'true: a policy with requireSignedApproval escalated, so only a signature approves',
+  }),
+  signature: nullable(
+    Type.Object(
+      {
+        approverId: serviceId('apv'),
+        kind: oneOf(approverKinds),
+        name: Type.String(),
+        fingerprint: Type.String(),
+        statement: Type.String({ description: 'The signed text' }),
+        ssh: nullable(Type.String({ description: 'The signature of an SSH key' })),
+        passkey: nullable(
+          Type.Object({
+            clientDataJSON: Type.String(),
+            authenticatorData: Type.String(),
+            signature: Type.String(),
+          }),
+        ),
+      },
+      {
+        description:
+          'The approver who signed the decision; null if it rests on the API key or the session of decidedBy alone',
+      },
+    ),
+  ),
 });
 export type Approval = Static<typeof Approval>;
 
@@ -69,6 +106,49 @@ const ShownApproval = Type.Object({
   ),
 });
 export type ShownApproval = Static<typeof ShownApproval>;
+
+/** What an approver signs. `src/core/approval/statement.ts` documents its members. */
+const ApprovalStatement = Type.Object({
+  statement: Type.String({ description: 'The text to sign: canonical JSON (RFC 8785), UTF-8' }),
+  hash: sha256Hash,
+  ssh: nullable(Type.Object({ namespace: Type.String({ description: 'For ssh-keygen -Y sign -n' }) })),
+  passkey: nullable(
+    Type.Object(
+      {
+        challenge: Type.String({ description: 'SHA-256 of the statement, base64url' }),
+        rpId: Type.String(),
+        allowCredentials: Type.Array(Type.Object({ type: Type.Literal('public-key'), id: Type.String() })),
+        userVerification: Type.Literal('required'),
+        timeout: Type.Integer(),
+      },
+      {
+        description:
+          'As navigator.credentials.get takes it, after PublicKeyCredential.parseRequestOptionsFromJSON',
+      },
+    ),
+  ),
+});
+
+const comment = Type.Optional(Type.String({ maxLength: limits.reasonChars }));
+
+const signature = exact({
+  approverId: serviceId('apv'),
+  ssh: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.sshSignatureChars,
+      description: 'What ssh-keygen -Y sign writes: -----BEGIN SSH SIGNATURE----- …',
+    }),
+  ),
+  passkey: Type.Optional(
+    exact({
+      clientDataJSON: base64url(limits.passkeyClientDataBytes, 'response.clientDataJSON'),
+      authenticatorData: base64url(limits.passkeyAuthenticatorBytes, 'response.authenticatorData'),
+      signature: base64url(limits.passkeySignatureBytes, 'response.signature'),
+    }),
+  ),
+});
+export type ApprovalSignature = Static<typeof signature>;
 
 const params = exact({ approvalId: serviceId('apr') });
 
@@ -110,6 +190,17 @@ export const approvals = {
     success: { 200: ShownApproval },
     statuses: [401, 404, 500],
   }),
+  stateApproval: operation({
+    ...extension,
+    method: 'POST',
+    path: '/approvals/{approvalId}/statement',
+    scope: 'approvals:decide',
+    summary: 'Get the statement that an approver signs to decide an approval',
+    params,
+    body: exact({ outcome: oneOf(approvalOutcomes), approverId: serviceId('apv'), comment }),
+    success: { 200: ApprovalStatement },
+    statuses: [400, 401, 403, 404, 409, 500],
+  }),
   decideApproval: operation({
     ...extension,
     method: 'POST',
@@ -117,10 +208,7 @@ export const approvals = {
     scope: 'approvals:decide',
     summary: 'Approve or deny an action that a policy escalated',
     params,
-    body: exact({
-      outcome: oneOf(approvalOutcomes),
-      comment: Type.Optional(Type.String({ maxLength: limits.reasonChars })),
-    }),
+    body: exact({ outcome: oneOf(approvalOutcomes), comment, signature: Type.Optional(signature) }),
     success: { 200: Approval },
     statuses: [400, 401, 403, 404, 409, 500],
   }),

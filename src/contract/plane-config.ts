@@ -23,6 +23,8 @@ const ConfiguredPolicy = exact({
   condition: Type.Unknown({ description: 'In canonical form, which is hashed and evaluated' }),
   action,
   severity: nullable(severity),
+  /** Only if the version sets it: older planes refuse a document with it. */
+  requireSignedApproval: Type.Optional(Type.Literal(true)),
   policyHash: sha256Hash,
 });
 export type ConfiguredPolicy = Static<typeof ConfiguredPolicy>;

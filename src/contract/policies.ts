@@ -44,6 +44,9 @@ const PolicyVersion = Type.Object({
   text: Type.String({ description: 'The condition in the text syntax' }),
   action,
   severity: nullable(severity),
+  requireSignedApproval: Type.Boolean({
+    description: 'true: what this policy escalates is approved only by the signature of an approver',
+  }),
   policyHash: sha256Hash,
   createdAt: timestamp('When the version was added'),
   createdBy: Type.String(),
@@ -68,7 +71,14 @@ const Policy = Type.Object({
 export type Policy = Static<typeof Policy>;
 
 /** A version that a client proposes or adds. */
-export const proposedVersion = exact({ condition, action, severity: Type.Optional(severity) });
+export const proposedVersion = exact({
+  condition,
+  action,
+  severity: Type.Optional(severity),
+  requireSignedApproval: Type.Optional(
+    Type.Boolean({ description: 'Only with action escalate; default false' }),
+  ),
+});
 
 export const policies = {
   createPolicy: operation({

@@ -1,5 +1,6 @@
 /** The contract table: every operation, once. A row without a handler does not compile (`src/service/handlers.ts`). */
 import { approvals } from './approvals.ts';
+import { approvers } from './approvers.ts';
 import { auth } from './auth.ts';
 import { consoleSessions } from './console.ts';
 import { billing } from './billing.ts';
@@ -45,6 +46,7 @@ export const table = {
   ...planeConfig,
   ...tools,
   ...approvals,
+  ...approvers,
   ...erasures,
   ...jobs,
   ...exports,

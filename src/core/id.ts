@@ -10,7 +10,7 @@
  * Proven by `test/core/id.test.ts` (TypeID and RFC 9562 known answers).
  */
 const prefixes =
-  'evt prf rsk job rpl grp pol pev apr exp rex art dlv shr lgo sch tpl key prj org usr chl urp dpl ers whe msg nsr';
+  'evt prf rsk job rpl grp pol pev apr apv exp rex art dlv shr lgo sch tpl key prj org usr chl urp dpl ers whe msg nsr';
 
 type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
 

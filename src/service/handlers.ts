@@ -5,6 +5,8 @@
 import { answers } from './completeness/handlers.ts';
 import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
+import { approvers } from './approvers/handlers.ts';
+import { statements } from './approvers/decision.ts';
 import { auth } from './access/auth.ts';
 import { consoleSessions } from './console/handlers.ts';
 import { billing } from './access/billing.ts';
@@ -60,6 +62,8 @@ export const handlers: Handlers = combine({
   snapshots,
   tools,
   approvals,
+  approvers,
+  statements,
   erasures,
   jobs,
   exports,

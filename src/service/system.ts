@@ -3,6 +3,7 @@
  * the change that they record. Proven by `test/service/graphs/handlers.engines.test.ts`.
  */
 import type { ApprovalRecord } from '../core/decided/approval.ts';
+import type { ApproverChange } from '../core/decided/approver.ts';
 import type { ErasureRecord } from '../core/decided/erasure.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../core/decided/policy-change.ts';
 import type { PruneRecord } from '../core/decided/prune.ts';
@@ -117,6 +118,24 @@ export const approvalDecided = (
     context,
   );
 };
+
+/** An approver was enrolled or revoked. */
+export const approverChanged = (
+  { approverId, event, key, name }: ApproverChange,
+  context: { nowMs: number; salt: () => string; by: Caller },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: `approver.${event}`,
+      action: event === 'enrolled' ? 'enrol' : 'revoke',
+      actor: { id: context.by.id, type: context.by.type },
+      resource: { id: approverId, type: 'approver' },
+      // a key is JSON
+      metadata:
+        key === null ? {} : { name, kind: key.kind, principal: key.principal, publicKey: key.publicKey },
+    },
+    context,
+  );
 
 /** Event type and action of each change of a policy. */
 const policyEvents: Readonly<Record<PolicyChangeEvent, readonly [eventType: string, action: string]>> = {

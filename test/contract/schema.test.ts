@@ -77,7 +77,10 @@ const samples: Record<string, unknown> = {
     nodes: [{ id: 'a', type: 'data', data: {} }],
     edges: [{ source: 'a', target: 'a', type: 'x' }],
   },
+  stateApproval: { outcome: 'approved', approverId: nobodysIds.approverId, comment: 'c' },
   decideApproval: { outcome: 'approved', comment: 'c' },
+  challengeApprover: { name: 'Ada', origin: 'https://gov.example' },
+  enrolApprover: { name: 'Ada', ssh: { publicKey: 'ssh-ed25519 AAAA' } },
   createExport: { resource: 'audit_events', format: 'json', filters: { runId: 'run' }, includeProof: true },
   createExecution: {
     reportTemplateId: 'run-evidence',

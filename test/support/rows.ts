@@ -17,6 +17,7 @@ export interface Ids {
   readonly replayId: string;
   readonly policyId: string;
   readonly approvalId: string;
+  readonly approverId: string;
   readonly erasureId: string;
   readonly exportId: string;
   readonly executionId: string;
@@ -45,6 +46,7 @@ export const nobodysIds: Ids = {
   replayId: 'rpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
   policyId: 'nobodys-policy',
   approvalId: 'apr_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  approverId: 'apv_01jzzzzzzzzzzzzzzzzzzzzzzz',
   erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
   exportId: 'exp_01jzzzzzzzzzzzzzzzzzzzzzzz',
   executionId: 'rex_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -77,6 +79,9 @@ export const policyVersion = { condition: { 'tool.name': 'shell' }, action: 'den
 export const policy = { name: 'No shell', ...policyVersion };
 export const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
 export const checkpoint = { context: { tool: { name: 'shell' } } };
+/** Of the key pair whose private half is the seed of 32 zero bytes (RFC 8032, Ed25519). */
+const sshPublicKey =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop ada@example';
 export const riskConfig = {
   mode: 'adaptive',
   thresholds: { allow: 0, flag: 0.3, escalate: 0.6, block: 0.9 },
@@ -148,7 +153,10 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     policyIds: [policyId],
     approvalId,
   }),
+  stateApproval: ({ approverId }) => ({ outcome: 'approved', approverId }),
   decideApproval: () => ({ outcome: 'approved' }),
+  challengeApprover: () => ({ name: 'Ada', origin: 'https://gov.example', rpId: 'gov.example' }),
+  enrolApprover: () => ({ name: 'Ada', ssh: { publicKey: sshPublicKey } }),
   createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),
   createExecution: ({ runId, projectId }) => ({
     reportTemplateId: 'integrity-completeness',
@@ -251,6 +259,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
   // it names a template, which is everybody's
   createExecution: [],
+  // a signature holds for one approval; stateApproval names the approver
+  decideApproval: ['approverId'],
   updateWebhookEndpoint: ['endpointId'],
 };
 const named = /(?:[a-z]Ids?|causedBy|policies)$/;

@@ -5,20 +5,29 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../commands/approvals/spec.ts';
 import { viewOf } from '../terminal/answer-view.ts';
+import { signedText } from './standing.ts';
 
 /** The input that `approve` and `deny` share. */
-type Deciding = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'settings'>;
+type Deciding = Pick<
+  Invocation<typeof approvalsApprove>,
+  'args' | 'flags' | 'out' | 'session' | 'settings' | 'io'
+>;
 
 /** Errors: exit 4 for the key that asked, 6 if the approval was decided before. */
-export async function decideApproval(
-  { args, flags, out, session, settings }: Deciding,
-  outcome: ApprovalOutcome,
-): Promise<void> {
+export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): Promise<void> {
+  const { args, flags, out, session, settings } = call;
+  const isSigned = flags.sign === true || flags.sshKey !== undefined;
+  // signing is rare, and a decision by key needs nothing of it
+  const signature = isSigned ? await (await import('./sign.ts')).signedBy(call, outcome) : undefined;
   const client = await session.client();
   const { approvalId } = args;
   const { body } = await client.decideApproval({
     params: { approvalId },
-    body: { outcome, ...(flags.comment === undefined ? {} : { comment: flags.comment }) },
+    body: {
+      outcome,
+      ...(flags.comment === undefined ? {} : { comment: flags.comment }),
+      ...(signature === undefined ? {} : { signature }),
+    },
     idempotencyKey: settings.idempotencyKey,
   });
   await printApproval(out, body);
@@ -33,5 +42,6 @@ export async function printApproval(out: Out, approval: Approval): Promise<void>
     safe`${bold(shown)}  ${approvalId}  run ${runId}${decidedBy === null ? '' : `  by ${decidedBy}`}`,
     safe`  ${reason}`,
     ...(comment === null ? [] : [safe`  ${comment}`]),
+    safe`  ${signedText(approval)}`,
   ]);
 }

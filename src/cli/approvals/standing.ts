@@ -2,6 +2,17 @@
 import type { Approval } from '../../contract/approvals.ts';
 import { relativeTime } from '../terminal/table.ts';
 
+/** Who signed it, or on what it rests instead. */
+export function signedText({ status, signature, signatureRequired }: Approval): string {
+  if (signature !== null)
+    return `signed by ${signature.name} with ${signature.kind === 'ssh' ? 'SSH key' : 'passkey'} ${signature.fingerprint} (${signature.approverId})`;
+  if (signatureRequired && status !== 'denied')
+    return 'a signature is required: gov approvals approve --sign';
+  return status === 'approved' || status === 'denied'
+    ? 'not signed: it rests on the API key or session of who decided'
+    : 'no signature required; --sign adds one';
+}
+
 /** How long it waits, who decided, and whether it was used. */
 export function standing(
   { status, requestedAt, expiresAt, decidedBy, decidedAt, comment, used }: Approval,

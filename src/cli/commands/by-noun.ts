@@ -8,6 +8,7 @@ import { generatedSpecs } from '../program/manifest.ts';
 import * as agents from './agents/spec.ts';
 import * as api from './api/spec.ts';
 import * as approvals from './approvals/spec.ts';
+import * as approvers from './approvers/spec.ts';
 import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
 import * as commands from './commands/spec.ts';
@@ -55,6 +56,7 @@ const handMade: readonly CommandSpec[] = [
   agents,
   api,
   approvals,
+  approvers,
   auth,
   billing,
   commands,

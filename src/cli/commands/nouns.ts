@@ -13,6 +13,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Decide', 'tools', 'Tool calls: decide, and run allowed ones'],
   ['Decide', 'mcp', 'MCP servers under policy: proxy, pins, clients'],
   ['Decide', 'approvals', 'Decisions of a person'],
+  ['Decide', 'approvers', 'Keys with which people sign approvals'],
   ['Decide', 'agents', 'Agents on this machine: set up, check, test'],
   ['Decide', 'hook', ''],
   ['Prove', 'proofs', 'Compliance proofs: make, fetch, verify'],

@@ -12,6 +12,7 @@ import { lineDiff, type DiffLine } from '../terminal/line-diff.ts';
 export interface Ruling {
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  readonly requireSignedApproval: boolean;
   readonly node: Node;
 }
 
@@ -22,8 +23,15 @@ export function diffLines(before: Ruling, after: Ruling): DiffLine[] {
 
 export const isChanged = (lines: readonly DiffLine[]): boolean => lines.some(({ sign }) => sign !== ' ');
 
-function linesOf({ action, severity, node }: Ruling): string[] {
-  return [`action ${action}`, `severity ${severity ?? 'none'}`, 'when', ...laidOut(clausesOf(node), '  ')];
+function linesOf({ action, severity, requireSignedApproval, node }: Ruling): string[] {
+  const signed = requireSignedApproval ? ['signed approval required'] : [];
+  return [
+    `action ${action}`,
+    `severity ${severity ?? 'none'}`,
+    ...signed,
+    'when',
+    ...laidOut(clausesOf(node), '  '),
+  ];
 }
 
 const titles: Readonly<Record<string, string>> = { and: 'all of', or: 'any of', '!': 'not' };

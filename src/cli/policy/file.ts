@@ -57,7 +57,7 @@ function policyOf(text: InputText): PolicyFile {
   const { file, bytes } = text;
   const isJson = file.endsWith('.json') || (!file.endsWith('.policy') && /^\s*\{/.test(head(bytes)));
   const read = isJson ? fromJson(text) : { ...inFile(file, () => parsePolicyText(source(text))), json: null };
-  const { policyId, description, action, severity } = read;
+  const { policyId, description, action, severity, requireSignedApproval } = read;
   if (!idPattern.test(policyId)) {
     throw usage(`${file}: expected a policyId that matches ${idPattern.source}, got ${shownText(policyId)}`);
   }
@@ -67,7 +67,8 @@ function policyOf(text: InputText): PolicyFile {
   // parsed as the service will parse it
   const node = parseCondition(condition);
   const normalized = canonicalCondition(node);
-  return { file, policyId, name, description, action, severity, node, condition, normalized };
+  const labels = { file, policyId, name, description };
+  return { ...labels, action, severity, requireSignedApproval, node, condition, normalized };
 }
 
 const idPattern = new RegExp(schemaOf(policyIdSchema).pattern ?? '', 'u');
@@ -100,7 +101,15 @@ function source({ file, bytes }: InputText): string {
   }
 }
 
-const members = ['policyId', 'name', 'description', 'condition', 'action', 'severity'];
+const members = [
+  'policyId',
+  'name',
+  'description',
+  'condition',
+  'action',
+  'severity',
+  'requireSignedApproval',
+];
 
 function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
   const { file } = text;
@@ -118,6 +127,9 @@ function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
   if (policyId === null) throw usage(`${file}: expected a policyId, got none`);
   const { condition } = value;
   if (condition === undefined) throw usage(`${file}: expected a condition, got none; {} always matches`);
+  const { requireSignedApproval = false } = value;
+  if (typeof requireSignedApproval !== 'boolean')
+    throw usage(`${file}: expected true or false as requireSignedApproval, got another type`);
   const node = inFile(file, () =>
     typeof condition === 'string' ? parseText(condition) : parseCondition(condition),
   );
@@ -130,6 +142,7 @@ function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
       string('severity') === null
         ? null
         : oneOf(policySeverities, { file, name: 'severity', value: string('severity') }),
+    requireSignedApproval,
     node,
     json: isObject(condition) ? condition : null,
   };
@@ -146,7 +159,8 @@ function oneOf<Word extends string>(
 
 /** Returns a file as a version of its policy. */
 export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
-  const { policyId, name, action, severity, normalized } = policy;
+  const { policyId, name, action, severity, requireSignedApproval, normalized } = policy;
+  const hashed = { policyId, version, condition: normalized, action, severity, requireSignedApproval };
   return {
     policyId,
     name,
@@ -154,6 +168,7 @@ export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
     action,
     severity,
     condition: normalized,
-    policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
+    requireSignedApproval,
+    policyHash: policyHash(hashed),
   };
 }

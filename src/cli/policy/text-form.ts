@@ -30,6 +30,8 @@ export interface TextPolicy {
   readonly description: string | null;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  /** The word `signed` after the severity. */
+  readonly requireSignedApproval: boolean;
   readonly node: Node;
 }
 
@@ -39,6 +41,7 @@ export function parsePolicyText(source: string): TextPolicy {
   const action = header.word(policyActions);
   const policyId = header.string('the id of the policy in quotes');
   const severity = header.maybe(policySeverities);
+  const requireSignedApproval = header.maybe(['signed']) !== null;
   const labels = { name: null as string | null, description: null as string | null };
   for (;;) {
     const word = header.word(['name', 'description', 'when'] as const);
@@ -48,7 +51,7 @@ export function parsePolicyText(source: string): TextPolicy {
   // blanks in place of the header keep lines and columns
   const blank = source.slice(0, header.end).replace(/[^\r\n]/gu, ' ');
   const node = parseText(`${blank}${source.slice(header.end)}`);
-  return { policyId, ...labels, action, severity, node };
+  return { policyId, ...labels, action, severity, requireSignedApproval, node };
 }
 
 class Header {
@@ -94,9 +97,11 @@ class Header {
 }
 
 /** Returns the text of a policy. Parsing it gives the same policy. */
-export function printPolicyText({ policyId, name, description, action, severity, node }: TextPolicy): string {
+export function printPolicyText(policy: TextPolicy): string {
+  const { policyId, name, description, action, severity, requireSignedApproval, node } = policy;
+  const words = [...(severity === null ? [] : [severity]), ...(requireSignedApproval ? ['signed'] : [])];
   return [
-    [action, spelled(policyId), ...(severity === null ? [] : [severity])].join(' '),
+    [action, spelled(policyId), ...words].join(' '),
     ...(name === null || name === policyId ? [] : [`name ${spelled(name)}`]),
     ...(description === null ? [] : [`description ${spelled(description)}`]),
     'when',

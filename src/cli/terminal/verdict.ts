@@ -171,9 +171,13 @@ const compliantText = ({ compliant = 'not_checked' }: ShownVerdict): string => c
 
 function approvalsText({ approvals }: ShownVerdict): string | null {
   if (approvals === undefined) return null;
-  const { used, once } = approvals;
+  const { used, once, signed } = approvals;
   const what = `${counted(used, 'call')} ran by an approval`;
-  return once ? `${what}, each approval was used once` : `${what}, and an approval was USED TWICE`;
+  const signatures =
+    signed === undefined
+      ? '; none is signed: they rest on API keys'
+      : `; ${signed} signed by enrolled approvers`;
+  return `${what}${once ? ', each approval was used once' : ', and an approval was USED TWICE'}${signatures}`;
 }
 
 /** What broke a policy, and the command that shows the policy and its clause. */

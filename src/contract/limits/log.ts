@@ -25,6 +25,8 @@ export const log = {
   /** Of a bundle without its events, which a verifier reads into memory: most of it is the graph. */
   bundleRestBytes: 128 * MiB,
   bundleValues: 4_000_000,
+  /** Leaves about signed approvals. */
+  bundleApprovals: 1000,
   /** Of one event in a bundle: twice what the largest event with all its salts takes. */
   bundleEventBytes: 2 * MiB,
   bundleStringBytes: 1 * MiB,

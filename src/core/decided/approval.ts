@@ -1,10 +1,11 @@
 /**
- * The leaf of a decided approval, `gov.approval/1` (`docs/reference/proof-format.md`, contract O9). In clear: approver, outcome, time.
- * Committed: the reason. And the leaf of its use, `gov.use/1`, all in clear: the evaluation that let the approved call run.
+ * The leaf of a decided approval, `gov.approval/1` (`docs/reference/proof-format.md`, contract O9, O13). In clear: approver,
+ * outcome, time, and of a signed one the enrolled key and the hash of the statement. Committed: reason and signature. And the leaf of its use, `gov.use/1`, all in clear: the evaluation that let the approved call run.
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import type { Json } from '../json/parse.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 export interface ApprovalRecord {
@@ -15,25 +16,56 @@ export interface ApprovalRecord {
   /** Key id of the approver. */
   readonly approver: string;
   readonly at: string;
+  /** The enrolled key that signed, and the hash of the statement; absent without a signature. */
+  readonly signed?: { readonly approverId: string; readonly statementHash: string };
 }
 
+/** What an enrolled key signed, and the signature. A type, because it is JSON. */
+export type SignatureRecord = {
+  readonly statement: string;
+  /** Of an SSH key. */
+  readonly ssh?: string;
+  /** Members of the browser's answer, base64url. */
+  readonly passkey?: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly signature: string;
+  };
+};
+
+export type DecidedApproval = ApprovalRecord & {
+  /** Null if none was given, undefined if it is erased. */
+  readonly reason: string | null | undefined;
+  /** Undefined without a signature, or if it is erased. */
+  readonly signature?: SignatureRecord;
+};
+
 export function draftApproval(
-  approval: ApprovalRecord & { readonly reason: string | null },
+  approval: ApprovalRecord & { readonly reason: string | null; readonly signature?: SignatureRecord },
   salt: () => string,
 ): OtherDraft {
-  const { runId, reason, ...fields } = approval;
-  const committed: [string, string | null][] = [['/reason', reason]];
+  const { runId, reason, signature, signed, ...rest } = approval;
+  const committed: [string, Json][] = [['/reason', reason]];
+  if (signature !== undefined) committed.push(['/signature', signature as unknown as Json]);
+  const fields = { ...rest, ...(signed === undefined ? {} : { signed: { ...signed } }) };
   return draftLeaf('gov.approval/1', fields, { runId, id: approval.id, committed, salt });
 }
 
-/** Reads a leaf. `reason` is null if none was given, undefined if it is erased. */
-export function openApproval({
-  clear,
-  committed,
-}: OpenLeaf): ApprovalRecord & { readonly reason: string | null | undefined } {
-  const { id, runId, evaluationId, outcome, approver, at } = clear as unknown as ApprovalRecord;
+export function openApproval({ clear, committed }: OpenLeaf): DecidedApproval {
+  const { id, runId, evaluationId, outcome, approver, at, signed } = clear as unknown as ApprovalRecord;
   const reason = committed.get('reason') as string | null | undefined;
-  return { id, runId, evaluationId, outcome, approver, at, reason };
+  const signature = committed.get('signature') as SignatureRecord | undefined;
+  return {
+    id,
+    runId,
+    evaluationId,
+    outcome,
+    approver,
+    at,
+    reason,
+    ...(signed === undefined ? {} : { signed }),
+    ...(signature === undefined ? {} : { signature }),
+  };
 }
 
 export interface UseRecord {

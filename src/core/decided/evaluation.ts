@@ -10,7 +10,7 @@ import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import { labelled } from '../hash.ts';
 import { isObject } from '../json/object.ts';
-import type { Json, JsonObject } from '../json/parse.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { counts } from '../policy/evaluate/decision.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 import { hashesCommitment, type ListCommitment, type OpenLeaf } from './leaf.ts';
@@ -26,6 +26,8 @@ export type OpenedApproval = {
   /** Key id of the requester, who cannot decide the approval. */
   readonly requestedBy: string;
   readonly expiresAt: string;
+  /** Present where a policy that escalated accepts only a signed approval. */
+  readonly signatureRequired?: true;
 };
 
 export interface Evaluation {
@@ -135,6 +137,28 @@ export const escalating = (decisions: readonly RecordedDecision[]): RecordedDeci
 /** Returns the reason of an escalation: the reasoning of the first policy that escalated. */
 export const escalationReason = (decisions: readonly RecordedDecision[]): string =>
   escalating(decisions)[0]?.reasoning ?? '';
+
+/** Actor (JCS), tool and arguments of an evaluated call; null where it has none, or where it was erased. */
+export interface EvaluatedCall {
+  readonly actor: string | null;
+  readonly tool: string | null;
+  readonly argumentsHash: string | null;
+}
+
+/** The tool call in the input of an evaluation. A client controls its members. */
+export function evaluatedCall({ checkpoint }: Pick<Evaluation, 'checkpoint'>): EvaluatedCall {
+  const context = objectOf(checkpoint?.['context']);
+  const given = objectOf(context?.['arguments']);
+  const name = objectOf(context?.['tool'])?.['name'];
+  const actor = context?.['actor'] ?? null;
+  return {
+    actor: actor === null ? null : canonicalize(actor),
+    tool: typeof name === 'string' ? name : null,
+    argumentsHash: given === null ? null : argumentsHash(given).hash,
+  };
+}
+
+const objectOf = (value: Json | undefined): JsonObject | null => (isObject(value) ? value : null);
 
 const argumentsLabel = 'gov.toolargs/v1';
 

@@ -25,6 +25,7 @@ export type LeafType =
   | 'gov.evaluation/1'
   | 'gov.decision/1'
   | 'gov.approval/1'
+  | 'gov.approver/1'
   | 'gov.use/1'
   | 'gov.snapshot/1'
   | 'gov.replay/1'

@@ -56,7 +56,21 @@ function approvalsIn(statement: Statement | undefined): Pick<Answers, 'approvals
   const claimed = statement?.claims['approvals'];
   const used = isObject(claimed) ? claimed['n'] : undefined;
   const once = statement?.checks.find(({ id }) => id === 'approvals_used_once')?.pass;
-  return isCount(used) && used > 0 && once !== undefined ? { approvals: { used, once } } : {};
+  if (!isCount(used) || used === 0 || once === undefined) return {};
+  const listed = signedIn(statement);
+  return { approvals: { used, once, ...(listed === null ? {} : { signed: listed.length }) } };
+}
+
+/** Ids of the used approvals that the layer lists as signed; null where the layer says nothing about signatures. */
+export function signedIn(statement: Statement | undefined): string[] | null {
+  if (statement?.checks.some(({ id }) => id === 'escalations_signed') !== true) return null;
+  const claimed = statement.claims['approvals'];
+  const listed = isObject(claimed) && Array.isArray(claimed['listed']) ? claimed['listed'] : [];
+  return listed.flatMap((item) =>
+    isObject(item) && typeof item['signed'] === 'string' && typeof item['id'] === 'string'
+      ? [item['id']]
+      : [],
+  );
 }
 
 /** What each check of `policy_compliance` says where it fails. */
@@ -69,4 +83,5 @@ export const violationTexts: Readonly<Record<string, string>> = {
   nothing_ran_after_deny: 'it ran although the policies denied it',
   escalations_approved: 'it ran before anybody approved it',
   approvals_used_once: 'it ran by an approval that another call had used',
+  escalations_signed: 'its approval lacks a valid signature of an enrolled approver',
 };

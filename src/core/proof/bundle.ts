@@ -19,6 +19,8 @@
  *                     an edge is [source, target, type], where source and target are positions in nodes
  *   completeness?     { index: { index, record, inclusion }, entries }: a gov.index/1 leaf in S′, and what its map says of the
  *                     lists that the layers depend on (`completeness.ts`)
+ *   approvals?        [{ index, record, inclusion, disclosures? }]: signed gov.approval/1 leaves of the run, the
+ *                     gov.evaluation/1 leaves that asked, and the gov.approver/1 leaves of who signed, in the tree of S
  *   dsse?             a DSSE envelope whose in-toto subject is proofHash
  *
  * Proven by `test/core/proof/verify.test.ts` (a golden bundle) and `test/core/proof/tamper.test.ts` (every byte flipped).
@@ -60,6 +62,11 @@ export interface BundleErasures {
   readonly leaves: readonly IncludedRecord[];
 }
 
+/** A leaf about a signed approval; `disclosures` are RFC 9901 texts. */
+export interface BundleApproval extends IncludedRecord {
+  readonly disclosures?: readonly string[];
+}
+
 export interface BundleGraph {
   readonly leaf: IncludedRecord;
   readonly nodes: readonly NodeItem[];
@@ -90,6 +97,7 @@ export interface Bundle {
   readonly erasures?: BundleErasures;
   readonly graph?: BundleGraph;
   readonly completeness?: BundleCompleteness;
+  readonly approvals?: readonly BundleApproval[];
   readonly dsse?: DsseEnvelope;
 }
 

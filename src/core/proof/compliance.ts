@@ -1,14 +1,15 @@
 /**
  * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
- * followed its decision. Input comes in four rounds: evaluations of the run in log order, approvals, uses of approvals,
- * governed events.
+ * followed its decision. Input comes in five rounds: approvers of the log, evaluations of the run in log order, approvals,
+ * uses of approvals, governed events.
  * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
  * event names, and the input of an evaluation. Proven by `test/core/proof/compliance.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
-import type { ApprovalRecord, UseRecord } from '../decided/approval.ts';
-import type { OpenedApproval } from '../decided/evaluation.ts';
+import { approvalFault, type Approver, type Approvers } from '../approval/signature.ts';
+import type { DecidedApproval, UseRecord } from '../decided/approval.ts';
+import type { EvaluatedCall, OpenedApproval } from '../decided/evaluation.ts';
 import type { ListCommitment } from '../graph/rows.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
@@ -21,12 +22,7 @@ import { parseTimestamp } from '../time.ts';
 export const governedEventType = 'tool.call';
 
 /** Actor, tool and arguments hash of a call; a member is null if it is absent or erased. */
-export interface CallMade {
-  /** JCS of the actor. */
-  readonly actor: string | null;
-  readonly tool: string | null;
-  readonly argumentsHash: string | null;
-}
+export type CallMade = EvaluatedCall;
 
 /** An evaluation of the run: its leaf, and what follows from earlier leaves and from its inputs. */
 export interface EvaluatedLeaf {
@@ -51,7 +47,7 @@ export interface EvaluatedLeaf {
 }
 
 /** A decided approval of the run. */
-export type DecidedLeaf = Omit<ApprovalRecord, 'runId'> & { readonly index: number };
+export type DecidedLeaf = Omit<DecidedApproval, 'runId' | 'reason'> & { readonly index: number };
 
 /** A use of an approval: the evaluation that let the approved call run. */
 export type UseLeaf = Omit<UseRecord, 'runId'> & { readonly index: number };
@@ -82,6 +78,7 @@ const checkIds = [
   'nothing_ran_after_deny',
   'escalations_approved',
   'approvals_used_once',
+  'escalations_signed',
 ] as const;
 type CheckId = (typeof checkIds)[number];
 
@@ -98,6 +95,8 @@ interface Known {
   /** Index of the approving leaf; Infinity without approval. */
   approvedAt: number;
   approver: string | null;
+  /** Who signed the approval; null without a valid signature. */
+  signer: Approver | null;
   used: boolean;
   /** The evaluation whose approval this one used; null if it used none. */
   grant: Known | null;
@@ -129,6 +128,16 @@ export class PolicyCompliance {
   readonly #decided = new Set<string>();
   readonly #reports: { readonly index: number; readonly callId: string }[] = [];
   #isGoverned = false;
+  readonly #log: { readonly origin: string; readonly approvers: Approvers };
+  /** Whether an approval of the run is signed, or had to be. */
+  #signs = false;
+  /** Approvals whose signature does not hold, by the index of their leaf. */
+  readonly #forged = new Set<number>();
+
+  /** The origin of the log, and its approvers below the tree size. */
+  constructor(log: { readonly origin: string; readonly approvers: Approvers }) {
+    this.#log = log;
+  }
 
   evaluation(leaf: EvaluatedLeaf): void {
     const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
@@ -154,12 +163,14 @@ export class PolicyCompliance {
       policySetHash,
       approvedAt: Infinity,
       approver: null,
+      signer: null,
       used: false,
       grant: null,
       use: null,
     };
     this.#known.set(id, known);
     if (approval !== null) this.#opened.set(approval.id, known);
+    if (approval?.signatureRequired === true) this.#signs = true;
   }
 
   /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
@@ -169,6 +180,24 @@ export class PolicyCompliance {
     if (given.index >= known.approvedAt) return;
     known.approvedAt = given.index;
     known.approver = given.approver;
+    if (given.signed !== undefined) this.#signed(given, known);
+  }
+
+  /** Checks the signature of an approval. */
+  #signed(given: DecidedLeaf, known: Known): void {
+    this.#signs = true;
+    const { approval: opened, index: openedIndex, policySetHash, call, erased } = known;
+    const approver = this.#log.approvers.get(given.signed?.approverId ?? '');
+    if (opened === null) return;
+    const facts = {
+      origin: this.#log.origin,
+      openedIndex,
+      opened,
+      policySetHash,
+      call: erased ? null : call,
+    };
+    if (approvalFault(given, approver, facts) === null) known.signer = approver ?? null;
+    else this.#forged.add(given.index);
   }
 
   /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
@@ -211,8 +240,10 @@ export class PolicyCompliance {
   }
 
   /** Judges an event that needs the approval which `opened` opened. */
-  #escalated({ approvedAt, use }: Known, index: number): void {
+  #escalated({ approvedAt, use, approval, signer }: Known, index: number): void {
     if (!(approvedAt < index)) this.#violation('escalations_approved', index);
+    const isUnsigned = approval?.signatureRequired === true && signer === null;
+    if (isUnsigned || this.#forged.has(approvedAt)) this.#violation('escalations_signed', index);
     if (use === null) return;
     if (use.ran !== null) this.#violation('approvals_used_once', index);
     use.ran ??= index;
@@ -231,8 +262,11 @@ export class PolicyCompliance {
       this.#counts.governed++;
       this.#undecided(index);
     }
-    // a layer of a run without uses has the same text as before there were any
-    const ids = checkIds.filter((id) => id !== 'approvals_used_once' || this.#uses > 0);
+    // a layer of a run without uses and signatures has the same text as before there were any
+    const absent = new Set<CheckId>();
+    if (this.#uses === 0) absent.add('approvals_used_once');
+    if (!this.#signs) absent.add('escalations_signed');
+    const ids = checkIds.filter((id) => !absent.has(id));
     const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));
     return {
       layer: 'policy_compliance',
@@ -249,15 +283,16 @@ export class PolicyCompliance {
     };
   }
 
-  /** Each used approval: who gave it, and the indexes of its leaves and of the event that ran. */
+  /** Each used approval: who gave and who signed it, and the indexes of its leaves and of the event that ran. */
   #approvals(): JsonObject {
-    const items = this.#granted.map(({ index, approval, approver, approvedAt, use }) => ({
+    const items = this.#granted.map(({ index, approval, approver, signer, approvedAt, use }) => ({
       id: approval?.id ?? null,
       opened: index,
       approver,
       approved: approvedAt,
       allowed: use?.by.index ?? null,
       ran: use?.ran ?? null,
+      ...(this.#signs ? { signed: signer?.approverId ?? null } : {}),
     }));
     const root = new ListRoot();
     for (const item of items) root.add(`\0${canonicalize(item)}`);

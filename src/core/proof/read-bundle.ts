@@ -8,6 +8,7 @@ import type { ComplianceProof } from '../../contract/proofs.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
+  type BundleApproval,
   type BundleCompleteness,
   type BundleEdge,
   type BundleErasures,
@@ -60,7 +61,7 @@ const bundleShape: Shape = {
     'proofCheckpoint',
     'consistency',
   ],
-  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'completeness', 'dsse'],
+  optional: ['events', 'eventsInclusion', 'erasures', 'graph', 'completeness', 'approvals', 'dsse'],
 };
 const proofShape: Shape = {
   required: ['proofId', 'runId', 'schemaVersion', 'commitment', 'proofHash', 'layers', 'createdAt'],
@@ -72,6 +73,7 @@ const eventShape: Shape = {
   required: ['index', 'record'],
   optional: ['inclusion', 'disclosures', 'withheld'],
 };
+const approvalShape: Shape = { required: ['index', 'record', 'inclusion'], optional: ['disclosures'] };
 const erasuresShape: Shape = { required: ['checkpoint', 'consistency', 'leaves'] };
 const completenessShape: Shape = { required: ['index', 'entries'] };
 const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
@@ -193,7 +195,7 @@ const sizes = {
 /** The lists of events and of the graph are empty in it: `LargeList` took their items. */
 function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
   const root: Location = null;
-  const { events, eventsInclusion, erasures, graph, completeness, dsse } = bundle;
+  const { events, eventsInclusion, erasures, graph, completeness, approvals, dsse } = bundle;
   const mediaType = completeness === undefined ? bundleMediaType : completeBundleMediaType;
   if (bundle['mediaType'] !== mediaType) {
     refuse({ up: root, name: 'mediaType' }, mediaType, bundle['mediaType']);
@@ -220,6 +222,9 @@ function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
     ...(completeness === undefined
       ? {}
       : { completeness: readCompleteness(completeness, { up: root, name: 'completeness' }) }),
+    ...(approvals === undefined
+      ? {}
+      : { approvals: list(bundle, 'approvals', root, { max: limits.bundleApprovals, read: readApproval }) }),
     ...(dsse === undefined ? {} : { dsse: readDsse(dsse, { up: root, name: 'dsse' }) }),
   };
 }
@@ -279,6 +284,16 @@ function readEvent(value: Json, at: Location): BundleEvent {
     ...(inclusion === undefined ? {} : { inclusion: list(event, 'inclusion', at, pathItems) }),
     ...(disclosures === undefined ? {} : { disclosures: list(event, 'disclosures', at, textItems) }),
     ...(withheld === undefined ? {} : { withheld: list(event, 'withheld', at, textItems) }),
+  };
+}
+
+function readApproval(value: Json, at: Location): BundleApproval {
+  const leaf = object(value, at, approvalShape);
+  return {
+    index: count(leaf, 'index', at),
+    record: text(leaf, 'record', at),
+    inclusion: list(leaf, 'inclusion', at, pathItems),
+    ...(leaf['disclosures'] === undefined ? {} : { disclosures: list(leaf, 'disclosures', at, textItems) }),
   };
 }
 

@@ -96,6 +96,7 @@ export const checkIds = [
   'attestation',
   'events',
   'disclosures',
+  'approval_signatures',
   'graph',
   'graph_derivation',
   'layers_recomputed',
@@ -145,6 +146,8 @@ export interface Answers {
   readonly approvals?: {
     readonly used: number;
     /** Whether no second call used one of them. */ readonly once: boolean;
+    /** Used approvals with a signature of an enrolled approver; absent where no approval of the run is signed. */
+    readonly signed?: number;
   };
 }
 

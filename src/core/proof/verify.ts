@@ -19,6 +19,7 @@ import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import { NoteError, splitNote } from '../note/signed.ts';
 import { inTotoPayload } from './binding.ts';
+import { checkApprovals } from './approvals.ts';
 import { checkCompleteness } from './completeness.ts';
 import { openErasures } from './erasures.ts';
 import { Recomputation } from './recompute.ts';
@@ -148,6 +149,7 @@ class Examination {
     checkWitnesses(log, trust, checks);
     this.#notes = checkCompleteness(frame, { statements, evidence, proved: log.second }, checks);
     checkAttestation(frame, checks);
+    checkApprovals(frame, { statements, evidence, root: log.first?.root ?? null }, checks);
     const erased = openErasures(frame, { trust, proved: log.second }, checks);
     const root = log.first?.root ?? null;
     this.#frame = frame;

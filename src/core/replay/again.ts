@@ -4,7 +4,7 @@
  * guessed. Proven by `test/core/replay/again.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
+import { escalating, type Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
 import { engine } from '../policy/language/ast.ts';
 import type { PolicyInput } from '../policy/evaluate/compile.ts';
 import type { ReadSet } from '../policy/language/read-set.ts';
@@ -80,12 +80,19 @@ function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lack
   return { undecided, notRetained: [...notRetained].sort() };
 }
 
+/** Whether a policy that escalated accepts only a signed approval. */
+export const requiresSignature = (decisions: RecordedEvaluation['decisions'], set: PolicySet): boolean =>
+  escalating(decisions).some(({ policyId }) => set.get(policyId)?.policy.requireSignedApproval === true);
+
 /** Returns whether a repeated evaluation equals the recorded one in every decision; null if the inputs were erased. */
 export function recomputes(recorded: OpenEvaluation, set: PolicySet): boolean | null {
   const again = isWhole(recorded) ? decideAgain(recorded, set) : null;
   if (again === null) return null;
   const { decisions, summary } = again;
+  const { approval } = recorded;
   return (
+    (approval === null ||
+      (approval.signatureRequired === true) === requiresSignature(recorded.decisions, set)) &&
     summary.combined === recorded.combined &&
     summary.total === recorded.policyCount &&
     decisions.length === recorded.decisions.length &&

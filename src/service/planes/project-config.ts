@@ -121,6 +121,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
       condition: readJson(policy.normalized),
       action: policy.action,
       severity: policy.severity,
+      ...(policy.requireSignedApproval ? { requireSignedApproval: true as const } : {}),
       policyHash: policy.policyHash,
     })),
     policySetHash: policySetHash(policies),

@@ -3,16 +3,14 @@
  * Leaf `gov.approval/1`, audit event and row are one append; a crash before the store answers leaves all of
  * it or none. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
-import type { Approval, ShownApproval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftApproval } from '../../core/decided/approval.ts';
-import { escalating, openEvaluation } from '../../core/decided/evaluation.ts';
+import { openEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredApproval } from '../../store/port/store.ts';
+import { signedDecision } from '../approvers/decision.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
 import { masking } from '../events/redaction.ts';
@@ -26,6 +24,7 @@ import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 import { inTurns } from '../call/time-slice.ts';
 import { approvalDecided } from '../system.ts';
+import { approvalBody, shownBody } from './approval-view.ts';
 import { loggedApproval, type LoggedApproval } from './logged-approval.ts';
 
 export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decideApproval'> = {
@@ -47,7 +46,10 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
         services.store.approvals(projectId, { ...filters, atMs }, page),
       position: ({ requestedMs, approvalId }) => byAge(requestedMs, approvalId),
       item: async ({ approvalId }) => {
-        const approval = await unlessAltered(services, loggedApproval(services.store, projectId, approvalId));
+        const approval = await unlessAltered(
+          services,
+          loggedApproval(services.store, caller.project, approvalId),
+        );
         if (approval !== null) return { item: shownBody(approval, { atMs, mask }), bytes: approval.bytes };
         altered.push(approvalId);
         return { item: null, bytes: 0 };
@@ -58,44 +60,67 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
   },
 
   async getApproval({ params, caller }, services) {
-    const approval = await loggedApproval(services.store, caller.project.projectId, params.approvalId);
+    const approval = await loggedApproval(services.store, caller.project, params.approvalId);
     if (approval === null) throw notFound('approval');
     const mask = masking(caller, services);
     return { status: 200, body: shownBody(approval, { atMs: services.now(), mask }) };
   },
 
-  async decideApproval({ params, body, caller, idempotency }, services) {
-    const { projectId } = caller.project;
-    const approval = await loggedApproval(services.store, projectId, params.approvalId);
-    if (approval === null) throw notFound('approval');
-    const { approvalId, runId, evaluationId, requestedBy } = approval;
-    const { outcome, comment = null } = body;
-    if (await isSamePrincipal(services.store, projectId, [requestedBy, caller.id])) {
-      const detail = `expected another key than the one that asked (${requestedBy}) to decide; use an approver's key`;
-      throw new GovError('FORBIDDEN', detail);
+  async decideApproval(call, services) {
+    for (;;) {
+      try {
+        return await decide(call, services);
+      } catch (error) {
+        // the approver signed another decision meanwhile, or was revoked: look again
+        if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
+      }
     }
-    if (outcome === 'approved') await refuseDenied(services, caller, evaluationId);
-    const atMs = services.now();
-    const at = formatTimestamp(atMs);
-    const decided = { ...approval, decision: { outcome, by: caller.id, comment, atMs } };
-    const answer = { status: 200, body: approvalBody(decided, atMs) } as const;
-    const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.id, at };
-    const stored = await appendFor(
-      services,
-      { caller, scopes: ['approvals:decide'] },
-      {
-        projectId,
-        leaves: [
-          draftApproval({ ...recorded, reason: comment }, services.salt),
-          approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
-        ],
-        meter: unmetered,
-        effects: [{ kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs }],
-        ...idempotencyWrite(idempotency, answer),
-      },
-    );
-    return 'replayed' in stored ? stored : answer;
   },
+};
+
+const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempotency }, services) => {
+  const { projectId } = caller.project;
+  const approval = await loggedApproval(services.store, caller.project, params.approvalId);
+  if (approval === null) throw notFound('approval');
+  const { approvalId, runId, evaluationId, requestedBy } = approval;
+  const { outcome, comment = null, signature } = body;
+  if (await isSamePrincipal(services.store, projectId, [requestedBy, caller.id])) {
+    const detail = `expected another key than the one that asked (${requestedBy}) to decide; use an approver's key`;
+    throw new GovError('FORBIDDEN', detail);
+  }
+  if (outcome === 'approved') await refuseDenied(services, caller, evaluationId);
+  const signed = await signedDecision(services, caller, { approval, outcome, comment, signature });
+  const atMs = services.now();
+  const at = formatTimestamp(atMs);
+  const decision = { outcome, by: caller.id, comment, atMs };
+  const answer = {
+    status: 200,
+    body: approvalBody({ ...approval, decision, signed }, atMs),
+  } as const;
+  const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.id, at };
+  const leaf = {
+    ...recorded,
+    reason: comment,
+    ...(signed === null ? {} : { signed: signed.signed, signature: signed.signature }),
+  };
+  const stored = await appendFor(
+    services,
+    { caller, scopes: ['approvals:decide'] },
+    {
+      projectId,
+      leaves: [
+        draftApproval(leaf, services.salt),
+        approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
+      ],
+      meter: unmetered,
+      effects: [
+        { kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs },
+        ...(signed === null ? [] : [{ kind: 'saveDocuments', changes: [signed.change] } as const]),
+      ],
+      ...idempotencyWrite(idempotency, answer),
+    },
+  );
+  return 'replayed' in stored ? stored : answer;
 };
 
 /** Null for a row that contradicts the log: a list goes on with the others. The operator's log names it. */
@@ -128,48 +153,4 @@ async function refuseDenied(services: Services, { project }: Caller, evaluationI
   const decidedBy = summary.decidedBy.slice(0, limits.fieldErrors);
   const detail = `expected no policy that denies it, but ${decidedBy.join(', ')} denies it now; evaluate again`;
   throw new GovError('CONFLICT', detail, { extensions: { decidedBy } });
-}
-
-/** The approval with what it is about. */
-function shownBody(
-  approval: LoggedApproval,
-  { atMs, mask }: { atMs: number; mask: (context: JsonObject) => JsonObject },
-): ShownApproval {
-  const { checkpoint, policySource, decisions } = approval.evaluation;
-  // the checkpoint was recorded from a checked body
-  const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject);
-  const { tool = null, arguments: given = null, actor = null, runId: _run, ...others } = seen ?? {};
-  const isCall = policySource === 'tool' && seen !== null;
-  return {
-    ...approvalBody(approval, atMs),
-    tool: isCall ? (tool as ShownApproval['tool']) : null,
-    arguments: isCall ? (given as JsonObject) : null,
-    actor: isCall ? (actor as ShownApproval['actor']) : null,
-    context: isCall ? others : seen,
-    policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
-      policyId,
-      version,
-      reasoning,
-    })),
-  };
-}
-
-/** The approval at `atMs`. Without a decision in time it has expired. */
-function approvalBody(approval: StoredApproval, atMs: number): Approval {
-  const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision, used } =
-    approval;
-  return {
-    approvalId,
-    evaluationId,
-    runId,
-    reason,
-    status: decision?.outcome ?? (atMs < expiresMs ? 'pending' : 'expired'),
-    requestedAt: formatTimestamp(requestedMs),
-    requestedBy,
-    decidedAt: decision === null ? null : formatTimestamp(decision.atMs),
-    decidedBy: decision?.by ?? null,
-    comment: decision?.comment ?? null,
-    expiresAt: formatTimestamp(expiresMs),
-    used: used === null ? null : { evaluationId: used.evaluationId, at: formatTimestamp(used.atMs) },
-  };
 }

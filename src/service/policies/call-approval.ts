@@ -67,10 +67,10 @@ export async function callApproval(
   const found = await services.store.approvalOfCall(projectId, callKey);
   const current = isOver(found, evaluatedMs)
     ? null
-    : await loggedApproval(services.store, projectId, found.approvalId);
+    : await loggedApproval(services.store, caller.project, found.approvalId);
   const isSame = current !== null && differing(call, current, set)?.length === 0;
   if (named !== undefined && !(isSame && current.approvalId === named)) {
-    throw await unusable(services, { projectId, named, evaluatedMs, call, set });
+    throw await unusable(services, { project: caller.project, named, evaluatedMs, call, set });
   }
   if (isSame) return { does: standing(current), stored: current };
   return opened(services, asked, { escalated, callKey, newest: found?.approvalId ?? null });
@@ -129,10 +129,10 @@ function differing(call: Call, { evaluation, requestedBy }: LoggedApproval, set:
 /** VALIDATION_ERROR that says why the named approval cannot let this call run. */
 async function unusable(
   { store }: Services,
-  of: { projectId: string; named: string; evaluatedMs: number; call: Call; set: PolicySet },
+  of: { project: Caller['project']; named: string; evaluatedMs: number; call: Call; set: PolicySet },
 ): Promise<GovError> {
-  const { projectId, named, evaluatedMs, call, set } = of;
-  const approval = await loggedApproval(store, projectId, named);
+  const { project, named, evaluatedMs, call, set } = of;
+  const approval = await loggedApproval(store, project, named);
   const changed = approval === null ? [] : differing(call, approval, set);
   const { used = null, expiresMs = 0 } = approval ?? {};
   const got =

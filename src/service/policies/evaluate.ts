@@ -32,6 +32,7 @@ import { approvalWrites, callApproval, type CallApproval } from './call-approval
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
 import type { InForce } from './in-force.ts';
 import { fieldError } from '../call/schema.ts';
+import { requiresSignature } from '../../core/replay/again.ts';
 import type { Services } from '../dependencies.ts';
 import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
 import { inTurns } from '../call/time-slice.ts';
@@ -146,7 +147,15 @@ async function withApproval(
   if (decided.evaluation.combined !== 'escalate') return decided;
   const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
   if (approval.does !== 'opens') return { ...decided, approval };
-  return { ...decided, approval, evaluation: { ...decided.evaluation, approval: opened(approval.stored) } };
+  const { evaluation } = decided;
+  const signed = requiresSignature(evaluation.decisions, inForce.set)
+    ? { signatureRequired: true as const }
+    : {};
+  return {
+    ...decided,
+    approval,
+    evaluation: { ...evaluation, approval: { ...opened(approval.stored), ...signed } },
+  };
 }
 
 /** Evaluates and records nothing. An approval is neither opened nor used. */

@@ -184,6 +184,7 @@ interface Proposed {
   readonly normalized: Json;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  readonly requireSignedApproval: boolean;
 }
 
 /**
@@ -195,16 +196,23 @@ export function readProposed(
     readonly condition: Readonly<Record<string, unknown>>;
     readonly action: PolicyAction;
     readonly severity?: PolicySeverity;
+    readonly requireSignedApproval?: boolean;
   },
   pointer: string,
 ): Proposed {
   const condition = body.condition as Json; // a parsed body is JSON
   const normalized = canonicalCondition(parseCondition(condition, pointer));
-  return { condition, normalized, action: body.action, severity: body.severity ?? null };
+  const { action, severity = null, requireSignedApproval = false } = body;
+  if (requireSignedApproval && action !== 'escalate') {
+    const detail = `expected requireSignedApproval only with action escalate, got ${action}`;
+    const at = pointer.replace(/condition$/, 'requireSignedApproval');
+    throw fieldError({ pointer: at, in: 'body', code: 'NOT_ALLOWED', detail });
+  }
+  return { condition, normalized, action, severity, requireSignedApproval };
 }
 
 function newVersion(
-  { condition, normalized, action, severity }: Proposed,
+  { condition, normalized, action, severity, requireSignedApproval }: Proposed,
   of: { policyId: string; version: number; caller: Caller; atMs: number },
 ): StoredPolicyVersion {
   const { policyId, version } = of;
@@ -215,7 +223,15 @@ function newVersion(
     normalized: canonicalize(normalized),
     action,
     severity,
-    policyHash: policyHash({ policyId, version, condition: normalized, action, severity }),
+    requireSignedApproval,
+    policyHash: policyHash({
+      policyId,
+      version,
+      condition: normalized,
+      action,
+      severity,
+      requireSignedApproval,
+    }),
     createdMs: of.atMs,
     createdBy: of.caller.id,
     published: false,

@@ -237,6 +237,7 @@ export const versionOf = (stored: StoredPolicyVersion, name: string): PolicyVers
   version: stored.version,
   action: stored.action,
   severity: stored.severity,
+  requireSignedApproval: stored.requireSignedApproval,
   condition: readJson(stored.normalized),
   policyHash: stored.policyHash,
 });

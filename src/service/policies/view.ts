@@ -67,6 +67,7 @@ export function versionBody(stored: StoredPolicyVersion): PolicyVersion {
     text: printText(parseCondition(normalized)),
     action: stored.action,
     severity: stored.severity,
+    requireSignedApproval: stored.requireSignedApproval,
     policyHash: stored.policyHash,
     createdAt: formatTimestamp(stored.createdMs),
     createdBy: stored.createdBy,

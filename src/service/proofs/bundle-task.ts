@@ -25,6 +25,7 @@ import type { StoredProof } from '../../store/port/store.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { eventPieces, listPieces } from './bundle-lists.ts';
 import { BundlePlanner, tooLarge } from './bundle-plan.ts';
+import { encloseApprovals } from './bundle-approvals.ts';
 import { consistencyAt, inclusionAt, sharedInclusionAt } from '../log/tree-proofs.ts';
 import type { BundleLists, Task, TaskContext } from '../call/work.ts';
 
@@ -43,6 +44,8 @@ export const bundle: Task<'bundle'> = async (context, input) => {
   const plan = new BundlePlanner(events);
   const enclosed =
     events === 'none' ? {} : await encloseRun(context, plan, { projectId, stored, events, second });
+  const approvals =
+    events === 'none' ? [] : await encloseApprovals(context, { projectId, runId: stored.runId, treeSize });
   const frame = composeBundle({
     // the store keeps the canonical text of a proof
     proof: JSON.parse(stored.proof) as ComplianceProof,
@@ -56,6 +59,7 @@ export const bundle: Task<'bundle'> = async (context, input) => {
     ...(completeness === null
       ? {}
       : { completeness: await encloseIndex(context, projectId, { ...completeness, second }) }),
+    ...(approvals.length === 0 ? {} : { approvals }),
     ...(dsse === null ? {} : { dsse }),
   });
   // a bundle is JSON by its type

@@ -4,16 +4,11 @@
  * a recomputed layer has the same text. Proven by `test/service/proofs/compliance.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import {
-  governedEventType,
-  PolicyCompliance,
-  type CallMade,
-  type GovernedEvent,
-} from '../../core/proof/compliance.ts';
+import { governedEventType, PolicyCompliance, type GovernedEvent } from '../../core/proof/compliance.ts';
 import { governs, sourceOf } from '../../core/coverage/report.ts';
 import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
-  argumentsHash,
+  evaluatedCall,
   openEvaluation,
   type Evaluation,
   type OpenEvaluation,
@@ -33,6 +28,7 @@ import type { LayerResult } from '../../core/proof/statement.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { IndexedLeaf } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
+import { loggedApprovers } from '../approvers/logged.ts';
 import { LoggedConfigs } from './logged-configs.ts';
 import { LoggedPolicies, type LoggedSet } from './logged-policies.ts';
 import { runEvents } from '../events/run-stream.ts';
@@ -68,9 +64,13 @@ export async function* decidedLeaves(
  * Cost: 40 µs for each evaluation, 1 µs for each policy, 10 µs for each event. Next to nothing where the log
  * has no policy.
  */
-export async function policyCompliance(context: TaskContext, run: RunAt): Promise<LayerResult> {
+export async function policyCompliance(
+  context: TaskContext,
+  run: RunAt & { readonly origin: string },
+): Promise<LayerResult> {
   const policies = new LoggedPolicies(context, run, run.treeSize);
-  const compliance = new PolicyCompliance();
+  const approvers = await loggedApprovers(context.reader, run.projectId, run.treeSize);
+  const compliance = new PolicyCompliance({ origin: run.origin, approvers });
   let evaluations = 0;
   const range = { beforeIndex: run.treeSize };
   for await (const leaf of decidedLeaves(context, run, { ...range, type: 'gov.evaluation/1' })) {
@@ -85,7 +85,7 @@ export async function policyCompliance(context: TaskContext, run: RunAt): Promis
       inForce,
       recomputes: recomputed,
       whole: asksAll(evaluation, inForce),
-      call: callDecided(evaluation),
+      call: evaluatedCall(evaluation),
       expiresMs: expiryOf(evaluation),
     });
     evaluations++;
@@ -151,17 +151,6 @@ function asksAll({ picked, policyIds }: OpenEvaluation, { set }: LoggedSet): boo
   if (!picked) return true;
   const asked = new Set(policyIds);
   return set.versions().every(({ policyId }) => asked.has(policyId));
-}
-
-/** The tool call in the checkpoint of an evaluation. A client controls its members. */
-function callDecided({ checkpoint }: Evaluation): CallMade {
-  const context = objectOf(checkpoint?.['context']);
-  const given = objectOf(context?.['arguments']);
-  return {
-    actor: canonicalOf(context?.['actor']),
-    tool: textOf(objectOf(context?.['tool'])?.['name']),
-    argumentsHash: given === null ? null : argumentsHash(given).hash,
-  };
 }
 
 /** When a decision about a tool call expires (contract M10). Other decisions do not. */

@@ -131,9 +131,10 @@ async function versionOf(
 ): Promise<PolicyVersion | null> {
   const stored = await reader.policyVersion(projectId, policyId, version);
   if (stored === null) return null;
-  const { action, severity, normalized } = stored;
+  const { action, severity, requireSignedApproval, normalized } = stored;
   try {
-    const content = { policyId, version, action, severity, condition: readJson(normalized) };
+    const rest = { action, severity, requireSignedApproval, condition: readJson(normalized) };
+    const content = { policyId, version, ...rest };
     return { ...content, name: '', policyHash: policyHash(content) };
   } catch (error) {
     if (error instanceof GovError || error instanceof SyntaxError) return null;

@@ -34,6 +34,8 @@ export interface StoredPolicyVersion {
   readonly normalized: string;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  /** Whether only a signature approves what this version escalates. */
+  readonly requireSignedApproval: boolean;
   readonly policyHash: string;
   readonly createdMs: number;
   readonly createdBy: string;
@@ -271,6 +273,7 @@ export const indexedLeaves = [
   'gov.key/1',
   'gov.index/1',
   'gov.use/1',
+  'gov.approver/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
 

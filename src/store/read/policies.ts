@@ -12,14 +12,22 @@ const policyColumns = `policy_id AS "policyId", name, description, status, activ
   created_ms AS "createdMs", created_by AS "createdBy", updated_ms AS "updatedMs"`;
 
 const versionColumns = `v.policy_id AS "policyId", v.version, v.condition, v.normalized, v.action, v.severity,
-  v.policy_hash AS "policyHash", v.created_ms AS "createdMs", v.created_by AS "createdBy", v.published`;
+  v.policy_hash AS "policyHash", v.created_ms AS "createdMs", v.created_by AS "createdBy", v.published,
+  v.require_signed AS "requireSignedApproval"`;
 
-/** `published` is 0 or 1. */
-type Read<Version> = Omit<Version, 'published'> & { readonly published: number };
+/** `published` and `requireSignedApproval` are 0 or 1. */
+type Read<Version> = Omit<Version, 'published' | 'requireSignedApproval'> & {
+  readonly published: number;
+  readonly requireSignedApproval: number;
+};
 type VersionRow = Read<StoredPolicyVersion>;
 type ActiveRow = Read<ActivePolicy>;
 
-const versionOf = (row: VersionRow): StoredPolicyVersion => ({ ...row, published: row.published === 1 });
+const flagsOf = ({ published, requireSignedApproval }: VersionRow) => ({
+  published: published === 1,
+  requireSignedApproval: requireSignedApproval === 1,
+});
+const versionOf = (row: VersionRow): StoredPolicyVersion => ({ ...row, ...flagsOf(row) });
 
 const onePolicy = both<StoredPolicy>(
   `SELECT ${policyColumns} FROM policy WHERE project = $1 AND policy_id = $2`,
@@ -80,7 +88,7 @@ export function policyReads(queries: Queries): PolicyReads {
   });
   const sorted = (rows: readonly ActiveRow[]): ActivePolicy[] =>
     rows
-      .map((row) => ({ ...row, name: queries.text(row.name), published: row.published === 1 }))
+      .map((row) => ({ ...row, ...flagsOf(row), name: queries.text(row.name) }))
       .toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));
   return {
     policy: async (projectId, policyId) =>

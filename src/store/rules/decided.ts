@@ -20,6 +20,7 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.key/1': 10,
   'gov.index/1': 11,
   'gov.use/1': 12,
+  'gov.approver/1': 13,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

@@ -6,7 +6,17 @@ import { merkleRoot, leafHash } from '../../../src/core/merkle/tree.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import type { LayerResult } from '../../../src/core/proof/statement.ts';
-import { decisions, evaluated, failed, judge, search, set, untold, type Story } from './story.ts';
+import {
+  decisions,
+  evaluated,
+  failed,
+  judge,
+  noApprovers,
+  search,
+  set,
+  untold,
+  type Story,
+} from './story.ts';
 
 describe('policy compliance', () => {
   it('policy compliance passes when each governed event was decided before it, and names the sets', () => {
@@ -218,7 +228,7 @@ describe('policy compliance', () => {
     const report = { ...event, evaluationId: null, isReport: true };
     const decided = { ...event, evaluationId: 'pev_1' };
     const judgeBoth = (...events: GovernedEvent[]) => {
-      const compliance = new PolicyCompliance();
+      const compliance = new PolicyCompliance(noApprovers);
       compliance.evaluation(evaluated());
       for (const each of events) compliance.governed(each);
       return compliance.finish();

@@ -6,6 +6,7 @@ import {
   PolicyCompliance,
   type UseLeaf,
 } from '../../../src/core/proof/compliance.ts';
+import { Approvers } from '../../../src/core/approval/signature.ts';
 import type { LayerResult } from '../../../src/core/proof/statement.ts';
 
 export const set = { policySetHash: `sha256:${'a'.repeat(64)}`, policyIndex: 3 };
@@ -46,8 +47,10 @@ export interface Story {
   ])[];
 }
 
+export const noApprovers = { origin: 'log.example', approvers: new Approvers() };
+
 export function judge({ evaluations = [], approvals = [], uses = [], calls = [] }: Story): LayerResult {
-  const compliance = new PolicyCompliance();
+  const compliance = new PolicyCompliance(noApprovers);
   for (const each of evaluations) compliance.evaluation(evaluated(each));
   for (const [index, evaluationId, outcome = 'approved', decided = {}] of approvals) {
     const at = '2026-01-01T23:59:59.999Z';

@@ -23,7 +23,8 @@ const version = (policyId: string, at: number): PolicyVersion => {
 };
 const row = ({ condition, ...policy }: PolicyVersion): ActivePolicy => {
   const text = JSON.stringify(condition);
-  return { ...policy, condition: text, normalized: text, createdMs: 0, createdBy: 'key', published: true };
+  const made = { createdMs: 0, createdBy: 'key', published: true, requireSignedApproval: false } as const;
+  return { ...policy, ...made, condition: text, normalized: text };
 };
 const storedAt = (index: number): StoredAppend => ({
   outcome: 'stored',

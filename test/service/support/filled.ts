@@ -1,6 +1,8 @@
 /** One of everything that a project can hold and two of everything that it lists, made through its interface. */
+import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { logo, upload } from '../../support/upload.ts';
+import { sshString } from '../../../src/core/approval/ssh.ts';
 import {
   nobodysIds,
   policy,
@@ -94,6 +96,8 @@ export async function fillProject(
     });
   }
   await made('PUT', `/governance/snapshots/${runId}`, snapshot);
+  const { approverId } = await made('POST', '/approvers', { name, ssh: { publicKey: newSshKey() } });
+  await made('POST', '/approvers', { name, ssh: { publicKey: newSshKey() } });
   const { policyId, approvalId } = await decide(made, { name, runId });
   const { jobId: failedJobId } = await made('POST', '/replay', { runId: `${name}-missing` });
   await endOf(call, failedJobId);
@@ -120,6 +124,7 @@ export async function fillProject(
     replayId,
     policyId,
     approvalId,
+    approverId,
     erasureId,
     exportId,
     ...reported,
@@ -185,6 +190,12 @@ async function reportsOf(
   await deliveryEnd(call, deliveryId);
   const logoId = body.logoUrl.replace(/^.*\//, '');
   return { executionId, shareId, token, logoId, scheduleId, deliveryId };
+}
+
+function newSshKey(): string {
+  const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+  const blob = Buffer.concat(['ssh-ed25519', Buffer.from(x, 'base64url')].map(sshString));
+  return `ssh-ed25519 ${blob.toString('base64')}`;
 }
 
 type Made = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;

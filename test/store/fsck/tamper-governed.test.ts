@@ -94,6 +94,11 @@ describe('fsck of changed governance rows', () => {
       ['prj_a/policy/pol_1/2 policy_mismatch'],
     ],
     [
+      'a version that asks for a signature',
+      "UPDATE policy_version SET require_signed = 1 WHERE policy_id = 'pol_1' AND version = 2",
+      Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
+    ],
+    [
       'another action of a version',
       "UPDATE policy_version SET action = 'allow' WHERE policy_id = 'pol_1' AND version = 2",
       Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
@@ -105,7 +110,7 @@ describe('fsck of changed governance rows', () => {
     ],
     [
       'a version that no leaf made',
-      "INSERT INTO policy_version SELECT project, policy_id, 3, condition, normalized, action, severity, policy_hash, created_ms, created_by, 0 FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
+      "INSERT INTO policy_version SELECT project, policy_id, 3, condition, normalized, action, severity, policy_hash, created_ms, created_by, 0, 0 FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
       Array(3).fill('prj_a/policy/pol_1/3 policy_mismatch'),
     ],
     ...[

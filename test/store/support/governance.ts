@@ -65,6 +65,7 @@ export function version(
     version: number,
     action: 'deny',
     severity: 'high',
+    requireSignedApproval: false,
     ...more,
   } as const;
   return {

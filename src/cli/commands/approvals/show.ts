@@ -3,7 +3,7 @@
  * not hide the others. Tested by `test/cli/commands/approvals/show.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
-import { standing } from '../../approvals/standing.ts';
+import { signedText, standing } from '../../approvals/standing.ts';
 import type { Run } from '../../program/command.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { clipped } from '../../terminal/clipped.ts';
@@ -26,6 +26,7 @@ function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
   const server = tool?.server === undefined ? '' : ` on ${tool.server}`;
   return [
     safe`${bold(approval.status)}  ${approvalId}  ${standing(approval, now)}`,
+    safe`${signedText(approval)}`,
     ...(tool === null ? [] : [safe`${bold(tool.name)}${server}`]),
     safe`run ${runId}, key ${requestedBy}${actor === null ? '' : `, actor ${clipped(actor)}`}`,
     ...policies.map(({ policyId, version, reasoning }) => safe`${policyId} v${version ?? '?'}: ${reasoning}`),

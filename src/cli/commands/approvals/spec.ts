@@ -11,7 +11,16 @@ const comment = {
   maxLength: limits.reasonChars,
   description: 'Reason; stored in the log',
 } as const satisfies FlagSpec;
+const signing = {
+  sign: { type: 'boolean', description: 'Sign the decision with an SSH key that is enrolled as an approver' },
+  sshKey: {
+    type: 'string',
+    value: 'FILE',
+    description: 'The key for --sign, or the .pub file of one in ssh-agent; default: the first key of ssh',
+  },
+} as const satisfies Record<string, FlagSpec>;
 const details = [
+  'With --sign, gov shows the statement, and ssh-keygen signs it: nobody else can then have made the decision, and everybody can verify it.',
   'The key that asked may not decide. For a plane on this machine gov uses the key in its approver.key, unless GOV_API_KEY or GOV_API_KEY_FILE names another.',
 ];
 
@@ -32,8 +41,11 @@ export const approvalsApprove = command({
   changes: true,
   details,
   args: [approvalId],
-  flags: { comment },
-  examples: ['gov approvals approve apr_01jq3v5k8hf7wb3c9x2m4n6p8r --comment "called the customer"'],
+  flags: { comment, ...signing },
+  examples: [
+    'gov approvals approve apr_01jq3v5k8hf7wb3c9x2m4n6p8r --comment "called the customer"',
+    'gov approvals approve apr_01jq3v5k8hf7wb3c9x2m4n6p8r --sign --ssh-key ~/.ssh/id_ed25519',
+  ],
   exitCodes: { 4: 'this key asked, or may not decide', 6: 'it was decided before, or has expired' },
 });
 
@@ -43,9 +55,18 @@ export const approvalsDeny = command({
   changes: true,
   details,
   args: [approvalId],
-  flags: { comment },
+  flags: { comment, ...signing },
   examples: ['gov approvals deny apr_01jq3v5k8hf7wb3c9x2m4n6p8r --comment "no receipt"'],
   exitCodes: { 4: 'this key asked, or may not decide', 6: 'it was decided before, or has expired' },
+});
+
+export const approvalsExport = command({
+  name: 'approvals export',
+  summary: 'Write a signed decision as files that ssh-keygen or openssl verifies',
+  args: [approvalId],
+  flags: { out: { type: 'string', value: 'DIR', required: true, description: 'Folder for the files' } },
+  examples: ['gov approvals export apr_01jq3v5k8hf7wb3c9x2m4n6p8r --out signed'],
+  exitCodes: { 3: 'the decision is not signed' },
 });
 
 export const approvalsWait = command({

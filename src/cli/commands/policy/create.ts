@@ -65,10 +65,11 @@ interface Done {
   readonly policy: Policy;
 }
 
-const proposed = ({ condition, action, severity }: PolicyFile) => ({
+const proposed = ({ condition, action, severity, requireSignedApproval }: PolicyFile) => ({
   condition,
   action,
   ...(severity === null ? {} : { severity }),
+  ...(requireSignedApproval ? { requireSignedApproval } : {}),
 });
 
 async function create(file: PolicyFile, client: Client): Promise<Done> {

@@ -91,9 +91,10 @@ function numberOf(text: string): number {
 }
 
 // conditions come from response bodies
-const rulingOf = ({ action, severity, condition }: PolicyVersion): Ruling => ({
+const rulingOf = ({ action, severity, requireSignedApproval, condition }: PolicyVersion): Ruling => ({
   action,
   severity,
+  requireSignedApproval,
   node: parseCondition(condition as Json),
 });
 

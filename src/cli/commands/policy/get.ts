@@ -27,10 +27,12 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   return out.isHuman ? out.lines(card(body, out)) : out.one(body, viewOf('getPolicy'));
 };
 
-function fileText({ id, name, description }: Policy, { condition, action, severity }: PolicyVersion): string {
+function fileText({ id, name, description }: Policy, version: PolicyVersion): string {
+  const { condition, action, severity, requireSignedApproval } = version;
   // the condition comes from a response body
   const node = parseCondition(condition as Json);
-  return printPolicyText({ policyId: id, name, description, action, severity, node });
+  const labels = { policyId: id, name, description };
+  return printPolicyText({ ...labels, action, severity, requireSignedApproval, node });
 }
 
 function card(policy: Policy, { styles }: Out): Safe[] {

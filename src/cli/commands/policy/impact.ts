@@ -97,10 +97,11 @@ interface ImpactReport {
 
 const idOf = ({ args }: Call, { policyId }: PolicyFile): string => args.policyId ?? policyId;
 
-const versionIn = ({ condition, action, severity }: PolicyFile) => ({
+const versionIn = ({ condition, action, severity, requireSignedApproval }: PolicyFile) => ({
   condition,
   action,
   ...(severity === null ? {} : { severity }),
+  ...(requireSignedApproval ? { requireSignedApproval } : {}),
 });
 
 async function onSamples(

@@ -41,7 +41,7 @@ const reason = {
 const failed = { 3: 'the combined decision is at least as strict as --fail-on' } as const;
 
 const fileForm =
-  'A *.policy file reads: deny "no-shell" high, then optional lines name "…" and description "…", then when and the condition in the text syntax. A *.json file has policyId, name, description, condition (JSON, or a string in the text syntax), action and severity.';
+  'A *.policy file reads: deny "no-shell" high (escalate "refunds" high signed: only a signature approves), then optional lines name "…" and description "…", then when and the condition in the text syntax. A *.json file has policyId, name, description, condition (JSON, or a string in the text syntax), action, severity and requireSignedApproval.';
 
 export const policyCreate = command({
   name: 'policy create',

@@ -188,7 +188,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   const { out, session, flags } = invocation;
   const shown = await verdictOfService(await session.client(), artifact);
   out.verdict = exitOfVerdict(shown);
-  if (await reported(invocation, () => proofChecks(shown, body.proofId, undefined))) return out.verdict;
+  if (await reported(invocation, () => proofChecks(shown, artifact.proofId, undefined))) return out.verdict;
   await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(

@@ -2,6 +2,7 @@
  * Hashes that identify a policy, and a set of policies in force (`docs/reference/policy-language.md`).
  *
  *   policyHash    = SHA-256("gov.policyhash/v1" "\n" JCS({id, version, condition, action, severity, engine}))
+ *                   with requireSignedApproval: true in the object where the version sets it
  *   policySetHash = the RFC 6962 root whose leaves are the raw 32-byte policyHashes, sorted by the bytes of the
  *                   policy id; the empty set has the empty tree's root
  *
@@ -24,6 +25,8 @@ export interface HashedPolicy {
   readonly condition: Json;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  /** Default: false, which is not hashed, so earlier versions keep their hashes. */
+  readonly requireSignedApproval?: boolean;
 }
 
 /** One policy of a set, by its `policyHash` (`sha256:…`). */
@@ -33,7 +36,8 @@ export interface PolicyInSet {
 }
 
 /** Returns `sha256:…`. Throws like `parseCondition` for a condition that does not parse. Cost: about 20 µs. */
-export function policyHash({ policyId, version, condition, action, severity }: HashedPolicy): string {
+export function policyHash(policy: HashedPolicy): string {
+  const { policyId, version, condition, action, severity, requireSignedApproval = false } = policy;
   return labelled('gov.policyhash/v1', {
     id: policyId,
     version,
@@ -41,6 +45,7 @@ export function policyHash({ policyId, version, condition, action, severity }: H
     action,
     severity,
     engine,
+    ...(requireSignedApproval ? { requireSignedApproval } : {}),
   }).hash;
 }
 

@@ -14,6 +14,8 @@ export interface PolicyVersion {
   readonly version: number;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
+  /** Whether only a signature approves what it escalates. Default: false. */
+  readonly requireSignedApproval?: boolean;
   /** In any accepted spelling. */
   readonly condition: Json;
   /** `sha256:…` from `policyHash`. */

@@ -6,6 +6,7 @@
  * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/governance/policies.ts`.
  */
 import { changesMore, changesMoreText } from '../../schema/approved-calls.ts';
+import { changesVersion, changesVersionText } from '../../schema/signed-approvals.ts';
 
 const policy = `
 CREATE TRIGGER policy_update BEFORE UPDATE ON policy
@@ -44,6 +45,13 @@ export const approvalUse = `
 DROP TRIGGER approval_update;
 CREATE TRIGGER approval_update BEFORE UPDATE ON approval WHEN ${changesMore}
 BEGIN SELECT RAISE(ABORT, '${changesMoreText}'); END;
+`;
+
+/** Of a later migration: the column of signed approvals does not change either. */
+export const versionRule = `
+DROP TRIGGER policy_version_update;
+CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version WHEN ${changesVersion}
+BEGIN SELECT RAISE(ABORT, '${changesVersionText}'); END;
 `;
 
 export const governance = policy + approval;

@@ -11,6 +11,7 @@
 
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { approvedCallColumns } from '../../schema/approved-calls.ts';
+import { signedApprovalColumn } from '../../schema/signed-approvals.ts';
 import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
@@ -20,7 +21,7 @@ import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
-import { approvalUse, governance, governanceAppendOnly } from './governance.ts';
+import { approvalUse, governance, governanceAppendOnly, versionRule } from './governance.ts';
 import { exported } from './exports.ts';
 import { telemetry } from './planes.ts';
 import { tenants, tenantsAppendOnly } from './tenants.ts';
@@ -224,6 +225,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 7, sql: inSqlite(documentTable) },
   { version: 8, sql: inSqlite(eventTermTables) },
   { version: 9, sql: dropTerms },
+  { version: 10, sql: inSqlite(signedApprovalColumn) + versionRule },
 ];
 
 export const headDelete =

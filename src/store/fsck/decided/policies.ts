@@ -14,7 +14,7 @@ import { columnCheck, type Columns } from '../columns.ts';
 import { PolicyLives } from './policy-life.ts';
 import { committedBy, parseRecord, type Committed, type RecordCheck } from '../record.ts';
 import { openedRow } from '../../file/body-seal.ts';
-import type { Value } from '../../file/connection.ts';
+import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionSql } from '../../file/position.ts';
 
@@ -77,14 +77,15 @@ function versionCheck({ db, problem }: Check, { no, projectId }: CheckedProject)
 type HashedRow = Pick<
   StoredPolicyVersion,
   'policyId' | 'version' | 'condition' | 'normalized' | 'action' | 'severity' | 'policyHash'
->;
+> & { readonly requireSigned: number };
 
 /** Checks that both forms of a version's condition have its hash. Cost: 50 µs a version. */
 function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject): void {
+  const requireSigned = hasSignedApprovals(db) ? 'require_signed' : '0';
   const rows = db
     .prepare<Value[], HashedRow>(
-      `SELECT policy_id AS policyId, version, condition, normalized, action, severity, policy_hash AS policyHash
-       FROM policy_version WHERE project = ?`,
+      `SELECT policy_id AS policyId, version, condition, normalized, action, severity, policy_hash AS policyHash,
+         ${requireSigned} AS requireSigned FROM policy_version WHERE project = ?`,
     )
     .iterate(no);
   for (const row of rows) {
@@ -98,9 +99,18 @@ function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject):
   }
 }
 
-function recomputed({ policyId, version, action, severity }: HashedRow, condition: string): string {
+/** False in a database before the migration that adds the column. */
+const hasSignedApprovals = (db: Connection): boolean =>
+  (db.pragma('table_info(policy_version)') as { name: string }[]).some(
+    ({ name }) => name === 'require_signed',
+  );
+
+function recomputed(row: HashedRow, condition: string): string {
+  const { policyId, version, action, severity, requireSigned } = row;
+  const requireSignedApproval = requireSigned === 1;
   try {
-    return hashOf({ policyId, version, condition: readJson(condition), action, severity });
+    const content = { policyId, version, action, severity, requireSignedApproval };
+    return hashOf({ ...content, condition: readJson(condition) });
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -25,6 +25,7 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.key/1': null,
   'gov.index/1': null,
   'gov.use/1': 'id',
+  'gov.approver/1': 'approverId',
 };
 
 interface DecidedRow {

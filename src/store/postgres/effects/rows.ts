@@ -157,7 +157,7 @@ function policyRows({
 
 const saveVersion = sql(
   `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity, policy_hash,
-     created_ms, created_by, published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+     created_ms, created_by, published, require_signed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 const raiseVersion = sql(
   `UPDATE policy SET latest_version = $3, revision = revision + 1, updated_ms = $4
@@ -178,7 +178,12 @@ function versionRows({
       const { policyId, version, condition, normalized, action, severity, policyHash } = made;
       undo.set(facts.versions, versionKey(policyId, version), made.published);
       const texts = [condition, normalized, action, severity, policyHash];
-      const rest = [made.createdMs, made.createdBy, made.published ? 1 : 0];
+      const rest = [
+        made.createdMs,
+        made.createdBy,
+        made.published ? 1 : 0,
+        made.requireSignedApproval ? 1 : 0,
+      ];
       write(step(saveVersion, project, policyId, version, ...texts, ...rest));
     },
     raiseVersion: ({ policyId, version, createdMs }) => {

@@ -11,6 +11,7 @@ import { telemetryTables } from './planes.ts';
 import { rulesOf, security, unforced } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
+import { changesVersion, changesVersionText, signedApprovalColumn } from '../../schema/signed-approvals.ts';
 import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
@@ -166,6 +167,12 @@ DROP TRIGGER approval_update ON approval;
 CREATE TRIGGER approval_update BEFORE UPDATE ON approval FOR EACH ROW
   WHEN (${changesMore}) EXECUTE FUNCTION refuse_change('${changesMoreText}');`;
 
+/** The column of signed approvals does not change either. */
+const versionRule = `
+DROP TRIGGER policy_version_update ON policy_version;
+CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version FOR EACH ROW
+  WHEN (${changesVersion}) EXECUTE FUNCTION refuse_change('${changesVersionText}');`;
+
 export const migrations: readonly Migration[] = [
   {
     version: 1,
@@ -193,6 +200,7 @@ export const migrations: readonly Migration[] = [
   { version: 7, sql: inPostgres(documentTable) + rulesOf(documentRules) },
   { version: 8, sql: inPostgres(eventTermTables) + rulesOf(eventTermRules) },
   { version: 9, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
+  { version: 10, sql: inPostgres(signedApprovalColumn) + versionRule },
 ];
 
 /** The version that this release needs. */

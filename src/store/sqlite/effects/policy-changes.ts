@@ -73,7 +73,7 @@ function versionRows(
   const insert = prepare(
     'insert policy version',
     `INSERT INTO policy_version (project, policy_id, version, condition, normalized, action, severity,
-       policy_hash, created_ms, created_by, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       policy_hash, created_ms, created_by, published, require_signed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const raise = prepare(
     'raise policy version',
@@ -92,7 +92,12 @@ function versionRows(
     saveVersion: (made) => {
       const { policyId, version, condition, normalized, action, severity, policyHash } = made;
       const texts = [condition, normalized, action, severity, policyHash];
-      const rest = [made.createdMs, made.createdBy, made.published ? 1 : 0];
+      const rest = [
+        made.createdMs,
+        made.createdBy,
+        made.published ? 1 : 0,
+        made.requireSignedApproval ? 1 : 0,
+      ];
       insert.run(current.project, policyId, version, ...texts, ...rest);
     },
     raiseVersion: ({ policyId, version, createdMs }) => {

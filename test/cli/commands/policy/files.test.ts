@@ -33,6 +33,7 @@ describe('a policy as text', () => {
       description: 'Runbook "4"',
       action: 'deny',
       severity: 'high',
+      requireSignedApproval: false,
     });
     expect(node).toEqual(parseText('tool.name == "shell" && (amount > 100 || !has(context.approvedBy))'));
   });
@@ -52,6 +53,7 @@ describe('a policy as text', () => {
       description: null,
       action: 'warn',
       severity: null,
+      requireSignedApproval: false,
       node: parseText(condition),
     } as const;
     const printed = printPolicyText(policy);
@@ -63,6 +65,7 @@ describe('a policy as text', () => {
       description: null,
       action: 'warn',
       severity: null,
+      requireSignedApproval: false,
       condition: canonicalCondition(policy.node),
     });
   });
@@ -137,7 +140,10 @@ describe('policy files', () => {
     [json({ condition: undefined }), 'expected a condition'],
     [json({ condition: 'tool.name =' }), 'p.json:1:11: expected'],
     [json({ condition: { tool: { nope: [] } } }), '/condition'],
-    [json({ when: 1 }), 'expected policyId, name, description, condition, action, severity, got "when"'],
+    [
+      json({ when: 1 }),
+      'expected policyId, name, description, condition, action, severity, requireSignedApproval, got "when"',
+    ],
     [json({ name: 3 }), 'expected a string as name'],
     [json({ name: 'x'.repeat(10_000) }), 'characters as name'],
     ['{"policyId":"p","policyId":"q"}', 'p.json: '],

@@ -27,6 +27,8 @@ DROP INDEX approval_call;
 ALTER TABLE approval DROP COLUMN used_ms;
 ALTER TABLE approval DROP COLUMN used_by;
 ALTER TABLE approval DROP COLUMN call_key;
+DROP TRIGGER policy_version_update;
+ALTER TABLE policy_version DROP COLUMN require_signed;
 PRAGMA user_version = 2;
 `;
 
@@ -56,7 +58,7 @@ describe('a database of the second version', () => {
     const before = [rows('event_count'), rows('run_span')];
     expect(before.map(({ length }) => length > 3)).toEqual([true, false]);
     const db = new Database(main);
-    db.exec(older + triggerThen('approval_update'));
+    db.exec(older + triggerThen('approval_update') + triggerThen('policy_version_update'));
     db.close();
     expect(await plane.fsck()).toMatchObject({ ok: true, problems: [] });
     const store = plane.open();

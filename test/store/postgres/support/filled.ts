@@ -41,7 +41,7 @@ export async function fillTenants(client: Client): Promise<void> {
     decided: `SELECT p, 1 + i % 7, i, 'run' || i / 4, 'id' || i ${each}`,
     run_snapshot: `SELECT p, 'run' || i ${each}`,
     policy: `SELECT p, 'pol' || i, 'n', NULL, 'active', 1, NULL, 1, 1, i, 'k', i ${each}`,
-    policy_version: `SELECT p, 'pol' || i, 1, '{}', '{}', 'deny', NULL, 'h', i, 'k', 1 ${each}`,
+    policy_version: `SELECT p, 'pol' || i, 1, '{}', '{}', 'deny', NULL, 'h', i, 'k', 1, 0 ${each}`,
     approval: `SELECT p, 'apr' || i, 'pev' || i, 'run' || i / 2, 'r', i, 'k', i, NULL, NULL, NULL, NULL, NULL, NULL, NULL ${each}`,
     api_key: `SELECT p, 'key' || i, decode(md5(p || ' ' || i), 'hex'), '', '', '', NULL, '[]', i, 'k', i, NULL, NULL,
       NULL, NULL ${each}`,

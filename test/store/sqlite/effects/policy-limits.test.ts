@@ -50,7 +50,7 @@ describe('the limits of policies', () => {
         `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${active})
        INSERT INTO policy SELECT project, 'pol_x' || i, name, NULL, 'active', 1, NULL, 1, 1, ${startMs}, 'k', 0
        FROM n, policy WHERE policy_id = 'pol_1';
-       INSERT INTO policy_version SELECT v.project, p.policy_id, 1, condition, normalized, action, severity, policy_hash, 0, 'k', 1
+       INSERT INTO policy_version SELECT v.project, p.policy_id, 1, condition, normalized, action, severity, policy_hash, 0, 'k', 1, 0
        FROM policy p, policy_version v WHERE v.policy_id = 'pol_1' AND p.policy_id LIKE 'pol_x%'`,
       );
       expect((await store.policiesInForce('prj_a')).policies).toHaveLength(active);

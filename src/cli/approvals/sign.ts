@@ -1,0 +1,116 @@
+/**
+ * Signs the decision on an approval with an SSH key: gov shows what the statement says, checks that it is about the approval
+ * that the service shows, and lets ssh-keygen sign it, which uses ssh-agent where the agent holds the key.
+ * Tested by `test/cli/commands/approvals/sign.test.ts`.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { ApprovalOutcome, ApprovalSignature } from '../../contract/approvals.ts';
+import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
+import { readStatement, shownHash, sshNamespace } from '../../core/approval/statement.ts';
+import type { Invocation } from '../program/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { clipped } from '../terminal/clipped.ts';
+import { safe } from '../terminal/safe.ts';
+import type { approvalsApprove } from '../commands/approvals/spec.ts';
+
+type Signing = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'io'>;
+
+/** Errors: exit 2 without a usable key, 3 where the statement is about something else than the service shows. */
+export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise<ApprovalSignature> {
+  const { args, flags, out, session } = call;
+  const keyFile = flags.sshKey ?? ownKey();
+  const publicKey = publicKeyOf(keyFile);
+  const client = await session.client();
+  const { approvalId } = args;
+  const approver = await approverWith(call, publicKey);
+  const { approverId } = approver;
+  const { body: shown } = await client.getApproval({ params: { approvalId } });
+  const comment = flags.comment === undefined ? {} : { comment: flags.comment };
+  const { body } = await client.stateApproval({
+    params: { approvalId },
+    body: { outcome, approverId, ...comment },
+  });
+  const statement = readStatement(body.statement);
+  const isShown =
+    statement !== null &&
+    statement['approvalId'] === approvalId &&
+    statement['outcome'] === outcome &&
+    statement['approverId'] === approverId &&
+    statement['principal'] === shown.requestedBy &&
+    statement['shownHash'] === shownHash(shown);
+  if (!isShown) {
+    const detail = `expected a statement about ${approvalId} as the service shows it, got another one; nothing was signed`;
+    throw new CliError(exit.checkFailed, detail, { code: 'STATEMENT_DIFFERS' });
+  }
+  const lines = Object.entries(statement).map(([name, value]) => safe`  ${name}: ${clipped(value)}`);
+  await out.note(safe`${approver.name} signs with ${approver.fingerprint}:`);
+  for (const line of lines) await out.note(line);
+  const ssh = await signature(keyFile, body.statement);
+  const fault = sshSignatureFault(ssh, { publicKey, namespace: sshNamespace, message: body.statement });
+  if (fault !== null) throw usage(`ssh-keygen signed something else: ${fault}`);
+  return { approverId, ssh };
+}
+
+/** The first key that ssh looks for, too. */
+function ownKey(): string {
+  const names = ['id_ed25519', 'id_ed25519_sk', 'id_ecdsa', 'id_ecdsa_sk', 'id_rsa'];
+  const files = names.map((name) => join(homedir(), '.ssh', name));
+  const found = files.find((file) => existsSync(`${file}.pub`));
+  if (found !== undefined) return found;
+  throw usage(`--ssh-key: expected a key, got none in ${join(homedir(), '.ssh')}`, 'ssh-keygen -t ed25519');
+}
+
+/** The public half of a key, `type base64`. `file`: the private key, or the .pub file of one that ssh-agent holds. */
+export function publicKeyOf(file: string): string {
+  const path = file.endsWith('.pub') ? file : `${file}.pub`;
+  let line: string;
+  try {
+    line = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw usage(`--ssh-key: expected a readable file ${path}, got an error: ${String(cause)}`);
+  }
+  const read = readPublicKey(line);
+  if ('fault' in read) throw usage(`${path}: ${read.fault}`);
+  return read.publicKey;
+}
+
+async function approverWith({ session }: Signing, publicKey: string) {
+  const client = await session.client();
+  let cursor: string | undefined;
+  for (;;) {
+    const query = { status: 'active', ...(cursor === undefined ? {} : { cursor }) } as const;
+    const { body } = await client.listApprovers({ query });
+    const found = body.data.find((each) => each.publicKey === publicKey);
+    if (found !== undefined) return found;
+    if (body.nextCursor === null) break;
+    cursor = body.nextCursor;
+  }
+  throw new CliError(
+    exit.notFound,
+    `expected an active approver with the key ${clipped(publicKey)}, got none`,
+    {
+      code: 'NO_APPROVER',
+      next: ['gov approvers add NAME --ssh-key FILE'],
+    },
+  );
+}
+
+/** What `ssh-keygen -Y sign` writes for these bytes. It asks for a passphrase or a touch on the terminal. */
+function signature(keyFile: string, statement: string): Promise<string> {
+  const args = ['-Y', 'sign', '-q', '-n', sshNamespace, '-f', keyFile];
+  return new Promise((resolve, reject) => {
+    const child = spawn('ssh-keygen', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    child.on('error', (cause) => reject(usage(`expected ssh-keygen on PATH, got ${cause.message}`)));
+    child.on('close', (code) => {
+      if (code === 0) resolve(text);
+      else reject(usage(`ssh-keygen ended with ${code ?? 'a signal'}; nothing was signed`));
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.end(statement);
+  });
+}

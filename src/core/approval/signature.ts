@@ -1,0 +1,121 @@
+/**
+ * Whether a signed approval holds (contract O13): an enrolled key signed exactly this decision. The key was enrolled
+ * before the approval was asked for, so nobody enrols one for an approval that waits, and not revoked before the
+ * decision. Attacker controlled; nothing here throws. Proven by `test/service/approvers/attacks.engines.test.ts`.
+ */
+import type { ApproverChange, EnrolledKey } from '../decided/approver.ts';
+import type { DecidedApproval, SignatureRecord } from '../decided/approval.ts';
+import type { OpenedApproval } from '../decided/evaluation.ts';
+import { sha256 } from '../hash.ts';
+import { asserted } from './passkey.ts';
+import { sshSignatureFault } from './ssh.ts';
+import { readStatement, sshNamespace, statementHash } from './statement.ts';
+
+/** An enrolled approver and the leaves of its life. */
+export interface Approver extends EnrolledKey {
+  readonly approverId: string;
+  readonly name: string | null;
+  readonly enrolledIndex: number;
+  /** Infinity while it is active. */
+  readonly revokedIndex: number;
+}
+
+/** The approvers of a log, from its `gov.approver/1` leaves in log order. An id is enrolled once, and revoked once. */
+export class Approvers {
+  readonly #byId = new Map<string, Approver>();
+
+  add(index: number, { approverId, event, key, name }: ApproverChange): void {
+    const known = this.#byId.get(approverId);
+    if (event === 'enrolled' && key !== null && known === undefined) {
+      this.#byId.set(approverId, { ...key, approverId, name, enrolledIndex: index, revokedIndex: Infinity });
+    }
+    if (event === 'revoked' && known !== undefined && index < known.revokedIndex) {
+      this.#byId.set(approverId, { ...known, revokedIndex: index });
+    }
+  }
+
+  get(approverId: string): Approver | undefined {
+    return this.#byId.get(approverId);
+  }
+}
+
+/** Why this key did not sign this statement; null if it did. */
+export function signatureFault(
+  { statement, ssh, passkey }: SignatureRecord,
+  { kind, publicKey, passkey: enrolled }: EnrolledKey,
+): string | null {
+  if (kind === 'ssh') {
+    if (ssh === undefined) return 'expected a signature of an SSH key, got another kind';
+    return sshSignatureFault(ssh, { publicKey, namespace: sshNamespace, message: statement });
+  }
+  if (passkey === undefined || enrolled === null)
+    return 'expected a signature of a passkey, got another kind';
+  const result = asserted(passkey, { ...enrolled, publicKey }, sha256(statement));
+  return 'fault' in result ? result.fault : null;
+}
+
+/** What the log says about the approval besides its own leaf. */
+export interface ApprovalFacts {
+  readonly origin: string;
+  /** Index of the leaf that asked, and what it opened. */
+  readonly openedIndex: number;
+  readonly opened: OpenedApproval;
+  readonly policySetHash: string;
+  /** Tool name and arguments hash of the call; null where it was erased. */
+  readonly call: { readonly tool: string | null; readonly argumentsHash: string | null } | null;
+}
+
+/** Why the decision in leaf `index` is not signed as it says; null if it is. */
+export function approvalFault(
+  decided: Omit<DecidedApproval, 'reason' | 'runId'> & { readonly index: number; readonly runId?: string },
+  approver: Approver | undefined,
+  facts: ApprovalFacts,
+): string | null {
+  const { signed, signature, index } = decided;
+  if (signed === undefined) return 'expected a signature, got none';
+  if (signature === undefined) return 'expected the signature, which was erased or withheld';
+  if (approver === undefined || approver.approverId !== signed.approverId)
+    return 'expected an enrolled approver, got an unknown one';
+  const { enrolledIndex, revokedIndex, approverId } = approver;
+  if (!(enrolledIndex < facts.openedIndex))
+    return `expected an approver enrolled before leaf ${facts.openedIndex}, which asked, got leaf ${enrolledIndex}`;
+  if (!(index < revokedIndex))
+    return `expected an approver that is not revoked, got one revoked by leaf ${revokedIndex}`;
+  if (statementHash(signature.statement) !== signed.statementHash)
+    return 'expected the statement with the hash in the leaf, got another one';
+  const differs = differingMember(signature.statement, { ...decided, approverId }, facts);
+  if (differs !== null) return `expected the statement of this decision, got another ${differs}`;
+  return signatureFault(signature, approver);
+}
+
+/** The first member in which a signed statement is about another decision. */
+function differingMember(
+  text: string,
+  {
+    id,
+    evaluationId,
+    outcome,
+    approverId,
+  }: Pick<DecidedApproval, 'id' | 'evaluationId' | 'outcome'> & { approverId: string },
+  { origin, opened, policySetHash, call }: ApprovalFacts,
+): string | null {
+  const statement = readStatement(text);
+  if (statement === null) return 'form';
+  const { requestedBy: principal, expiresAt } = opened;
+  const expected = {
+    approvalId: id,
+    evaluationId,
+    outcome,
+    approverId,
+    origin,
+    principal,
+    expiresAt,
+    policySetHash,
+  };
+  for (const [name, value] of Object.entries(expected)) if (statement[name] !== value) return name;
+  if (call === null) return null;
+  const tool = statement['tool'];
+  const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : null;
+  if ((typeof name === 'string' ? name : null) !== call.tool) return 'tool';
+  return statement['argumentsHash'] === call.argumentsHash ? null : 'argumentsHash';
+}

@@ -1,0 +1,126 @@
+/**
+ * Verifies the signed approvals in a bundle without the log's word: each leaf is in the tree of S, and the signature in it
+ * is of the key that an earlier leaf enrolled, over a statement of exactly this decision. The layer `policy_compliance`
+ * says which calls ran by them. Attacker controlled; nothing here throws.
+ * Proven by `test/service/approvers/bundle.test.ts`.
+ */
+import { approvalFault, Approvers, type Approver } from '../approval/signature.ts';
+import { fingerprintOf } from '../approval/ssh.ts';
+import { openApprover } from '../decided/approver.ts';
+import { openApproval } from '../decided/approval.ts';
+import { openEvaluation, type OpenEvaluation } from '../decided/evaluation.ts';
+import type { OpenLeaf } from '../decided/leaf.ts';
+import { strictObject } from '../event/run-entry.ts';
+import { rebuild } from '../event/record.ts';
+import { disclosureDigest, parseDisclosure, type Disclosure } from '../event/disclosure.ts';
+import { isObject } from '../json/object.ts';
+import type { JsonObject } from '../json/parse.ts';
+import { leafHash, verifyInclusion } from '../merkle/tree.ts';
+import { signedIn } from './answers.ts';
+import { type BundleApproval, type BundleFrame, pathHashes } from './bundle.ts';
+import type { Evidence, Statement } from './statement.ts';
+import type { CheckList } from './verdict.ts';
+
+interface Stated {
+  readonly statements: ReadonlyMap<string, Statement>;
+  readonly evidence: Evidence | null;
+  /** The root of checkpoint S. */
+  readonly root: Uint8Array | null;
+}
+
+export function checkApprovals({ approvals }: BundleFrame, stated: Stated, checks: CheckList): void {
+  const claimed = signedIn(stated.statements.get('policy_compliance')) ?? [];
+  if (approvals === undefined) {
+    if (claimed.length > 0)
+      checks.skip(
+        'approval_signatures',
+        `${claimed.length} by the word of the log; the bundle lacks their leaves`,
+      );
+    return;
+  }
+  const { evidence, root } = stated;
+  if (evidence === null || root === null) return;
+  const leaves: OpenLeaf[] = [];
+  for (const each of approvals) {
+    const leaf = openIncluded(each, { size: evidence.treeSize, root });
+    if (leaf === null) {
+      const detail = `leaf ${each.index}: expected a record in the tree of S, with its disclosures`;
+      checks.fail('approval_signatures', 'NOT_INCLUDED', detail);
+      return;
+    }
+    leaves.push(leaf);
+  }
+  const judged = judge(leaves, evidence);
+  if ('fault' in judged) return checks.fail('approval_signatures', 'SIGNATURE_INVALID', judged.fault);
+  const missing = claimed.find((id) => !judged.signers.has(id));
+  if (missing !== undefined) {
+    checks.fail(
+      'approval_signatures',
+      'SIGNATURE_INVALID',
+      `${missing} is stated as signed, and its leaf is missing`,
+    );
+  } else
+    checks.pass('approval_signatures', `${judged.signers.size} by ${namesOf([...judged.signers.values()])}`);
+}
+
+/** Reads a leaf that is in the tree; null for another one. */
+function openIncluded(
+  { index, record, inclusion, disclosures = [] }: BundleApproval,
+  { size, root }: { size: number; root: Uint8Array },
+): OpenLeaf | null {
+  const path = pathHashes(inclusion);
+  const isIncluded = verifyInclusion({ index, size, leaf: leafHash(record), path, root });
+  const clear = strictObject(record);
+  if (!isIncluded || clear === null) return null;
+  const committedTo = new Set<unknown>(Array.isArray(clear['_sd']) ? clear['_sd'] : []);
+  const opened: Disclosure[] = [];
+  for (const text of disclosures) {
+    const disclosure = parseDisclosure(text);
+    if (disclosure === null || !committedTo.delete(disclosureDigest(disclosure))) return null;
+    opened.push(disclosure);
+  }
+  return { index, clear, committed: rebuild(opened) };
+}
+
+/** By approval id: who signed. A leaf of another type or form is a fault. */
+function judge(
+  leaves: readonly OpenLeaf[],
+  { origin, runId }: Evidence,
+): { readonly signers: ReadonlyMap<string, Approver> } | { readonly fault: string } {
+  const approvers = new Approvers();
+  const opened = new Map<string, { readonly index: number; readonly evaluation: OpenEvaluation }>();
+  const signers = new Map<string, Approver>();
+  for (const leaf of leaves) {
+    const { index, clear } = leaf;
+    if (clear['type'] === 'gov.approver/1') approvers.add(index, openApprover(leaf));
+    if (clear['type'] === 'gov.evaluation/1' && clear['runId'] === runId && isOpening(clear)) {
+      const evaluation = openEvaluation(leaf);
+      if (evaluation.approval !== null) opened.set(evaluation.approval.id, { index, evaluation });
+    }
+    if (clear['type'] !== 'gov.approval/1') continue;
+    const decided = openApproval(leaf);
+    const asked = opened.get(decided.id);
+    const approver = approvers.get(isObject(clear['signed']) ? String(clear['signed']['approverId']) : '');
+    if (asked === undefined || approver === undefined || asked.evaluation.approval === null)
+      return {
+        fault: `leaf ${index}: expected the leaves of its request and of its approver before it, got none`,
+      };
+    const { approval, policySetHash } = asked.evaluation;
+    const facts = { origin, openedIndex: asked.index, opened: approval, policySetHash, call: null };
+    const fault = approvalFault({ ...decided, index }, approver, facts);
+    if (fault !== null) return { fault: `leaf ${index}: ${fault}` };
+    signers.set(decided.id, approver);
+  }
+  return { signers };
+}
+
+const isOpening = ({ approval, decisions }: JsonObject): boolean => isObject(approval) && isObject(decisions);
+
+/** Name and fingerprint of each approver, once. */
+function namesOf(signers: readonly Approver[]): string {
+  const names = signers.map(({ kind, publicKey, name }) => {
+    const blob = Buffer.from(kind === 'ssh' ? (publicKey.split(' ')[1] ?? '') : publicKey, 'base64');
+    return `${name ?? 'an unnamed approver'} (${kind}, ${fingerprintOf(blob)})`;
+  });
+  return [...new Set(names)].join(', ') || 'nobody';
+}

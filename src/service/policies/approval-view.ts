@@ -1,0 +1,70 @@
+/**
+ * Approvals as the interface shows them: what they are about, with the values that the project redacts replaced, and who
+ * signed. Proven by `test/service/policies/approvals.engines.test.ts`.
+ */
+import type { Approval, ShownApproval } from '../../contract/approvals.ts';
+import { escalating } from '../../core/decided/evaluation.ts';
+import type { JsonObject } from '../../core/json/parse.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import { keyFingerprint } from '../approvers/logged.ts';
+import type { LoggedApproval } from './logged-approval.ts';
+
+interface Viewing {
+  readonly atMs: number;
+  readonly mask: (context: JsonObject) => JsonObject;
+}
+
+/** The approval with what it is about. */
+export function shownBody(approval: LoggedApproval, { atMs, mask }: Viewing): ShownApproval {
+  const { checkpoint, policySource, decisions } = approval.evaluation;
+  // the checkpoint was recorded from a checked body
+  const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject);
+  const { tool = null, arguments: given = null, actor = null, runId: _run, ...others } = seen ?? {};
+  const isCall = policySource === 'tool' && seen !== null;
+  return {
+    ...approvalBody(approval, atMs),
+    tool: isCall ? (tool as ShownApproval['tool']) : null,
+    arguments: isCall ? (given as JsonObject) : null,
+    actor: isCall ? (actor as ShownApproval['actor']) : null,
+    context: isCall ? others : seen,
+    policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
+      policyId,
+      version,
+      reasoning,
+    })),
+  };
+}
+
+/** The approval at `atMs`. Without a decision in time it has expired. */
+export function approvalBody(approval: LoggedApproval, atMs: number): Approval {
+  const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision, used } =
+    approval;
+  const { signed } = approval;
+  return {
+    approvalId,
+    evaluationId,
+    runId,
+    reason,
+    status: decision?.outcome ?? (atMs < expiresMs ? 'pending' : 'expired'),
+    requestedAt: formatTimestamp(requestedMs),
+    requestedBy,
+    decidedAt: decision === null ? null : formatTimestamp(decision.atMs),
+    decidedBy: decision?.by ?? null,
+    comment: decision?.comment ?? null,
+    expiresAt: formatTimestamp(expiresMs),
+    used: used === null ? null : { evaluationId: used.evaluationId, at: formatTimestamp(used.atMs) },
+    signatureRequired: approval.evaluation.approval?.signatureRequired === true,
+    signature:
+      signed === null
+        ? null
+        : {
+            approverId: signed.signer.approverId,
+            kind: signed.signer.kind,
+            name: signed.signer.name ?? '',
+            fingerprint: keyFingerprint(signed.signer),
+            statement: signed.signature.statement,
+            ssh: signed.signature.ssh ?? null,
+            passkey: signed.signature.passkey ?? null,
+          },
+  };
+}
