@@ -8,6 +8,7 @@
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
  *   verify.js     its verifier, and verify-web.js                                      src/client/verify.ts
+ *   console/      the page that plane and service serve at /console                    scripts/console.ts
  *   types/        declarations of the library                                          scripts/declarations.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
  *   *.wasm        decoders and encoder of pictures                                     @jsquash
@@ -32,6 +33,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { type Plugin, rolldown } from 'rolldown';
+import { buildConsole } from './console.ts';
 import { declarations } from './declarations.ts';
 import { frozenData } from './frozen.ts';
 import { library, librarySources } from './library.ts';
@@ -89,6 +91,7 @@ async function build(): Promise<void> {
     const external = Object.keys(dependencies);
     for (const target of present) modules.push(...(await bundle(target, temporary, external)));
     modules.push(...(await library({ project, folder: temporary, external, output: written })));
+    modules.push(...(await buildConsole(project, temporary)));
     await declarations(project, librarySources, temporary);
     writeFileSync(join(temporary, 'NOTICE'), notice(modules));
     rmSync(output, { recursive: true, force: true });
@@ -147,7 +150,11 @@ function references(): Plugin {
         /new URL\(\s*(['"])(?:\.\.\/)+assets\/fonts\/([^'"]+)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, name) => `new URL('./fonts/${name}', import.meta.url)`,
       );
-      return fonts.replace(
+      const places = fonts.replaceAll(
+        /new URL\('(?:\.\.\/)+dist\/console\/', import\.meta\.url\)/g,
+        `new URL('./console/', import.meta.url)`,
+      );
+      return places.replace(
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);

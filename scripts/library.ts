@@ -44,21 +44,14 @@ async function bundle(
   const isWeb = runtime === 'web';
   const suffix = isWeb ? '-web' : '';
   const names = Object.entries(entries).map(([name, source]) => [`${name}${suffix}`, source]);
-  const replacing: RolldownOptions = {
-    platform: 'browser',
-    transform: {
-      target: 'es2024',
-      define: { 'process.env.NODE_ENV': '"production"' },
-      inject: { Buffer: [join(project, 'src/client/web/buffer.ts'), 'Buffer'] },
-    },
-  };
+  const web = webBuild(project);
   const bundler = await rolldown({
     cwd: project,
     input: Object.fromEntries(names),
     preserveEntrySignatures: 'exports-only',
     external: [...external],
-    plugins: [...(isWeb ? [standIns(project)] : []), await frozenData(project, { beside: false })],
-    ...(isWeb ? replacing : { platform: 'node', transform: { target: 'node24' } }),
+    plugins: [...(isWeb ? web.plugins : []), await frozenData(project, { beside: false })],
+    ...(isWeb ? web.options : { platform: 'node', transform: { target: 'node24' } }),
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(`library for ${runtime}: ${log.message}`);
     },
@@ -75,6 +68,24 @@ async function bundle(
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
+
+/** How code for browsers is built: without any module of Node. `console.ts` builds the console with it. */
+export const webBuild = (
+  project: string,
+): {
+  readonly plugins: readonly Plugin[];
+  readonly options: Pick<RolldownOptions, 'platform' | 'transform'>;
+} => ({
+  plugins: [standIns(project)],
+  options: {
+    platform: 'browser',
+    transform: {
+      target: 'es2024',
+      define: { 'process.env.NODE_ENV': '"production"' },
+      inject: { Buffer: [join(project, 'src/client/web/buffer.ts'), 'Buffer'] },
+    },
+  },
+});
 
 /** Signatures are a file of their own: a client that verifies nothing need not load curves. */
 const cryptoFor = (importer: string): string =>

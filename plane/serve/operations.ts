@@ -13,6 +13,10 @@ const hosted: ReadonlySet<Tag> = new Set([
 
 /** Keys of programs, such as hooks of agents, which must not have the key of the operator. */
 const ofKeys: ReadonlySet<string> = new Set<OperationId>([
+  'getIdentity',
+  'createConsoleLink',
+  'openConsoleSession',
+  'closeConsoleSession',
   'createApiKey',
   'listApiKeys',
   'updateApiKey',

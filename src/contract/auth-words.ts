@@ -3,6 +3,8 @@
 /** The header in which a person names the project of a call (contract A15). */
 export const projectHeader = 'gov-project';
 export const sessionCookie = '__Host-gov_session';
+/** On a plane over plain HTTP, where browsers refuse the prefix (contract B14). */
+export const plainSessionCookie = 'gov_session';
 /** The headers that sign messages of data planes; a row with `signed` requires them (contract B10-B12). */
 export const telemetryHeaders = {
   signature: 'x-telemetry-signature',

@@ -1,6 +1,7 @@
 /** The contract table: every operation, once. A row without a handler does not compile (`src/service/handlers.ts`). */
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
+import { consoleSessions } from './console.ts';
 import { billing } from './billing.ts';
 import { coverage } from './coverage.ts';
 import { cron } from './cron.ts';
@@ -52,6 +53,7 @@ export const table = {
   ...reportDeliveries,
   ...cron,
   ...auth,
+  ...consoleSessions,
   ...projects,
   ...keys,
   ...metering,

@@ -14,6 +14,7 @@ import type { Services } from '../service/dependencies.ts';
 import type { OperationPlace } from '../service/access/shown.ts';
 import type { Gate } from './admit/gate.ts';
 import type { InFlight } from './in-flight.ts';
+import type { Origins } from './admit/origins.ts';
 import type { Overload } from './admit/overload.ts';
 import type { HeaderLines, RateName } from './admit/rates.ts';
 import type { OperationStats } from './answer/stats.ts';
@@ -26,6 +27,8 @@ export interface MountOptions {
   readonly credentials: Credentials;
   /** Null on a plane. */
   readonly gate: Gate | null;
+  /** Which pages may send the session cookie. */
+  readonly origins: Origins;
   readonly overload: Overload;
   readonly unsent: Unsent;
   /** Absolute URI of the origin that serves `/problems/<slug>`. */

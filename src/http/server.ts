@@ -8,6 +8,7 @@ import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { plainSessionCookie, sessionCookie } from '../contract/auth-words.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
@@ -19,9 +20,10 @@ import { hostFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
 import { compress, isCompressible } from './answer/compress.ts';
 import { endWithProblem } from './answer/raw.ts';
-import { isClosing, writeAnswer } from './answer/write.ts';
+import { isClosing, writeAnswer, type Written } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
 import { spendOfAddress, type Gate } from './admit/gate.ts';
+import { consolePaths, renderConsole, toConsole } from './console.ts';
 import { mount } from './mount.ts';
 import { mountReceivers, otlpPaths } from './otlp/receive.ts';
 import { Origins } from './admit/origins.ts';
@@ -86,8 +88,9 @@ export function createServer(options: ServerOptions): HttpServer {
   const { services, operations } = options;
   const { credentials } = services;
   const problemBase = (): string => options.problemBase ?? options.publicOrigin ?? listening;
-  const gate =
-    services.hosting === null ? null : createGate(options, () => options.publicOrigin ?? listening);
+  const origin = (): string => options.publicOrigin ?? listening;
+  const origins = originsOf(options, origin);
+  const gate = services.hosting === null ? null : createGate(options, origins);
   const unsent = createUnsent(options, gate);
   const context: Context = {
     problemBase,
@@ -95,18 +98,29 @@ export function createServer(options: ServerOptions): HttpServer {
     unsent,
     log: services.log,
     operations,
+    connect: () => [],
     methodsOf: methodsOf(operations),
   };
   const app = createApp(options, context);
   const overload = new Overload(() => services.store.condition().queued, options.overload);
   const closes = () => closing;
-  const origin = (): string => options.publicOrigin ?? listening;
-  const mounted = { ...options, credentials, gate, overload, unsent, problemBase, origin, closing: closes };
+  const mounted = {
+    ...options,
+    credentials,
+    gate,
+    origins,
+    overload,
+    unsent,
+    problemBase,
+    origin,
+    closing: closes,
+  };
   const stats = [...mount(app, mounted), ...mountReceivers(app, mounted)];
   addPages(app, context);
   const streams = new Streams(app.server, {
     services,
     gate,
+    origins,
     problemBase,
     stallSeconds: options.timeouts?.stall,
   });
@@ -134,12 +148,15 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
-function createGate(
-  { services, rates = {}, cors = [], trustedProxies = [] }: ServerOptions,
-  own: () => string,
-): Gate {
+/** A plane has no other pages. Over plain HTTP its cookie has a name without the prefix. */
+const originsOf = ({ services, cors = [], tls }: ServerOptions, own: () => string): Origins =>
+  services.hosting === null
+    ? new Origins({ own, cookies: tls === undefined ? [sessionCookie, plainSessionCookie] : [sessionCookie] })
+    : new Origins({ own, listed: cors });
+
+function createGate({ services, rates = {}, trustedProxies = [] }: ServerOptions, origins: Origins): Gate {
   return {
-    origins: new Origins({ own, listed: cors }),
+    origins,
     rates: new Rates(rates, services),
     addresses: new Addresses(trustedProxies),
   };
@@ -244,6 +261,8 @@ interface Context {
   readonly unsent: Unsent;
   readonly log: Log;
   readonly operations: readonly OperationId[];
+  /** Other origins that the console may call: those of the identity provider. */
+  readonly connect: () => readonly string[];
   /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */
   readonly methodsOf: (path: string) => readonly string[];
 }
@@ -267,7 +286,10 @@ const pathOf = (url: string): string => url.split('?', 1)[0] ?? url;
 function methodsOf(operations: readonly OperationId[]): Context['methodsOf'] {
   const rows: { methods: readonly string[]; path: RegExp }[] = [
     ...operations.map((id) => ({ methods: methodsAt(table[id]), path: template(`{base}${table[id].path}`) })),
-    ...pages.map((path) => ({ methods: pageMethods, path: template(path.replace(/:\w+/g, '{any}')) })),
+    ...[...pages, ...consolePaths].map((path) => ({
+      methods: pageMethods,
+      path: template(path.replace(/:\w+/g, '{any}')),
+    })),
     ...otlpPaths.map((path) => ({ methods: ['POST'], path: template(path) })),
   ];
   return (path) => [...new Set(rows.flatMap((row) => (row.path.test(path) ? row.methods : [])))];
@@ -299,7 +321,12 @@ function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: C
 function addPages(app: FastifyInstance, context: Context): void {
   for (const url of pages) {
     const handler = (request: FastifyRequest, reply: FastifyReply): void =>
-      void answerPage({ request, reply }, context);
+      void answerPage({ request, reply }, context, pageOf);
+    app.route({ method: pageMethods, url, handler });
+  }
+  for (const url of consolePaths) {
+    const handler = (request: FastifyRequest, reply: FastifyReply): void =>
+      void answerPage({ request, reply }, context, consoleFileOf);
     app.route({ method: pageMethods, url, handler });
   }
   for (const url of streamPaths) {
@@ -316,13 +343,25 @@ const noUpgrade = (): GovError =>
     'expected Connection: Upgrade and Upgrade: websocket (RFC 6455), got neither',
   );
 
-async function answerPage(on: On, context: Context): Promise<void> {
+type Render = (request: FastifyRequest, context: Context) => Promise<Written>;
+
+const pageOf: Render = async ({ params }, { operations }) => {
+  const page = await renderPage((params as { slug?: string }).slug, operations);
+  if (page === null) throw new GovError('NOT_FOUND', 'no such page');
+  return page;
+};
+
+const consoleFileOf: Render = async ({ params, headers, url }, { connect }) => {
+  if (pathOf(url) === '/console') return toConsole;
+  return renderConsole({ file: (params as { file?: string }).file, headers, connect: connect() });
+};
+
+async function answerPage(on: On, context: Context, render: Render): Promise<void> {
   const { request, reply } = on;
   try {
     context.unsent.check(request);
     if (context.gate !== null) spendOfAddress(on.request, context.gate, 'anonymous');
-    const page = await renderPage((on.request.params as { slug?: string }).slug, context.operations);
-    if (page === null) throw new GovError('NOT_FOUND', 'no such page');
+    const page = await render(request, context);
     const written = isCompressible(page) ? await compress(page, request.headers) : page;
     writeAnswer(reply, written);
     if (reply.raw.writableLength > limits.unsentCountedBytes) {

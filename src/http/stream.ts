@@ -17,6 +17,7 @@ import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
 import type { Services } from '../service/dependencies.ts';
 import { Denied, type OperationPlace } from '../service/access/shown.ts';
 import { requireScope } from './admit/request.ts';
+import type { Origins } from './admit/origins.ts';
 import { authenticate, spend, type Gate } from './admit/gate.ts';
 import { checkEnvelope, hostFault } from './admit/negotiate.ts';
 import { endWithProblem } from './answer/raw.ts';
@@ -43,6 +44,8 @@ interface StreamOptions {
   readonly services: Services;
   /** Null on a plane. */
   readonly gate: Gate | null;
+  /** Which pages may send the session cookie. */
+  readonly origins: Origins;
   readonly problemBase: () => string;
   /** Seconds that a client may read nothing; default: `limits.streamStallSeconds`. */
   readonly stallSeconds?: number | undefined;
@@ -99,7 +102,7 @@ export class Streams {
   }
 
   async #admit(request: IncomingMessage): Promise<Subscription> {
-    const { services, gate } = this.#options;
+    const { services, gate, origins } = this.#options;
     const { credentials } = services;
     checkEnvelope(request);
     const fault = hostFault(request);
@@ -107,7 +110,8 @@ export class Streams {
     const [path = '', query = ''] = splitUrl(request.url ?? '');
     const environment = environments.find((name) => path === streamPath(name));
     if (environment === undefined) throw new GovError('NOT_FOUND', 'no stream has this path');
-    const asked = { credentials, gate, place: { environment, needsProject: true }, rate: 'default' } as const;
+    const place = { environment, needsProject: true };
+    const asked = { credentials, gate, origins, place, rate: 'default' } as const;
     const identify = () => authenticate({ raw: request, lines: null }, asked);
     const caller = await identify();
     if (gate !== null) spend({ raw: request, lines: null }, gate.rates.spend('default', caller.id));

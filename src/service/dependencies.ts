@@ -14,6 +14,7 @@ import type { Credentials } from './access/credentials.ts';
 import type { CronSecret } from './access/cron-secret.ts';
 import type { Cursors } from './call/cursors.ts';
 import type { Hosting, Seal } from './hosting.ts';
+import type { KeySessions } from './console/key-sessions.ts';
 import type { Forwards } from './forwards/status.ts';
 import type { Indexer } from './completeness/indexer.ts';
 import type { Log } from './call/log.ts';
@@ -98,6 +99,8 @@ export interface Services {
   /** Null on a plane. */
   readonly hosting: Hosting | null;
   readonly credentials: Credentials;
+  /** Sessions of keys in the console. Null on a service, where people sign in. */
+  readonly keySessions: KeySessions | null;
   /** Absent on a service, which signs configurations and applies none. */
   readonly planeConfig?: PlaneConfig;
   /**

@@ -6,6 +6,7 @@ import { answers } from './completeness/handlers.ts';
 import { apiKeys } from './access/api-keys.ts';
 import { approvals } from './policies/approvals.ts';
 import { auth } from './access/auth.ts';
+import { consoleSessions } from './console/handlers.ts';
 import { billing } from './access/billing.ts';
 import { planeConfigs } from './planes/config.ts';
 import { combine } from './combine.ts';
@@ -80,4 +81,5 @@ export const handlers: Handlers = combine({
   forwards,
   answers,
   auth,
+  consoleSessions,
 });

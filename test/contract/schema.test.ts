@@ -110,6 +110,7 @@ const samples: Record<string, unknown> = {
   },
   signUp: { name: 'n', organizationName: 'o' },
   openSession: { idToken: 't' },
+  openConsoleSession: { code: 'c0de' },
   createCliToken: { idToken: 't' },
   createProject: { name: 'n', environment: 'sandbox' },
   updateProject: {

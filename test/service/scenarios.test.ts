@@ -27,6 +27,11 @@ import {
 
 /** Where else a documented pair is provoked, or why it cannot be here. */
 const elsewhere: Readonly<Record<string, string>> = {
+  'createConsoleLink 201': 'at a plane: test/http/console-sessions.test.ts',
+  'createConsoleLink 404': 'at a service, here',
+  'getIdentity 404': 'a person, at a service, here',
+  'openConsoleSession 200': 'at a plane: test/http/console-sessions.test.ts',
+  'openConsoleSession 403': 'at a plane: test/http/console-sessions.test.ts',
   'getHealth 503': 'only once the writer stopped: test/plane/lifecycle.test.ts',
   'getLiveness 503': 'an event loop that does not turn answers nothing',
   'reportUsage 400': 'a data plane reports: test/http/telemetry.test.ts',

@@ -172,6 +172,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),
+  openConsoleSession: () => ({ code: 'unknown' }),
   createCliToken: () => ({ idToken: 'a.b.c' }),
   createProject: () => ({ name: 'Another', environment: 'production' }),
   updateProject: () => ({ settings: { timezone: 'Europe/Zurich' } }),

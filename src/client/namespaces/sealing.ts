@@ -3,7 +3,6 @@
  * HMAC-SHA-256 under another key, so that equal values show and guessed ones do not. The additional data of GCM is the
  * record's id and the member's name, so that no value can be moved. Tested by `test/client/namespaces/sealing.test.ts`.
  */
-import type { webcrypto } from 'node:crypto';
 import { GovConflictError } from '../answers.ts';
 
 /** A value as it is stored. */
@@ -29,9 +28,12 @@ export interface Place {
 const utf8 = new TextEncoder();
 const nonceBytes = 12;
 
+/** Node and browsers each declare a type of their own. */
+type SecretKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
 export class Sealing {
-  readonly #cipher: Promise<webcrypto.CryptoKey>;
-  readonly #mac: Promise<webcrypto.CryptoKey>;
+  readonly #cipher: Promise<SecretKey>;
+  readonly #mac: Promise<SecretKey>;
 
   /** `key`: 32 bytes. */
   constructor(key: Uint8Array) {
@@ -80,7 +82,7 @@ async function derived(
   key: Uint8Array,
   use: string,
   algorithm: { readonly name: string; readonly length: number; readonly hash?: string },
-): Promise<webcrypto.CryptoKey> {
+): Promise<SecretKey> {
   const { subtle } = crypto;
   const base = await subtle.importKey('raw', Uint8Array.from(key), 'HKDF', false, ['deriveKey']);
   const info = utf8.encode(`gov.namespaces/1 ${use}`);

@@ -7,6 +7,7 @@ import { saltPool } from '../../core/event/disclosure.ts';
 import type { PlaneConfig } from '../../service/planes/applied-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/access/credentials.ts';
+import { KeySessions } from '../../service/console/key-sessions.ts';
 import { Cursors } from '../../service/call/cursors.ts';
 import type { Hosting } from '../../service/hosting.ts';
 import { Indexer } from '../../service/completeness/indexer.ts';
@@ -133,6 +134,15 @@ const indexersOf = (
   searchIndexer: new SearchIndexer({ store, work, log, key: searchKey }),
 });
 
+/** Who may call: keys and people, and on a plane sessions of keys. */
+function accessOf(
+  { engine: { store }, hosting }: Parts,
+  settings: () => Partial<StoredSettings>,
+): Pick<Services, 'credentials' | 'keySessions'> {
+  const keySessions = hosting === null ? new KeySessions({ now, randomBytes }) : null;
+  return { keySessions, credentials: new Credentials({ store, now, hosting, settings, keySessions }) };
+}
+
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
@@ -142,7 +152,7 @@ export function assemble(parts: Parts): Assembled {
   const { scheduling = byTimer } = parts;
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
-  const credentials = new Credentials({ store, now, hosting, settings });
+  const access = accessOf(parts, settings);
   const grew = (projectId: string): void => services.checkpoints.grew(projectId);
   const indexed = indexersOf(parts, { searchKey: secrets.searchKey, grew });
   const services: Services = {
@@ -188,8 +198,8 @@ export function assemble(parts: Parts): Assembled {
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),
     hosting,
-    credentials,
-    forgetCredential: (id) => credentials.forget(id),
+    ...access,
+    forgetCredential: (id) => access.credentials.forget(id),
     ...(hosting === null ? {} : { denied: (who, what) => recordRefusal(who, what) }),
     version,
     log,

@@ -40,6 +40,8 @@ interface Asked {
   readonly credentials: Credentials;
   /** Null on a plane. */
   readonly gate: Gate | null;
+  /** Which pages may send the session cookie. */
+  readonly origins: Origins;
   readonly place: OperationPlace;
   /** The rate limit that counts the request; null for none. */
   readonly rate: RateName | null;
@@ -50,9 +52,9 @@ interface Asked {
  * where the address had too many refusals.
  */
 export function authenticate(sender: Sender, asked: Asked): Caller | Promise<Caller> {
-  const { credentials, gate, place } = asked;
+  const { credentials, gate, origins, place } = asked;
   try {
-    const found = credentials.identify(readShown(sender.raw.headers, gate?.origins ?? null), place);
+    const found = credentials.identify(readShown(sender.raw.headers, origins), place);
     if (!('lookUp' in found)) return found;
     if (gate !== null && found.isNew) refuseStranger(sender, gate);
     return found.lookUp().catch((error: unknown) => countRefused(sender, asked, error));

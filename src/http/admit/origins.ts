@@ -4,6 +4,7 @@
  * `test/http/admit/cors.test.ts` and `test/http/admit/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { sessionCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { HeaderLines } from './rates.ts';
 
@@ -48,18 +49,29 @@ const preflightSeconds = 600;
 export class Origins {
   readonly #own: () => string;
   readonly #listed: ReadonlySet<string>;
+  /** Names of the session cookie. */
+  readonly cookies: readonly string[];
 
   /**
    * `listed`: whole origins, such as `https://app.example.com`. VALIDATION_ERROR for any other text,
    * including `*` and `null`.
    */
-  constructor({ own, listed }: { own: () => string; listed: readonly string[] }) {
+  constructor({
+    own,
+    listed = [],
+    cookies = [sessionCookie],
+  }: {
+    own: () => string;
+    listed?: readonly string[];
+    cookies?: readonly string[];
+  }) {
     for (const origin of listed) {
       if (isOrigin(origin)) continue;
       const detail = `expected origins such as https://app.example.com, without a path or wildcard, got ${origin}`;
       throw new GovError('VALIDATION_ERROR', detail);
     }
     this.#own = own;
+    this.cookies = cookies;
     this.#listed = new Set(listed);
   }
 

@@ -4,19 +4,19 @@
  * `test/http/admit/credentials.test.ts` and `test/http/admit/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { projectHeader, sessionCookie } from '../../contract/auth-words.ts';
+import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Presented } from '../../service/call/handler.ts';
 import { missingCredential, type Shown } from '../../service/access/shown.ts';
 import type { Origins } from './origins.ts';
 
-/** `origins`: null on a plane, which takes no cookie. Throws like `readToken` and `readCookie`. */
-export function readShown(headers: IncomingHttpHeaders, origins: Origins | null): Shown {
+/** Throws like `readToken` and `readCookie`. */
+export function readShown(headers: IncomingHttpHeaders, origins: Origins): Shown {
   const token = readToken(headers);
   const project = headers[projectHeader];
   return {
     token,
-    cookie: token === null && origins !== null ? readCookie(headers, origins) : null,
+    cookie: token === null ? readCookie(headers, origins) : null,
     project: project === undefined ? null : String(project),
   };
 }
@@ -27,6 +27,7 @@ export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): P
   return {
     bearer: authorization === undefined ? null : bearerToken(authorization),
     cookie: readCookie(headers, origins),
+    site: readSite(headers, origins),
   };
 };
 
@@ -64,9 +65,10 @@ function bearerToken(header: string): string {
 function readCookie(headers: IncomingHttpHeaders, origins: Origins): string | null {
   const values = (headers.cookie ?? '')
     .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${sessionCookie}=`))
-    .map((pair) => pair.slice(sessionCookie.length + 1));
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name = '']) => origins.cookies.includes(name))
+    .map(([, value = '']) => value)
+    .filter((value) => value !== '');
   const [value = '', ...others] = values;
   if (value === '') return null;
   if (others.length > 0) {
@@ -77,4 +79,13 @@ function readCookie(headers: IncomingHttpHeaders, origins: Origins): string | nu
     'expected Sec-Fetch-Site: same-origin or the Origin of a page of this service with the session cookie, ' +
     'got neither; programs use an API key instead';
   throw new GovError('FORBIDDEN', detail);
+}
+
+/** What a browser says of the page that calls: it alone sets `Origin`. A page without trust counts as none. */
+function readSite(headers: IncomingHttpHeaders, origins: Origins): Presented['site'] {
+  const { origin } = headers;
+  if (origin === undefined || !URL.canParse(origin) || !origins.trusts(headers)) return null;
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:') return 'secure';
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname) ? 'loopback' : null;
 }

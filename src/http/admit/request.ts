@@ -16,7 +16,7 @@ import { isHeavy, type Route } from '../route.ts';
 
 /** Admits a request or throws. Returns a promise only where the store must look up a credential. */
 export function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {
-  const { row, gate, rate } = route;
+  const { row, gate, origins, rate } = route;
   if (route.closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
   checkEnvelope(request.raw, request.originalUrl);
   request.lines = request.lines === null ? route.lines : [...request.lines, ...route.lines];
@@ -26,7 +26,7 @@ export function admit(route: Route, request: FastifyRequest): Promise<void> | un
   if (isHeavy(row)) request.raw.socket.setTimeout(limits.heavyTimeoutSeconds * 1000);
   if (gate !== null && (rate === 'auth' || rate === 'anonymous')) spendOfAddress(request, gate, rate);
   if (gate !== null) refuseManyShared(request, gate);
-  if (gate !== null && row.tag === 'Auth') request.presented = readPresented(request.headers, gate.origins);
+  if (row.tag === 'Auth') request.presented = readPresented(request.headers, origins);
   if (route.access === 'anyone') return admitInput(route, request);
   if (route.access === 'idToken') return admitIdToken(route, request);
   if (route.access === 'cron') {

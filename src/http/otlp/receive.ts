@@ -70,13 +70,13 @@ function addReceiver(app: FastifyInstance, receiver: Receiver): void {
 
 /** The same checks in the same order as for every other request, before its body is read. */
 async function admit({ options, environment }: Receiver, request: FastifyRequest): Promise<void> {
-  const { gate, credentials, overload, unsent, closing } = options;
+  const { gate, origins, credentials, overload, unsent, closing } = options;
   if (closing()) throw new GovError('SHUTTING_DOWN', 'the server is shutting down; repeat later');
   checkEnvelope(request.raw, request.originalUrl);
   request.lines = [...(request.lines ?? []), ...noticeLines(receivers.receiveTraces)];
   overload.check();
   const place = { environment: environment ?? environmentOf(request), needsProject: true };
-  const caller = await authenticate(request, { credentials, gate, place, rate: 'events' });
+  const caller = await authenticate(request, { credentials, gate, origins, place, rate: 'events' });
   request.caller = caller;
   if (gate !== null) {
     const meter = { meters: receivers.receiveTraces.meters, rules: caller.rules };

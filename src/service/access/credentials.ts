@@ -62,8 +62,11 @@ export class Credentials {
     if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {
       const person = this.#persons?.byCookie(shown, place) ?? null;
-      if (person === null) throw missingCredential();
-      return person;
+      if (person !== null) return person;
+      if (shown.cookie === null || !this.#options.keySessions) throw missingCredential();
+      const session = this.#options.keySessions.use(shown.cookie);
+      if (session === null) throw refusedCredential();
+      return this.#byKey(Buffer.from(session.key), { shown, place });
     }
     const { kind, digest } = this.#tokens.read(token);
     if (this.#planes !== null) {
@@ -76,6 +79,10 @@ export class Credentials {
       return person;
     }
     if ((kind === 'live') !== (place.environment === 'production')) throw wrongEnvironment(place.environment);
+    return this.#byKey(digest, { shown, place });
+  }
+
+  #byKey(digest: Buffer, { shown, place }: On): Caller | Unfamiliar {
     const name = digest.toString('latin1');
     const nowMs = this.#options.now();
     const known = this.#keys.get(name, nowMs);

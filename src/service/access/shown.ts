@@ -7,6 +7,7 @@ import type { Environment } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
+import type { KeySessions } from '../console/key-sessions.ts';
 import type { Hosting } from '../hosting.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
@@ -50,7 +51,9 @@ export interface CredentialOptions {
   readonly now: () => number;
   /** On a plane: settings that its service decides. */
   readonly settings?: () => Partial<StoredSettings>;
-  /** Null on a plane, which accepts API keys only. */
+  /** Sessions of keys in the console. Null on a service. */
+  readonly keySessions?: Pick<KeySessions, 'use'> | null;
+  /** Null on a plane, which accepts API keys and their sessions only. */
   readonly hosting: Pick<Hosting, 'identity' | 'quotas' | 'seal'> | null;
 }
 

@@ -6,8 +6,9 @@
 import type { EventDraft } from '../../core/event/record.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredOrganization, StoredSession } from '../../store/port/store.ts';
+import type { ApiKeyRow, StoredOrganization, StoredSession } from '../../store/port/store.ts';
 import type { EventContext } from './project-events.ts';
+import type { KeySession } from '../console/key-sessions.ts';
 import { systemEvent } from '../system.ts';
 
 /** A person signed up. */
@@ -31,7 +32,7 @@ export type EndReason = 'signed_out' | 'replaced';
 
 /** A person signed in, and is the actor. */
 export const sessionOpened = (session: StoredSession, context: Omit<EventContext, 'by'>): EventDraft =>
-  sessionEvent(['session.opened', 'open'], session, context, {
+  sessionEvent(['session.opened', 'open'], personIn(session), context, {
     kind: session.kind,
     expiresAt: formatTimestamp(session.expiresMs),
   });
@@ -40,11 +41,44 @@ export const sessionClosed = (
   session: StoredSession,
   context: Omit<EventContext, 'by'>,
   reason: EndReason,
-): EventDraft => sessionEvent(['session.closed', 'close'], session, context, { kind: session.kind, reason });
+): EventDraft =>
+  sessionEvent(['session.closed', 'close'], personIn(session), context, { kind: session.kind, reason });
+
+/** A key opened the console, and is the actor. */
+export const keySessionOpened = (
+  { keyId }: ApiKeyRow,
+  { digest, expiresMs }: KeySession,
+  context: Omit<EventContext, 'by'>,
+): EventDraft =>
+  sessionEvent(['session.opened', 'open'], { digest, actor: { id: keyId, type: 'api_key' } }, context, {
+    kind: 'console',
+    expiresAt: formatTimestamp(expiresMs),
+  });
+
+export const keySessionClosed = (
+  { keyId }: ApiKeyRow,
+  { digest }: KeySession,
+  context: Omit<EventContext, 'by'>,
+  reason: EndReason,
+): EventDraft =>
+  sessionEvent(['session.closed', 'close'], { digest, actor: { id: keyId, type: 'api_key' } }, context, {
+    kind: 'console',
+    reason,
+  });
+
+interface Acting {
+  readonly digest: Uint8Array;
+  readonly actor: { readonly id: string; readonly type: 'person' | 'api_key' };
+}
+
+const personIn = ({ digest, userId }: StoredSession): Acting => ({
+  digest,
+  actor: { id: userId, type: 'person' },
+});
 
 const sessionEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
-  { digest, userId }: StoredSession,
+  { digest, actor }: Acting,
   context: Omit<EventContext, 'by'>,
   metadata: Readonly<Record<string, string>>,
 ): EventDraft =>
@@ -52,7 +86,7 @@ const sessionEvent = (
     {
       eventType,
       action,
-      actor: { id: userId, type: 'person' },
+      actor,
       resource: { id: sessionName(digest), type: 'session' },
       metadata,
     },

@@ -15,6 +15,8 @@ export interface Presented {
   readonly bearer: string | null;
   /** The value of the session cookie. */
   readonly cookie: string | null;
+  /** The page that calls: over HTTPS, or over HTTP on the same machine. Null for other pages and for programs. */
+  readonly site: 'secure' | 'loopback' | null;
 }
 
 /** Headers of a conditional request as sent (RFC 9110 §13.1, §14.2); null for an absent header. */

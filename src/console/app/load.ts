@@ -1,0 +1,97 @@
+/**
+ * Loads data for a page: one state for the first load, the data, and an error. It can repeat while the page is
+ * visible, and keeps the last data where a repeat fails. Tested by `test/console/shell.test.ts`.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+export interface Loaded<Value> {
+  /** Undefined until the first load has succeeded. */
+  readonly data: Value | undefined;
+  /** Why the last load failed; null once one succeeds. */
+  readonly error: unknown;
+  readonly isLoading: boolean;
+  reload(): void;
+}
+
+interface LoadOptions {
+  /**
+   * Milliseconds between repeats; absent: loads once. A page that is hidden, or that nobody uses, does not repeat, so that
+   * its session can end.
+   */
+  readonly everyMs?: number;
+}
+
+const unusedAfterMs = 30 * 60_000;
+const inputs = ['pointerdown', 'pointermove', 'keydown', 'visibilitychange'] as const;
+let lastInputMs = 0;
+for (const input of inputs) document.addEventListener(input, () => (lastInputMs = performance.now()));
+
+const isUsed = (): boolean =>
+  document.visibilityState === 'visible' && performance.now() - lastInputMs < unusedAfterMs;
+
+/** Calls `listener` once, with the next input. */
+function onUse(listener: () => void, ends: AbortSignal): void {
+  const once = new AbortController();
+  const used = (): void => {
+    once.abort();
+    listener();
+  };
+  const signal = AbortSignal.any([once.signal, ends]);
+  for (const input of inputs) document.addEventListener(input, used, { signal });
+}
+
+/**
+ * `load` gets a signal that ends when the page leaves or `key` changes. `key` names everything that `load` depends on,
+ * such as `approvals ${status}`.
+ */
+export function useLoad<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  key: string,
+  { everyMs }: LoadOptions = {},
+): Loaded<Value> {
+  const [state, setState] = useState<{
+    readonly key: string;
+    readonly data: Value | undefined;
+    readonly error: unknown;
+    readonly isLoading: boolean;
+  }>({ key, data: undefined, error: null, isLoading: true });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const run = async (): Promise<void> => {
+      try {
+        const data = await latest.current(stop.signal);
+        if (!stop.signal.aborted) setState({ key, data, error: null, isLoading: false });
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        setState((before) => ({
+          key,
+          data: before.key === key ? before.data : undefined,
+          error,
+          isLoading: false,
+        }));
+      }
+      if (everyMs !== undefined && !stop.signal.aborted) timer = setTimeout(repeat, everyMs);
+    };
+    const repeat = (): void => {
+      if (isUsed()) void run();
+      else onUse(repeat, stop.signal);
+    };
+    void run();
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [key, round, everyMs]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const isCurrent = state.key === key;
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : null,
+    isLoading: !isCurrent || state.isLoading,
+    reload,
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * Who is signed in, and the client of that session. A key's session is opened by a link of `gov console open`, a
+ * person's by the identity provider of the service. Tested by `test/console/sessions.test.ts`.
+ */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { GovApiError } from '../../client/errors.ts';
+import type { Client } from '../../client/create.ts';
+import type { Environment } from '../../contract/auth-words.ts';
+import type { Identity } from '../../contract/auth.ts';
+import { clientOf } from './api.ts';
+
+export interface Session {
+  readonly client: Client;
+  readonly identity: Identity;
+  readonly environment: Environment;
+  /** Whether the session has the scope: a page shows no button that the API would refuse. */
+  can(scope: string): boolean;
+  /** Ends the session on the server and shows the sign-in page. */
+  signOut(): Promise<void>;
+  /** Of a person: works on another project from now on. */
+  chooseProject(project: { readonly id: string; readonly environment: Environment }): void;
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+/** The session of the page. Only pages call it, and they render only while someone is signed in. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('expected a session around the page');
+  return session;
+}
+
+export interface SignedIn {
+  readonly client: Client;
+  readonly identity: Identity;
+  readonly environment: Environment;
+}
+
+const chosenProject = 'gov-project';
+
+interface Chosen {
+  readonly project: string;
+  readonly environment: Environment;
+}
+
+/** A person's choice lasts as long as the tab. */
+function readChosen(): Chosen | null {
+  const [environment, project] = (sessionStorage.getItem(chosenProject) ?? '').split(' ');
+  if (project === undefined || (environment !== 'production' && environment !== 'sandbox')) return null;
+  return { project, environment };
+}
+
+export const saveChosen = ({
+  id,
+  environment,
+}: {
+  readonly id: string;
+  readonly environment: Environment;
+}): void => sessionStorage.setItem(chosenProject, `${environment} ${id}`);
+
+export const forgetChosen = (): void => sessionStorage.removeItem(chosenProject);
+
+/** The session of the browser's cookie, or null where it has none. Throws what else the API answers. */
+export async function readSession(): Promise<SignedIn | null> {
+  const chosen = readChosen();
+  try {
+    if (chosen === null) return await readIdentity('production', null);
+    return await readIdentity(chosen.environment, chosen.project);
+  } catch (error) {
+    if (!(error instanceof GovApiError)) throw error;
+    if (chosen !== null && (error.code === 'NOT_FOUND' || error.code === 'ENVIRONMENT_MISMATCH')) {
+      forgetChosen();
+      return readSession();
+    }
+    if (error.code === 'ENVIRONMENT_MISMATCH') return readIdentity('sandbox', null);
+    if (error.status === 401) return null;
+    throw error;
+  }
+}
+
+async function readIdentity(environment: Environment, project: string | null): Promise<SignedIn> {
+  const { body: identity } = await clientOf(environment, project).getIdentity();
+  const own = identity.type === 'person' ? identity.projectId : null;
+  return { client: clientOf(environment, own), identity, environment };
+}

@@ -1,0 +1,16 @@
+import type { ComponentChildren } from 'preact';
+
+interface EmptyProps {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly action?: ComponentChildren;
+}
+
+/** What stands where a list has no rows: why, and what to do. */
+export const Empty = ({ title, children, action }: EmptyProps) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children !== undefined && <p class="quiet">{children}</p>}
+    {action}
+  </div>
+);

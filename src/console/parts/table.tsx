@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Numbers align to the right. `wide`: takes the room that is left. */
+  readonly kind?: 'number' | 'wide';
+}
+
+interface TableProps<Row> {
+  /** What the table shows, for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+}
+
+/** Rows and columns. On a narrow screen each row is a card, and each cell repeats the name of its column. */
+export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) => (
+  <div class="table-frame">
+    <table>
+      <caption class="hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ name, kind }) => (
+            <th key={name} scope="col" class={kind}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ name, cell, kind }) => (
+              <td key={name} data-name={name} class={kind}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
