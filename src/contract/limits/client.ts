@@ -23,4 +23,6 @@ export const client = {
   runShowEvents: 2000,
   runShowDecisions: 400,
   runShowCalls: 50,
+  consoleRunEvents: 20_000,
+  consoleRunDecisions: 4000,
 } as const;
