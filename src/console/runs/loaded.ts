@@ -8,6 +8,7 @@ import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Client } from '../../client/create.ts';
+import { readAll } from './read-all.ts';
 import type { RunParts } from './timeline.ts';
 
 export interface LoadedRun extends RunParts {
@@ -19,32 +20,11 @@ export interface LoadedRun extends RunParts {
 
 const firstEvents = 200;
 
-interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly nextCursor: string | null;
-}
-
-/** Calls `ask` until the end or the limit, and `seen` with all rows so far after each page. Returns whether there are more. */
-async function readAll<Row>(
-  ask: (cursor: string | undefined, before: number) => Promise<Page<Row>>,
-  { most, seen }: { readonly most: number; readonly seen: (rows: readonly Row[]) => void },
-): Promise<boolean> {
-  const all: Row[] = [];
-  let cursor: string | undefined;
-  do {
-    const { rows, nextCursor } = await ask(cursor, all.length);
-    all.push(...rows);
-    seen([...all]);
-    if (nextCursor === null) return false;
-    cursor = nextCursor;
-  } while (all.length < most);
-  return true;
-}
-
 const readEvents = (client: Client, { runId, signal, seen }: Reading<AuditEvent>): Promise<boolean> =>
   readAll(
     async (cursor, before) => {
-      const limit = before === 0 ? firstEvents : limits.eventPageMax;
+      const page = before === 0 ? firstEvents : limits.eventPageMax;
+      const limit = Math.min(page, limits.consoleRunEvents - before);
       const { body } = await client.listEvents({ query: { runId, limit, cursor }, signal });
       return { rows: body.events, nextCursor: body.nextCursor };
     },
