@@ -1,62 +1,72 @@
-/** Text of agents that tries to act in the console. */
+/** Texts of hostile agents in approvals: they are shown as text, reorder nothing, and do nothing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { event } from '../support/serving.ts';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { actorName, leavesOf } from '../../src/console/approvals/call.ts';
+import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { callTool, publishPolicy } from './support/calls.ts';
 
-const script = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
-const reordered = 'a\u202egnp.exe\u2066\u200b';
+const html = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+const bidi = 'pay \u202e1250\u202c CHF\u200b';
+const long = 'x'.repeat(30_000);
 
-let world: ConsoleWorld;
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  world = await startConsole();
-  const evil = [
-    event({
-      runId: 'hostile',
-      eventType: 'prompt.submitted',
-      actor: { name: script },
-      metadata: { content: `${reordered}${script}${'x'.repeat(250_000)}` },
-    }),
-    event({
-      runId: 'hostile',
-      actor: { name: 'javascript:document.title=1', id: {} },
-      resource: { name: `${script}${reordered}`, type: 'tool' },
-      metadata: { toolCallId: 'h', decision: script, arguments: { __proto__: null, href: 'javascript:1' } },
-    }),
-  ];
-  for (const body of evil) await world.plane.call('POST', '/events', { body });
-  const policy = { policyId: 'evil', name: script, description: script, condition: {}, action: 'warn' };
-  await world.plane.call('POST', '/governance/policies', { body: policy });
+describe('the values of a call', () => {
+  it('values are listed by their path, in order, and long ones are cut with their length', () => {
+    const { leaves, more } = leavesOf({ to: { name: 'A' }, items: [{ price: 1 }], none: {}, long });
+    expect(leaves.map(({ path, text, cut }) => [path, text.length, cut])).toEqual([
+      ['to.name', 1, 0],
+      ['items[0].price', 1, 0],
+      ['none', 2, 0],
+      ['long', 300, 29_700],
+    ]);
+    expect(more).toBe(0);
+  });
+
+  it('forty values are listed; one more is counted', () => {
+    const values = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`v${at}`, at]));
+    const { leaves, more } = leavesOf(values);
+    expect([leaves.length, more]).toEqual([40, 1]);
+  });
+
+  it('characters that reorder or hide text are spelled out', () => {
+    expect(leavesOf({ note: bidi }).leaves[0]?.text).toBe('pay \\u202e1250\\u202c CHF\\u200b');
+  });
+
+  it.each([
+    ['billing', 'billing'],
+    [{ name: 'Billing', id: 'a1' }, 'Billing'],
+    [{ id: 'a1' }, 'a1'],
+    [{ name: 7 }, null],
+    [null, null],
+  ])('the actor %j is named %j', (actor, name) => {
+    expect(actorName(actor)).toBe(name);
+  });
 });
-afterAll(() => world?.end());
 
 describe.skipIf(!hasBrowser)('hostile text in the console', () => {
-  it.each(['/runs', '/runs/hostile', '/runs/hostile?tab=graph', '/events', '/policies', '/policies/evil'])(
-    'text at %s stays text: no script runs, and no request or error follows',
-    async (address) => {
-      const { page, errors, context } = await world.open(address);
-      const requests: string[] = [];
-      page.on('request', (request) => requests.push(request.url()));
-      await page.waitForLoadState('networkidle');
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      expect(await page.title()).toMatch(/gov console$/);
-      expect(await page.locator('main img, main script, main iframe, [href^="javascript"]').count()).toBe(0);
-      expect(requests.filter((url) => url.endsWith('/x'))).toEqual([]);
-      expect(await axeFaults(page)).toEqual([]);
-      expect(errors).toEqual([]);
-      await context.close();
-    },
-  );
+  let world: ConsoleWorld;
+  beforeAll(async () => {
+    world = await startConsole({ extraKeys: { approver: { scopes: ['*'] } } });
+    await publishPolicy(world.plane, { policyId: 'pay', tool: 'send_payment', action: 'escalate' });
+  });
+  afterAll(() => world?.end());
 
-  it('controls that reorder text are shown, and a long text is cut until the reader asks', async () => {
-    const { page, context } = await world.open('/runs/hostile');
-    await page.getByRole('option').first().click();
-    const text = page.getByRole('complementary').locator('pre').first();
-    await eventually(() => text.textContent()).toContain('a\\u202egnp.exe\\u2066\\u200b');
-    expect((await text.textContent())?.length).toBeLessThan(3000);
-    await page.getByRole('button', { name: /^Show all 25\d,\d{3} characters$/ }).click();
-    expect((await text.textContent())?.length).toBeGreaterThan(250_000);
-    expect(await page.locator('main').textContent()).not.toContain('\u202e');
+  it('HTML, bidi controls and a text of 30,000 characters are shown and do nothing', async () => {
+    const { approvalId } = await callTool(world.plane, {
+      actor: html,
+      server: bidi,
+      arguments: { html, bidi, long, [html]: 1 },
+    });
+    const key = world.plane.keys['approver'] ?? '';
+    const { page, context, errors } = await world.open(`/approvals/${approvalId ?? ''}`, { key, width: 360 });
+    await page.getByText('29,700 more characters').waitFor();
+    await page.getByText('Arguments in full').click();
+    const all = await page.locator('main').innerText();
+    expect(all).toContain('<script>');
+    expect(all).toContain('\\u202e');
+    expect(all).not.toMatch(/[\u202a-\u202e\u200b]/);
+    expect(await page.title()).toBe('Approval · gov console');
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(errors).toEqual([]);
     await context.close();
   });
 });

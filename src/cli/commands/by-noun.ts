@@ -11,6 +11,7 @@ import * as auth from './auth/spec.ts';
 import * as billing from './billing/spec.ts';
 import * as commands from './commands/spec.ts';
 import * as completion from './completion/spec.ts';
+import * as console from './console/spec.ts';
 import * as context from './context/spec.ts';
 import * as cron from './cron/spec.ts';
 import * as erase from './erase/spec.ts';
@@ -52,6 +53,7 @@ const handMade: readonly CommandSpec[] = [
   billing,
   commands,
   completion,
+  console,
   context,
   cron,
   erase,

@@ -30,6 +30,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Operate', 'operations', 'Whether stored data is whole'],
   ['Operate', 'cron', 'Scheduled work of reports, for a scheduler of your own'],
   ['Operate', 'webhooks', 'Signed messages to your endpoints about what happened'],
+  ['Operate', 'console', 'The web page of a plane or service'],
   ['Operate', 'health', ''],
   ['Account', 'auth', 'Sign up, sign in, sign out'],
   ['Account', 'projects', 'Projects of the organization'],

@@ -5,31 +5,10 @@
  * Tested by `test/cli/terminal/safe.test.ts`.
  */
 
-/**
- * C0 except newline and tab, DEL and C1; bidi controls and marks; zero-width characters; line and paragraph
- * separators; interlinear annotations; tag characters, which spell hidden text.
- */
-const unsafeRanges =
-  '\\u007f-\\u009f\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}';
-const unsafe = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${unsafeRanges}]`, 'gu');
-const unsafeInCell = new RegExp(`[\\u0000-\\u001f${unsafeRanges}]`, 'gu');
-const unsafeInJson = new RegExp(`[${unsafeRanges}]`, 'gu');
+import { visibleJson, visibleLine, visibleText } from '../../core/visible.ts';
 
 /** `::set-output …` at the start of a line is a command to GitHub's runner. */
 const runnerCommand = /^([ \t]*)::/gm;
-
-const named: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
-const hex = (code: number): string => code.toString(16).padStart(4, '0');
-
-/** Returns `\u202e` for U+202E, `\u{e0041}` beyond the basic plane. */
-function shown(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  return named[character] ?? (code > 0xffff ? `\\u{${hex(code)}}` : `\\u${hex(code)}`);
-}
-
-/** JSON spells a character beyond the basic plane as two escapes. */
-const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at))}`).join('');
 
 /** Text fit for a terminal, with styles in some places. */
 export class Safe {
@@ -45,17 +24,17 @@ export class Safe {
 
   /** Cleans text of several lines. A line that a CI runner would read as a command gets an escaped colon. */
   static clean(text: string): Safe {
-    return new Safe(text.toWellFormed().replace(unsafe, shown).replace(runnerCommand, '$1\\u003a:'));
+    return new Safe(visibleText(text).replace(runnerCommand, '$1\\u003a:'));
   }
 
   /** Cleans text to one line: newlines and tabs become `\n` and `\t`. */
   static cell(text: string): Safe {
-    return new Safe(text.toWellFormed().replace(unsafeInCell, shown));
+    return new Safe(visibleLine(text));
   }
 
   /** Returns one JSON value that parses to the same value. `indent` 0: on one line. */
   static json(value: unknown, indent = 0): Safe {
-    return new Safe((JSON.stringify(value, null, indent) ?? 'null').replace(unsafeInJson, escaped));
+    return new Safe(visibleJson(value, indent));
   }
 
   /** The template tag. Cleans each string value to one line. */

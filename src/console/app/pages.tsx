@@ -2,6 +2,8 @@
  * The pages of the console: each is one line here, and gets the parameters of its path. Tested by
  * `test/console/accessible.test.ts`, which opens every page.
  */
+import { Approvals } from '../approvals/list.tsx';
+import { ApprovalPage } from '../approvals/page.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Events } from '../events/list.tsx';
 import { EventPage } from '../events/page.tsx';
@@ -23,6 +25,8 @@ import { matchPath, type Place } from './router.ts';
 
 export const pages: readonly ConsolePage[] = [
   { path: '/', title: 'Home', component: Home, nav: 'Home' },
+  { path: '/approvals', title: 'Approvals', component: Approvals, nav: 'Approvals' },
+  { path: '/approvals/:approvalId', title: 'Approval', component: ApprovalPage },
   { path: '/runs', title: 'Runs', component: Runs, nav: 'Runs' },
   { path: '/runs/:runId', title: 'Run', component: RunPage },
   { path: '/events', title: 'Events', component: Events, nav: 'Events' },

@@ -1,7 +1,7 @@
 /**
  * Text that others wrote: agents, their users, clients. It is shown as text only. Characters that hide or reorder text
  * appear as `\u202e`, and a long text is cut until the reader asks for all of it. Tested by
- * `test/console/hostile.test.ts`.
+ * `test/console/hostile-runs.test.ts`.
  */
 import { useState } from 'preact/hooks';
 import { visible } from '../../core/forward/text.ts';

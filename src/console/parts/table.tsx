@@ -34,7 +34,7 @@ export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) 
           <tr key={keyOf(row)}>
             {columns.map(({ name, cell, kind }) => (
               <td key={name} data-name={name} class={kind}>
-                {cell(row)}
+                <div>{cell(row)}</div>
               </td>
             ))}
           </tr>

@@ -1,15 +1,15 @@
-/** Views of one page, each with an address of its own. */
-interface TabsProps {
-  readonly label: string;
-  readonly tabs: readonly { readonly id: string; readonly name: string; readonly href: string }[];
-  readonly current: string;
+interface Tab {
+  readonly title: string;
+  readonly address: string;
+  readonly isCurrent: boolean;
 }
 
-export const Tabs = ({ label, tabs, current }: TabsProps) => (
+/** Links between views of one page, such as the states of a list. */
+export const Tabs = ({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) => (
   <nav class="tabs" aria-label={label}>
-    {tabs.map(({ id, name, href }) => (
-      <a key={id} href={href} {...(id === current ? { 'aria-current': 'page' as const } : {})}>
-        {name}
+    {tabs.map(({ title, address, isCurrent }) => (
+      <a key={address} href={address} {...(isCurrent ? { 'aria-current': 'true' } : {})}>
+        {title}
       </a>
     ))}
   </nav>

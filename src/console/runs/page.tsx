@@ -50,11 +50,10 @@ export function RunPage({ params, query }: PageProps) {
       <CoverageLine runId={runId} />
       <Tabs
         label="Views of the run"
-        current={tab}
         tabs={tabs.map(({ id, name }) => ({
-          id,
-          name,
-          href: addressOf({ tab: id === 'timeline' ? null : id }),
+          title: name,
+          address: addressOf({ tab: id === 'timeline' ? null : id }),
+          isCurrent: id === tab,
         }))}
       />
       {tab === 'timeline' && (

@@ -76,7 +76,7 @@ async function openConsole(
   });
   const { body } = await plane.call('POST', '/console/links', { key });
   await page.goto(`/console#code=${(body as { code: string }).code}`);
-  await page.getByRole('navigation').waitFor({ state: 'attached' });
+  await page.locator('#navigation').waitFor({ state: 'attached' });
   if (address !== '/') await page.evaluate(`location.hash = ${JSON.stringify(`#${address}`)}`);
   return { page, context, errors };
 }

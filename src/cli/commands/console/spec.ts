@@ -1,0 +1,26 @@
+/** Commands of the noun console, as data. Tested by `test/cli/commands/console/open.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
+import { command } from '../../program/spec.ts';
+
+export const consoleOpen = command({
+  name: 'console open',
+  summary: 'Open the console of a plane in the browser, signed in with the scopes of a key',
+  details: [
+    `The link works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
+    'Decide approvals with the key of an approver: --key approver.key. The key that asked may not decide.',
+    'People sign in to the console of a service in the browser, at its address with /console.',
+  ],
+  flags: {
+    key: {
+      type: 'string',
+      value: 'FILE',
+      description: 'Use the key in this file instead of the key of the context',
+    },
+    print: { type: 'boolean', description: 'Print the link; open no browser' },
+  },
+  examples: [
+    'gov console open',
+    'gov console open --key ./my-plane/approver.key',
+    'gov console open --print -C plane',
+  ],
+});

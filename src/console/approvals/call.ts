@@ -1,0 +1,60 @@
+/**
+ * What an approval is about, in words: who wants to call which tool, and its arguments one by one. Agents write these
+ * texts, so nothing here trusts them. Tested by `test/console/hostile.test.ts`.
+ */
+import type { ShownApproval } from '../../contract/approvals.ts';
+import { visibleLine } from '../../core/visible.ts';
+
+const mostLeaves = 40;
+const mostChars = 300;
+
+type Actor = ShownApproval['actor'];
+
+/** The name of an actor, else its id; null where there is none. */
+export function actorName(actor: Actor): string | null {
+  if (actor === null) return null;
+  if (typeof actor === 'string') return actor;
+  const named: Readonly<Record<string, unknown>> = { ...actor };
+  const name = named['name'] ?? named['id'];
+  return typeof name === 'string' ? name : null;
+}
+
+/** `pay on bank`, or what a call without a tool is about. */
+export const toolName = ({ tool, runId }: Pick<ShownApproval, 'tool' | 'runId'>): string =>
+  tool === null
+    ? `a decision in run ${runId}`
+    : tool.server === undefined
+      ? tool.name
+      : `${tool.name} on ${tool.server}`;
+
+export interface Leaf {
+  /** Where it is: `customer.name`, `items[2].price`. */
+  readonly path: string;
+  readonly text: string;
+  /** Characters that `text` leaves out. */
+  readonly cut: number;
+}
+
+/** The values of arguments in their order. At most 40; `more` counts the rest. */
+export function leavesOf(value: Readonly<Record<string, unknown>>): {
+  readonly leaves: readonly Leaf[];
+  readonly more: number;
+} {
+  const all = [...walk(value, '')];
+  return { leaves: all.slice(0, mostLeaves), more: Math.max(0, all.length - mostLeaves) };
+}
+
+function* walk(value: unknown, path: string): Generator<Leaf> {
+  if (typeof value !== 'object' || value === null || isEmpty(value)) {
+    const whole = typeof value === 'string' ? value : JSON.stringify(value);
+    const text = visibleLine(whole.slice(0, mostChars));
+    yield { path: visibleLine(path.slice(0, mostChars)), text, cut: Math.max(0, whole.length - mostChars) };
+  } else if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
+  } else {
+    for (const [name, item] of Object.entries(value))
+      yield* walk(item, path === '' ? name : `${path}.${name}`);
+  }
+}
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
