@@ -1,5 +1,5 @@
 /** Shows changes of files: as a diff before they happen, as one line each after. Tested by `test/cli/agents/install.test.ts`. */
-import { lineDiff } from '../terminal/line-diff.ts';
+import { lineDiff } from '../../core/line-diff.ts';
 import type { Out } from '../terminal/out.ts';
 import { printReport, textColumns } from '../terminal/report.ts';
 import { safe, type Safe } from '../terminal/safe.ts';

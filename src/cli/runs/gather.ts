@@ -10,6 +10,7 @@ import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { evaluatedTool } from '../../core/decided/evaluation.ts';
+import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
 import { isObject } from '../../core/json/object.ts';
 
 /** A decision about a call, and the policies that made it. */
@@ -18,7 +19,7 @@ interface ShownDecision {
   /** What the program acted on: `allow` also where a person approved what the policies escalated. */
   readonly decision: string;
   readonly approvalId: string | null;
-  readonly policies: readonly { policyId: string; version: number | null; reasoning: string }[];
+  readonly policies: ReturnType<typeof decidingPolicies>;
 }
 
 type Covered = RunCoverage['calls'][number];
@@ -231,22 +232,6 @@ function uncalled(
         },
       ],
     }));
-}
-
-/** The policies whose decision is the combined one. */
-function decidingPolicies({ decisions, combined }: PolicyEvaluationRecord): ShownDecision['policies'] {
-  return (Array.isArray(decisions) ? (decisions as unknown[]) : []).flatMap((each) => {
-    if (!isObject(each)) return [];
-    const { policyId, version, decision, outcome, reasoning } = each;
-    if (decision !== combined || outcome === 'not_matched' || typeof policyId !== 'string') return [];
-    return [
-      {
-        policyId,
-        version: typeof version === 'number' ? version : null,
-        reasoning: typeof reasoning === 'string' ? reasoning : '',
-      },
-    ];
-  });
 }
 
 function shownProof({ proofId, createdAt, layers }: ComplianceProof, hasDecisions: boolean): ShownProof {

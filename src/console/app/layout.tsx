@@ -54,21 +54,24 @@ export function Layout({ place, children }: LayoutProps) {
   );
 }
 
-const Navigation = ({ first }: { readonly first: string }) => (
-  <nav aria-label="Pages">
-    <ul>
-      {pages
-        .filter(({ nav }) => nav !== undefined)
-        .map(({ path, nav }) => (
-          <li key={path}>
-            <a href={`#${path}`} {...(path.slice(1) === first ? { 'aria-current': 'page' } : {})}>
-              {nav}
-            </a>
-          </li>
-        ))}
-    </ul>
-  </nav>
-);
+function Navigation({ first }: { readonly first: string }) {
+  const isHosted = useSession().identity.type === 'person';
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {pages
+          .filter((page) => page.nav !== undefined && (isHosted || page.isHosted !== true))
+          .map(({ path, nav }) => (
+            <li key={path}>
+              <a href={`#${path}`} {...(path.slice(1) === first ? { 'aria-current': 'page' } : {})}>
+                {nav}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
 
 function Account() {
   const { identity, environment, signOut } = useSession();

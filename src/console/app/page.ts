@@ -14,4 +14,6 @@ export interface ConsolePage {
   readonly component: ComponentType<PageProps>;
   /** Its name in the navigation, in the order of the list; absent for pages that others link to. */
   readonly nav?: string;
+  /** Whether only a service has it: a plane has one project, and no data planes. */
+  readonly isHosted?: boolean;
 }

@@ -5,7 +5,21 @@
 import { Approvals } from '../approvals/list.tsx';
 import { ApprovalPage } from '../approvals/page.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { Events } from '../events/list.tsx';
+import { EventPage } from '../events/page.tsx';
+import { Exports } from '../exports/page.tsx';
 import { Home } from '../home/page.tsx';
+import { Keys } from '../keys/page.tsx';
+import { Planes } from '../planes/page.tsx';
+import { Policies } from '../policies/list.tsx';
+import { PolicyPage } from '../policies/page.tsx';
+import { Projects } from '../projects/page.tsx';
+import { Reports } from '../reports/list.tsx';
+import { ReportPage } from '../reports/page.tsx';
+import { Runs } from '../runs/list.tsx';
+import { RunPage } from '../runs/page.tsx';
+import { Verify } from '../verify/page.tsx';
+import { Webhooks } from '../webhooks/page.tsx';
 import type { ConsolePage, PageProps } from './page.ts';
 import { matchPath, type Place } from './router.ts';
 
@@ -13,6 +27,20 @@ export const pages: readonly ConsolePage[] = [
   { path: '/', title: 'Home', component: Home, nav: 'Home' },
   { path: '/approvals', title: 'Approvals', component: Approvals, nav: 'Approvals' },
   { path: '/approvals/:approvalId', title: 'Approval', component: ApprovalPage },
+  { path: '/runs', title: 'Runs', component: Runs, nav: 'Runs' },
+  { path: '/runs/:runId', title: 'Run', component: RunPage },
+  { path: '/events', title: 'Events', component: Events, nav: 'Events' },
+  { path: '/events/:eventId', title: 'Event', component: EventPage },
+  { path: '/policies', title: 'Policies', component: Policies, nav: 'Policies' },
+  { path: '/policies/:policyId', title: 'Policy', component: PolicyPage },
+  { path: '/reports', title: 'Reports', component: Reports, nav: 'Reports' },
+  { path: '/reports/:executionId', title: 'Report', component: ReportPage },
+  { path: '/exports', title: 'Exports', component: Exports, nav: 'Exports' },
+  { path: '/webhooks', title: 'Webhooks', component: Webhooks, nav: 'Webhooks' },
+  { path: '/keys', title: 'API keys', component: Keys, nav: 'API keys' },
+  { path: '/planes', title: 'Data planes', component: Planes, nav: 'Data planes', isHosted: true },
+  { path: '/projects', title: 'Projects', component: Projects, nav: 'Projects', isHosted: true },
+  { path: '/verify', title: 'Verify', component: Verify, nav: 'Verify' },
 ];
 
 /** The page of an address with its parameters; null for an unknown one. */

@@ -25,4 +25,6 @@ export const client = {
   runShowCalls: 50,
   /** Rows of a list that the command line collects for json and yaml, which are one value. */
   wholeListItems: 100_000,
+  consoleRunEvents: 20_000,
+  consoleRunDecisions: 4000,
 } as const;

@@ -3,7 +3,7 @@
  * true, false or indeterminate. Each has a path in the canonical JSON, such as `$.and[0].===`. Explaining, linting and
  * coverage share this definition; only `compile` evaluates clauses. Proven by `test/core/policy/explain/detail.test.ts`.
  */
-import type { Node } from '../language/ast.ts';
+import { isConnective, type Node } from '../language/ast.ts';
 import { addWork } from './budget.ts';
 import { compile } from './compile.ts';
 import type { Condition } from './compile.ts';
@@ -63,10 +63,6 @@ export function replaced(root: Clause, target: Clause, by: Node | undefined): No
   if (kept.length < root.parts.length && args.length === 1 && only !== undefined) return only;
   return { kind: 'call', op: root.node.op, args };
 }
-
-const connectives: ReadonlySet<string> = new Set(['and', 'or', '!', '!!', 'if']);
-
-export const isConnective = (node: Node): node is Call => node.kind === 'call' && connectives.has(node.op);
 
 function clauseAt(node: Node, at: string): Clause {
   const op = node.kind === 'call' ? node.op : node.kind === 'path' ? 'val' : node.kind;

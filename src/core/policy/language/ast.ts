@@ -68,3 +68,9 @@ export type Node =
     }
   /** Arguments: paths for `exists` and `missing`; a list and a predicate for `some`, `all` and `none`. */
   | { readonly kind: 'call'; readonly op: Operator; readonly args: readonly Node[] };
+
+const connectives: ReadonlySet<string> = new Set(['and', 'or', '!', '!!', 'if']);
+
+/** Whether the operands of a node are clauses themselves. */
+export const isConnective = (node: Node): node is Extract<Node, { kind: 'call' }> =>
+  node.kind === 'call' && connectives.has(node.op);

@@ -1,0 +1,52 @@
+/** One event, as a link in a report names it: what it is, its run, and the proof of the run. */
+import { useLoad } from '../app/load.ts';
+import type { PageProps } from '../app/page.ts';
+import { linkTo } from '../app/router.ts';
+import { useSession } from '../app/session.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { EventDetails } from '../runs/entry-details.tsx';
+
+const up = { name: 'Events', path: ['events'] } as const;
+
+export function EventPage({ params: { eventId = '' } }: PageProps) {
+  const { client } = useSession();
+  const { data, error, reload } = useLoad(
+    async (signal) => (await client.getEvent({ params: { eventId }, signal })).body,
+    `event ${eventId}`,
+  );
+  if (error !== null)
+    return (
+      <>
+        <PageHead title="Event" up={up} />
+        <ErrorBox error={error} retry={reload} />
+      </>
+    );
+  if (data === undefined) return <Loading what="the event" />;
+  const { runId } = data;
+  return (
+    <>
+      <PageHead
+        title="Event"
+        up={up}
+        actions={
+          <>
+            <a class="button" href={linkTo(['runs', runId], { event: eventId })}>
+              In its run
+            </a>
+            <a class="button" href={linkTo(['runs', runId], { tab: 'graph', event: eventId })}>
+              Causes and effects
+            </a>
+            <a class="button main" href={linkTo(['runs', runId], { tab: 'proof' })}>
+              Proof of the run
+            </a>
+          </>
+        }
+      >
+        Of run <a href={linkTo(['runs', runId])}>{runId}</a>
+      </PageHead>
+      <EventDetails event={data} />
+    </>
+  );
+}

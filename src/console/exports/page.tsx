@@ -1,0 +1,191 @@
+/** Exports: files of whole resources, and a form for another one. Tested by `test/console/lists.test.ts`. */
+import { useState } from 'preact/hooks';
+import type { ExportJob, ExportResource } from '../../contract/exports.ts';
+import { useSession } from '../app/session.tsx';
+import { useAction, waitFor } from '../parts/action.tsx';
+import { Button } from '../parts/button.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { download } from '../parts/download.ts';
+import { Empty } from '../parts/empty.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { sizeText } from '../parts/size.ts';
+import { Status } from '../parts/status.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { toneOf } from '../runs/words.ts';
+
+const perPage = 50;
+
+const resources: Readonly<Record<ExportResource, string>> = {
+  audit_events: 'Events',
+  compliance_proofs: 'Proofs',
+  risk_decisions: 'Risk decisions',
+  replays: 'Replays',
+  causal_graphs: 'Causal graphs',
+  policy_evaluations: 'Policy evaluations',
+  jobs: 'Jobs',
+};
+
+export function Exports() {
+  const { client, can } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const paged = usePaged(
+    async (cursor, signal) => (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
+    'exports',
+  );
+  const { rows } = paged;
+  const action = can('exports:write') && (
+    <Button kind="main" onClick={() => setAsking(true)}>
+      New export
+    </Button>
+  );
+  return (
+    <>
+      <PageHead title="Exports" actions={action}>
+        Files that others can verify without this service.
+      </PageHead>
+      {rows === undefined && paged.isLoading && <Loading what="the exports" />}
+      {rows?.length === 0 && (
+        <Empty title="No exports yet">An export is a file of all rows of a resource.</Empty>
+      )}
+      {rows !== undefined && rows.length > 0 && (
+        <Table
+          caption="Exports"
+          rows={rows}
+          keyOf={({ exportId }) => exportId}
+          columns={[
+            {
+              name: 'Export',
+              kind: 'wide',
+              cell: ({ resource, format, filters, includeProof }) => (
+                <>
+                  {resources[resource]}, {format}
+                  {includeProof && ', with proof'}
+                  {filters.runId !== undefined && <div class="quiet small">run {filters.runId}</div>}
+                </>
+              ),
+            },
+            { name: 'Status', cell: (row) => <State row={row} /> },
+            {
+              name: 'Rows',
+              kind: 'number',
+              cell: ({ rowCount }) => (rowCount === null ? '–' : rowCount.toLocaleString('en')),
+            },
+            { name: 'Size', kind: 'number', cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+            { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { name: 'File', cell: (row) => <File row={row} changed={paged.reload} /> },
+          ]}
+        />
+      )}
+      <PagedFoot paged={paged} noun="exports" />
+      {isAsking && <NewExport close={() => setAsking(false)} made={paged.reload} />}
+    </>
+  );
+}
+
+const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (
+  <>
+    <Status tone={toneOf(status)}>{status}</Status>
+    {errorSummary !== null && <div class="quiet small">{errorSummary}</div>}
+  </>
+);
+
+function File({ row, changed }: { readonly row: ExportJob; readonly changed: () => void }) {
+  const session = useSession();
+  const [isDeleting, setDeleting] = useState(false);
+  const { isBusy, error, run } = useAction();
+  const { exportId, format, resource, status } = row;
+  if (status !== 'completed') return null;
+  const save = (): void =>
+    run((signal) =>
+      download(session, {
+        path: `/exports/${exportId}/download`,
+        name: `${resource}-${exportId}.${format}`,
+        signal,
+      }),
+    );
+  return (
+    <div class="row-actions">
+      <Button onClick={save} isBusy={isBusy}>
+        Download
+      </Button>
+      {session.can('exports:write') && (
+        <Button kind="quiet" onClick={() => setDeleting(true)}>
+          Delete
+        </Button>
+      )}
+      {error !== null && <ErrorBox error={error} />}
+      {isDeleting && (
+        <ConfirmDialog
+          title="Delete the file"
+          verb="Delete"
+          isDangerous
+          close={() => setDeleting(false)}
+          work={async (signal) => {
+            await session.client.deleteExport({ params: { exportId }, signal });
+            setDeleting(false);
+            changed();
+          }}
+        >
+          <p>The export stays in the list. Its file is gone, but another export can be made.</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+function NewExport({ close, made }: { readonly close: () => void; readonly made: () => void }) {
+  const { client } = useSession();
+  const [resource, setResource] = useState<ExportResource>('audit_events');
+  const [runId, setRunId] = useState('');
+  const [isProven, setProven] = useState(true);
+  const [progress, setProgress] = useState('');
+  const work = async (signal: AbortSignal): Promise<void> => {
+    const filters = runId.trim() === '' ? {} : { filters: { runId: runId.trim() } };
+    const body = { resource, format: 'json', includeProof: isProven, ...filters } as const;
+    const { exportId } = (await client.createExport({ body, signal })).body;
+    await waitFor(async () => (await client.getExport({ params: { exportId }, signal })).body, {
+      isOver: ({ status }) => status !== 'pending' && status !== 'processing',
+      seen: ({ status }) => setProgress(`${status}…`),
+      signal,
+    });
+    close();
+    made();
+  };
+  return (
+    <ConfirmDialog title="New export" verb="Export" work={work} close={close}>
+      <label class="field">
+        Rows of
+        <select
+          name="resource"
+          value={resource}
+          onChange={(event) => setResource(event.currentTarget.value as ExportResource)}
+        >
+          {Object.entries(resources).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        Only of the run (optional)
+        <input name="runId" value={runId} onInput={(event) => setRunId(event.currentTarget.value)} />
+      </label>
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={isProven}
+          onChange={(event) => setProven(event.currentTarget.checked)}
+        />
+        <span>With the proof of each row's place in the log</span>
+      </label>
+      <p role="status" class="quiet">
+        {progress}
+      </p>
+    </ConfirmDialog>
+  );
+}

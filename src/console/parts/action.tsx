@@ -1,0 +1,53 @@
+/** A call that a button starts: busy while it runs, and its error until the next try. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+export interface Action {
+  readonly isBusy: boolean;
+  readonly error: unknown;
+  /** Ignores a second start while the first runs. */
+  run(work: (signal: AbortSignal) => Promise<void>): void;
+}
+
+export function useAction(): Action {
+  const [state, setState] = useState<{ readonly isBusy: boolean; readonly error: unknown }>({
+    isBusy: false,
+    error: null,
+  });
+  const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  return {
+    ...state,
+    run(work) {
+      if (state.isBusy) return;
+      const { signal } = (stop.current = new AbortController());
+      setState({ isBusy: true, error: null });
+      work(signal).then(
+        () => signal.aborted || setState({ isBusy: false, error: null }),
+        (error: unknown) => signal.aborted || setState({ isBusy: false, error }),
+      );
+    },
+  };
+}
+
+/** Asks again until `isOver`: after 250 ms, then ever longer, at most 3 s. Rejects when the signal ends. */
+export async function waitFor<Value>(
+  ask: () => Promise<Value>,
+  {
+    isOver,
+    seen,
+    signal,
+  }: {
+    readonly isOver: (value: Value) => boolean;
+    /** Gets each answer, for a line of progress. */
+    readonly seen?: (value: Value) => void;
+    readonly signal: AbortSignal;
+  },
+): Promise<Value> {
+  for (let delayMs = 250; ; delayMs = Math.min(3000, delayMs * 1.5)) {
+    const value = await ask();
+    seen?.(value);
+    if (isOver(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    signal.throwIfAborted();
+  }
+}

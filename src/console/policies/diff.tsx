@@ -1,0 +1,42 @@
+/** Two versions of a policy, clause by clause, as `gov policy diff` compares them. */
+import type { PolicyVersion } from '../../contract/policies.ts';
+import type { Json } from '../../core/json/parse.ts';
+import { diffLines, isChanged, type Ruling } from '../../core/policy/language/diff-lines.ts';
+import { parseCondition } from '../../core/policy/language/parse.ts';
+import { RemoteText } from '../parts/remote-text.tsx';
+import { visible } from '../../core/forward/text.ts';
+
+interface DiffProps {
+  /** Null: shows `after` alone. */
+  readonly before: PolicyVersion | null;
+  readonly after: PolicyVersion;
+}
+
+export function Diff({ before, after }: DiffProps) {
+  const [left, right] = [rulingOf(before ?? after), rulingOf(after)];
+  // a condition of a newer service may have forms that this page does not know
+  if (left === null || right === null) return <RemoteText text={after.text} />;
+  const lines = diffLines(left, right);
+  return (
+    <>
+      {before !== null && !isChanged(lines) && <p class="quiet">The two versions do not differ.</p>}
+      <pre class="code diff" tabIndex={0}>
+        {lines.map(({ sign, text }, at) => (
+          <div key={at} class={lineClasses[sign]}>
+            {sign} {visible(text)}
+          </div>
+        ))}
+      </pre>
+    </>
+  );
+}
+
+const lineClasses = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
+
+function rulingOf({ action, severity, normalized }: PolicyVersion): Ruling | null {
+  try {
+    return { action, severity, node: parseCondition(normalized as Json) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+/** Who changed a policy: who wrote each version, who put it in force, and the reasons that they gave. */
+import type { AuditEvent } from '../../contract/events.ts';
+import { systemRun } from '../../core/event/record.ts';
+import { linkTo } from '../app/router.ts';
+import { useSession } from '../app/session.tsx';
+import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { partyName } from '../runs/timeline.ts';
+
+const perPage = 50;
+
+export function History({ policyId }: { readonly policyId: string }) {
+  const { client } = useSession();
+  const paged = usePaged(async (cursor, signal) => {
+    const query = { runId: systemRun, resource: policyId, limit: perPage, cursor };
+    const { body } = await client.searchEvents({ query, signal });
+    const data = body.events.filter(({ eventType }) => eventType.startsWith('policy.'));
+    return { data, nextCursor: body.nextCursor };
+  }, `history ${policyId}`);
+  const { rows = [] } = paged;
+  return (
+    <section class="card">
+      <h2 class="card-head">Changes</h2>
+      {rows.length > 0 && (
+        <Table
+          caption="Changes"
+          rows={rows}
+          keyOf={({ eventId }) => eventId}
+          columns={[
+            {
+              name: 'Change',
+              cell: (event) => <a href={linkTo(['events', event.eventId])}>{changeOf(event)}</a>,
+            },
+            { name: 'By', cell: ({ actor }) => <code>{partyName(actor)}</code> },
+            {
+              name: 'Reason',
+              kind: 'wide',
+              cell: ({ metadata: { reason } }) =>
+                typeof reason === 'string' ? <RemoteLine text={reason} /> : '–',
+            },
+            { name: 'When', cell: ({ serverTimestamp }) => <Time at={serverTimestamp} /> },
+          ]}
+        />
+      )}
+      <PagedFoot paged={paged} noun="changes" />
+    </section>
+  );
+}
+
+function changeOf({ eventType, metadata: { version, from, to } }: AuditEvent): string {
+  const name = `v${String(version)}`;
+  switch (eventType) {
+    case 'policy.created':
+      return `${name} written, as a draft`;
+    case 'policy.version_added':
+      return `${name} written`;
+    case 'policy.published':
+      return `${name} put in force`;
+    case 'policy.rolled_back':
+      return `${name} put in force again`;
+    default:
+      return `${String(from)} → ${String(to)}`;
+  }
+}

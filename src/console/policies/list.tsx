@@ -1,0 +1,92 @@
+/** The policies of the project. Tested by `test/console/policies.test.ts`. */
+import type { Policy } from '../../contract/policies.ts';
+import { policyStatuses, type PolicyStatus } from '../../contract/policy-words.ts';
+import type { PageProps } from '../app/page.ts';
+import { linkTo } from '../app/router.ts';
+import { useSession } from '../app/session.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Filters, type Filter } from '../parts/filters.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
+import { Status } from '../parts/status.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { toneOf } from '../runs/words.ts';
+
+const filters: readonly Filter[] = [
+  {
+    name: 'status',
+    label: 'Status',
+    options: [
+      { value: '', text: 'Any' },
+      ...policyStatuses.map((status) => ({ value: status, text: status })),
+    ],
+  },
+];
+
+const perPage = 50;
+
+export function Policies({ query }: PageProps) {
+  const { client } = useSession();
+  const status = policyStatuses.find((each): each is PolicyStatus => each === query.get('status'));
+  const paged = usePaged(
+    async (cursor, signal) =>
+      (await client.listPolicies({ query: { status, limit: perPage, cursor }, signal })).body,
+    `policies ${status ?? ''}`,
+  );
+  const { rows } = paged;
+  return (
+    <>
+      <PageHead title="Policies">What agents may do.</PageHead>
+      <Filters path={['policies']} query={query} filters={filters} />
+      {rows === undefined && paged.isLoading && <Loading what="the policies" />}
+      {rows !== undefined && rows.length > 0 && (
+        <Table caption="Policies" columns={columns} rows={rows} keyOf={({ id }) => id} />
+      )}
+      {rows?.length === 0 && (
+        <Empty title={status === undefined ? 'No policies yet' : `No policy is ${status}`}>
+          Policies are files: <code>gov policy create FILE</code> adds one as a draft.
+        </Empty>
+      )}
+      <PagedFoot paged={paged} noun="policies" />
+    </>
+  );
+}
+
+const columns: readonly Column<Policy>[] = [
+  {
+    name: 'Policy',
+    kind: 'wide',
+    cell: ({ id, name }) => (
+      <>
+        <a href={linkTo(['policies', id])}>{id}</a>
+        {name !== id && (
+          <div class="quiet small">
+            <RemoteLine text={name} />
+          </div>
+        )}
+      </>
+    ),
+  },
+  { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
+  { name: 'Does', cell: ({ active, latest }) => (active ?? latest).action },
+  {
+    name: 'In force',
+    cell: ({ status, activeVersion }) => (status === 'active' ? `v${activeVersion}` : '–'),
+  },
+  {
+    name: 'Newest',
+    cell: ({ latestVersion, activeVersion, status }) =>
+      latestVersion === activeVersion ? (
+        `v${latestVersion}`
+      ) : (
+        <>
+          v{latestVersion}
+          {status === 'active' && <span class="quiet"> not published</span>}
+        </>
+      ),
+  },
+  { name: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+];

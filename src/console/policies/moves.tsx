@@ -1,0 +1,111 @@
+/** The moves of a policy in its life cycle, each with a reason. The API refuses the author where it requires two people. */
+import { useState } from 'preact/hooks';
+import { limits } from '../../contract/limits.ts';
+import type { Policy } from '../../contract/policies.ts';
+import type { PolicyStatus } from '../../contract/policy-words.ts';
+import { allowedTargets } from '../../core/policy/set/lifecycle.ts';
+import { useSession } from '../app/session.tsx';
+import { Button } from '../parts/button.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { ImpactLine } from './impact.tsx';
+
+interface MovesProps {
+  readonly policy: Policy;
+  readonly moved: () => void;
+}
+
+type Chosen = 'publish' | PolicyStatus;
+
+export function PolicyMoves({ policy, moved }: MovesProps) {
+  const { can } = useSession();
+  const [chosen, choose] = useState<Chosen | null>(null);
+  if (!can('governance:manage')) return null;
+  const { status, latestVersion, activeVersion } = policy;
+  const canPublish = status !== 'archived' && (status !== 'active' || latestVersion !== activeVersion);
+  // publish covers what leads to active, but for a disabled policy, which keeps its version
+  const targets = allowedTargets(status).filter(
+    (target) => target !== status && (target !== 'active' || status === 'disabled'),
+  );
+  const close = (): void => choose(null);
+  return (
+    <>
+      {targets.map((target) => (
+        <Button key={target} onClick={() => choose(target)}>
+          {verbs[target]}
+        </Button>
+      ))}
+      {canPublish && (
+        <Button kind="main" onClick={() => choose('publish')}>
+          Publish v{latestVersion}
+        </Button>
+      )}
+      {chosen !== null && <MoveDialog policy={policy} chosen={chosen} close={close} moved={moved} />}
+    </>
+  );
+}
+
+const verbs: Readonly<Record<PolicyStatus, string>> = {
+  draft: 'Back to draft',
+  review: 'Put in review',
+  active: 'Enable',
+  disabled: 'Disable',
+  archived: 'Archive',
+};
+
+const effects: Readonly<Record<PolicyStatus, string>> = {
+  draft: 'The policy decides nothing until it is published.',
+  review: 'The log records what the policy would decide, and nobody enforces it.',
+  active: 'The version that was in force before it was disabled is in force again.',
+  disabled: 'The policy decides nothing until it is enabled.',
+  archived: 'The policy decides nothing. Its versions and its decisions stay.',
+};
+
+interface DialogProps extends MovesProps {
+  readonly chosen: Chosen;
+  readonly close: () => void;
+}
+
+function MoveDialog({ policy, chosen, close, moved }: DialogProps) {
+  const { client, identity } = useSession();
+  const [reason, setReason] = useState('');
+  const { id, latest, latestVersion, revision } = policy;
+  const work = async (signal: AbortSignal): Promise<void> => {
+    const params = { policyId: id };
+    // what was looked at is what is moved: a change by somebody else in between is refused
+    const common = { params, ifMatch: `"${revision}"`, signal };
+    const said = reason.trim() === '' ? {} : { reason: reason.trim() };
+    if (chosen === 'publish')
+      await client.publishPolicy({ ...common, body: { version: latestVersion, ...said } });
+    else await client.transitionPolicy({ ...common, body: { targetStatus: chosen, ...said } });
+    close();
+    moved();
+  };
+  const verb = chosen === 'publish' ? `Publish v${latestVersion}` : verbs[chosen];
+  return (
+    <ConfirmDialog title={`${verb}: ${id}`} verb={verb} work={work} close={close}>
+      {chosen === 'publish' ? (
+        <>
+          <ImpactLine policy={policy} />
+          <p class="quiet">
+            Written by <code>{latest.createdBy}</code>
+            {latest.createdBy === identity.id &&
+              ', which is you: a project that requires two people wants another key or person to publish it'}
+            .
+          </p>
+        </>
+      ) : (
+        <p>{effects[chosen]}</p>
+      )}
+      <label class="field">
+        Reason
+        <textarea
+          name="reason"
+          rows={2}
+          maxLength={limits.reasonChars}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,151 @@
+/** One policy: its versions, what publishing the newest would change, and its life cycle. */
+import { useState } from 'preact/hooks';
+import { limits } from '../../contract/limits.ts';
+import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { useLoad } from '../app/load.ts';
+import type { PageProps } from '../app/page.ts';
+import { goTo, linkTo } from '../app/router.ts';
+import { useSession } from '../app/session.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
+import { Status } from '../parts/status.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { toneOf } from '../runs/words.ts';
+import { Diff } from './diff.tsx';
+import { History } from './history.tsx';
+import { Impact } from './impact.tsx';
+import { PolicyMoves } from './moves.tsx';
+
+const up = { name: 'Policies', path: ['policies'] } as const;
+
+export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
+  const { client } = useSession();
+  const [round, setRound] = useState(0);
+  const { data, error, reload } = useLoad(async (signal) => {
+    const [policy, versions] = await Promise.all([
+      client.getPolicy({ params: { policyId }, signal }),
+      client.listPolicyVersions({ params: { policyId }, query: { limit: limits.pageMax }, signal }),
+    ]);
+    return { policy: policy.body, versions: versions.body.data, isCut: versions.body.nextCursor !== null };
+  }, `policy ${policyId} ${round}`);
+  if (error !== null)
+    return (
+      <>
+        <PageHead title={policyId} up={up} />
+        <ErrorBox error={error} retry={reload} />
+      </>
+    );
+  if (data === undefined) return <Loading what="the policy" />;
+  const { policy, versions, isCut } = data;
+  const { name, description, status, active, latest } = policy;
+  const isNew = active?.version !== latest.version || status !== 'active';
+  return (
+    <>
+      <PageHead
+        title={policyId}
+        up={up}
+        actions={<PolicyMoves policy={policy} moved={() => setRound(round + 1)} />}
+      >
+        <Status tone={toneOf(status)}>{status}</Status> <RemoteLine text={name} />
+      </PageHead>
+      <div class="stack">
+        {description !== null && (
+          <p>
+            <RemoteLine text={description} />
+          </p>
+        )}
+        <Versions policy={policy} versions={versions} isCut={isCut} query={query} />
+        {isNew && <Impact policy={policy} />}
+        <History key={round} policyId={policyId} />
+      </div>
+    </>
+  );
+}
+
+interface VersionsProps {
+  readonly policy: Policy;
+  /** Newest first. */
+  readonly versions: readonly PolicyVersion[];
+  readonly isCut: boolean;
+  readonly query: URLSearchParams;
+}
+
+/** The versions, and the difference of two of them: by default of the active one and the newest. */
+function Versions({ policy, versions, isCut, query }: VersionsProps) {
+  const { id, activeVersion, latest } = policy;
+  const find = (text: string | null): PolicyVersion | undefined =>
+    versions.find(({ version }) => String(version) === text);
+  const to = find(query.get('version')) ?? latest;
+  const usual = activeVersion !== null && activeVersion !== to.version ? activeVersion : to.version - 1;
+  const from = find(query.get('from') ?? String(usual));
+  const choose = (members: Readonly<Record<string, string>>): void =>
+    goTo(linkTo(['policies', id], { ...Object.fromEntries(query), ...members }), { replace: true });
+  return (
+    <section class="card">
+      <div class="card-head">
+        <h2>{from === undefined ? `Version ${to.version}` : `Version ${from.version} → ${to.version}`}</h2>
+        <div class="filters inline">
+          <Choice
+            label="From"
+            versions={versions}
+            value={from?.version}
+            choose={(from_) => choose({ from: from_ })}
+          />
+          <Choice
+            label="To"
+            versions={versions}
+            value={to.version}
+            choose={(version) => choose({ version })}
+          />
+        </div>
+      </div>
+      <Diff before={from ?? null} after={to} />
+      <Table
+        caption="Versions"
+        rows={versions}
+        keyOf={({ version }) => String(version)}
+        columns={[
+          {
+            name: 'Version',
+            cell: ({ version }) => <a href={linkTo(['policies', id], { version })}>v{version}</a>,
+          },
+          {
+            name: 'State',
+            cell: ({ version }) =>
+              version === activeVersion &&
+              policy.status === 'active' && <Status tone="good">in force</Status>,
+          },
+          { name: 'Does', cell: ({ action }) => action },
+          { name: 'Severity', cell: ({ severity }) => severity ?? '–' },
+          { name: 'Written by', cell: ({ createdBy }) => <code>{createdBy}</code>, kind: 'wide' },
+          { name: 'Written', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+      {isCut && <p class="cut">The policy has more than {versions.length} versions; these are the newest.</p>}
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly versions: readonly PolicyVersion[];
+  readonly value: number | undefined;
+  readonly choose: (version: string) => void;
+}
+
+const Choice = ({ label, versions, value, choose }: ChoiceProps) => (
+  <label>
+    {label}{' '}
+    <select value={value ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
+      {value === undefined && <option value="">–</option>}
+      {versions.map(({ version }) => (
+        <option key={version} value={version}>
+          v{version}
+        </option>
+      ))}
+    </select>
+  </label>
+);

@@ -1,0 +1,178 @@
+/** One report: what it found, its rows with links to events and runs, its files, and links for others. */
+import { useState } from 'preact/hooks';
+import type {
+  ReportArtifact,
+  ReportData,
+  ReportExecution,
+  ReportSummary,
+} from '../../contract/report-parts.ts';
+import { useLoad } from '../app/load.ts';
+import type { PageProps } from '../app/page.ts';
+import { linkTo } from '../app/router.ts';
+import { useSession } from '../app/session.tsx';
+import { useAction } from '../parts/action.tsx';
+import { Button } from '../parts/button.tsx';
+import { download } from '../parts/download.ts';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
+import { sizeText } from '../parts/size.ts';
+import { Status } from '../parts/status.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { toneOf } from '../runs/words.ts';
+import { Shares } from './shares.tsx';
+
+const up = { name: 'Reports', path: ['reports'] } as const;
+
+const isOver = (status: ReportExecution['status']): boolean => status !== 'queued' && status !== 'processing';
+const againMs = 1500;
+
+export function ReportPage({ params: { executionId = '' } }: PageProps) {
+  const { client } = useSession();
+  const [isMade, setMade] = useState(false);
+  const { data, error, reload } = useLoad(
+    async (signal) => {
+      const query = { includeData: true };
+      const { body } = await client.getExecution({ params: { executionId }, query, signal });
+      if (isOver(body.status)) setMade(true);
+      return body;
+    },
+    `report ${executionId}`,
+    isMade ? {} : { everyMs: againMs },
+  );
+  if (data === undefined)
+    return (
+      <>
+        <PageHead title="Report" up={up} />
+        {error === null ? <Loading what="the report" /> : <ErrorBox error={error} retry={reload} />}
+      </>
+    );
+  const { title, status, parameters, createdAt, errorSummary, summary, artifacts } = data;
+  return (
+    <>
+      <PageHead title={<RemoteLine text={title} />} up={up}>
+        <Status tone={toneOf(status)}>{status}</Status> {parameters.startTime.slice(0, 10)} to{' '}
+        {parameters.endTime.slice(0, 10)} · requested <Time at={createdAt} />
+        {parameters.runId !== undefined && (
+          <>
+            {' · run '}
+            <a href={linkTo(['runs', parameters.runId])}>{parameters.runId}</a>
+          </>
+        )}
+      </PageHead>
+      <div class="stack">
+        {!isOver(status) && <p role="status">The report is being made…</p>}
+        {errorSummary !== null && <ErrorBox error={new Error(errorSummary)} />}
+        {artifacts.length > 0 && <Files executionId={executionId} artifacts={artifacts} />}
+        {summary !== null && <Found summary={summary} />}
+        {data.data !== undefined && data.data !== null && <Rows data={data.data} />}
+        {status === 'completed' && <Shares executionId={executionId} formats={data.formats} />}
+      </div>
+    </>
+  );
+}
+
+interface FilesProps {
+  readonly executionId: string;
+  readonly artifacts: readonly ReportArtifact[];
+}
+
+function Files({ executionId, artifacts }: FilesProps) {
+  const session = useSession();
+  const { isBusy, error, run } = useAction();
+  const save = (format: string): void =>
+    run((signal) =>
+      download(session, {
+        path: `/reporting/executions/${executionId}/download?format=${format}`,
+        name: `${executionId}.${format}`,
+        signal,
+      }),
+    );
+  return (
+    <section class="card">
+      <h2 class="card-head">Files</h2>
+      <div class="actions">
+        {artifacts.map(({ format, status, sizeBytes }) =>
+          status === 'completed' ? (
+            <Button key={format} onClick={() => save(format)} isBusy={isBusy}>
+              {format.toUpperCase()}, {sizeText(sizeBytes)}
+            </Button>
+          ) : (
+            <Status key={format} tone={toneOf(status)}>{`${format} ${status}`}</Status>
+          ),
+        )}
+        <a class="button" href="verify.html" target="_blank" rel="noopener">
+          Open the verify page
+        </a>
+      </div>
+      {error !== null && <ErrorBox error={error} />}
+    </section>
+  );
+}
+
+const checkTones = { pass: 'good', fail: 'bad', not_shown: 'plain' } as const;
+const checkWords = { pass: 'holds', fail: 'fails', not_shown: 'not shown' } as const;
+
+const Found = ({ summary: { checks, figures } }: { readonly summary: ReportSummary }) => (
+  <section class="card">
+    <h2 class="card-head">What it found</h2>
+    <dl class="figures">
+      {figures.map(({ name, label, value }) => (
+        <div key={name}>
+          <dt>{label}</dt>
+          <dd>
+            <RemoteLine text={String(value ?? '–')} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+    <ul class="layers">
+      {checks.map(({ name, status, detail }) => (
+        <li key={name}>
+          <Status tone={checkTones[status]}>{checkWords[status]}</Status>
+          <div>
+            <p>
+              <RemoteLine text={name} />
+            </p>
+            <p class="quiet small">
+              <RemoteLine text={detail} />
+            </p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  </section>
+);
+
+/** The first rows of the report. Ids of events and runs lead to their pages. */
+const Rows = ({ data: { columns, rows, truncated } }: { readonly data: ReportData }) => (
+  <section>
+    <h2>Rows</h2>
+    <Table
+      caption="Rows of the report"
+      rows={rows.map((cells, at) => ({ cells, at }))}
+      keyOf={({ at }) => String(at)}
+      columns={columns.map(({ name, title, kind }, at) => ({
+        name: title,
+        ...(kind === 'number' ? { kind: 'number' as const } : {}),
+        cell: ({ cells }: { readonly cells: (typeof rows)[number] }) => (
+          <Cell name={name} value={cells[at] ?? null} />
+        ),
+      }))}
+    />
+    {truncated && (
+      <p class="cut">The report has more than these {rows.length} rows: its files have all of them.</p>
+    )}
+  </section>
+);
+
+function Cell({ name, value }: { readonly name: string; readonly value: string | number | boolean | null }) {
+  if (value === null) return <span class="quiet">–</span>;
+  const text = String(value);
+  if (/^evt_[0-9a-z]{26}$/.test(text)) return <a href={linkTo(['events', text])}>{text}</a>;
+  if (name === 'runId') return <a href={linkTo(['runs', text])}>{text}</a>;
+  if (name === 'policyId') return <a href={linkTo(['policies', text])}>{text}</a>;
+  return <RemoteLine text={text} />;
+}

@@ -1,0 +1,152 @@
+/**
+ * The timeline of a run as a list of which only the visible rows are in the document. One tab stop; arrow keys move the
+ * selection. Tested by `test/console/runs/page.test.ts`.
+ */
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { visible } from '../../core/forward/text.ts';
+import { rowsShown } from '../parts/rows-shown.ts';
+import { Status } from '../parts/status.tsx';
+import type { Entry, EntryKind } from './timeline.ts';
+import { toneOf } from './words.ts';
+
+/** As the stylesheet has it. */
+const rowHeight = 34;
+
+const kindNames: Readonly<Record<EntryKind, string>> = {
+  prompt: 'Prompt',
+  model: 'Model',
+  output: 'Answer',
+  call: 'Tool call',
+  decision: 'Decision',
+  approval: 'Approval',
+  result: 'Result',
+  run: 'Run',
+  other: 'Event',
+};
+
+interface TimelineProps {
+  readonly entries: readonly Entry[];
+  /** Whether calls and their parts are apart, since only some are listed: each part then names its tool. */
+  readonly isFlat: boolean;
+  readonly selected: string | null;
+  readonly select: (entry: Entry) => void;
+}
+
+export function TimelineView({ entries, isFlat, selected, select }: TimelineProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ scrollTop: 0, height: 600 });
+  const listId = useId();
+  const at = entries.findIndex(({ id }) => id === selected);
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (element === null) return;
+    const measure = (): void => setView({ scrollTop: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (frame.current !== null && at !== -1) reveal(frame.current, at);
+  }, [at]);
+  const [first, end] = rowsShown({ ...view, count: entries.length, rowHeight });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const next =
+      entries[moved(event.key, { at, count: entries.length, page: Math.floor(view.height / rowHeight) })];
+    if (next === undefined) return;
+    event.preventDefault();
+    select(next);
+  };
+  return (
+    <div
+      ref={frame}
+      class="timeline"
+      role="listbox"
+      aria-label="Timeline"
+      tabIndex={0}
+      {...(at >= first && at < end ? { 'aria-activedescendant': `${listId}-${at}` } : {})}
+      onScroll={({ currentTarget: { scrollTop, clientHeight: height } }) => setView({ scrollTop, height })}
+      onKeyDown={onKeyDown}
+    >
+      <div class="timeline-rows" role="presentation" style={{ height: `${entries.length * rowHeight}px` }}>
+        {entries.slice(first, end).map((entry, index) => (
+          <Row
+            key={entry.id}
+            entry={entry}
+            id={`${listId}-${first + index}`}
+            place={{ at: first + index, count: entries.length }}
+            isSelected={first + index === at}
+            isFlat={isFlat}
+            select={select}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly entry: Entry;
+  readonly id: string;
+  readonly place: { readonly at: number; readonly count: number };
+  readonly isSelected: boolean;
+  readonly isFlat: boolean;
+  readonly select: (entry: Entry) => void;
+}
+
+function Row({ entry, id, place: { at, count }, isSelected, isFlat, select }: RowProps) {
+  const { kind, title, text, isPart, outcome } = entry;
+  const isState = outcome !== null && kind !== 'call';
+  return (
+    <div
+      id={id}
+      role="option"
+      aria-selected={isSelected}
+      aria-setsize={count}
+      aria-posinset={at + 1}
+      class={`timeline-row ${kind}${isPart && !isFlat ? ' part' : ''}`}
+      style={{ transform: `translateY(${at * rowHeight}px)` }}
+      onClick={() => select(entry)}
+    >
+      <span class="timeline-kind">{kindNames[kind]}</span>
+      {isState && <Status tone={toneOf(outcome)}>{visible(outcome)}</Status>}
+      {(isFlat || !(isState || isPart)) && <bdi class="timeline-title">{visible(title)}</bdi>}
+      <bdi class="timeline-text">{visible(text)}</bdi>
+    </div>
+  );
+}
+
+interface From {
+  readonly at: number;
+  readonly count: number;
+  /** Rows of a page. */
+  readonly page: number;
+}
+
+/** The row to which a key moves; -1 for another key. */
+function moved(key: string, { at, count, page }: From): number {
+  const last = count - 1;
+  switch (key) {
+    case 'ArrowDown':
+      return Math.min(last, at + 1);
+    case 'ArrowUp':
+      return Math.max(0, at - 1);
+    case 'PageDown':
+      return Math.min(last, at + page);
+    case 'PageUp':
+      return Math.max(0, at - page);
+    case 'Home':
+      return 0;
+    case 'End':
+      return last;
+    default:
+      return -1;
+  }
+}
+
+/** Scrolls so far that the row is visible. */
+function reveal(frame: HTMLElement, at: number): void {
+  const top = at * rowHeight;
+  if (top < frame.scrollTop) frame.scrollTop = top;
+  else if (top + rowHeight > frame.scrollTop + frame.clientHeight)
+    frame.scrollTop = top + rowHeight - frame.clientHeight;
+}

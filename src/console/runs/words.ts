@@ -1,0 +1,68 @@
+/** What states of runs are called, and how they are colored. */
+import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
+import type { Tone } from '../parts/status.tsx';
+
+const tones: Readonly<Record<string, Tone>> = {
+  allow: 'good',
+  allowed: 'good',
+  approved: 'good',
+  completed: 'good',
+  active: 'good',
+  delivered: 'good',
+  warn: 'wait',
+  escalate: 'wait',
+  pending: 'wait',
+  processing: 'wait',
+  queued: 'wait',
+  review: 'wait',
+  deny: 'bad',
+  denied: 'bad',
+  failed: 'bad',
+  revoked: 'bad',
+};
+
+/** The tone of a state of the API; plain for a word that is not known. */
+export const toneOf = (state: string): Tone => tones[state] ?? 'plain';
+
+const alarms: readonly CoverageVerdict[] = ['denied_but_ran', 'ungoverned', 'gap'];
+
+/** The worst first. */
+const verdictTexts: Readonly<Record<CoverageVerdict, string>> = {
+  denied_but_ran: 'ran after a denial',
+  ungoverned: 'ran without a decision',
+  gap: 'missing in a source',
+  single_source: 'reported by one source',
+  not_run: 'did not run',
+  governed: 'governed',
+};
+
+const verdicts = Object.keys(verdictTexts) as CoverageVerdict[];
+
+export interface CoverageWords {
+  readonly tone: Tone;
+  readonly verdict: string;
+  /** `3 calls: 2 governed, 1 ran without a decision; 2 confirmed by a second source`. */
+  readonly line: string;
+}
+
+/** One source that loses everything looks like a run without calls of that source, so it is not confirmed. */
+export function coverageWords({ covered, confirmed, counts, gaps }: RunCoverage): CoverageWords {
+  const countOf = (verdict: CoverageVerdict): number => counts[verdict] ?? 0;
+  const calls = verdicts.reduce((sum, verdict) => sum + countOf(verdict), 0);
+  const listed = verdicts
+    .toReversed()
+    .filter((verdict) => countOf(verdict) > 0)
+    .map((verdict) => `${countOf(verdict)} ${verdictTexts[verdict]}`);
+  const missing = gaps.length === 0 ? '' : `; ${gaps.length} gaps in the records of a source`;
+  const line =
+    calls === 0
+      ? `no tool calls${missing}`
+      : `${calls} ${calls === 1 ? 'call' : 'calls'}: ${listed.join(', ')}; ${confirmed} confirmed by a second source${missing}`;
+  if (!covered) {
+    const found = alarms.reduce((sum, verdict) => sum + countOf(verdict), 0) + gaps.length;
+    return { tone: 'bad', verdict: found === 1 ? '1 gap' : `${found} gaps`, line };
+  }
+  if (calls === 0) return { tone: 'plain', verdict: 'no calls', line };
+  if (confirmed === 0) return { tone: 'plain', verdict: 'one source', line };
+  return { tone: 'good', verdict: 'covered', line };
+}
