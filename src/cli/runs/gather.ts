@@ -11,7 +11,6 @@ import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { evaluatedTool } from '../../core/decided/evaluation.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
-import { isObject } from '../../core/json/object.ts';
 
 /** A decision about a call, and the policies that made it. */
 interface ShownDecision {

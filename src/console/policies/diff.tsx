@@ -33,9 +33,9 @@ export function Diff({ before, after }: DiffProps) {
 
 const lineClasses = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 
-function rulingOf({ action, severity, normalized }: PolicyVersion): Ruling | null {
+function rulingOf({ action, severity, requireSignedApproval, normalized }: PolicyVersion): Ruling | null {
   try {
-    return { action, severity, node: parseCondition(normalized as Json) };
+    return { action, severity, requireSignedApproval, node: parseCondition(normalized as Json) };
   } catch {
     return null;
   }

@@ -28,6 +28,8 @@ const approval = (approvalId: string): ShownApproval => ({
   actor: null,
   context: null,
   policies: [],
+  signatureRequired: false,
+  signature: null,
 });
 const read = (state: ApprovalsState, ids: readonly string[]): ApprovalsState =>
   reduceApprovals(state, { kind: 'read', rows: ids.map(approval), atMs: 0 });

@@ -3,14 +3,7 @@
  * without network, and a changed copy that fails. What it makes in the folder for temporary files is gone at the end, also
  * after Ctrl-C and a failure. Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../../client/create.ts';

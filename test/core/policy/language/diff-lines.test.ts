@@ -3,7 +3,8 @@ import { diffLines } from '../../../../src/core/policy/language/diff-lines.ts';
 import { parseText } from '../../../../src/core/policy/language/text.ts';
 
 describe('the lines of a difference', () => {
-  const ruling = (text: string) => ({ action: 'deny', severity: null, node: parseText(text) }) as const;
+  const ruling = (text: string) =>
+    ({ action: 'deny', severity: null, requireSignedApproval: false, node: parseText(text) }) as const;
   const lines = (before: string, after: string) =>
     diffLines(ruling(before), ruling(after)).map(({ sign, text }) => `${sign}${text}`);
 
