@@ -39,6 +39,7 @@ import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
+import * as trust from './trust/spec.ts';
 import * as usage from './usage/spec.ts';
 import * as version from './version/spec.ts';
 import * as webhooks from './webhooks/spec.ts';
@@ -80,6 +81,7 @@ const handMade: readonly CommandSpec[] = [
   runs,
   service,
   tools,
+  trust,
   usage,
   version,
   webhooks,

@@ -19,6 +19,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'replay', 'Repeat recorded decisions and compare'],
   ['Prove', 'export', 'Files of recorded data, with proofs inside'],
   ['Prove', 'report', 'Reports for auditors, and their verification'],
+  ['Prove', 'trust', 'Keys of logs that you trust'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'Erasures of recorded values'],
