@@ -18,6 +18,7 @@ const ofKeys: ReadonlySet<string> = new Set<OperationId>([
   'updateApiKey',
   'revokeApiKey',
   'rotateApiKey',
+  'getIdentity',
 ]);
 
 export const planeOperations: readonly OperationId[] = Object.entries<Operation>(table)
