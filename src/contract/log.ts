@@ -29,6 +29,22 @@ export const log = {
     success: { 200: text },
     statuses: [401, 500],
   }),
+  getLogKeyChanges: operation({
+    ...shared,
+    path: '/log/key-changes',
+    summary: 'Get the leaves that added and retired keys of the log, oldest first',
+    success: {
+      200: Type.Object({
+        changes: Type.Array(
+          Type.Object({
+            index: Type.Integer({ minimum: 1, description: 'Index of the leaf' }),
+            record: Type.String({ description: 'Record of the leaf, of type gov.key/1' }),
+          }),
+        ),
+      }),
+    },
+    statuses: [401, 500],
+  }),
   askLog: operation({
     ...shared,
     path: '/log/answers',

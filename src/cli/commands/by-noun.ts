@@ -45,6 +45,7 @@ import * as search from './search/spec.ts';
 import * as service from './service/spec.ts';
 import * as tools from './tools/spec.ts';
 import * as top from './top/spec.ts';
+import * as trust from './trust/spec.ts';
 import * as usage from './usage/spec.ts';
 import * as verifyPage from './verify-page/spec.ts';
 import * as version from './version/spec.ts';
@@ -93,6 +94,7 @@ const handMade: readonly CommandSpec[] = [
   service,
   tools,
   top,
+  trust,
   usage,
   verifyPage,
   version,

@@ -22,6 +22,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'export', 'Files of recorded data, with proofs inside'],
   ['Prove', 'report', 'Reports for auditors, and their verification'],
   ['Prove', 'verify-page', ''],
+  ['Prove', 'trust', 'Keys of logs that you trust'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'Erasures of recorded values'],

@@ -128,6 +128,56 @@ export class KeyHistory {
   }
 }
 
+/** A `gov.key/1` leaf. Attacker controlled. */
+export interface KeyLeaf {
+  readonly index: number;
+  readonly record: string;
+}
+
+/**
+ * Returns the trusted keys, and those that they vouch for: a key is proven if a leaf adds it under a signature of an
+ * Ed25519 key that is trusted or proven, and that no earlier leaf retired, and of each added Ed25519 key. Skips leaves
+ * that prove nothing, because a trust file may be younger than they are. Proves no more than the trusted keys do: a
+ * thief of one can make such leaves.
+ */
+export function provenKeys(
+  origin: string,
+  trusted: readonly VerifierKey[],
+  leaves: readonly KeyLeaf[],
+): VerifierKey[] {
+  const proven = [...trusted];
+  const retired = new Set<string>();
+  const inForce = (): VerifierKey[] => proven.filter((key) => isEd25519(key) && !retired.has(identity(key)));
+  for (const { index, record } of leaves.toSorted((one, other) => one.index - other.index)) {
+    try {
+      const { add, retire, note } = objectOf(record);
+      const change = add === undefined ? 'retire' : 'add';
+      const texts = textsOf(change === 'add' ? add : retire) ?? [];
+      const keys = texts.map((text) => keyOf(text, origin));
+      const signed = {
+        text: keyChangeText(origin, index, { change, keys: texts }),
+        note: typeof note === 'string' ? note : '',
+      };
+      const ids = new Set(keys.map(identity));
+      assertSigned(
+        signed,
+        inForce().filter((key) => !ids.has(identity(key))),
+        'one',
+      );
+      if (change === 'retire') for (const id of ids) retired.add(id);
+      else {
+        assertSigned(signed, keys.filter(isEd25519), 'all');
+        const known = new Set(proven.map(identity));
+        proven.push(...keys.filter((key) => !known.has(identity(key))));
+      }
+    } catch (cause) {
+      // readJson throws SyntaxError for text that is not JSON
+      if (!(cause instanceof GovError || cause instanceof SyntaxError)) throw cause;
+    }
+  }
+  return proven;
+}
+
 interface Signed {
   readonly text: string;
   readonly note: string;

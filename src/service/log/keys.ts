@@ -17,13 +17,17 @@ export async function logKeys(
   try {
     const genesis = await store.leaf(projectId, 0);
     const history = new KeyHistory(genesis?.record ?? '{}');
-    const page = { limit: pageLeaves, order: 'asc' } as const;
-    for (const { index, record } of await store.leavesOf(projectId, { type: 'gov.key/1' }, page)) {
-      history.read(index, record);
-    }
+    for (const { index, record } of await keyChanges(store, projectId)) history.read(index, record);
     return history;
   } catch (cause) {
     if (!(cause instanceof GovError) || cause.code === 'STORAGE_FAULT') throw cause;
     throw new GovError('STORAGE_FAULT', `${cause.message}; check the log with gov log fsck`, { cause });
   }
 }
+
+/** The leaves that changed keys, oldest first. Cost: one read. */
+export const keyChanges = (
+  store: Pick<StoreReader, 'leavesOf'>,
+  projectId: string,
+): ReturnType<StoreReader['leavesOf']> =>
+  store.leavesOf(projectId, { type: 'gov.key/1' }, { limit: pageLeaves, order: 'asc' });

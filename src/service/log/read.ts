@@ -5,10 +5,11 @@
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
+import { keyChanges } from './keys.ts';
 
 const hashBytes = 32;
 
-export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getTile'> = {
+export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getLogKeyChanges' | 'getTile'> = {
   async getCheckpoint({ caller }, { store, checkpoints }) {
     const { projectId } = caller.project;
     const note =
@@ -19,6 +20,11 @@ export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getTile'> = {
   async getLogKey({ caller }, { verifierKeys }) {
     const keys = verifierKeys(caller.project.auditOrigin);
     return { status: 200, body: keys.map((key) => `${key}\n`).join('') };
+  },
+
+  async getLogKeyChanges({ caller }, { store }) {
+    const leaves = await keyChanges(store, caller.project.projectId);
+    return { status: 200, body: { changes: leaves.map(({ index, record }) => ({ index, record })) } };
   },
 
   /** Serves only tiles that a signed head covers: NOT_FOUND for a tile wider than the tree, or beyond it. */

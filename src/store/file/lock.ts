@@ -7,6 +7,7 @@
  * for seconds, and after a long pause it lets two processes in.
  * Proven by `test/store/file/lock.test.ts`.
  */
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import { opening, troubleOf } from './faults.ts';
@@ -45,6 +46,24 @@ export function takeLock(path: string, pid: number): Lock {
       db.close();
     },
   };
+}
+
+/**
+ * Returns null if nobody holds the lock in the file `path`, else the holder, with a null pid where the file does not name
+ * it. Only for a process that does not hold the lock itself. Takes a free lock for a moment.
+ */
+export function lockHolder(path: string): { readonly pid: number | null } | null {
+  if (!existsSync(path)) return null;
+  const db = new Database(path, { timeout: 0 });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return null;
+  } catch (error) {
+    if (troubleOf(error) === 'busy') return { pid: holder(db) };
+    throw error;
+  } finally {
+    db.close();
+  }
 }
 
 function heldBy(path: string, pid: number | null, cause: unknown): GovError {

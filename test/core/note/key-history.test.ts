@@ -8,6 +8,7 @@ import {
   KeyHistory,
   keyChangeText,
   keyLeafFields,
+  provenKeys,
 } from '../../../src/core/note/key-history.ts';
 import {
   ed25519Cosigner,
@@ -17,6 +18,7 @@ import {
   signNote,
 } from '../../../src/core/note/signed.ts';
 import { draftLeaf, type OtherDraft } from '../../../src/core/event/record.ts';
+import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 
 const origin = 'gov.local/prj_a/audit';
@@ -132,5 +134,50 @@ describe('the keys of a log', () => {
     ['no object', '[]'],
   ])('the keys of a log are unknown when the log begins with %s', (_, said) => {
     expect(() => new KeyHistory(said)).toThrow('key leaf: expected');
+  });
+});
+
+describe('keys that trusted keys vouch for', () => {
+  const [first, second, third, thief] = [newKey(), newKey(), newKey(), newKey()];
+  const added = (index: number, key: NoteSigner, by: NoteSigner) => ({
+    index,
+    record: leaf(index, 'add', [key], [by, key]),
+  });
+  const retired = (index: number, key: NoteSigner, by: NoteSigner) => ({
+    index,
+    record: leaf(index, 'retire', [key], [by]),
+  });
+  const proven = (trusted: readonly NoteSigner[], leaves: Parameters<typeof provenKeys>[2]): string[] =>
+    provenKeys(
+      origin,
+      trusted.map(({ verifierKey }) => parseVerifierKey(verifierKey)),
+      leaves,
+    ).map(({ text }) => text);
+  const chain = [added(5, second, first), retired(6, first, second), added(9, third, second)];
+
+  it('follows a chain of rotations from a trusted key, in the order of the leaves', () => {
+    expect(proven([first], chain)).toEqual(vkeys([first, second, third]));
+    expect(proven([first], chain.toReversed())).toEqual(vkeys([first, second, third]));
+  });
+
+  it('skips rotations from before the trusted key', () => {
+    expect(proven([second], chain)).toEqual(vkeys([second, third]));
+    expect(proven([third], chain)).toEqual(vkeys([third]));
+  });
+
+  it('does not accept a key that a stranger, a retired key or only the new key signed', () => {
+    expect(proven([first], [added(5, thief, thief)])).toEqual(vkeys([first]));
+    expect(proven([first], [...chain, added(12, thief, first)])).toEqual(vkeys([first, second, third]));
+    const alone = { index: 5, record: leaf(5, 'add', [thief], [first]) };
+    expect(proven([first], [alone])).toEqual(vkeys([first]));
+  });
+
+  it('does not accept a rotation at another index, with other keys, or of another form', () => {
+    expect(proven([first], [{ ...added(5, second, first), index: 6 }])).toEqual(vkeys([first]));
+    const { record: honest } = added(5, second, first);
+    const swapped = honest.replace(second.verifierKey, thief.verifierKey);
+    expect(proven([first], [{ index: 5, record: swapped }])).toEqual(vkeys([first]));
+    for (const text of ['', '{}', '[]', 'null', '{"add":[1]}', '{"add":[],"note":""}'])
+      expect(proven([first], [{ index: 1, record: text }])).toEqual(vkeys([first]));
   });
 });

@@ -292,6 +292,7 @@ export const scenarios: readonly Scenario[] = [
   ['listForwards', 200],
   ['getCheckpoint', 200],
   ['getLogKey', 200],
+  ['getLogKeyChanges', 200],
   ['askLog', 200, () => ({ path: '/log/answers?runId=run-1' })],
   ['askLog', 400, () => ({ path: '/log/answers' })],
   ['getTile', 200],

@@ -79,6 +79,14 @@ export const authStatus = command({
   exitCodes: { 0: 'signed in', 4: 'not signed in, or the sign-in has ended' },
 });
 
+export const authWhoami = command({
+  name: 'auth whoami',
+  summary:
+    'Show whose credential calls have, and what it may do: a person or an API key, also on a data plane',
+  examples: ['gov auth whoami', 'gov auth whoami -C local -o json | jq -r .id'],
+  exitCodes: { 4: 'no credential is stored, or it is no longer valid' },
+});
+
 export const authToken = command({
   name: 'auth token',
   summary: 'Print the credential of calls, for scripts',

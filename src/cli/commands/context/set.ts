@@ -9,6 +9,7 @@ import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { checkName, environmentAt, fullAddress } from '../../context/definition.ts';
 import type { Context, ServiceContext } from '../../context/definition.ts';
+import { readTrust } from '../../trust/read.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { contextSet as spec } from './spec.ts';
@@ -94,6 +95,10 @@ function service(
     if (existsSync(whole)) return whole;
     throw usage(`${whole}: the file does not exist`);
   };
+  const trust = (path: string): string => {
+    readTrust(file(path));
+    return file(path);
+  };
   // one credential or none: a file replaces a credential that no longer exists
   const dropped: readonly string[] =
     flags.apiKeyFile === undefined ? flags.unset : [...flags.unset, 'credential'];
@@ -109,7 +114,7 @@ function service(
     ...(environment === undefined ? {} : { environment }),
     ...(project === undefined ? {} : { project }),
     ...(cacert === undefined ? {} : { caFile: file(cacert) }),
-    ...(flags.trust === undefined ? {} : { trustFile: file(flags.trust) }),
+    ...(flags.trust === undefined ? {} : { trustFile: trust(flags.trust) }),
     ...(flags.apiKeyFile === undefined ? {} : { apiKeyFile: file(flags.apiKeyFile) }),
   };
 }

@@ -84,6 +84,29 @@ export const planeServe = command({
   examples: ['gov plane serve', 'gov plane serve --init --data /var/lib/gov/plane'],
 });
 
+export const planeStop = command({
+  name: 'plane stop',
+  summary: 'Stop the process that serves a data plane on this machine, and wait until it has ended',
+  details: [
+    'Sends SIGTERM to the process that holds the lock of the directory, and to no other. The plane answers running requests first. --timeout sets how long gov waits; default: 30s.',
+    'A plane that systemd serves: systemctl stop gov-plane, because systemd may start it again.',
+  ],
+  flags: {
+    data,
+    force: {
+      type: 'boolean',
+      description: 'Kill the process (SIGKILL) if it serves after the time; no acknowledged write is lost',
+    },
+  },
+  examples: ['gov plane stop', 'gov plane stop --data ./gov-data --timeout 10s'],
+  exitCodes: {
+    0: 'no process serves it any more, or none did',
+    4: 'the process belongs to another user',
+    6: 'another process than a serving plane uses the directory',
+    8: 'the process still serves at the end of --timeout',
+  },
+});
+
 export const planeStatus = command({
   name: 'plane status',
   summary: 'Show whether a data plane serves, and its state',

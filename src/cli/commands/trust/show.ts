@@ -1,0 +1,34 @@
+/** `gov trust show`: reads a file, without network. Tested by `test/cli/commands/trust/fetch.test.ts`. */
+import { resolve } from 'node:path';
+import { keyIdText } from '../../../core/note/key.ts';
+import { usage } from '../../program/exit.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import { plainView } from '../../terminal/view.ts';
+import { fingerprint, keyLines, readTrust } from '../../trust/read.ts';
+import type { trustShow as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ args, out, io, session }) => {
+  const file = args.file === undefined ? session.trustFile() : resolve(io.cwd, args.file);
+  if (file === undefined)
+    throw usage('expected FILE: the context has no trust file', 'gov trust fetch --out FILE');
+  const { origin, keys, witnesses, quorum } = readTrust(file);
+  const shown = [
+    ...keys.map((key) => ({ key, from: 'log' })),
+    ...witnesses.map((key) => ({ key, from: `witness ${key.name}` })),
+  ].map(({ key, from }) => ({
+    keyId: keyIdText(key.keyId),
+    algorithm: key.algorithm,
+    fingerprint: fingerprint(key),
+    key: key.text,
+    from,
+  }));
+  const value = { file, origin, quorum, keys: shown };
+  if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
+  await out.lines([
+    safe`${out.styles.bold('log')}     ${origin}`,
+    safe`${out.styles.bold('file')}    ${file}`,
+    ...keyLines(shown),
+    safe`${out.styles.bold('quorum')}  ${quorum === 0 ? 'none' : `${quorum} of ${witnesses.length} witnesses`}`,
+  ]);
+};
