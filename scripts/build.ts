@@ -6,6 +6,7 @@
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   keychain.cjs  the process that talks to the keychain of the system                 src/cli/keychain/program.ts
  *   screens.js    the screens of the command line, with ink and react                  src/cli/screens/open.ts
+ *   pdfkit.cjs    sets reports, for main.cjs and worker.js                             src/core/report/pdf/pdfkit.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
@@ -47,6 +48,8 @@ interface Target {
   readonly source: string;
   readonly file: string;
   readonly isRequired: boolean;
+  /** Most of it is code of packages, whose lines nobody reads: it is written without whitespace. */
+  readonly isPacked?: boolean;
 }
 
 const project = fileURLToPath(new URL('..', import.meta.url));
@@ -61,7 +64,8 @@ const targets: readonly Target[] = [
   { source: 'src/cli/agents/hook-entry.ts', file: 'hook.cjs', isRequired: false },
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/cli/keychain/program.ts', file: 'keychain.cjs', isRequired: false },
-  { source: screens, file: 'screens.js', isRequired: true },
+  { source: screens, file: 'screens.js', isRequired: true, isPacked: true },
+  { source: 'src/core/report/pdf/pdfkit.ts', file: 'pdfkit.cjs', isRequired: false, isPacked: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
 ];
@@ -78,6 +82,11 @@ const codecs = [
 /** Shorter code loads faster; names and lines stay, for stack traces and readers. */
 const written = {
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
+  comments: false,
+} as const;
+
+const packed = {
+  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   comments: false,
 } as const;
 
@@ -136,7 +145,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     chunkFileNames: `${name}-[name].${extension}`,
     // require() instead of import(), which would start the ES module loader
     dynamicImportInCjs: false,
-    ...written,
+    ...(target.isPacked === true ? packed : written),
   });
   await bundler.close();
   return result.output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));

@@ -1,12 +1,11 @@
 /**
  * Builds the console, `src/console/`, into dist/console/: index.html, one stylesheet, the page's code and icon. Every file
- * but index.html is named by its content, so that browsers keep it, and has a copy compressed with brotli and gzip.
+ * but index.html is named by its content, so that browsers keep it.
  * Tested by `test/console/shell.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
 import { frozenData } from './frozen.ts';
 import { webBuild } from './library.ts';
@@ -46,7 +45,6 @@ export async function buildConsole(project: string, folder: string): Promise<str
     join(target, 'index.html'),
     page.replace(/\{(\w+)\}/g, (_, name: string) => names[name] ?? ''),
   );
-  for (const name of globSync('*.{html,js,css,svg}', { cwd: target })) compress(join(target, name));
   return output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
 
@@ -67,11 +65,4 @@ function write(folder: string, name: string, content: string): string {
   const named = `${name.slice(0, -extension.length)}-${hash}${extension}`;
   writeFileSync(join(folder, named), content);
   return named;
-}
-
-function compress(path: string): void {
-  const bytes = readFileSync(path);
-  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
-  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
 }

@@ -6,8 +6,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip as gzipWithCallback } from 'node:zlib';
 import { GovError } from '../contract/problems.ts';
 import type { Written } from './answer/write.ts';
+
+const brotli = promisify(brotliCompress);
+const gzip = promisify<Buffer, object, Buffer>(gzipWithCallback);
 
 /** `/console` leads to `/console/`: relative addresses in the page need the slash. */
 export const consolePaths = ['/console', '/console/', '/console/:file'] as const;
@@ -22,10 +27,10 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Best first. */
+/** Best first. Each file is compressed once, when the first request comes. */
 const codings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
+  ['br', (body: Buffer) => brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })],
+  ['gzip', (body: Buffer) => gzip(body, { level: 9 })],
 ] as const;
 
 /** What the page may do. `connect`: other origins that it may call, such as that of the identity provider. */
@@ -123,10 +128,7 @@ async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
     if (type === undefined) continue;
     const body = await readFile(new URL(name, folder));
     const bodies = new Map<string, Buffer>([['identity', body]]);
-    for (const [coding, extension] of codings) {
-      if (names.includes(name + extension))
-        bodies.set(coding, await readFile(new URL(name + extension, folder)));
-    }
+    for (const [coding, compress] of codings) bodies.set(coding, await compress(body));
     all.set(name, { type, bodies, hash: createHash('sha256').update(body).digest('hex').slice(0, 16) });
   }
   return all;

@@ -58,8 +58,8 @@ export interface Pdf extends AsyncIterable<Uint8Array> {
 
 /** Cost: about 100 ms the first time. */
 export async function loadLibraries() {
-  const [{ default: PDFDocument }, qr, shapes] = await Promise.all([
-    import('pdfkit'),
+  const [{ PDFDocument }, qr, shapes] = await Promise.all([
+    import('./pdfkit.ts'),
     import('uqr'),
     import('d3-shape'),
   ]);
