@@ -83,6 +83,9 @@ describe.skipIf(missing !== null)('migrations', () => {
         DROP TRIGGER approval_update ON approval;
         ALTER TABLE approval DROP COLUMN used_ms, DROP COLUMN used_by, DROP COLUMN call_key;
         CREATE TRIGGER approval_update BEFORE UPDATE ON approval FOR EACH ROW EXECUTE FUNCTION refuse_change();
+        DROP TRIGGER policy_version_update ON policy_version;
+        ALTER TABLE policy_version DROP COLUMN require_signed;
+        CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version FOR EACH ROW EXECUTE FUNCTION refuse_change();
         UPDATE version SET version = 2`),
     );
     expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 2, to: newestVersion });
