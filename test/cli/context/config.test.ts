@@ -174,7 +174,8 @@ describe('settings', () => {
       stdin: stream,
       stdout: stream,
       stderr: stream,
-      env,
+      // without these, the settings of the developer who runs the tests would apply
+      env: { GOV_CONFIG_DIR: cwd, GOV_SYSTEM_CONFIG: join(cwd, 'system.json'), ...env },
       cwd: join(cwd, 'below'),
       now: Date.now,
     });
