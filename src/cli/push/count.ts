@@ -1,4 +1,4 @@
-/** Numbers for people. Tested by `test/cli/push/progress.test.ts`. */
+/** Numbers for people. Tested by `test/cli/progress/text.test.ts`. */
 
 /** Returns `1,200`. An Intl formatter would add 8 ms to the start. */
 export const number = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');

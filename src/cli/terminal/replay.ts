@@ -13,23 +13,20 @@ import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { replayGraph } from '../commands/replay/spec.ts';
 import { plainView } from './view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from './waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../progress/waiting.ts';
 
-type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'settings' | 'signal'>;
+type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 
 /** Returns the job's id at once, or its result with --wait. Errors: exit 1 if the job failed, 8 at the deadline. */
-export async function replayed(
-  { flags, out, settings, signal }: Waiting,
-  client: Client,
-  jobId: string,
-): Promise<number> {
+export async function replayed(call: Waiting, client: Client, jobId: string): Promise<number> {
+  const { flags, out, settings } = call;
   if (!flags.wait && flags.failOn.length === 0) {
     await out.one({ jobId }, plainView(['jobId']));
     if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${jobId}`);
     return exit.ok;
   }
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const job = await waitForJob(client, { jobId, deadline, signal });
+  const job = await waitForJob(client, { jobId, deadline }, call);
   if (job.status !== 'completed') {
     throw new CliError(exit.error, jobFailure(job), {
       code: 'JOB_FAILED',
