@@ -48,6 +48,7 @@ function cliPage({ commands: unordered, globalFlags, environment, exitCodes }: M
   return page([
     '# Command line',
     `Every command of \`gov\` with its flags. ${generated} \`gov commands -o json\` prints the same data for programs. For tasks, see [use several services and planes](../how-to/use-several-services.md).`,
+    'Long commands show their progress, rate and time left on standard error: on one line of a terminal, and elsewhere on a new line every ten seconds. `--quiet` hides it.',
     '## Flags of every command',
     flagTable(globalFlags),
     '## Exit codes',

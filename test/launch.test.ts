@@ -53,7 +53,7 @@ describe('bin/gov', () => {
     expect(start({}).stdout).toBe(`path ${root}/bin/../dist/gov.cjs proofs a b \n`);
   });
 
-  it('bin/gov limits the heap of a server and of no other command', () => {
+  it('bin/gov limits the heap of a server and of a screen, and of no other command', () => {
     const bounds = '--max-semi-space-size=16 --heap-growing-percent=100';
     const entry = `${root}/bin/../dist/gov.cjs`;
     for (const noun of ['plane', 'service']) {
@@ -62,6 +62,12 @@ describe('bin/gov', () => {
       );
       expect(start({}, gov, [noun, 'status']).stdout).toBe(`path ${entry} ${noun} status\n`);
     }
+    for (const screen of ['top', 'runs browse', 'events tail --tui', 'plane status --watch']) {
+      expect(start({}, gov, screen.split(' ')).stdout).toBe(
+        `path --max-semi-space-size=4 ${entry} ${screen}\n`,
+      );
+    }
+    expect(start({}, gov, ['events', 'tail']).stdout).toBe(`path ${entry} events tail\n`);
     expect(start({}, gov, []).stdout).toContain(` ${entry}\n`);
   });
 

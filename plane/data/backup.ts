@@ -4,7 +4,7 @@
  * written. It omits keys by default, because their holder can sign. Proven by
  * `test/plane/data/backup.test.ts`.
  */
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { version } from '../../src/client/version.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -19,6 +19,7 @@ import { copyLogKeys, historyIn, isLogKey } from './backup-keys.ts';
 import { copyPrivate, dataFiles, isArtifact, sumOf, type DataFile, type FileSum } from './files.ts';
 import { makeHeld } from './drafts.ts';
 import { settleKeys } from '../keys/own.ts';
+import { byteCounter, type OnProgress } from './progress.ts';
 import { formatManifest, manifestFile, manifestNote, type Manifest, type ManifestLog } from './manifest.ts';
 
 export interface BackupOptions {
@@ -26,6 +27,7 @@ export interface BackupOptions {
   /** The target directory. It must be absent or empty. */
   readonly out: string;
   readonly withKeys?: boolean;
+  readonly onProgress?: OnProgress;
 }
 
 export interface Backup extends Manifest {
@@ -44,7 +46,7 @@ export interface Backup extends Manifest {
  */
 export async function planeBackup(options: BackupOptions): Promise<Backup> {
   const [dataDir, out] = [resolve(options.dataDir), resolve(options.out)];
-  const { withKeys = false } = options;
+  const { withKeys = false, onProgress } = options;
   const { origin, projectId } = readPlaneFile(join(dataDir, 'plane.json'));
   refuseInside(dataDir, out);
   const [signer] = readKeys(dataDir).signers(origin);
@@ -55,13 +57,16 @@ export async function planeBackup(options: BackupOptions): Promise<Backup> {
   let manifest: Manifest | undefined;
   const fill = async (draft: string): Promise<void> => {
     const beside = files.filter((file) => !isArtifact(file) && !isLogKey(file));
-    const logs = await copyAll(dataDir, draft, beside);
+    const copied = byteCounter('copying', bytesOf(dataDir, files), onProgress);
+    const logs = await copyAll({ dataDir, draft, copied }, beside);
     const history = await historyIn(draft, projectId);
     if (withKeys) await copyLogKeys(dataDir, draft, history);
     settleKeys(draft, history); // the trust file was copied before the log
-    copyArtifacts(dataDir, draft);
+    copyArtifacts({ dataDir, draft, copied });
     const sums: FileSum[] = [];
-    for (const { path } of dataFiles(draft)) sums.push(await sumOf(draft, path));
+    const made = dataFiles(draft);
+    const hashed = byteCounter('hashing', bytesOf(draft, made), onProgress);
+    for (const { path } of made) sums.push(await sumOf(draft, path, hashed));
     manifest = {
       schema: 'gov.backup/1',
       createdAt: formatTimestamp(now()),
@@ -106,13 +111,25 @@ const realPathOf = (path: string): string =>
     ? realpathSync(path)
     : join(realPathOf(dirname(path)), basename(path));
 
+interface Copying {
+  readonly dataDir: string;
+  readonly draft: string;
+  /** Receives the bytes of each copied part. */
+  readonly copied: (bytes: number) => void;
+}
+
+const bytesOf = (folder: string, files: readonly DataFile[]): number =>
+  files.reduce(
+    (sum, { path }) => sum + (statSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+
 /**
  * Copies other files before the log, and the log before its keys. So no file refers to leaves that the copy
  * lacks.
  */
 async function copyAll(
-  dataDir: string,
-  draft: string,
+  { dataDir, draft, copied }: Copying,
   files: readonly DataFile[],
 ): Promise<readonly CopiedLog[]> {
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
@@ -120,11 +137,14 @@ async function copyAll(
   }
   for (const { path, kind } of files) {
     const [from, to] = [join(dataDir, path), join(draft, path)];
-    if (kind === 'database') await copyDatabase(from, to);
-    if (kind === 'plain' || kind === 'secret') copyPrivate(from, to);
+    if (kind === 'database') await copyDatabase(from, to, copied);
+    if (kind === 'plain' || kind === 'secret') {
+      copyPrivate(from, to);
+      copied(statSync(to).size);
+    }
   }
   const withSubjects = files.some(({ kind }) => kind === 'subjects');
-  const logs = await copyStore(dataDir, draft, { withSubjects });
+  const logs = await copyStore(dataDir, draft, { withSubjects, onProgress: copied });
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) syncDirectory(join(draft, folder));
   return logs;
 }
@@ -133,20 +153,22 @@ async function copyAll(
  * Copies artifacts after the log, so that every export that the log calls complete has its artifact. Skips an
  * artifact that disappears during the copy: it expired, or an erasure removed it.
  */
-function copyArtifacts(dataDir: string, draft: string): void {
-  const copied = dataFiles(dataDir)
+function copyArtifacts({ dataDir, draft, copied }: Copying): void {
+  const artifacts = dataFiles(dataDir)
     .filter(isArtifact)
     .filter(({ path }) => {
       mkdirSync(dirname(join(draft, path)), { recursive: true, mode: 0o700 });
       try {
         copyPrivate(join(dataDir, path), join(draft, path));
+        copied(statSync(join(draft, path)).size);
         return true;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
         return false;
       }
     });
-  for (const folder of new Set(copied.map(({ path }) => dirname(path)))) syncDirectory(join(draft, folder));
+  for (const folder of new Set(artifacts.map(({ path }) => dirname(path))))
+    syncDirectory(join(draft, folder));
 }
 
 export const shown = ({ tree, origin, size, root, checkpoint }: CopiedLog): ManifestLog => ({

@@ -56,12 +56,17 @@ export interface FileSum {
 }
 
 /** Computes the size and SHA-256 of a file. Reads the file once, in pieces. */
-export async function sumOf(folder: string, path: string): Promise<FileSum> {
+export async function sumOf(
+  folder: string,
+  path: string,
+  onBytes?: (bytes: number) => void,
+): Promise<FileSum> {
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const piece of createReadStream(join(folder, path)) as AsyncIterable<Buffer>) {
     hash.update(piece);
     bytes += piece.length;
+    onBytes?.(piece.length);
   }
   return { path, bytes, sha256: hash.digest('hex') };
 }

@@ -25,6 +25,7 @@ import { historyIn, refuseKeysOf } from './backup-keys.ts';
 import { copyPrivate, sumOf } from './files.ts';
 import { makeHeld } from './drafts.ts';
 import { headsOf, type KnownSource } from './known.ts';
+import { byteCounter, type OnProgress } from './progress.ts';
 import { damaged, readManifest, verifyManifest, type Manifest } from './manifest.ts';
 
 export interface RestoreOptions {
@@ -36,6 +37,7 @@ export interface RestoreOptions {
   readonly lastCheckpoints: readonly KnownSource[];
   /** Text of a trust file for the audit log. Defaults to the trust file in the backup. */
   readonly trust?: string | undefined;
+  readonly onProgress?: OnProgress;
 }
 
 interface KnownHead {
@@ -75,6 +77,7 @@ export interface Restored {
  */
 export async function planeRestore(options: RestoreOptions): Promise<Restored> {
   const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
+  const { onProgress } = options;
   const { manifest, json } = readManifest(from);
   const keys = keysOf(from, options.trust);
   const audit = manifest.logs.find(({ tree }) => tree === 'audit');
@@ -85,8 +88,8 @@ export async function planeRestore(options: RestoreOptions): Promise<Restored> {
   let known: readonly KnownHead[] = [];
   let found = { unopened: 0, lacksSubjects: false, withKeys: false };
   await makeHeld(dataDir, async (draft) => {
-    await copyFiles(from, draft, manifest);
-    found = await judge(draft, manifest);
+    await copyFiles(from, draft, { manifest, onProgress });
+    found = await judge(draft, { manifest, onProgress });
     const heads = given.map(({ head }) => head);
     const comparisons = compareKnownHeads(draft, heads);
     known = given.map(({ from: source, head }, at) => knownHead(source, head, comparisons[at]));
@@ -109,13 +112,24 @@ function keysOf(from: string, given: string | undefined): readonly VerifierKey[]
   return parseTrust(readFileSync(path, 'utf8')).keys;
 }
 
-async function copyFiles(from: string, draft: string, { files }: Manifest): Promise<void> {
+interface Restoring {
+  readonly manifest: Manifest;
+  readonly onProgress: OnProgress | undefined;
+}
+
+async function copyFiles(from: string, draft: string, { manifest, onProgress }: Restoring): Promise<void> {
+  const { files } = manifest;
+  const copied = byteCounter(
+    'copying',
+    files.reduce((sum, { bytes }) => sum + bytes, 0),
+    onProgress,
+  );
   const folders = new Set(files.map(({ path }) => dirname(path)));
   for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
   for (const { path, bytes, sha256 } of files) {
     if (!existsSync(join(from, path))) throw damaged(`expected ${path} in the backup, got none`);
     copyPrivate(join(from, path), join(draft, path));
-    const got = await sumOf(draft, path);
+    const got = await sumOf(draft, path, copied);
     if (got.bytes === bytes && got.sha256 === sha256) continue;
     throw damaged(
       `${path}: expected ${bytes} bytes with SHA-256 ${sha256}, got ${got.bytes} with ${got.sha256}`,
@@ -130,9 +144,14 @@ async function copyFiles(from: string, draft: string, { files }: Manifest): Prom
  */
 async function judge(
   draft: string,
-  manifest: Manifest,
+  { manifest, onProgress }: Restoring,
 ): Promise<Pick<Restored, 'unopened' | 'lacksSubjects' | 'withKeys'>> {
-  const { ok, problems, found, unopened } = await fsck({ dataDir: draft, env: process.env, deep: true });
+  const { ok, problems, found, unopened } = await fsck({
+    dataDir: draft,
+    env: process.env,
+    deep: true,
+    onProgress: (progress) => onProgress?.({ step: 'checking', ...progress }),
+  });
   if (!ok) {
     const [first] = problems;
     const where = first === undefined ? '' : `, the first at ${first.position}: ${first.kind}`;

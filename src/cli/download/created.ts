@@ -6,8 +6,8 @@ import type { Invocation } from '../program/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../commands/export/spec.ts';
-import { defaultWaitMs } from '../terminal/waiting.ts';
-import { progressOptions, WaitProgress } from './progress.ts';
+import { startProgress } from '../progress/show.ts';
+import { defaultWaitMs } from '../progress/waiting.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
@@ -48,21 +48,21 @@ const shellWord = (text: string): string =>
 
 /** Returns the export after it is complete. Errors: exit 1 if it failed, 5 if it expired, 8 at the deadline. */
 export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
-  const { out, io, settings, signal, next = againCommand(exportId) } = waiting;
+  const { settings, signal, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const progress = new WaitProgress(progressOptions(out, io));
+  const progress = startProgress(waiting);
   try {
     for (let asked = 0; ; asked += 1) {
       const { body } = await client.getExport({ params: { exportId } });
       if (body.status === 'completed') return body;
       refuseEnded(body);
-      progress.at(body.status);
+      progress.at(`export ${body.status}`);
       const left = deadline - performance.now();
       if (left <= 0) throw stillPending(body, next);
       await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
     }
   } finally {
-    progress.clear();
+    progress.stop();
   }
 }
 

@@ -17,8 +17,8 @@ import { safe } from '../terminal/safe.ts';
 import type { exportDownload } from '../commands/export/spec.ts';
 import { trustFrom, type TrustSource } from '../context/trust.ts';
 import { plainView } from '../terminal/view.ts';
+import { startProgress } from '../progress/show.ts';
 import { isExportId, partOf, PartFile, requireFree } from './file.ts';
-import { DownloadProgress, progressOptions } from './progress.ts';
 import { RowPipe } from './rows.ts';
 import { counted } from '../terminal/numbers.ts';
 
@@ -106,19 +106,19 @@ async function toFile(
 
 /** Downloads the artifact and compares it with the export's current metadata. */
 async function fetched(
-  { out, io, signal }: Delivery,
+  delivery: Delivery,
   client: Client,
   { exported, sink }: { readonly exported: ExportJob; readonly sink: DownloadSink },
 ): Promise<Downloaded> {
   const { exportId, sha256, sizeBytes } = exported;
-  const progress = new DownloadProgress(progressOptions(out, io));
+  const progress = startProgress(delivery);
   try {
     const got = await downloadExport(client, sink, {
       exportId,
       sha256: sha256 ?? '',
       sizeBytes: sizeBytes ?? 0,
-      signal,
-      onProgress: (received, total) => progress.at(received, total),
+      signal: delivery.signal,
+      onProgress: (done, total) => progress.at('downloading', { done, total, unit: 'bytes' }),
     });
     const newer = got.sha256 === sha256 ? exported : (await client.getExport({ params: { exportId } })).body;
     if (got.sha256 === newer.sha256) return got;
@@ -127,7 +127,7 @@ async function fetched(
       `expected the SHA-256 ${newer.sha256 ?? 'none'}, got ${got.sha256}`,
     );
   } finally {
-    progress.clear();
+    progress.stop();
   }
 }
 

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../client/sending/batch.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
-import type { Progress } from './progress.ts';
+import type { PushProgress } from './progress.ts';
 import type { PushedFile, PushedFiles, Standing } from './pushed.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
@@ -22,7 +22,7 @@ export interface ReadPlan {
   /** End of the input that an earlier session has queued. */
   readonly position: Position | undefined;
   readonly stdin: Readable;
-  readonly progress: Pick<Progress, 'bytes' | 'read'>;
+  readonly progress: Pick<PushProgress, 'bytes' | 'read'>;
   readonly refused: (source: string, record: RefusedRecord) => Promise<void>;
   /** What earlier pushes recorded of files, and the service that can confirm it. */
   readonly pushed: PushedFiles | undefined;
@@ -83,13 +83,16 @@ async function fill(
   { plan, signal, givenUp, filler }: Reading & { filler: Filler },
 ): Promise<void> {
   const file = await plan.pushed?.open(source, { index, sink: plan.sink ?? {}, signal });
+  // a recording is read whole before its first event
+  let importedBytes = 0;
   const chunks = readChunks(source, {
     stdin: plan.stdin,
     signal,
     givenUp,
     counted: (bytes) => {
       file?.read(bytes);
-      plan.progress.bytes(bytes);
+      if (plan.imports === undefined) plan.progress.bytes(bytes);
+      else importedBytes += bytes;
     },
   });
   const records: AsyncIterable<InputRecord> =
@@ -123,6 +126,7 @@ async function fill(
       await filler.add(record, position);
     }
   }
+  plan.progress.bytes(importedBytes);
 }
 
 /**

@@ -13,7 +13,7 @@ import { yamlLines } from '../terminal/yaml.ts';
 import type { Batch } from '../../client/sending/batch.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import type { Delivered } from '../../client/sending/deliver.ts';
-import type { Progress } from './progress.ts';
+import type { PushProgress } from './progress.ts';
 import type { ImportNote } from './imports.ts';
 
 export interface EventVerdict {
@@ -45,7 +45,7 @@ export class Report {
   /** Last judged line of each source; exact with one lane. */
   readonly lastLine = new Map<string, number>();
   readonly #out: Out;
-  readonly #progress: Progress;
+  readonly #progress: PushProgress;
   /** Writes to standard error, also with --quiet. */
   readonly #tell: (text: Safe) => Promise<void>;
   readonly #runs = new Set<string>();
@@ -60,7 +60,7 @@ export class Report {
   #header = false;
   #muted = false;
 
-  constructor(out: Out, { progress, tell }: { progress: Progress; tell: (text: Safe) => Promise<void> }) {
+  constructor(out: Out, { progress, tell }: { progress: PushProgress; tell: (text: Safe) => Promise<void> }) {
     this.#out = out;
     this.#progress = progress;
     this.#tell = tell;
@@ -175,7 +175,6 @@ export class Report {
 
   async #listRejection({ source, line, reason, clientEventId }: EventVerdict): Promise<void> {
     const which = clientEventId === undefined ? safe`` : safe` (${clientEventId})`;
-    this.#progress.clear();
     await this.#tell(safe`${source}:${line}${which}: rejected: ${reason ?? 'no reason given'}`);
   }
 
@@ -210,7 +209,6 @@ export class Report {
   }
 
   async #remark(text: Safe): Promise<void> {
-    this.#progress.clear();
     await this.#out.note(text);
   }
 

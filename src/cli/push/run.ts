@@ -8,13 +8,13 @@
  */
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
-import { Progress } from './progress.ts';
+import { PushProgress } from './progress.ts';
 import { MemoryQueue, type BatchQueue } from '../../client/sending/queue.ts';
 import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
 import { counted } from '../terminal/numbers.ts';
 import { Report } from './report.ts';
-import { drain, findSources, isPipe } from './source.ts';
+import { drain, findSources, isPipe, type InputSource } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushIo, type PushOptions, type PushWork } from './work.ts';
 
@@ -23,14 +23,10 @@ export type { PushIo, PushOptions } from './work.ts';
 /** Pushes. Returns exit code 0 or 9; throws any other outcome after the summary. */
 export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
   const sources = findSources(options.files, io.cwd);
-  const progress = new Progress({
-    totalBytes: sources.reduce<number | null>(
-      (sum, { size }) => (sum === null || size === null ? null : sum + size),
-      0,
-    ),
-    tty: io.progress?.tty ?? false,
-    now: io.now,
-    write: io.progress?.write ?? (() => {}),
+  const totalBytes = totalBytesOf(sources, options);
+  const progress = new PushProgress(options.dryRun ? 'checking' : 'sending', {
+    totalBytes,
+    progress: io.progress,
   });
   const report = new Report(io.out, { progress, tell: io.tell });
   const pushed =
@@ -40,7 +36,6 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
           directory: io.stateDirectory,
           target: io.target,
           unsure: (source, why) => {
-            progress.clear();
             void io.out.note(
               safe`${source}: ${why}, so gov cannot know which lines were recorded; it sends all, and the service recognises a clientEventId and, for 24 hours, a batch`,
             );
@@ -54,6 +49,15 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     throw failure;
   }
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
+}
+
+/** Null if the size is unknown, and for one recording, which is read whole before its first event. */
+function totalBytesOf(sources: readonly InputSource[], { from }: PushOptions): number | null {
+  if (from !== undefined && sources.length === 1) return null;
+  return sources.reduce<number | null>(
+    (sum, { size }) => (sum === null || size === null ? null : sum + size),
+    0,
+  );
 }
 
 async function pushAll(work: PushWork): Promise<void> {

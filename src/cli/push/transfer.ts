@@ -27,7 +27,6 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   const reading = new AbortController();
   const inputEnded = new AbortController();
   let waits = false;
-  progress.start();
   const read = async (): Promise<void> => {
     try {
       await readSources(sources, {
@@ -58,7 +57,6 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
         waiting: (failure) => {
           if (waits) return;
           waits = true;
-          progress.clear();
           void io.out.note(safe`${failureOf(failure).message}; gov queues further events`);
         },
       });
@@ -95,7 +93,7 @@ function remember({ pushed, io }: PushWork): void {
  */
 function withStored(
   plan: ReadPlan,
-  { io, progress }: PushWork,
+  { io }: PushWork,
   { sink, queue }: { sink: Sink; queue: BatchQueue },
 ): ReadPlan {
   const { stored } = sink;
@@ -107,7 +105,6 @@ function withStored(
     } catch (failure) {
       const mayNotRead = failure instanceof GovApiError && failure.status === 403;
       if (!mayNotRead && !(queue.durable && isTransient(failure))) throw failure;
-      progress.clear();
       if (!told)
         void io.out.warn(
           safe`cannot read the runs of the service (${failureOf(failure).message}), so gov cannot know what they hold; the service refuses events that differ`,

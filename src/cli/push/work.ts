@@ -6,7 +6,8 @@ import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
 import { importTime } from './import-time.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from '../progress/show.ts';
+import type { PushProgress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
 import type { PushedFiles } from './pushed.ts';
 import type { Report } from './report.ts';
@@ -44,8 +45,7 @@ export interface PushIo {
   readonly signal: AbortSignal;
   /** Writes to standard error, also with --quiet. */
   readonly tell: (text: Safe) => Promise<void>;
-  /** The progress on standard error; undefined with --quiet. */
-  readonly progress: { readonly tty: boolean; readonly write: (text: string) => void } | undefined;
+  readonly progress: Pick<Progress, 'at' | 'stop'>;
   /** Directory of the tool's own state. */
   readonly stateDirectory: string;
   /** Names the service, so that a spool goes to no other one. */
@@ -57,7 +57,7 @@ export interface PushWork {
   readonly options: PushOptions;
   readonly io: PushIo;
   readonly sources: readonly InputSource[];
-  readonly progress: Progress;
+  readonly progress: PushProgress;
   readonly report: Report;
   /** Absent for a dry run, and for recordings, which the service is asked about. */
   readonly pushed: PushedFiles | undefined;
@@ -91,12 +91,14 @@ export const planOf = (
   refused: (source, record) => report.refused(source, record),
   pushed,
   refusedInput: async (failure) => {
-    progress.clear();
     await io.tell(
       safe`${failureOf(failure).message}; gov reads standard input to its end and keeps nothing of it`,
     );
   },
-  known: () => report.recordedBefore(1),
+  known: () => {
+    report.recordedBefore(1);
+    progress.known();
+  },
 });
 
 /** Without a stored time, a second import would give different events under the same ids. */

@@ -8,14 +8,14 @@ import type { ReportExecution, ReportFormat, ReportSignature } from '../../contr
 import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
-import { DownloadProgress, progressOptions, WaitProgress } from '../download/progress.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { openPath } from '../terminal/browser.ts';
 import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-file.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
-import { defaultWaitMs } from '../terminal/waiting.ts';
+import { startProgress } from '../progress/show.ts';
+import { defaultWaitMs } from '../progress/waiting.ts';
 
 type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
@@ -30,21 +30,21 @@ const mostPauseMs = 2000;
 
 /** Returns the report after it is complete. Errors: exit 1 if it failed, 8 at the deadline. */
 export async function completed(client: Client, executionId: string, call: Call): Promise<SignedExecution> {
-  const { out, io, settings, signal } = call;
+  const { settings, signal } = call;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const progress = new WaitProgress(progressOptions(out, io));
+  const progress = startProgress(call);
   try {
     for (let asked = 0; ; asked += 1) {
       const { body } = await client.getExecution({ params: { executionId } });
       if (body.status === 'completed') return body;
       if (body.status === 'failed') throw failed(body);
-      progress.at(body.status);
+      progress.at(`report ${body.status}`);
       const left = deadline - performance.now();
       if (left <= 0) throw stillOpen(body);
       await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
     }
   } finally {
-    progress.clear();
+    progress.stop();
   }
 }
 
@@ -141,7 +141,7 @@ interface Fetching {
 
 async function fetched(client: Client, of: Fetching & { readonly sink: DownloadSink }) {
   const { report, artifact, call, sink } = of;
-  const progress = new DownloadProgress(progressOptions(call.out, call.io));
+  const progress = startProgress(call);
   const { executionId } = report;
   const { format, sha256, sizeBytes } = artifact;
   try {
@@ -150,10 +150,10 @@ async function fetched(client: Client, of: Fetching & { readonly sink: DownloadS
       sha256: sha256 ?? '',
       sizeBytes: sizeBytes ?? 0,
       signal: call.signal,
-      onProgress: (received, total) => progress.at(received, total),
+      onProgress: (done, total) => progress.at('downloading', { done, total, unit: 'bytes' }),
     });
   } finally {
-    progress.clear();
+    progress.stop();
   }
 }
 

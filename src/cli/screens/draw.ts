@@ -118,32 +118,3 @@ export function ageText(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
-
-const asciiOf: Readonly<Record<string, string>> = {
-  '─': '-',
-  '│': '|',
-  '…': '~',
-  '·': '-',
-  '→': '>',
-  '✓': '+',
-  '✗': 'x',
-  '▁': '.',
-  '▂': '.',
-  '▃': ':',
-  '▄': ':',
-  '▅': '+',
-  '▆': '+',
-  '▇': '#',
-  '█': '#',
-  '░': '.',
-  '›': '>',
-  '’': "'",
-};
-
-/** A line for a terminal without UTF-8: the same width in ASCII; `?` for each column of any other character. */
-export const asciiLine = (line: string): string =>
-  line.replace(
-    /[\u0080-\u{10ffff}]/gu,
-    (character) =>
-      asciiOf[character] ?? (/[╭╮╰╯]/.test(character) ? '+' : '?'.repeat(widthOf(Safe.cell(character)))),
-  );

@@ -6,6 +6,7 @@ import type { Invocation } from '../program/command.ts';
 import type { OperationId } from '../../contract/table.ts';
 import { viewOf } from '../terminal/answer-view.ts';
 import type { ListPage } from '../terminal/out.ts';
+import { isAsciiLocale } from '../terminal/ascii.ts';
 import { safe } from '../terminal/safe.ts';
 import type { ScreenName } from './keys.ts';
 import type { Common, CommonEvent } from './model.ts';
@@ -38,15 +39,6 @@ export async function rowsAsData(
   const view = viewOf(operation);
   if (settings.formatFrom === 'flag') return out.list(pages, view, view.items ?? 'data');
   for await (const { items } of pages) for (const item of items) await out.json(item, 0);
-}
-
-/** True where the locale has no UTF-8 (POSIX: LC_ALL, then LC_CTYPE, then LANG). */
-export function isAsciiLocale(env: Call['io']['env'], platform: string = process.platform): boolean {
-  const locale = ['LC_ALL', 'LC_CTYPE', 'LANG']
-    .map((name) => env[name])
-    .find((value) => value !== undefined && value !== '');
-  if (locale === undefined) return platform === 'linux';
-  return !/utf-?8/i.test(locale);
 }
 
 interface Showing<State extends Common> {

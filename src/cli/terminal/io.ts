@@ -55,6 +55,8 @@ export class Writer {
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
   #dropping = false;
+  /** Called before each chunk: erases the progress line. */
+  beforeWrite: () => void = () => {};
 
   /** With `ignore errors`, a failed write is dropped: a remark must not end the work. */
   constructor(stream: OutputStream, errors: 'report' | 'ignore errors' = 'report') {
@@ -81,6 +83,7 @@ export class Writer {
   async write(chunk: string | Uint8Array): Promise<void> {
     this.#check();
     if (this.#dropping) return;
+    this.beforeWrite();
     if (this.#stream.write(chunk)) return;
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#check();

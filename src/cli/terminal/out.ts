@@ -66,6 +66,12 @@ export class Out {
     return this.#shape.check();
   }
 
+  /** Calls `erase` before each output on the terminal from now on. */
+  beforeWrite(erase: () => void): void {
+    this.#stderr.beforeWrite = erase;
+    if (this.settings.tty) this.#stdout.beforeWrite = erase;
+  }
+
   /** The format in use: `tsv` if nobody chose one and the output is not a terminal. */
   get format(): string {
     const { format, formatFrom, tty } = this.settings;

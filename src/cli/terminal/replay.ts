@@ -15,16 +15,13 @@ import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { replayGraph } from '../commands/replay/spec.ts';
 import { plainView } from './view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from './waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../progress/waiting.ts';
 
-type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'io' | 'out' | 'settings' | 'signal'>;
+type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 
 /** Returns the job's id at once, or its result with --wait. Errors: exit 1 if the job failed, 8 at the deadline. */
-export async function replayed(
-  { flags, io, out, settings, signal }: Waiting,
-  client: Client,
-  jobId: string,
-): Promise<number> {
+export async function replayed(call: Waiting, client: Client, jobId: string): Promise<number> {
+  const { flags, io, out, settings } = call;
   const isReport =
     out.settings.format === 'junit' || out.settings.format === 'sarif' || out.settings.format === 'github';
   if (!flags.wait && flags.failOn.length === 0 && !isReport && flags.report.length === 0 && !flags.annotate) {
@@ -33,7 +30,7 @@ export async function replayed(
     return exit.ok;
   }
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const job = await waitForJob(client, { jobId, deadline, signal });
+  const job = await waitForJob(client, { jobId, deadline }, call);
   if (job.status !== 'completed') {
     throw new CliError(exit.error, jobFailure(job), {
       code: 'JOB_FAILED',

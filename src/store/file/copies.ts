@@ -16,7 +16,7 @@ import { assertKnownVersion } from './migrate.ts';
 import { storeFiles } from './paths.ts';
 import { connectReader } from './reader.ts';
 import { mainApplicationId, mainMigrations } from './schema/tables.ts';
-import { copySnapshot, snapshotOf } from './snapshot.ts';
+import { copySnapshot, snapshotOf, type CopyProgress } from './snapshot.ts';
 import { destroyInCopy, snapshotsOf } from './subjects-copy.ts';
 import { verifyTails } from './tail.ts';
 import { rootFromTiles } from '../../core/merkle/tile.ts';
@@ -38,10 +38,10 @@ export interface CopiedLog {
  * Copies one database of any program from one snapshot. The copy is durable and private. Throws like
  * `snapshotOf`.
  */
-export async function copyDatabase(from: string, to: string): Promise<void> {
+export async function copyDatabase(from: string, to: string, onProgress?: CopyProgress): Promise<void> {
   const db = snapshotOf(from);
   try {
-    await copySnapshot(db, to);
+    await copySnapshot(db, to, onProgress);
   } finally {
     db.close();
   }
@@ -56,16 +56,17 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 export async function copyStore(
   from: string,
   to: string,
-  { withSubjects = false }: { readonly withSubjects?: boolean } = {},
+  options: { readonly withSubjects?: boolean; readonly onProgress?: CopyProgress | undefined } = {},
 ): Promise<CopiedLog[]> {
+  const { withSubjects = false, onProgress } = options;
   const [source, copy] = [storeFiles(from), storeFiles(to)];
   for (const path of [source.main, source.heads]) {
     if (!existsSync(path)) throw new GovError('NOT_FOUND', `expected a database at ${path}, got none`);
   }
   connectReader(source.main).close(); // refuse the file of a newer release before copying it
-  await copyDatabase(source.heads, copy.heads);
-  if (withSubjects) await copyWithKeys(from, to);
-  else await copyDatabase(source.main, copy.main);
+  await copyDatabase(source.heads, copy.heads, onProgress);
+  if (withSubjects) await copyWithKeys(from, to, onProgress);
+  else await copyDatabase(source.main, copy.main, onProgress);
   return openCopy(to, (db) => {
     const heads = openHeads(copy.heads);
     try {
@@ -78,13 +79,13 @@ export async function copyStore(
   });
 }
 
-async function copyWithKeys(from: string, to: string): Promise<void> {
+async function copyWithKeys(from: string, to: string, onProgress?: CopyProgress): Promise<void> {
   const { main, subjects } = snapshotsOf(from);
   const copy = storeFiles(to);
   try {
     // copy the smaller file first: keys destroyed meanwhile stay in its write-ahead log until it is closed
-    await copySnapshot(subjects, copy.subjects).finally(() => subjects.close());
-    await copySnapshot(main, copy.main);
+    await copySnapshot(subjects, copy.subjects, onProgress).finally(() => subjects.close());
+    await copySnapshot(main, copy.main, onProgress);
   } finally {
     main.close();
   }

@@ -26,13 +26,26 @@ export function snapshotOf(path: string): Connection {
   }
 }
 
+/** Receives the bytes copied since the last call. It may throw to stop the copy. */
+export type CopyProgress = (bytes: number) => void;
+
 /** The copy is durable and private. */
-export async function copySnapshot(db: Connection, to: string): Promise<void> {
+export async function copySnapshot(db: Connection, to: string, onProgress?: CopyProgress): Promise<void> {
   makePrivate(to);
-  await db.backup(to, { progress: () => pagesAtOnce }).catch((cause: unknown) =>
+  let copiedPages = 0;
+  // another program's database may have pages of another size
+  const bytesPerPage = Number(db.pragma('page_size', { simple: true }));
+  const progress = ({ totalPages, remainingPages }: Database.BackupMetadata): number => {
+    const pages = totalPages - remainingPages;
+    onProgress?.((pages - copiedPages) * bytesPerPage);
+    copiedPages = pages;
+    return pagesAtOnce;
+  };
+  const { totalPages } = await db.backup(to, { progress }).catch((cause: unknown) =>
     opening(db.name, () => {
       throw cause;
     }),
   );
+  onProgress?.((totalPages - copiedPages) * bytesPerPage); // the last pages come without a call
   syncFile(to);
 }

@@ -92,7 +92,7 @@ export async function push(given: Partial<PushOptions>, world: World): Promise<O
         now: Date.now,
         signal: world.signal ?? new AbortController().signal,
         tell: async (text) => void stderr.write(`${text}\n`),
-        progress: { tty: false, write: (text) => void stderr.write(text) },
+        progress: { at: () => {}, stop: () => {} },
         stateDirectory: join(world.folder.path, 'state'),
         target: () => world.target ?? 'http://127.0.0.1:7460/api/v1',
         openSink: async () => world.service ?? new FakeService(),

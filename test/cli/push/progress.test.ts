@@ -1,50 +1,49 @@
-import { describe, expect, it } from 'vitest';
-import { Progress } from '../../../src/cli/push/progress.ts';
+import { expect, it } from 'vitest';
+import type { Amount } from '../../../src/cli/progress/text.ts';
+import { PushProgress } from '../../../src/cli/push/progress.ts';
 
-function started(tty: boolean, totalBytes: number | null) {
-  let now = 0;
-  let written = '';
-  const progress = new Progress({ totalBytes, tty, now: () => now, write: (text) => (written += text) });
-  return { progress, at: (ms: number) => (now = ms), text: () => written };
+function started(totalBytes: number | null) {
+  let shown: Amount | undefined;
+  const at = (_what: string, amount?: Amount): void => void (shown = amount);
+  const progress = new PushProgress('sending', { totalBytes, progress: { at, stop: () => {} } });
+  return { progress, shown: () => shown };
 }
 
-describe('the progress', () => {
-  it('the progress of a push shows nothing in the first 300 ms', () => {
-    const { progress, at, text } = started(true, null);
-    at(299);
-    progress.show();
-    progress.stop();
-    expect(text()).toBe('');
-  });
+it('the progress of a push counts recorded events, waiting events, and the recorded share of the input', () => {
+  const { progress, shown } = started(1000);
+  progress.bytes(250);
+  progress.read(3000);
+  expect(shown()).toMatchObject({ done: 0, waiting: 3000, share: 0 });
+  progress.sent(1500);
+  expect(shown()).toEqual({ done: 1500, total: null, unit: 'events', waiting: 1500, share: 0.125 });
+  expect(progress.unsent).toBe(1500);
+  progress.sent(1500);
+  progress.bytes(750);
+  progress.read(1000);
+  progress.sent(1000);
+  expect(shown()).toMatchObject({ done: 4000, waiting: 0, share: 1 });
+});
 
-  it('the progress of a push shows count, rate, waiting events, share and time left', () => {
-    const { progress } = started(false, 1000);
-    progress.bytes(250);
-    progress.read(3000);
-    progress.sent(2000);
-    expect(progress.line(10_000)).toBe('2,000 sent, 200/s, 1,000 waiting, 25 % read, 00:30 left');
-    progress.bytes(750);
-    progress.sent(1000);
-    expect(progress.line(4_000_000)).toBe('3,000 sent, 1/s, 100 % read');
-    expect(progress.unsent).toBe(0);
-  });
+it('the share never falls while more of the input is read', () => {
+  const { progress, shown } = started(1000);
+  progress.bytes(500);
+  progress.read(10);
+  progress.sent(10);
+  expect(shown()?.share).toBe(0.5);
+  progress.read(90);
+  expect(shown()?.share).toBe(0.5);
+});
 
-  it('the progress of a push from a pipe leaves out unknown values', () => {
-    const { progress } = started(false, null);
-    progress.bytes(250);
-    expect(progress.line(1000)).toBe('0 sent, 0/s');
-  });
+it('events that the service has from before count for the share, not as sent', () => {
+  const { progress, shown } = started(1000);
+  progress.bytes(500);
+  for (let at = 0; at < 50; at += 1) progress.known();
+  expect(shown()).toMatchObject({ done: 0, waiting: 0, share: 0.5 });
+});
 
-  it('the progress of a push rewrites and clears one line on a terminal, and writes lines elsewhere', () => {
-    const terminal = started(true, null);
-    terminal.at(400);
-    terminal.progress.show();
-    terminal.progress.stop();
-    expect(terminal.text()).toBe('\r\u001b[2K0 sent, 0/s\r\u001b[2K');
-    const plain = started(false, null);
-    plain.at(10_000);
-    plain.progress.show();
-    plain.progress.stop();
-    expect(plain.text()).toBe('0 sent, 0/s\n');
-  });
+it('the progress of a push from a pipe has no share', () => {
+  const { progress, shown } = started(null);
+  progress.bytes(250);
+  progress.read(1);
+  expect(shown()).toMatchObject({ total: null, share: null });
 });

@@ -2,7 +2,6 @@ import { assert, array, constantFrom, integer, property, string } from 'fast-che
 import { describe, expect, it } from 'vitest';
 import {
   ageText,
-  asciiLine,
   beside,
   dimmed,
   filled,
@@ -78,18 +77,6 @@ describe('text blocks of a screen', () => {
   it('a sparkline shows the newest values, the highest at full height', () => {
     expect(String(sparkline([9, 0, 4, 8], 3))).toBe('▁▄█');
     expect(String(sparkline([0, 0], 4))).toBe('▁▁  ');
-  });
-
-  it('ASCII lines have the same width and nothing but ASCII', () => {
-    assert(
-      property(text, (remote) => {
-        const line = String(fit(remote, 20));
-        const ascii = asciiLine(line);
-        expect(ascii).toBe(ascii.replace(/[^ -~]/g, ''));
-        expect(ascii).toHaveLength(20);
-      }),
-    );
-    expect(asciiLine('╭ jobs ─╮│▁█│ \u001b[1m›\u001b[22m …')).toBe('+ jobs -+|.#| \u001b[1m>\u001b[22m ~');
   });
 
   it('ages and numbers on the right are short', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openScreen } from '../../../src/cli/screens/open.ts';
-import { isAsciiLocale, whyNoScreen } from '../../../src/cli/screens/start.ts';
+import { whyNoScreen } from '../../../src/cli/screens/start.ts';
 import { Store } from '../../../src/cli/screens/store.ts';
 import { reduceTop, topState } from '../../../src/cli/screens/top/state.ts';
 import { FakeTerminal } from './support/terminal.ts';
@@ -172,14 +172,5 @@ describe('whether a screen is shown', () => {
     expect(whyNoScreen({ io: io({ CI: '1' }), settings: settings({ noInput: true }) })).toBe('CI is set');
     expect(whyNoScreen({ io: io({}), settings: settings({ noInput: true }) })).toContain('--no-input');
     expect(whyNoScreen({ io: io({ TERM: 'dumb' }), settings: settings() })).toBe('TERM is dumb');
-  });
-
-  it('a locale without UTF-8 gets ASCII; LC_ALL wins over LC_CTYPE and LANG', () => {
-    expect(isAsciiLocale({ LANG: 'en_GB.UTF-8' })).toBe(false);
-    expect(isAsciiLocale({ LANG: 'C.utf8' })).toBe(false);
-    expect(isAsciiLocale({ LANG: 'en_GB.UTF-8', LC_ALL: 'C' })).toBe(true);
-    expect(isAsciiLocale({ LANG: 'C', LC_CTYPE: 'de_DE.utf-8', LC_ALL: '' })).toBe(false);
-    expect(isAsciiLocale({}, 'linux')).toBe(true);
-    expect(isAsciiLocale({}, 'darwin')).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ import type { Run } from '../../program/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { approvalsWait as spec } from './spec.ts';
-import { defaultWaitMs } from '../../terminal/waiting.ts';
+import { defaultWaitMs } from '../../progress/waiting.ts';
 
 const leastPauseMs = 200;
 const mostPauseMs = 5000;

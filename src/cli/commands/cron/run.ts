@@ -3,7 +3,7 @@ import type { CronSummary } from '../../../contract/cron.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
-import { progressOptions, WaitProgress } from '../../download/progress.ts';
+import { startProgress } from '../../progress/show.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { secretIn } from '../../schedules/secret.ts';
 import type { ListPage } from '../../terminal/out.ts';
@@ -24,23 +24,22 @@ const timeoutMs = (limits.cronSeconds + 10) * 1000;
 const mostCalls = 100;
 
 export const run: Run<typeof spec> = async (call) => {
-  const { args, io, out, session, settings } = call;
+  const { args, out, session, settings } = call;
   const wanted = works.filter((work) => args.work === 'all' || args.work === work);
   if (wanted.length === 0)
     throw usage(`expected one of ${works.join(', ')}, all, got ${args.work.slice(0, 64)}`);
   const cronSecret = await secretOf(call);
   const client = await session.client();
-  const progress = new WaitProgress(progressOptions(out, io));
   let failed = 0;
   const done = async function* (): AsyncGenerator<ListPage> {
     const items: ListPage['items'][number][] = [];
     for (const work of wanted) {
+      const progress = startProgress(call);
       progress.at(work);
       const summary = await untilNothingIsDue(async () => {
         const input = { cronSecret, timeoutMs: settings.timeoutMs ?? timeoutMs };
         return (await client[operations[work]](input)).body;
-      });
-      progress.clear();
+      }).finally(() => progress.stop());
       failed += summary.failed;
       items.push({ work, ...summary });
     }

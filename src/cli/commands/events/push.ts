@@ -8,8 +8,10 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { clientSink } from '../../push/client-sink.ts';
+import { startProgress } from '../../progress/show.ts';
 import { stateDirectory } from '../../push/import-time.ts';
 import { eventsPush, type PushOptions } from '../../push/run.ts';
+import { safe } from '../../terminal/safe.ts';
 import type { eventsPush as spec } from './spec.ts';
 
 type Given = Invocation<typeof spec>;
@@ -18,17 +20,15 @@ type Given = Invocation<typeof spec>;
 const keyPrefixChars = 180;
 
 export const run: Run<typeof spec> = (given) => {
-  const { io, out, session, settings, signal } = given;
+  const { io, out, session, signal } = given;
   return eventsPush(optionsOf(given), {
     out,
     stdin: io.stdin,
     cwd: io.cwd,
     now: io.now,
     signal,
-    tell: async (text) => void io.stderr.write(`${text}\n`),
-    progress: settings.quiet
-      ? undefined
-      : { tty: io.stderr.isTTY === true, write: (text) => void io.stderr.write(text) },
+    tell: (text) => out.prompt(safe`${text}\n`),
+    progress: startProgress(given),
     stateDirectory: stateDirectory(io.env),
     target: () => targetOf(given),
     openSink: async () => clientSink(await session.client()),

@@ -8,16 +8,17 @@ import type { ListPage } from '../../terminal/out.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { jobsWait as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from '../../terminal/waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../../progress/waiting.ts';
 
-export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { args, out, session, settings } = call;
   const client = await session.client();
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   let code: number = exit.ok;
   const view = viewOf('getJob');
   const ended = async function* (): AsyncGenerator<ListPage> {
     for (const jobId of args.jobId) {
-      const job = await waitForJob(client, { jobId, deadline, signal });
+      const job = await waitForJob(client, { jobId, deadline }, call);
       if (job.status === 'failed') {
         code = exit.error;
         await out.warn(safe`${jobFailure(job)}`);

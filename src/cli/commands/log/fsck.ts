@@ -7,13 +7,12 @@ import { GovError } from '../../../contract/problems.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { Io } from '../../terminal/io.ts';
+import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
 import type { logFsck as spec } from './spec.ts';
 import { tabbed } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
-
-const tellEveryMs = 10_000;
 
 /** The used parts of the host's options and report. The host is loaded only when this command runs. */
 interface Options {
@@ -38,19 +37,17 @@ interface Report {
   readonly deep: boolean;
 }
 
-export const run: Run<typeof spec> = async ({ flags, out, session, io, signal }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, io, signal } = call;
   const dataDir = resolve(flags.data ?? session.dataDir());
-  let toldAt = performance.now();
-  let isTold = false;
-  const onProgress = ({ done, of }: { readonly done: number; readonly of: number }): void => {
+  const progress = startProgress(call);
+  const onProgress: Options['onProgress'] = ({ done, of }) => {
     signal.throwIfAborted();
-    const isLast = done === of && isTold;
-    if (performance.now() - toldAt < tellEveryMs && !isLast) return;
-    toldAt = performance.now();
-    isTold = true;
-    void out.note(safe`checked ${done} of ${of} leaves`);
+    progress.at('checking', { done, total: of, unit: 'leaves' });
   };
-  const report = await check({ dataDir, env: io.env, deep: flags.deep, onProgress });
+  const report = await check({ dataDir, env: io.env, deep: flags.deep, onProgress }).finally(() =>
+    progress.stop(),
+  );
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   if (out.isHuman) await out.lines(told(report, dataDir, out.styles));
   else if (out.format === 'tsv') {

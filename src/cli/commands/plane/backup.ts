@@ -5,16 +5,27 @@
 import { resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { bytesText } from '../../../core/byte-size.ts';
+import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeBackup as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 
-export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { flags, out, session, io, signal } = call;
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { planeBackup } = await import('../../../../plane/data/backup.ts');
   const { withKeys } = flags;
-  const made = await planeBackup({ dataDir, out: resolve(io.cwd, flags.out), withKeys });
+  const progress = startProgress(call);
+  const made = await planeBackup({
+    dataDir,
+    out: resolve(io.cwd, flags.out),
+    withKeys,
+    onProgress: ({ step, done, of }) => {
+      signal.throwIfAborted();
+      progress.at(step, { done, total: of, unit: 'bytes' });
+    },
+  }).finally(() => progress.stop());
   if (out.isHuman) {
     await out.lines([
       safe`${out.styles.green('✓')} copied and verified: ${counted(made.files.length, 'file')}, ${bytesText(made.bytes)}, in ${made.out}`,

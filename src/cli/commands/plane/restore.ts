@@ -7,12 +7,14 @@ import type { Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { readInput } from '../../program/input.ts';
+import { startProgress } from '../../progress/show.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { planeRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 
-export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {
+export const run: Run<typeof spec> = async (call) => {
+  const { args, flags, out, io, signal } = call;
   const { lastCheckpoint: names, unproven } = flags;
   if ((names.length === 0) !== unproven) {
     throw usage(
@@ -27,12 +29,17 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) =>
     }),
   );
   const { planeRestore } = await import('../../../../plane/data/restore.ts');
+  const progress = startProgress(call);
   const restored = await planeRestore({
     from: resolve(io.cwd, args.from),
     dataDir: resolve(io.cwd, flags.data),
     lastCheckpoints,
     trust: flags.trust === undefined ? undefined : readText(resolve(io.cwd, flags.trust)),
-  });
+    onProgress: ({ step, done, of }) => {
+      signal.throwIfAborted();
+      progress.at(step, { done, total: of, unit: step === 'checking' ? 'leaves' : 'bytes' });
+    },
+  }).finally(() => progress.stop());
   out.verdict = restored.verdict === 'behind' ? exit.checkFailed : exit.ok;
   if (out.isHuman) await out.lines(told(restored, out.styles));
   else await out.one(restored, plainView(Object.keys(restored)));

@@ -11,7 +11,7 @@ import { openBundle } from '../../../client/open.ts';
 import { noteUnchecked, openPlace, printProof, saveBundle, type Place } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from '../../terminal/waiting.ts';
+import { defaultWaitMs, jobFailure, waitForJob } from '../../progress/waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -57,10 +57,10 @@ async function awaited(
   jobId: string,
   place: Place | null,
 ): Promise<number> {
-  const { session, settings, signal } = invocation;
+  const { session, settings } = invocation;
   const client = await session.client();
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const job = await waitForJob(client, { jobId, deadline, signal });
+  const job = await waitForJob(client, { jobId, deadline }, invocation);
   // the result of a job that makes a proof
   if (job.status === 'completed') {
     return show(invocation, job.result as unknown as ComplianceProof, { place, isUnchecked: false });

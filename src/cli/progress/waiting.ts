@@ -6,6 +6,8 @@ import type { Answer, Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
 import type { Table } from '../../contract/table.ts';
 import { CliError, exit } from '../program/exit.ts';
+import type { Invocation } from '../program/command.ts';
+import { startProgress, type Progress } from './show.ts';
 
 export type Job = Answer<Table['getJob']>['body'];
 
@@ -17,14 +19,31 @@ export interface WaitOptions {
   readonly jobId: string;
   /** On `performance.now()`'s clock. */
   readonly deadline: number;
-  readonly signal: AbortSignal;
 }
 
 /** Returns the job after it has completed or failed. Errors: exit 8 at the deadline; the job continues. */
-export async function waitForJob(client: Client, { jobId, deadline, signal }: WaitOptions): Promise<Job> {
+export async function waitForJob(
+  client: Client,
+  options: WaitOptions,
+  call: Pick<Invocation, 'out' | 'io' | 'signal'>,
+): Promise<Job> {
+  const progress = startProgress(call);
+  try {
+    return await ended(client, { ...options, signal: call.signal, progress });
+  } finally {
+    progress.stop();
+  }
+}
+
+async function ended(
+  client: Client,
+  options: WaitOptions & { readonly signal: AbortSignal; readonly progress: Progress },
+): Promise<Job> {
+  const { jobId, deadline, signal, progress } = options;
   for (let asked = 0; ; asked += 1) {
     const { body, headers } = await client.getJob({ params: { jobId } });
     if (body.status === 'completed' || body.status === 'failed') return body;
+    progress.at(`job ${body.status}`);
     const advised = Number(headers['retry-after'] ?? '0') * 1000;
     const growing = leastPauseMs * 2 ** Math.min(asked, 4);
     const delay = Math.min(mostPauseMs, Math.max(growing, Number.isFinite(advised) ? advised : 0));
