@@ -273,9 +273,9 @@ function templatesPage(): string {
       `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
       '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report. A report whose period ends after the newest entry of the log says that the period is not over.',
     ].join('\n'),
-    ...Object.entries(templates).flatMap(([id, { title, summary, needsRun, tables }]) => [
+    ...Object.entries(templates).flatMap(([id, { title, summary, run, tables }]) => [
       `## ${title}`,
-      `\`${id}\`. ${summary}.${needsRun === true ? ' Needs the parameter `runId`.' : ''}`,
+      `\`${id}\`. ${summary}.${runWords[run ?? 'none']}`,
       ...tables.flatMap(({ title: named, id: table, lists, columns }) => [
         `### ${named} (\`${table}\`)`,
         `${lists}.`,
@@ -287,6 +287,12 @@ function templatesPage(): string {
     ]),
   ]);
 }
+
+const runWords = {
+  required: ' Needs the parameter `runId`.',
+  optional: ' With the parameter `runId` it is about that run alone.',
+  none: ' It covers every run, and refuses the parameter `runId`.',
+} as const;
 
 const code = (text: string): string => `\`${text}\``;
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;

@@ -9,11 +9,38 @@ import { Buffer } from './buffer.ts';
 /** Small enough that the content of one piece fits into memory: deflate makes at most 1,032 bytes of one. */
 const pieceBytes = 16 * 1024;
 
-/** Throws for damaged content, and RangeError for more than `maxOutputLength` bytes of it. */
+interface Bounds {
+  readonly maxOutputLength: number;
+  readonly info: true;
+}
+
+/**
+ * Throws for damaged content, and RangeError for more than `maxOutputLength` bytes of it. `bytesWritten`: less than the
+ * given bytes where some follow the stream. Those make the checksum wrong, unless they end with it.
+ */
 export function inflateSync(
   bytes: Uint8Array,
-  { maxOutputLength }: { readonly maxOutputLength: number },
-): Buffer {
+  bounds: Bounds,
+): { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } } {
+  const buffer = inflate(bytes, bounds);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (view.getUint32(bytes.length - 4) !== adler32(buffer))
+    throw new TypeError('expected content with the checksum of the stream, got other content');
+  const isWhole = !isComplete(bytes.subarray(0, -1), bounds);
+  return { buffer, engine: { bytesWritten: isWhole ? bytes.length : bytes.length - 1 } };
+}
+
+/** Whether a stream ends within these bytes. */
+function isComplete(bytes: Uint8Array, bounds: Bounds): boolean {
+  try {
+    inflate(bytes, bounds);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function inflate(bytes: Uint8Array, { maxOutputLength }: Bounds): Buffer {
   const parts: Uint8Array[] = [];
   let size = 0;
   const stream = new Unzlib((part) => {
@@ -23,11 +50,7 @@ export function inflateSync(
   });
   for (let at = 0; at < bytes.length || at === 0; at += pieceBytes)
     stream.push(bytes.subarray(at, at + pieceBytes), at + pieceBytes >= bytes.length);
-  const content = Buffer.concat(parts);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (view.getUint32(bytes.length - 4) !== adler32(content))
-    throw new TypeError('expected content with the checksum of the stream, got other content');
-  return content;
+  return Buffer.concat(parts);
 }
 
 /** Sums this long fit into 32 bits before the remainder is taken. */

@@ -55,6 +55,8 @@ export const log = {
   commitSharedRecent: 256,
   writeQueue: 10_000,
   diskReserveBytes: 64 * MiB,
+  /** The reserve is at most this part of the disk, so that a small disk that got space again is not taken for full. */
+  diskReserveShare: 16,
   /** After so many leaves a log gets an index leaf, even if no bundle needs one. */
   indexLeaves: 4096,
   /** After so many leaves the map of a log is saved, so that a start reads no more of them again. */

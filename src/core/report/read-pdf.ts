@@ -98,12 +98,27 @@ function readEnd(
   return { trailer: bytes.toString('latin1', from, end), length: end + close.length };
 }
 
-/** Returns the content of a stream, at most `maxBytes`. Throws PdfFault where it cannot be inflated. */
+/** Returns the content of a stream, at most `maxBytes`. Throws PdfFault where it cannot be inflated, or more bytes follow. */
 export function contentOf({ id, stream, isDeflated }: PdfObject, maxBytes: number): Buffer {
   if (stream === null) throw new PdfFault(`object ${id}: expected a stream`);
   if (!isDeflated) return stream;
+  const { buffer, engine } = inflated(id, stream, maxBytes);
+  const after = stream.length - engine.bytesWritten;
+  if (after !== 0)
+    throw new PdfFault(`object ${id}: expected the end of its compressed content, got ${after} more bytes`);
+  return buffer;
+}
+
+interface Inflated {
+  readonly buffer: Buffer;
+  /** `bytesWritten`: compressed bytes up to the end of the stream; inflating ignores those after it. */
+  readonly engine: { readonly bytesWritten: number };
+}
+
+function inflated(id: number, stream: Buffer, maxBytes: number): Inflated {
   try {
-    return inflateSync(stream, { maxOutputLength: maxBytes });
+    // the types of Node do not know what `info` returns
+    return inflateSync(stream, { maxOutputLength: maxBytes, info: true }) as unknown as Inflated;
   } catch (cause) {
     throw new PdfFault(`object ${id}: its compressed content is damaged or too large`, { cause });
   }

@@ -18,32 +18,67 @@ import { mostAttempts, pauseAfter } from '../outbox/attempts.ts';
 import { deliveryKind, type StoredDelivery } from './document.ts';
 import { deliveryFailed, reportDelivered } from './events.ts';
 import { refused, send, type Sending } from './send.ts';
+import type { DeliverySlots, Turn } from './slots.ts';
 
-/** Sends until nothing is due, or the bounds end it. Adds to `counts`. */
-export async function processDeliveries(services: Services, counts: Counts, bounds: Bounds): Promise<void> {
-  const work = async (): Promise<void> => {
-    while (!bounds.isOver()) {
-      const claimed = await services.store.claimDocument({
-        kind: deliveryKind,
-        statuses: ['pending', 'processing'],
-        nowMs: services.now(),
-        leaseMs: limits.deliveryLeaseSeconds * 1000,
-        becomes: 'processing',
-      });
-      if (claimed === null) return;
+/** A delivery to a slow receiver that finds no slot is due again after this time. */
+const deferredMs = 10_000;
+
+/**
+ * Sends until nothing is due, or the bounds end it, and waits for what it began. Adds to `counts`. Several runs of a
+ * process share the slots, so a run that waits for a slow receiver does not keep another from starting.
+ */
+export async function processDeliveries(
+  services: Services,
+  counts: Counts,
+  { isOver, slots }: Bounds & { readonly slots: DeliverySlots },
+): Promise<void> {
+  const own = new Set<Promise<void>>();
+  while (!isOver()) {
+    const claimed = slots.reserve() ? await claim(services, slots) : null;
+    if (claimed !== null) {
       counts.processed += 1;
-      counts[await deliver(services, claimed)] += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: limits.deliveriesAtOnce }, work));
+      const turn: Turn = { projectId: claimed.projectId, isSlow: false };
+      const work = deliver(services, claimed, { slots, turn })
+        .then((outcome) => void (counts[outcome] += 1))
+        .finally(() => {
+          slots.end(turn);
+          own.delete(work);
+        });
+      own.add(work);
+    } else if (own.size === 0) return;
+    else await Promise.race(own);
+  }
+  await Promise.all(own);
+}
+
+async function claim({ store, now }: Services, slots: DeliverySlots): Promise<StoredDocument | null> {
+  let claimed: StoredDocument | null = null;
+  try {
+    claimed = await store.claimDocument({
+      kind: deliveryKind,
+      statuses: ['pending', 'processing'],
+      nowMs: now(),
+      leaseMs: limits.deliveryLeaseSeconds * 1000,
+      becomes: 'processing',
+      most: limits.deliveriesAtOnce,
+    });
+    return claimed;
+  } finally {
+    if (claimed === null) slots.cancel();
+  }
+}
+
+interface Place {
+  readonly slots: DeliverySlots;
+  readonly turn: Turn;
 }
 
 type Outcome = 'succeeded' | 'failed' | 'skipped';
 
 /** Sends one claimed delivery. `skipped`: it is tried again, or another process has it. */
-async function deliver(services: Services, claimed: StoredDocument): Promise<Outcome> {
+async function deliver(services: Services, claimed: StoredDocument, place: Place): Promise<Outcome> {
   try {
-    return await attempt(services, claimed);
+    return await attempt(services, claimed, place);
   } catch (error) {
     const isLost =
       error instanceof GovError && (error.code === 'PRECONDITION_FAILED' || error.code === 'CONFLICT');
@@ -54,10 +89,19 @@ async function deliver(services: Services, claimed: StoredDocument): Promise<Out
   }
 }
 
-async function attempt(services: Services, claimed: StoredDocument): Promise<Outcome> {
+async function attempt(
+  services: Services,
+  claimed: StoredDocument,
+  { slots, turn }: Place,
+): Promise<Outcome> {
   const { store, now } = services;
   const { projectId, documentId: deliveryId, parentId } = claimed;
   const before = dataOf<StoredDelivery>(claimed);
+  if (!slots.admit(turn, before)) {
+    const later = changeOf(claimed, before, { status: 'pending', dueMs: now() + deferredMs });
+    await store.saveDocuments(projectId, [later]);
+    return 'skipped';
+  }
   const delivery = { ...before, attempts: before.attempts + 1, lastAttemptMs: now() };
   const document = { ...claimed, data: JSON.stringify(delivery) };
   // every earlier attempt ended with its process
@@ -77,6 +121,7 @@ async function attempt(services: Services, claimed: StoredDocument): Promise<Out
   const { projectId: _own, ...change } = document;
   if ((await store.saveDocuments(projectId, [{ save: change }])) !== 'saved') return 'skipped';
   const answer = await send(services, sending);
+  slots.learn(turn, delivery, answer);
   const scheduleId = sending.report.scheduleId;
   const current = { ...document, version: document.version + 1 };
   return settle(services, { document: current, delivery, answer, sending, scheduleId });

@@ -95,14 +95,12 @@ export const reports: Pick<
 
   async listReportTemplates({ caller }, services) {
     await requireReporting(services, caller.project);
-    const data = Object.entries(templates).map(
-      ([reportTemplateId, { title, summary, needsRun = false }]) => ({
-        reportTemplateId,
-        title,
-        description: summary,
-        requiresRun: needsRun,
-      }),
-    );
+    const data = Object.entries(templates).map(([reportTemplateId, { title, summary, run }]) => ({
+      reportTemplateId,
+      title,
+      description: summary,
+      requiresRun: run === 'required',
+    }));
     return { status: 200, body: { data } };
   },
 };

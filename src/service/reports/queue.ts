@@ -117,6 +117,7 @@ async function prepare(
   if (project === null) throw notFound('project');
   await requireReporting(services, project);
   const checked = checkedInput(input, projectId);
+  await requireRun(services, projectId, checked);
   checkDeliveries(services, input.deliveries ?? [], checked.formats);
   await requireTurn(services, projectId);
   const { randomBytes, now } = services;
@@ -156,6 +157,18 @@ async function prepare(
   return { report, deliveries };
 }
 
+/** VALIDATION_ERROR for a run without an event; run-evidence takes it, and proves that the log has no event of it. */
+async function requireRun(
+  { store }: Services,
+  projectId: string,
+  { reportTemplateId, parameters: { runId } }: Checked,
+): Promise<void> {
+  if (runId === undefined || templateOf(reportTemplateId)?.run !== 'optional') return;
+  if ((await store.runEventsBelow(projectId, runId, Number.MAX_SAFE_INTEGER)) > 0) return;
+  const detail = `expected a run of the project, got ${runId}, of which the log has no event; gov runs list shows the runs`;
+  throw fieldError({ pointer: '/parameters/runId', in: 'body', code: 'NOT_ALLOWED', detail });
+}
+
 /** REPORT_LIMIT where the project has as many open reports as it may have. */
 async function requireTurn({ store }: Services, projectId: string): Promise<void> {
   const most = limits.reportsOpen;
@@ -182,8 +195,14 @@ export function checkedInput(input: ExecutionInput, projectId: string): Checked 
   if (parameters.projectIds !== undefined && parameters.projectIds[0] !== projectId) {
     refuse('/parameters/projectIds/0', `expected the project of the call, ${projectId}, or none`);
   }
-  if (template.needsRun === true && parameters.runId === undefined) {
+  if (template.run === 'required' && parameters.runId === undefined) {
     refuse('/parameters/runId', `expected the run that ${reportTemplateId} is about, got none`);
+  }
+  if (template.run === undefined && parameters.runId !== undefined) {
+    refuse(
+      '/parameters/runId',
+      `expected no run, because ${reportTemplateId} covers every run of the period, got ${parameters.runId}; leave runId out, or use run-evidence`,
+    );
   }
   if (!isTimeZone(timezone)) {
     const detail = 'expected the IANA name of a time zone, such as Europe/Zurich or UTC';

@@ -7,6 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { processDeliveries } from '../deliveries/due.ts';
 import { deliveryKind } from '../deliveries/document.ts';
+import { DeliverySlots } from '../deliveries/slots.ts';
 import type { Services } from '../dependencies.ts';
 import type { Bounds, Counts, ScheduledWork } from './bounds.ts';
 import { cleanupReports } from './removal.ts';
@@ -19,7 +20,11 @@ import { processReports } from './worker.ts';
 const spareMs = 10_000;
 const cleanupEveryMs = 600_000;
 
-type Work = (services: Services, counts: Counts, bounds: Bounds) => Promise<void>;
+type Work = (
+  services: Services,
+  counts: Counts,
+  bounds: Bounds & { readonly slots: DeliverySlots },
+) => Promise<void>;
 type Due = readonly (readonly [kind: string, statuses: readonly string[]])[];
 
 const works: Readonly<Record<ScheduledWork, { readonly run: Work; readonly due: Due }>> = {
@@ -58,9 +63,9 @@ export class Scheduler {
   readonly #services: Services;
   readonly #hasTimer: boolean;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #slots = new DeliverySlots();
   #timer: NodeJS.Timeout | undefined;
   #isTicking = false;
-  #isDelivering = false;
   #cleanedMs = 0;
   #stopped = false;
   /** Why a part of a tick failed: logged once, not every time. */
@@ -84,17 +89,15 @@ export class Scheduler {
     if (this.#hasTimer && !this.#stopped) void this.#tick();
   }
 
-  /** One tick of the timer. One that is still at work leaves nothing to do for the next. */
+  /** One tick of the timer. Schedules that are still at work leave nothing to do for the next. */
   async #tick(): Promise<void> {
     // receivers that answer late must not delay schedules
     await Promise.all([this.#tickOwn(), this.#tickDeliveries()]);
   }
 
   async #tickDeliveries(): Promise<void> {
-    if (this.#isDelivering || this.#stopped) return;
-    this.#isDelivering = true;
-    await this.#reported('deliveries', () => this.run('deliveries'));
-    this.#isDelivering = false;
+    // one that waits for receivers must not keep the next one from starting; all share the slots
+    if (!this.#stopped) await this.#reported('deliveries', () => this.run('deliveries'));
   }
 
   async #tickOwn(): Promise<void> {
@@ -135,7 +138,7 @@ export class Scheduler {
     const endMs = limits.cronSeconds * 1000;
     const isOver = (): boolean => this.#stopped || performance.now() - startedAt > endMs - spareMs;
     const { run, due } = works[name];
-    const work = run(this.#services, counts, { isOver });
+    const work = run(this.#services, counts, { isOver, slots: this.#slots });
     this.#running.add(work);
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, endMs - spareMs / 10)));

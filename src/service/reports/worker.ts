@@ -30,7 +30,7 @@ export async function processReports(
       nowMs: now(),
       leaseMs: limits.jobLeaseSeconds * 1000,
       becomes: 'processing',
-      alone: true,
+      most: 1,
     });
     if (claimed === null) break;
     const outcome = await buildReport(services, claimed);

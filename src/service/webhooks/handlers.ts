@@ -56,6 +56,7 @@ export const endpoints: Pick<
     const defaults = caller.rules.settings.webhookDefaults;
     const { url, events = defaults.events ?? ['*'], enabled = defaults.enabled ?? true } = body;
     refuseAddress(services, url);
+    refuseEvents(body.events);
     const made = await judged(
       async () => {
         const nowMs = now();
@@ -130,6 +131,7 @@ export const endpoints: Pick<
     const { endpointId } = params;
     const { url, events, enabled, description, ...readOnly } = body;
     if (url !== undefined) refuseAddress(services, url);
+    refuseEvents(events);
     return judged(
       async () => {
         const nowMs = now();
@@ -206,6 +208,7 @@ export const endpoints: Pick<
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
         const before = endpointData(endpoint);
+        if (overlapSeconds > 0) refuseThirdSecret(before, nowMs);
         const secret = newWebhookSecret(randomBytes);
         const untilMs = nowMs + overlapSeconds * 1000;
         const previous = overlapSeconds === 0 ? null : { secret: before.secret, untilMs };
@@ -318,6 +321,22 @@ function refuseAddress({ outbound }: Services, url: string): void {
   const refused = outbound.refusal?.(url) ?? null;
   if (refused === null) return;
   throw fieldError({ pointer: '/url', in: 'body', code: 'NOT_ALLOWED', detail: refused });
+}
+
+/** VALIDATION_ERROR for `*` beside kinds: a reader would take the list for a choice. */
+function refuseEvents(events: readonly string[] | undefined): void {
+  if (events === undefined || events.length === 1 || !events.includes('*')) return;
+  const detail = `expected ["*"] alone for all kinds, or kinds without *, got ${JSON.stringify(events)}`;
+  throw fieldError({ pointer: '/events', in: 'body', code: 'NOT_ALLOWED', detail });
+}
+
+/** CONFLICT where a third secret would end the oldest one before its time. */
+function refuseThirdSecret({ previous }: EndpointData, nowMs: number): void {
+  if (previous === null || previous.untilMs <= nowMs) return;
+  throw new GovError(
+    'CONFLICT',
+    `expected no earlier rotation that still overlaps, got one until ${formatTimestamp(previous.untilMs)}; repeat after it, or end both old secrets now with overlapSeconds=0`,
+  );
 }
 
 const removed = ({ kind, documentId, version }: StoredDocument): DocumentChange => ({

@@ -12,6 +12,7 @@ import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
 import { append, unmetered } from '../events/append.ts';
 import type { OutboundAnswer } from '../outbound.ts';
+import { isSlow } from '../outbox/slow.ts';
 import { outcomeOf, send, type Outcome } from './attempt.ts';
 import {
   changedEndpoint,
@@ -43,8 +44,6 @@ const turnsAtOnce = 40;
 const sentAtOnce = 4;
 /** Outcomes are saved at the latest after this time. */
 const savedAfterMs = 2000;
-/** A receiver that takes longer makes the lane slow. */
-const slowMs = 1000;
 const failuresBeforeHold = 3;
 const mostHeldMs = 60_000;
 const throttledMs = 5000;
@@ -179,10 +178,15 @@ async function sendTurn(
 
 /** Each message that throttles or fails makes the lane wait longer; a success ends that. */
 function stateAfter(before: LaneData, answer: OutboundAnswer, nowMs: number): LaneData {
-  const { ok, statusCode, retryAfterMs, durationMs } = answer;
+  const { ok, statusCode, retryAfterMs } = answer;
   if (ok) {
-    const isSlow = durationMs > slowMs;
-    return { ...before, class: isSlow ? 'slow' : 'ready', failures: 0, failingSinceMs: null, heldUntilMs: 0 };
+    return {
+      ...before,
+      class: isSlow(answer) ? 'slow' : 'ready',
+      failures: 0,
+      failingSinceMs: null,
+      heldUntilMs: 0,
+    };
   }
   const failures = before.failures + 1;
   const isThrottled = statusCode !== null && [429, 502, 504].includes(statusCode);

@@ -108,6 +108,12 @@ const isFull = (error: InstanceType<typeof Database.SqliteError>, path: string):
   (/^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code) &&
     freeBytes(dirname(path)) === 0);
 
+/** Bytes of the disk, free or not. */
+export function diskBytes(directory: string): number {
+  const { blocks, bsize } = statfsSync(directory);
+  return blocks * bsize;
+}
+
 /** Bytes that this user may still write. */
 export function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);

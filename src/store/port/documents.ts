@@ -64,8 +64,8 @@ export interface DocumentClaim {
   readonly leaseMs: number;
   /** The status that a claimed document gets; absent: it keeps its own. */
   readonly becomes?: string;
-  /** Skips projects that have a document of this kind with the status `becomes` and a lease that still runs. */
-  readonly alone?: boolean;
+  /** Skips projects that have so many documents of this kind with the status `becomes` and a lease that still runs. */
+  readonly most?: number;
 }
 
 export interface DocumentStore {

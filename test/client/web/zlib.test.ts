@@ -3,9 +3,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inflateSync } from '../../../src/client/web/zlib.ts';
 
+/** The content, and whether bytes follow the stream. */
+const shown = ({ buffer, engine }: ReturnType<typeof inflateSync>, length: number): string =>
+  `${Buffer.from(buffer).toString('hex')}${engine.bytesWritten < length ? ' and more' : ''}`;
+
 const open = (of: typeof inflateSync, bytes: Uint8Array, maxOutputLength = 1 << 20): string | null => {
   try {
-    return Buffer.from(of(bytes, { maxOutputLength })).toString('hex');
+    return shown(of(bytes, { maxOutputLength, info: true }), bytes.length);
   } catch {
     return null;
   }
@@ -33,6 +37,14 @@ describe('inflating without Node', () => {
       expect(one, `byte ${at}`).toBe(other);
       expect(both(stream.subarray(0, at)), `cut at ${at}`).toEqual([null, null]);
     }
+  });
+
+  it('bytes after the stream are reported or refused, also a copy of its checksum', () => {
+    const stream = deflateSync(Buffer.from('figures '.repeat(40)), { level: 9 });
+    expect(both(Buffer.concat([stream, Buffer.from('hidden')]))[0]).toBeNull();
+    const copied = both(Buffer.concat([stream, stream.subarray(-4)]));
+    expect(copied[0]).toMatch(/ and more$/);
+    expect(copied[0]).toBe(copied[1]);
   });
 
   it('content of at most as many bytes as allowed is returned, and one more is refused early', () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 /** The file with other content of one object, with lengths and offsets that fit. */
-function withContent(id: number, change: (content: Buffer) => Buffer | string): Buffer {
+function withContent(id: number, change: (content: Buffer) => Buffer | string, after = ''): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xff\xff\xff\xff\n', 'latin1')];
   const offsets: number[] = [];
   let at = parts[0]!.length;
@@ -40,6 +40,7 @@ function withContent(id: number, change: (content: Buffer) => Buffer | string): 
     if (stream !== null && object.id === id) {
       const content = Buffer.from(change(contentOf(object, 1 << 26)) as Buffer);
       stream = object.isDeflated ? deflateSync(content, { level: 1 }) : content;
+      stream = Buffer.concat([stream, Buffer.from(after)]);
     }
     const text = object.text.replace('/Length', `/Length ${stream?.length}`);
     const body = stream === null ? [] : [Buffer.from('\nstream\n'), stream, Buffer.from('\nendstream')];
@@ -147,6 +148,18 @@ describe('a changed report', () => {
         expect((await verify(changed)).verified).toBe(false);
       }
     }
+  });
+
+  it('bytes after the end of compressed content are refused in every object', async () => {
+    const deflated = [...read.objects.values()].filter(({ isDeflated }) => isDeflated);
+    expect(deflated.length).toBeGreaterThan(10);
+    for (const { id } of deflated) {
+      const changed = withContent(id, (content) => content, 'hidden');
+      expect([id, (await verify(changed)).verified]).toEqual([id, false]);
+      expect(() => contentOf(readPdf(changed).objects.get(id)!, 1 << 26)).toThrow(/got 6 more bytes/);
+    }
+    const [first] = deflated;
+    expect((await verify(withContent(first!.id, (content) => content))).verified).toBe(true);
   });
 
   it('a flipped byte anywhere in the file is refused', async () => {

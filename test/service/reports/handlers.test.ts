@@ -135,6 +135,11 @@ describe.each(worlds)('a report on %s', (world) => {
     ['/formats', { formats: ['csv', 'csv'] }],
     ['/formats/0', { formats: ['docx'] }],
     ['/parameters/runId', { reportTemplateId: 'run-evidence' }],
+    ['/parameters/runId', { parameters: { ...reportPeriod, runId: 'missing' } }],
+    [
+      '/parameters/runId',
+      { reportTemplateId: 'decisions-exceptions', parameters: { ...reportPeriod, runId: 'missing' } },
+    ],
     ['/parameters/projectIds/0', { parameters: { ...reportPeriod, projectIds: [`prj_${'0'.repeat(26)}`] } }],
     [
       '/deliveries',

@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processDeliveries } from '../../../src/service/deliveries/due.ts';
+import { DeliverySlots } from '../../../src/service/deliveries/slots.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
 import type { Bounds, Counts } from '../../../src/service/reports/bounds.ts';
 import { processSchedules } from '../../../src/service/reports/schedules/due.ts';
@@ -80,9 +81,13 @@ export const at = (services: Services, nowMs: number): Services => ({ ...service
 const works = { schedules: processSchedules, deliveries: processDeliveries } as const;
 
 /** Does all due work once. */
-export async function work(services: Services, name: keyof typeof works, bounds?: Bounds): Promise<Counts> {
+export async function work(
+  services: Services,
+  name: keyof typeof works,
+  { isOver = () => false, slots = new DeliverySlots() }: Partial<Bounds & { slots: DeliverySlots }> = {},
+): Promise<Counts> {
   const counts: Counts = { processed: 0, succeeded: 0, failed: 0, skipped: 0, createdIds: [] };
-  await works[name](services, counts, bounds ?? { isOver: () => false });
+  await works[name](services, counts, { isOver, slots });
   return counts;
 }
 

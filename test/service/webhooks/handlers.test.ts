@@ -71,6 +71,30 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
     });
   });
 
+  it('all kinds and single kinds together are refused, at creation and later', async () => {
+    const events = ['*', 'job.failed'];
+    const created = await tenant.call('POST', '/webhooks/endpoints', { body: { url, events } });
+    expect([created.status, created.body.errors?.[0]?.pointer]).toEqual([400, '/events']);
+    const { endpointId } = (await create()).body.endpoint;
+    const path = `/webhooks/endpoints/${endpointId}`;
+    expect((await tenant.call('PUT', path, { body: { events } })).status).toBe(400);
+    expect((await tenant.call('PUT', path, { body: { events: ['*'] } })).status).toBe(200);
+  });
+
+  it('a second rotation waits for the overlap of the first, or ends both old secrets', async () => {
+    const { endpointId } = (await create()).body.endpoint;
+    const path = `/webhooks/endpoints/${endpointId}/rotate`;
+    const headers = { 'idempotency-key': `rotation-${engine}-0123456789` };
+    const first = await tenant.call('POST', path, { headers });
+    expect(first.status).toBe(201);
+    const again = await tenant.call('POST', path, { headers });
+    expect([again.status, again.body.secret]).toEqual([201, first.body.secret]);
+    const second = await tenant.call('POST', path);
+    expect([second.status, second.body.detail]).toEqual([409, expect.stringContaining('overlapSeconds=0')]);
+    expect((await tenant.call('POST', `${path}?overlapSeconds=0`)).status).toBe(201);
+    expect((await tenant.call('POST', path)).status).toBe(201);
+  });
+
   it('each change is in the log with the host of the address, without its path', async () => {
     const secretUrl = `${unknownReceiver('logged')}path-canary`;
     const { endpointId } = (await create({ url: secretUrl })).body.endpoint;

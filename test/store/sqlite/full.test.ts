@@ -3,7 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import * as faults from '../../../src/store/file/faults.ts';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { openStore } from '../../../src/store/sqlite/store.ts';
 import { openReserve } from '../../../src/store/sqlite/upkeep/reserve.ts';
@@ -21,6 +23,8 @@ import {
 } from '../support/fixture.ts';
 import { TestPlane } from '../support/plane.ts';
 
+const mib = 1024 * 1024;
+vi.mock('../../../src/store/file/faults.ts', { spy: true });
 const undo: (() => void)[] = [];
 afterEach(() => {
   for (const each of undo.splice(0).reverse()) each();
@@ -77,7 +81,7 @@ describe.skipIf(!mayMount)('a full file system (skipped where not root on Linux:
     });
     await store.createProject(projectOf('a'), genesis('a'));
     const reserve = join(dataDir, 'reserve');
-    expect(statSync(reserve).size).toBe(1024 * 1024);
+    expect(statSync(reserve).size).toBe((8 * mib) / limits.diskReserveShare);
     let stored = 0;
     for (;;) {
       const code = await codeOf(store.append(big()));
@@ -150,6 +154,25 @@ function fill(path: string): void {
 }
 
 describe('the reserve', () => {
+  it('of a disk is at most a part of it, so that a small disk which got space again is written again', () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'reserve');
+    const disk = vi.spyOn(faults, 'diskBytes').mockReturnValue(40 * mib);
+    undo.push(() => disk.mockRestore());
+    const free = vi.spyOn(faults, 'freeBytes').mockReturnValue(20 * mib);
+    undo.push(() => free.mockRestore());
+    const reserve = openReserve(path, limits.diskReserveBytes);
+    expect(reserve.refill()).toBe(true);
+    expect(statSync(path).size).toBe((40 * mib) / limits.diskReserveShare);
+    disk.mockReturnValue(100 * 1024 * mib);
+    expect(reserve.refill()).toBe(false);
+    free.mockReturnValue(1.5 * limits.diskReserveBytes);
+    expect(reserve.refill()).toBe(true);
+    expect(statSync(path).size).toBe(limits.diskReserveBytes);
+  });
+
   it('the reserve is written once, released, and written again', () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));

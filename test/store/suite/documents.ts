@@ -171,13 +171,23 @@ describe('claims of documents', () => {
   it('leave out a project that has one at work, where one at a time is asked for', async () => {
     const { store, drop } = await open();
     await save(store, saving('one', { dueMs: 1 }), saving('two', { dueMs: 2 }));
-    const alone = { becomes: 'busy', statuses: ['open', 'busy'], alone: true } as const;
+    const alone = { becomes: 'busy', statuses: ['open', 'busy'], most: 1 } as const;
     expect(await claim(store, alone)).toMatchObject({ documentId: 'one' });
     expect(await claim(store, alone)).toBeNull();
     expect(await save(store, saving('one', { version: 2, status: 'done' }))).toBe('saved');
     expect(await claim(store, alone)).toMatchObject({ documentId: 'two' });
     // its worker died
     expect(await claim(store, { ...alone, nowMs: startMs + 1000 })).toMatchObject({ documentId: 'two' });
+    await drop();
+  });
+
+  it('leave out a project that has as many at work as it may have', async () => {
+    const { store, drop } = await open();
+    await save(store, ...['one', 'two', 'three'].map((id, at) => saving(id, { dueMs: at + 1 })));
+    const two = { becomes: 'busy', statuses: ['open', 'busy'], most: 2 } as const;
+    expect(await claim(store, two)).toMatchObject({ documentId: 'one' });
+    expect(await claim(store, two)).toMatchObject({ documentId: 'two' });
+    expect(await claim(store, two)).toBeNull();
     await drop();
   });
 

@@ -1,8 +1,9 @@
 /** `gov cron run WORK`. Tested by `test/cli/commands/cron/run.test.ts`. */
 import type { CronSummary } from '../../../contract/cron.ts';
+import { GovApiError } from '../../../client/errors.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { Invocation, Run } from '../../program/command.ts';
-import { exit, usage } from '../../program/exit.ts';
+import { CliError, exit, usage } from '../../program/exit.ts';
 import { startProgress } from '../../progress/show.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { secretIn } from '../../schedules/secret.ts';
@@ -38,7 +39,7 @@ export const run: Run<typeof spec> = async (call) => {
       progress.at(work);
       const summary = await untilNothingIsDue(async () => {
         const input = { cronSecret, timeoutMs: settings.timeoutMs ?? timeoutMs };
-        return (await client[operations[work]](input)).body;
+        return (await client[operations[work]](input).catch(explained)).body;
       }).finally(() => progress.stop());
       failed += summary.failed;
       items.push({ work, ...summary });
@@ -54,6 +55,14 @@ export const run: Run<typeof spec> = async (call) => {
   await out.list(done(), { ...view, columns, wide: columns, id: undefined }, 'data');
   return failed > 0 ? exit.error : exit.ok;
 };
+
+/** The credential of the context plays no part here: only the secret can be wrong. */
+function explained(error: unknown): never {
+  if (!(error instanceof GovApiError) || error.status !== 401) throw error;
+  const hint =
+    'compare it with GOV_CRON_SECRET or GOV_CRON_SECRET_FILE of the server; the log of the server says whether it has a secret';
+  throw new CliError(exit.denied, error.message, { code: error.code, hint, cause: error });
+}
 
 /** Calls until a call took up nothing, and adds their counts. */
 async function untilNothingIsDue(once: () => Promise<CronSummary>): Promise<CronSummary> {

@@ -73,7 +73,7 @@ export function setSummary(flow: Flow, subject: Subject): void {
   flow.section(() => {
     flow.heading(1, 'Summary');
     checkLines(flow, subject);
-    figures(flow, subject);
+    setFigures(flow, subject, 3);
     coverage(flow, subject);
     const failed = report.checks.filter(({ status }) => status === 'fail').length;
     const open = report.checks.filter(({ status }) => status === 'not_shown').length;
@@ -100,7 +100,7 @@ function checkLines(flow: Flow, { report }: Subject): void {
   flow.y += 4;
 }
 
-const column = (title: string, more: Partial<Column> = {}): Column => ({
+export const column = (title: string, more: Partial<Column> = {}): Column => ({
   title,
   align: 'left',
   face: 'regular',
@@ -108,9 +108,8 @@ const column = (title: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-/** Large figures, three in a row. */
-function figures(flow: Flow, { report }: Subject): void {
-  const columns = 3;
+/** Large figures, some in a row. */
+export function setFigures(flow: Flow, { report }: Subject, columns: number): void {
   const gap = 12;
   const width = (flow.width - gap * (columns - 1)) / columns;
   const label = flow.style('regular', 8.5, flow.colors.muted);

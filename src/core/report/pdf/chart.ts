@@ -5,33 +5,40 @@
 import type { ReportChart } from '../model.ts';
 import type { Flow } from './flow.ts';
 
-const plotHeight = 150;
 const axisWidth = 40;
+/** Title above the plot, and labels below it. */
+export const chartFrame = 46;
 
 export function setChart(flow: Flow, chart: ReportChart): void {
+  setPlot(flow, chart, 150);
+  flow.text(chart.text, flow.style('regular', 9, flow.colors.muted), { after: 12 });
+}
+
+/** The chart alone; its text is the alternative text of the figure. */
+export function setPlot(flow: Flow, chart: ReportChart, plotHeight: number): void {
   const legendHeight = chart.series.length > 1 ? 16 : 0;
-  const height = 20 + legendHeight + plotHeight + 26;
+  const height = chartFrame + legendHeight + plotHeight;
+  // with the first line below it
   flow.ensure(height + 30);
   const top = flow.y;
   const box = [flow.left, top, flow.left + flow.width, top + height] as const;
-  flow.tagged('Figure', () => new Plot(flow, chart, top + 20 + legendHeight).draw(top), {
-    alt: chart.text,
-    bbox: box,
-  });
+  const plot = new Plot(flow, chart, { top: top + 20 + legendHeight, height: plotHeight });
+  flow.tagged('Figure', () => plot.draw(top), { alt: chart.text, bbox: box });
   flow.y += height;
-  flow.text(chart.text, flow.style('regular', 9, flow.colors.muted), { after: 12 });
 }
 
 class Plot {
   readonly #flow: Flow;
   readonly #chart: ReportChart;
   readonly #top: number;
+  readonly #height: number;
   readonly #max: number;
 
-  constructor(flow: Flow, chart: ReportChart, top: number) {
+  constructor(flow: Flow, chart: ReportChart, place: { readonly top: number; readonly height: number }) {
     this.#flow = flow;
     this.#chart = chart;
-    this.#top = top;
+    this.#top = place.top;
+    this.#height = place.height;
     this.#max = niceMaximum(chart);
   }
 
@@ -45,7 +52,7 @@ class Plot {
     return this.#width / Math.max(1, this.#chart.labels.length);
   }
   #y(value: number): number {
-    return plotHeight - (Math.max(0, value) / this.#max) * plotHeight;
+    return this.#height - (Math.max(0, value) / this.#max) * this.#height;
   }
   #color(series: number): string {
     const { series: colors } = this.#flow.colors;
@@ -140,7 +147,7 @@ class Plot {
     shown.forEach((label, at) => {
       if (at % every !== 0) return;
       const x = this.#left + at * this.#step + (this.#step - type.width(label, style)) / 2;
-      this.#flow.line(label, Math.max(this.#flow.left, x), this.#top + plotHeight + 5, style);
+      this.#flow.line(label, Math.max(this.#flow.left, x), this.#top + this.#height + 5, style);
     });
   }
 }

@@ -3,7 +3,7 @@ import type { ReportCheck } from '../model.ts';
 import type { Flow } from './flow.ts';
 import { checkColor, checkWords, type Subject } from './frame.ts';
 
-const logoBox = [190, 58] as const;
+const masthead = { box: [190, 58], lines: 2 } as const;
 const qrSize = 84;
 /** The end of the first page, which belongs to the data hash. */
 const reserved = qrSize + 22;
@@ -11,7 +11,8 @@ const reserved = qrSize + 22;
 export function setCover(flow: Flow, subject: Subject): void {
   flow.newPage();
   flow.section(() => {
-    masthead(flow, subject);
+    setMasthead(flow, subject, masthead);
+    flow.y += 34;
     titles(flow, subject);
     facts(flow, subject);
     dataHashBlock(flow, subject);
@@ -19,24 +20,28 @@ export function setCover(flow: Flow, subject: Subject): void {
   });
 }
 
-function masthead(flow: Flow, { branding, report }: Subject): void {
+/** Logo or company over a rule. */
+export function setMasthead(
+  flow: Flow,
+  { branding, report }: Subject,
+  { box, lines }: { readonly box: readonly [width: number, height: number]; readonly lines: number },
+): void {
   const { logo } = branding;
   const company = branding.companyName ?? report.organization;
   if (logo !== null) {
     flow.tagged(
       'Figure',
-      () => flow.pdf.image(logo.bytes, flow.left, flow.y, { fit: [...logoBox], valign: 'center' }),
+      () => flow.pdf.image(logo.bytes, flow.left, flow.y, { fit: [...box], valign: 'center' }),
       {
         alt: company === null ? 'Logo' : `Logo of ${company}`,
-        bbox: [flow.left, flow.y, flow.left + logoBox[0], flow.y + logoBox[1]],
+        bbox: [flow.left, flow.y, flow.left + box[0], flow.y + box[1]],
       },
     );
-    flow.y += logoBox[1] + 14;
+    flow.y += box[1] + box[1] / 4;
   } else if (company !== null) {
-    flow.text(company, flow.style('bold', 15, flow.colors.heading), { after: 12, maxLines: 2 });
+    flow.text(company, flow.style('bold', 15, flow.colors.heading), { after: 12, maxLines: lines });
   }
   flow.rule(flow.y, { color: flow.colors.accent, width: 2.2 });
-  flow.y += 34;
 }
 
 function titles(flow: Flow, { report }: Subject): void {
@@ -174,10 +179,7 @@ function dataHashBlock(flow: Flow, { hash }: Subject): void {
   const top = flow.bottom - qrSize;
   const x = flow.left + qrSize + 18;
   flow.rule(top - 12);
-  flow.tagged('Figure', () => drawQr(flow, hash, top), {
-    alt: `QR code of the data hash ${hash}`,
-    bbox: [flow.left, top, flow.left + qrSize, top + qrSize],
-  });
+  setQr(flow, hash, { top, side: qrSize });
   const body = flow.style('regular', 9, flow.colors.muted);
   const said =
     'SHA-256 of the attached report.json. The same hash is in the CSV and JSON of this report, and on every page. “How to verify this without us” shows how to check it.';
@@ -192,9 +194,25 @@ function dataHashBlock(flow: Flow, { hash }: Subject): void {
   });
 }
 
-function drawQr(flow: Flow, text: string, top: number): void {
+/** A QR code at the left edge; `side`: its width and height. */
+export function setQr(
+  flow: Flow,
+  hash: string,
+  { top, side }: { readonly top: number; readonly side: number },
+): void {
+  flow.tagged('Figure', () => drawQr(flow, hash, { top, side }), {
+    alt: `QR code of the data hash ${hash}`,
+    bbox: [flow.left, top, flow.left + side, top + side],
+  });
+}
+
+function drawQr(
+  flow: Flow,
+  text: string,
+  { top, side }: { readonly top: number; readonly side: number },
+): void {
   const { data, size } = flow.libraries.qr.encode(text, { ecc: 'M', border: 0 });
-  const module = qrSize / size;
+  const module = side / size;
   const { pdf } = flow;
   data.forEach((row, line) => {
     for (let at = 0; at < row.length; at += 1) {

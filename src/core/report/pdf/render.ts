@@ -18,6 +18,7 @@ import { setCover } from './cover.ts';
 import { Flow } from './flow.ts';
 import type { AttachedFile, Subject } from './frame.ts';
 import { loadLibraries, type Pdf } from './library.ts';
+import { onePage, setOnePage } from './one-page.ts';
 import { Typesetter } from './typesetter.ts';
 
 export interface PdfOptions {
@@ -90,6 +91,14 @@ export async function toPdf(
 
 function setDocument(flow: Flow, subject: Subject): void {
   const { report } = subject;
+  if (report.reportTemplateId === onePage) setOnePage(flow, subject);
+  else setBook(flow, subject);
+  setFeet(flow, subject);
+}
+
+/** Cover, contents, summary, sections, how to verify, and room for signatures. */
+function setBook(flow: Flow, subject: Subject): void {
+  const { report } = subject;
   setCover(flow, subject);
   const tables = report.sections.flatMap(({ blocks }) => blocks).filter((block) => 'table' in block).length;
   const fillContents = reserveContents(flow, report.sections.length + tables + 3);
@@ -101,7 +110,6 @@ function setDocument(flow: Flow, subject: Subject): void {
     flow.pdf.outline.addItem(entry.title, { pageNumber: entry.page - 1 });
   }
   fillContents();
-  setFeet(flow, subject);
 }
 
 const sizes: Readonly<Record<Paper, string>> = { A4: 'A4', Letter: 'LETTER' };

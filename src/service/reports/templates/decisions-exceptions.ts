@@ -57,6 +57,7 @@ const approvals = approvalTable();
 export const decisionsExceptions: Template = {
   title: 'Decisions and exceptions',
   summary: 'What was denied or escalated, who approved it, and how long they took',
+  run: 'optional',
   tables: [decisionTable, approvals, riskTable],
   build: async (source) => {
     const draft = await Draft.of(source);

@@ -91,6 +91,7 @@ interface Entry {
 export const incidentBundle: Template = {
   title: 'Incident bundle',
   summary: 'What failed and when, which runs are affected, what had changed before, and when reports are due',
+  run: 'optional',
   tables: [timelineTable, runTable, beforeTable],
   build: async (source) => {
     const draft = await Draft.of(source);

@@ -64,6 +64,7 @@ const conditionTable: TableSpec = {
 export const replayDrift: Template = {
   title: 'Replay and drift',
   summary: 'Whether recorded decisions give the same result again, and which model, policy or tool changed',
+  run: 'optional',
   tables: [replayTable, driftTable, conditionTable],
   build: async (source) => {
     const draft = await Draft.of(source);

@@ -60,7 +60,7 @@ const replayTable: TableSpec = {
 export const runEvidence: Template = {
   title: 'Run evidence',
   summary: 'What one run did, what was decided about it, and whether its record is whole and was not changed',
-  needsRun: true,
+  run: 'required',
   tables: [timelineTable, decisions, coverage, approvals, proofTable, replayTable],
   build: async (source) => {
     const runId = requiredRun(source);

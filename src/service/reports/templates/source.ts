@@ -43,7 +43,8 @@ export interface Template {
   readonly title: string;
   /** The question that the report answers. */
   readonly summary: string;
-  readonly needsRun?: boolean;
+  /** Whether it is about one run, or can be. Without it, a report of the template covers every run of the period. */
+  readonly run?: 'required' | 'optional';
   /** The first is the main table, which is the CSV artifact. */
   readonly tables: readonly [TableSpec, ...TableSpec[]];
   readonly build: (source: ReportSource) => Promise<BuiltReport>;

@@ -118,8 +118,8 @@ const claim = sql<DocumentRow & { project: number }>(
      SELECT first.project, first.document_id FROM turn CROSS JOIN LATERAL (
        SELECT project, document_id FROM document WHERE kind = $1 AND project = turn.project AND due_ms <= $3::int8
          AND status = ANY($4::text[])
-         AND NOT ($5::int4 = 1 AND EXISTS (SELECT FROM document b
-           WHERE b.kind = $1 AND b.project = turn.project AND b.due_ms > $3::int8 AND b.status = $6))
+         AND ($5::int4 IS NULL OR (SELECT count(*) FROM document b
+           WHERE b.kind = $1 AND b.project = turn.project AND b.due_ms > $3::int8 AND b.status = $6) < $5::int4)
        ORDER BY due_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
    UPDATE document d SET status = coalesce($6, d.status), due_ms = $7::int8, version = d.version + 1
    FROM due WHERE d.project = due.project AND d.kind = $1 AND d.document_id = due.document_id
@@ -130,9 +130,9 @@ export function documentClaims(database: Database): Pick<DocumentStore, 'claimDo
   /** The number of the project served last, by kind; claims go up from it, then start at the first one. */
   const served = new Map<string, number>();
   return {
-    claimDocument: async ({ kind, statuses, nowMs, leaseMs, becomes = null, alone = false }) => {
+    claimDocument: async ({ kind, statuses, nowMs, leaseMs, becomes = null, most }) => {
       const from = (above: number) =>
-        step(claim, kind, above, nowMs, textArray(statuses), alone ? 1 : 0, becomes, nowMs + leaseMs);
+        step(claim, kind, above, nowMs, textArray(statuses), most ?? null, becomes, nowMs + leaseMs);
       const last = served.get(kind) ?? 0;
       for (const above of last === 0 ? [0] : [last, 0]) {
         const [{ rows }] = await database.write({ duty: 'jobs' }, [from(above)]);

@@ -62,14 +62,14 @@ const dueAbove = (wanted: string): string =>
    SELECT ${wanted} FROM turn CROSS JOIN document d ON d.rowid = (
        SELECT rowid FROM document WHERE kind = ? AND project = turn.project AND due_ms <= ?
          AND status IN (SELECT value FROM json_each(?))
-         AND NOT (? AND EXISTS (SELECT 1 FROM document b
-           WHERE b.kind = ? AND b.project = turn.project AND b.due_ms > ? AND b.status = ?))
+         AND (? IS NULL OR (SELECT count(*) FROM document b
+           WHERE b.kind = ? AND b.project = turn.project AND b.due_ms > ? AND b.status = ?) < ?)
        ORDER BY due_ms LIMIT 1)
      CROSS JOIN project ON project.project = d.project LIMIT 1`;
 
-const asked = ({ kind, statuses, nowMs, becomes, alone }: DocumentClaim, above: number): Value[] => {
+const asked = ({ kind, statuses, nowMs, becomes, most }: DocumentClaim, above: number): Value[] => {
   const due = [above, kind, nowMs, JSON.stringify(statuses)];
-  return [...due, alone === true ? 1 : 0, kind, nowMs, becomes ?? ''];
+  return [...due, most ?? null, kind, nowMs, becomes ?? '', most ?? null];
 };
 
 /** Whether a document is due. Asked before a claim, so that waiting for work writes nothing. */

@@ -6,7 +6,8 @@
  */
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { freeBytes } from '../../file/faults.ts';
+import { limits } from '../../../contract/limits.ts';
+import { diskBytes, freeBytes } from '../../file/faults.ts';
 
 const pieceBytes = 1024 * 1024;
 
@@ -22,11 +23,16 @@ export interface Reserve {
   isThere(): boolean;
 }
 
-export function openReserve(path: string, bytes: number): Reserve {
+/** `most`: its bytes; less on a disk that is smaller than so many times as large, which it would fill. */
+export function openReserve(path: string, most: number): Reserve {
+  const bytesOf = (): number =>
+    Math.min(most, Math.floor(diskBytes(dirname(path)) / limits.diskReserveShare));
   const release = (): void => rmSync(path, { force: true });
-  const kept = (): boolean => bytes === 0 || statSync(path, { throwIfNoEntry: false })?.size === bytes;
+  const kept = (bytes: number): boolean =>
+    bytes === 0 || statSync(path, { throwIfNoEntry: false })?.size === bytes;
   const fill = (): boolean => {
-    if (kept()) return true;
+    const bytes = bytesOf();
+    if (kept(bytes)) return true;
     try {
       write(path, bytes);
       return true;
@@ -36,7 +42,10 @@ export function openReserve(path: string, bytes: number): Reserve {
       throw error;
     }
   };
-  const refill = (): boolean => kept() || (freeBytes(dirname(path)) >= bytes * 1.5 && fill());
+  const refill = (): boolean => {
+    const bytes = bytesOf();
+    return kept(bytes) || (freeBytes(dirname(path)) >= bytes * 1.5 && fill());
+  };
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
   return { release, fill, refill, isThere };
 }

@@ -60,6 +60,8 @@ describe('gov cron run', () => {
     const { code, stderr } = await account.gov(['cron', 'run', 'all'], { env });
     expect(code).toBe(4);
     expect(stderr).not.toContain('another-secret');
+    expect(stderr).toContain('GOV_CRON_SECRET_FILE of the server');
+    expect(stderr).not.toContain('gov auth login');
   });
 
   it('gov cron run refuses a secret file that every user can read', async () => {
