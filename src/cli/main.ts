@@ -13,5 +13,6 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     io.stdout.write(`gov ${version}\n`);
     return;
   }
+  if (argv[0] === '__complete') return (await import('./completion/complete.ts')).complete(argv.slice(1), io);
   process.exitCode = await run(argv, io);
 }

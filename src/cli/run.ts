@@ -13,7 +13,7 @@ import { Out } from './terminal/out.ts';
 import { parse } from './program/parse.ts';
 import type { ParsedCommand } from './program/parse.ts';
 import { safe, stylesFor } from './terminal/safe.ts';
-import type { Role } from './context/place.ts';
+import { roleOf } from './context/place.ts';
 import { Session } from './context/session.ts';
 import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
 
@@ -89,11 +89,6 @@ interface Surroundings {
   readonly out: Out;
   readonly io: Io;
   readonly signal: AbortSignal;
-}
-
-function roleOf(command: string): Role {
-  if (command.startsWith('approvals ') || command === 'approvers add') return 'approver';
-  return command === 'mcp proxy' ? 'agent' : 'operator';
 }
 
 async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings): Promise<number> {

@@ -26,6 +26,12 @@ export interface Decided<Value> {
  */
 export type Role = 'operator' | 'approver' | 'agent';
 
+/** Returns whose key a command uses on a plane of this machine. */
+export function roleOf(command: string): Role {
+  if (command.startsWith('approvals ') || command === 'approvers add') return 'approver';
+  return command === 'mcp proxy' ? 'agent' : 'operator';
+}
+
 export const unknownContext = (name: string, contexts: Readonly<Record<string, Context>>): CliError =>
   usage(
     `expected the name of a context, got ${JSON.stringify(name)}; contexts: ${Object.keys(contexts).join(', ') || 'none yet'}`,

@@ -22,6 +22,9 @@ export const exit = {
   partial: 9,
   network: 10,
   notCompliant: 11,
+  diskError: 74,
+  notStarted: 126,
+  notInstalled: 127,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -40,6 +43,9 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   9: 'partial: some items were rejected',
   10: 'could not reach the service: network, TLS, proxy or time-out',
   11: 'the proof is authentic, and shows that the run broke a policy',
+  74: 'a disk error stopped the server',
+  126: 'the program to run could not be started',
+  127: 'the program to run was not found',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',
 };

@@ -112,5 +112,8 @@ function unstarted(command: string, cause: Error): Ended {
   const code = 'code' in cause ? String(cause.code) : '';
   const why = code === 'ENOENT' ? 'the command does not exist' : code || cause.message;
   const message = `cannot start ${command}: ${why}`;
-  return { code: code === 'ENOENT' ? 127 : 126, cause: new CliError(exit.error, message, { code, cause }) };
+  return {
+    code: code === 'ENOENT' ? exit.notInstalled : exit.notStarted,
+    cause: new CliError(exit.error, message, { code, cause }),
+  };
 }

@@ -35,6 +35,8 @@ export interface ArgSpec {
   readonly description: string;
   readonly optional?: true;
   readonly variadic?: true;
+  /** For completion; the command itself refuses other words. */
+  readonly choices?: readonly string[];
 }
 
 export interface CommandSpec {

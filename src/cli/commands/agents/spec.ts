@@ -6,6 +6,7 @@ import type { FlagSpec } from '../../program/spec.ts';
 const client = {
   name: 'client',
   description: `One of ${agentClients.join(', ')}; default: those on PATH`,
+  choices: agentClients,
   optional: true,
 } as const;
 const scope = {

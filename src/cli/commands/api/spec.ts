@@ -10,7 +10,11 @@ export const api = command({
     'The interface decides the type of a field: -F amount=5 is a number, and -F runId=5 text. With GET, fields become the query.',
   ],
   args: [
-    { name: 'method', description: 'GET, POST, PUT or DELETE' },
+    {
+      name: 'method',
+      description: 'GET, POST, PUT or DELETE',
+      choices: ['GET', 'POST', 'PUT', 'DELETE'],
+    },
     { name: 'path', description: 'Path, also with a query, such as /runs or "/events?runId=checkout-42"' },
   ],
   flags: {

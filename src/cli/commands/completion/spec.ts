@@ -1,9 +1,23 @@
-/** `gov completion`, as data. Tested by `test/cli/program/completion.test.ts`. */
+/** `gov completion`, as data. Tested by `test/cli/completion/scripts.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const completion = command({
   name: 'completion',
   summary: 'Print a completion script for a shell',
-  args: [{ name: 'shell', description: 'bash, zsh or fish' }],
-  examples: ['source <(gov completion bash)', 'gov completion fish > ~/.config/fish/completions/gov.fish'],
+  details: [
+    'At Tab the script asks gov for commands, flags and words, and for ids of the chosen context: runs, policies, approvals, proofs, reports, keys and jobs. A service that does not answer within a second offers none.',
+  ],
+  args: [
+    {
+      name: 'shell',
+      description: 'bash, zsh, fish or powershell',
+      choices: ['bash', 'zsh', 'fish', 'powershell'],
+    },
+  ],
+  examples: [
+    'source <(gov completion bash)',
+    'source <(gov completion zsh)',
+    'gov completion fish > ~/.config/fish/completions/gov.fish',
+    'gov completion powershell | Out-String | Invoke-Expression',
+  ],
 });

@@ -9,7 +9,13 @@ export const cronRun = command({
     'WORK is schedules (create reports that are due), executions (build them), deliveries (send them), cleanup (remove expired files), or all: one after the other, until nothing is due.',
     'The secret is that of the server: GOV_CRON_SECRET, GOV_CRON_SECRET_FILE, or --secret-file. Two calls at once are safe. A server whose setting scheduler is timer needs no such calls.',
   ],
-  args: [{ name: 'work', description: 'schedules, executions, deliveries, cleanup or all' }],
+  args: [
+    {
+      name: 'work',
+      description: 'schedules, executions, deliveries, cleanup or all',
+      choices: ['schedules', 'executions', 'deliveries', 'cleanup', 'all'],
+    },
+  ],
   flags: {
     secretFile: {
       type: 'string',

@@ -10,7 +10,7 @@ export const hook = command({
     'Reads one event of the client as JSON from standard input, and answers in the form of the client. Before a tool runs, it evaluates the policies and records the decision. gov agents install writes this command into the settings of a client.',
     'Without a decision that is durable in the log, the call does not run: exit code 2, and the reason on standard error. That takes at most 5 s.',
   ],
-  args: [{ name: 'client', description: `One of ${agentClients.join(', ')}` }],
+  args: [{ name: 'client', description: `One of ${agentClients.join(', ')}`, choices: agentClients }],
   flags: {
     config: {
       type: 'string',

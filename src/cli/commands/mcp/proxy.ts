@@ -70,7 +70,7 @@ async function serveStdio({ args, io, out }: Proxying, relaying: Relaying): Prom
     const code = 'code' in cause ? String(cause.code) : '';
     const why = code === 'ENOENT' ? 'the command does not exist' : code;
     await out.fail(new CliError(exit.error, `cannot start ${command}: ${why}`, { code, cause }), out.isJson);
-    return code === 'ENOENT' ? 127 : 126;
+    return code === 'ENOENT' ? exit.notInstalled : exit.notStarted;
   }
 }
 

@@ -107,7 +107,11 @@ export const mcpWrap = command({
     'Without CONFIG: .mcp.json or ~/.claude.json (claude), config.toml in CODEX_HOME or ~/.codex (codex), .cursor/mcp.json here or in the home (cursor), .gemini/settings.json here or in the home (gemini).',
   ],
   args: [
-    { name: 'client', description: 'claude, codex, cursor or gemini' },
+    {
+      name: 'client',
+      description: 'claude, codex, cursor or gemini',
+      choices: ['claude', 'codex', 'cursor', 'gemini'],
+    },
     { name: 'config', description: 'File to change', optional: true },
   ],
   flags: {
