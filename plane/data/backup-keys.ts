@@ -3,9 +3,10 @@
  * first. The keys follow, from any folder that contains them. The copied log decides where each key belongs.
  * A rotation only moves a key in force and never deletes it. Proven by `test/plane/data/backup-keys.test.ts`.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import type { GovError } from '../../src/contract/problems.ts';
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
 import { syncDirectory } from '../../src/host/data/files.ts';
@@ -74,7 +75,7 @@ function copyNow(dataDir: string, copy: string, history: KeyHistory): void {
         const text = verifierKeyIn(path, algorithm, history.origin);
         // The log does not know this key: it waits to be added, or a crash left it.
         const place = text === null ? to[folder] : (places.get(text) ?? to.next);
-        mkdirSync(place, { recursive: true, mode: 0o700 });
+        makeFolder(place, 0o700);
         copyPrivate(path, join(place, basename(path)));
       }
     }

@@ -4,8 +4,9 @@
  * written. It omits keys by default, because their holder can sign. Proven by
  * `test/plane/data/backup.test.ts`.
  */
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import { version } from '../../src/client/version.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -133,7 +134,7 @@ async function copyAll(
   files: readonly DataFile[],
 ): Promise<readonly CopiedLog[]> {
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
-    mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
+    makeFolder(join(draft, folder), 0o700);
   }
   for (const { path, kind } of files) {
     const [from, to] = [join(dataDir, path), join(draft, path)];
@@ -157,7 +158,7 @@ function copyArtifacts({ dataDir, draft, copied }: Copying): void {
   const artifacts = dataFiles(dataDir)
     .filter(isArtifact)
     .filter(({ path }) => {
-      mkdirSync(dirname(join(draft, path)), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(join(draft, path)), 0o700);
       try {
         copyPrivate(join(dataDir, path), join(draft, path));
         copied(statSync(join(draft, path)).size);

@@ -5,8 +5,9 @@
  * known checkpoint, the leaves that remain of it, and the reason. The old directory stays unchanged as an
  * archive. Proven by `test/plane/data/recover.test.ts`.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { draftLeaf } from '../../src/core/event/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -82,7 +83,7 @@ export async function planeRecover(options: RecoverOptions): Promise<Recovered> 
   await makeHeld(dataDir, async (draft) => {
     for (const { path, kind } of dataFiles(from)) {
       if (kind !== 'secret' || !path.startsWith('keys/') || left.test(path)) continue;
-      mkdirSync(join(draft, dirname(path)), { recursive: true, mode: 0o700 });
+      makeFolder(join(draft, dirname(path)), 0o700);
       copyPrivate(join(from, path), join(draft, path));
     }
     syncDirectory(join(draft, 'keys'));

@@ -5,8 +5,9 @@
  * new `heads.db` records it, and the plane never signs on that log again. Otherwise clients could prove two
  * histories under one name. Proven by `test/plane/data/backup.test.ts`.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { VerifierKey } from '../../src/core/note/signed.ts';
@@ -125,7 +126,7 @@ async function copyFiles(from: string, draft: string, { manifest, onProgress }: 
     onProgress,
   );
   const folders = new Set(files.map(({ path }) => dirname(path)));
-  for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
+  for (const folder of folders) makeFolder(join(draft, folder), 0o700);
   for (const { path, bytes, sha256 } of files) {
     if (!existsSync(join(from, path))) throw damaged(`expected ${path} in the backup, got none`);
     copyPrivate(join(from, path), join(draft, path));

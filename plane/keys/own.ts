@@ -4,8 +4,9 @@
  * between a leaf and the files leaves files in `keys/next` or `keys/`, which the next start moves. Proven by
  * `test/plane/data/init.test.ts` and `test/plane/keys/rotate.test.ts`.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { ed25519Signer, formatTrust, mlDsa44Signer, parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
@@ -130,7 +131,7 @@ function move({ from, to, wanted, origin, order }: Move): void {
   const texts = new Set(wanted.map(({ text }) => text));
   for (const { path, verifierKey } of keysIn(from, origin, order)) {
     if (!texts.has(verifierKey)) continue;
-    mkdirSync(to, { recursive: true, mode: 0o700 });
+    makeFolder(to, 0o700);
     renameSync(path, join(to, basename(path)));
     syncDirectory(to);
     syncDirectory(from);

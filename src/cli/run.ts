@@ -16,6 +16,7 @@ import { safe, stylesFor } from './terminal/safe.ts';
 import { roleOf } from './context/place.ts';
 import { Session } from './context/session.ts';
 import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
+import type { Settings } from './context/settings.ts';
 
 /** A signal ended the work. */
 class Interrupted extends Error {
@@ -49,7 +50,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     const parsed = parse(argv, io.now());
     if (parsed.kind === 'text') {
-      const { color, columns } = resolveSettings({ color: parsed.globals['color'], output: 'table' }, io);
+      const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));
     } else {
       out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
@@ -68,6 +69,16 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return (await out.fail(thrown, asJson, listing)).exit;
   } finally {
     release();
+  }
+}
+
+/** The flag --help also works with a broken configuration file: its reader may look for a way to correct the file. */
+function helpSettings(color: string | boolean | undefined, io: Io): Settings {
+  try {
+    return resolveSettings({ color, output: 'table' }, io);
+  } catch (cause) {
+    if (color !== undefined) throw cause;
+    return plainSettings(io);
   }
 }
 

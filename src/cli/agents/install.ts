@@ -5,8 +5,9 @@
  * Tested by `test/cli/agents/install.test.ts`.
  */
 import { hash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 import { isObject } from '../../core/json/object.ts';
 import { readObject } from '../context/config.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -70,7 +71,7 @@ export function writeInstalled(folder: string, installed: Installed): void {
     rmSync(stateFile(folder), { force: true });
     return;
   }
-  makeFolder(folder);
+  firstMade(folder);
   writeWhole(stateFile(folder), Buffer.from(`${JSON.stringify(installed, null, 2)}\n`), 0o600);
 }
 
@@ -124,7 +125,7 @@ export function install(changes: readonly Change[], folder: string, secret: stri
     kept[path] = {
       before: original === null ? null : Buffer.from(original).toString('base64'),
       mode: former === undefined ? found : former.mode,
-      madeFolder: former === undefined ? makeFolder(dirname(path)) : former.madeFolder,
+      madeFolder: former === undefined ? firstMade(dirname(path)) : former.madeFolder,
       written: digest(after),
     };
     writeInstalled(folder, { files: kept, keyId });
@@ -152,9 +153,9 @@ export function uninstall(changes: readonly Change[], folder: string): void {
 }
 
 /** Returns the first folder that it made; null if all were there. Errors: exit 1 with the reason. */
-function makeFolder(folder: string): string | null {
+function firstMade(folder: string): string | null {
   try {
-    return mkdirSync(folder, { recursive: true, mode: 0o755 }) ?? null;
+    return makeFolder(folder, 0o755) ?? null;
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
     throw new CliError(exit.error, `cannot make the folder ${folder}: ${why}`, {

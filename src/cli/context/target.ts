@@ -8,6 +8,7 @@ import { CliError, exit } from '../program/exit.ts';
 import type { Io } from '../terminal/io.ts';
 import { readUserConfig } from './config.ts';
 import { planeEnvironment } from './place.ts';
+import type { NamedContext } from './place.ts';
 import type { Session } from './session.ts';
 
 /** `context acme: gov.example.com, project prj_…, production`, or `context local: data plane /var/lib/gov, production`. */
@@ -40,17 +41,32 @@ export function elsewhere(
 ): unknown {
   if (!(thrown instanceof GovApiError) || thrown.status !== 404 || thrown.detail !== noOperation)
     return thrown;
+  return notHere(command, { session, io }, thrown);
+}
+
+/** Errors: exit 5 for a command of hosted services, if the context is a data plane. */
+export function refusePlane(command: string, call: { session: Session; io: Io }): void {
+  if (planeOf(call.session) !== null) throw notHere(command, call);
+}
+
+function planeOf(session: Session): NamedContext | null {
   const chosen = session.context();
-  const { value, from } = session.baseUrl();
-  const isPlane = from.startsWith('context ') && chosen?.context.kind === 'plane';
-  const here = isPlane ? `context ${chosen.name} is a data plane, which` : `the server at ${value}`;
-  const wanted = isPlane ? 'service' : 'plane';
+  return chosen?.context.kind === 'plane' && session.baseUrl().from.startsWith('context ') ? chosen : null;
+}
+
+function notHere(command: string, { session, io }: { session: Session; io: Io }, cause?: unknown): CliError {
+  const plane = planeOf(session);
+  const here =
+    plane === null
+      ? `the server at ${session.baseUrl().value}`
+      : `context ${plane.name} is a data plane, which`;
+  const wanted = plane === null ? 'plane' : 'service';
   const others = Object.entries(readUserConfig(io.env).contexts)
     .filter(([, { kind }]) => kind === wanted)
     .map(([name]) => name);
   const add =
     wanted === 'service'
-      ? 'a hosted service has it; add one: gov auth login, or gov context set NAME --base-url URL'
+      ? 'a hosted service has it; add one: gov auth login --base-url URL, or gov context set NAME --base-url URL'
       : 'a server of another kind or version has it, or the address is wrong: gov context show';
   return new CliError(exit.notFound, `${here} does not have gov ${command}`, {
     code: 'NOT_FOUND',
@@ -58,6 +74,6 @@ export function elsewhere(
       others.length === 0
         ? add
         : `choose a context that has it: ${others.map((name) => `-C ${name}`).join(', ')}`,
-    cause: thrown,
+    cause,
   });
 }

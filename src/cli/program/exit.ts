@@ -204,6 +204,11 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
       'choose a place that this user may use: by its flag, or HOME, XDG_STATE_HOME, GOV_CONFIG_DIR';
     return { exit: exit.error, code: 'PERMISSION_DENIED', message, retryable: false, hint, next: [] };
   }
+  if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'mkdir' && 'path' in thrown) {
+    const why = `cannot make the folder ${String(thrown.path)}: ${whyUnwritable(thrown)}`;
+    const hint = 'choose another place, then run the command again';
+    return { exit: exit.error, code: 'WRITE_FAILED', message: why, retryable: false, hint, next: [] };
+  }
   const hint = 'run the command again with --debug and report its output';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }

@@ -5,16 +5,21 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Makes a folder and the missing ones above it. Throws the error of the system for one that cannot be made. */
-export function makeFolder(path: string, mode = 0o777): void {
-  if (isFolder(path)) return;
+/**
+ * Makes a folder and the missing ones above it. Returns the first that it made. Throws the error of the system for one that
+ * cannot be made.
+ */
+export function makeFolder(path: string, mode = 0o777): string | undefined {
+  if (isFolder(path)) return undefined;
   const above = dirname(path);
-  if (above !== path) makeFolder(above, mode);
+  const first = above === path ? undefined : makeFolder(above, mode);
   try {
     mkdirSync(path, { mode });
+    return first ?? path;
   } catch (cause) {
     // another process may have made it
     if (!isFolder(path)) throw cause;
+    return first;
   }
 }
 

@@ -5,7 +5,6 @@
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -15,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 
 /** Creates a durable file of mode 0600. Throws where one exists. A crash may leave a part of the file. */
@@ -85,7 +85,7 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
       `expected ${path} to be absent or empty, but it contains other files; choose another folder`,
     );
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 0o700);
   const draft = mkdtempSync(`${path}.init-`); // mode 0700
   try {
     await fill(draft);

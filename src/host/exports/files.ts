@@ -3,9 +3,10 @@
  * writer uses a name that ends in `.part`, makes the file durable, and renames it. A crash leaves the part,
  * which the next attempt removes. Proven by `test/host/exports/artifacts.test.ts`.
  */
-import { open, mkdir, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
   artifactLost,
@@ -38,7 +39,7 @@ export function fileArtifacts(directory: string, randomBytes: (size: number) => 
       const folder = folderOf(of);
       const name = Buffer.from(randomBytes(8)).toString('hex');
       return writing(async () => {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder, 0o700);
         return new FileWriter(join(folder, `${of.exportId}.${name}`), name);
       });
     },

@@ -5,8 +5,9 @@
  * number is the file name, not its content: a restore of an older directory over this one keeps the newer
  * names. Proven by `test/host/witness/place.test.ts`.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 import { writePrivate } from '../data/files.ts';
 
@@ -52,7 +53,7 @@ function makeMarkDirectory(directory: string): void {
       `expected a directory at ${directory}, got something else; remove it`,
     );
   }
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory, 0o700);
 }
 
 /**

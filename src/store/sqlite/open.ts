@@ -3,7 +3,7 @@
  * SQLite's documentation of `BEGIN IMMEDIATE`, WAL mode and `application_id`.
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
-import { mkdirSync } from 'node:fs';
+import { makeFolder } from '../../client/sending/make-folder.ts';
 import { sealWith } from '../file/body-seal.ts';
 import { connect, type Connection } from '../file/connection.ts';
 import { opening, type Faults } from '../file/faults.ts';
@@ -56,7 +56,7 @@ export function openParts(options: OpenOptions): Parts {
     for (const undo of opened.splice(0).reverse()) undo();
   };
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     refuseOpenToAll(dataDir);
     refuseReadOnly(dataDir);
     options.beforeOpen?.();

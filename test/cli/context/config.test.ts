@@ -77,6 +77,15 @@ describe('the address', () => {
     });
   });
 
+  it('--help works where the configuration file is broken, and every other command names the file', async () => {
+    const folder = emptyDirectory();
+    writeFileSync(join(folder, 'config.json'), '{');
+    const here = (...argv: string[]) => govHere(argv, { env: { GOV_CONFIG_DIR: folder } });
+    for (const argv of [['--help'], ['config', '--help']]) expect((await here(...argv)).code).toBe(0);
+    const { code, stderr } = await here('config', 'list');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(join(folder, 'config.json'))]);
+  });
+
   it('an invalid address is refused with what to do', () => {
     const { session } = setUp();
     expect(() => session({ baseUrl: 'localhost:80' }).session.baseUrl()).toThrow(/expected an address/);

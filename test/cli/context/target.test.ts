@@ -34,12 +34,14 @@ describe('the target of a command', () => {
   });
 
   it('a command that a data plane does not have says so, and names a context that has it', async () => {
-    const { code, stderr } = await here(['projects', 'list']);
-    expect([code, stderr]).toEqual([
-      5,
-      'error: context local is a data plane, which does not have gov projects list\n' +
-        '  choose a context that has it: -C acme\n',
-    ]);
+    for (const words of ['projects list', 'planes list', 'usage show', 'billing portal', 'auth logout']) {
+      const { code, stderr } = await here(words.split(' '));
+      expect([code, stderr]).toEqual([
+        5,
+        `error: context local is a data plane, which does not have gov ${words}\n` +
+          '  choose a context that has it: -C acme\n',
+      ]);
+    }
     const missing = await here(['events', 'get', 'evt_01jq3v5k8hf7wb3c9x2m4n6p8r']);
     expect([missing.code, missing.stderr]).toEqual([5, expect.not.stringContaining('does not have')]);
   });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CliError, exit, exitMeanings, exitOf, failureOf, usage } from '../../../src/cli/program/exit.ts';
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
@@ -46,6 +46,21 @@ describe('exit codes', () => {
       code: 'STORAGE_FULL',
       message: expect.stringMatching(/^the disk is full \(ENOSPC/),
       hint: expect.stringMatching(/^make room/),
+    });
+  });
+
+  it('a folder that cannot be made is reported with its path and the reason', () => {
+    let thrown: unknown;
+    try {
+      mkdirSync('/dev/null/x');
+    } catch (error) {
+      thrown = error;
+    }
+    expect(failureOf(thrown)).toMatchObject({
+      exit: 1,
+      code: 'WRITE_FAILED',
+      message: 'cannot make the folder /dev/null/x: a file blocks the path',
+      hint: expect.stringMatching(/^choose another place/),
     });
   });
 

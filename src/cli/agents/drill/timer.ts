@@ -4,9 +4,10 @@
  * Tested by `test/cli/agents/timer.test.ts`.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 import type { Variables } from '../../context/config.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
@@ -113,7 +114,7 @@ function write(changes: readonly Change[], env: Variables): void {
       tell(env, ['crontab', text === '' ? '-r' : '-'], { input: text });
     } else if (after === null) rmSync(path, { force: true });
     else {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       writeWhole(path, Buffer.from(after), 0o644);
     }
   }

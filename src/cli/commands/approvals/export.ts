@@ -1,6 +1,7 @@
 /** `gov approvals export ID --out DIR`. Tested by `test/cli/commands/approvals/sign.test.ts`. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 import { signatureFiles, verifyCommands } from '../../approvals/files.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
@@ -16,7 +17,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
     throw new CliError(exit.checkFailed, detail, { code: 'NOT_SIGNED' });
   }
   const approver = await client.getApprover({ params: { approverId: signature.approverId } });
-  mkdirSync(flags.out, { recursive: true });
+  makeFolder(flags.out);
   const files = signatureFiles(signature, approver.body);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(flags.out, name), content);
   await out.note(safe`wrote ${Object.keys(files).join(', ')} to ${flags.out}; verify them there:`);

@@ -8,6 +8,7 @@ import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import type { StoredCredential } from '../../context/credentials.ts';
+import { refusePlane } from '../../context/target.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { authLogout as spec } from './spec.ts';
@@ -18,6 +19,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { out, io, session } = call;
   const chosen = session.context();
   if (chosen === null) throw usage('expected a context to sign out of, found none', 'gov context list');
+  refusePlane('auth logout', call);
   const { name, context } = chosen;
   const credential = context.kind === 'service' ? context.credential : undefined;
   const stored = credential === undefined ? undefined : readCredentials(io.env)[credential];

@@ -1,4 +1,5 @@
 /** `gov billing portal [--open]`. Tested by `test/cli/commands/usage/show.test.ts`. */
+import { refusePlane } from '../../context/target.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
@@ -6,6 +7,7 @@ import type { billingPortal as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
+  refusePlane('billing portal', { session, io });
   const service = new URL('/', session.baseUrl().value);
   if (flags.returnUrl === undefined && service.protocol !== 'https:')
     throw usage(`expected --return-url https://…, because the service itself is at ${service.href}`);
