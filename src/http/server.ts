@@ -8,13 +8,13 @@ import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { plainSessionCookie, sessionCookie } from '../contract/auth-words.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError, noOperation } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
 import type { Handlers } from '../service/call/handler.ts';
 import type { Log } from '../service/call/log.ts';
 import { prepareChecks } from '../service/call/schema.ts';
+import { cookieNames } from '../service/console/cookie-names.ts';
 import type { Services } from '../service/dependencies.ts';
 import { hostFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
@@ -152,7 +152,7 @@ export function createServer(options: ServerOptions): HttpServer {
 /** A plane has no other pages. Over plain HTTP its cookie has a name without the prefix. */
 const originsOf = ({ services, cors = [], tls }: ServerOptions, own: () => string): Origins =>
   services.hosting === null
-    ? new Origins({ own, cookies: tls === undefined ? [sessionCookie, plainSessionCookie] : [sessionCookie] })
+    ? new Origins({ own, cookies: cookieNames(services, { isTls: tls !== undefined }) })
     : new Origins({ own, listed: cors });
 
 function createGate({ services, rates = {}, trustedProxies = [] }: ServerOptions, origins: Origins): Gate {

@@ -27,6 +27,22 @@ describe.skipIf(!hasBrowser)('a session of the console', () => {
     await context.close();
   });
 
+  it('a further link in the tab of a signed-in page opens the session of its key', async () => {
+    const { page, context } = await world.open('/approvals');
+    const { body } = await world.plane.call('POST', '/console/links', {
+      key: world.plane.keys['reader'] ?? '',
+    });
+    const { code } = body as { code: string };
+    await page.goto(`/console/#code=${code}`);
+    await page.getByText('reader', { exact: true }).waitFor();
+    expect(page.url()).not.toContain('code');
+    await page.goto(`/console/#code=${code}`);
+    await page.getByRole('alert').getByText('INVALID_CREDENTIAL').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('reader', { exact: true }).waitFor();
+    await context.close();
+  });
+
   it('the frame names the key whose session it is', async () => {
     const { page, context } = await world.open('/', { key: world.plane.keys['reader'] ?? '' });
     await page.getByText('reader', { exact: true }).waitFor();

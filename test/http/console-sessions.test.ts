@@ -29,7 +29,7 @@ describe('the console of a plane', () => {
     const opened = await open(code);
     expect(opened.status).toBe(200);
     expect(opened.headers['set-cookie']).toEqual([
-      expect.stringMatching(/^gov_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+      expect.stringMatching(/^gov_session_[0-9a-f]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
     ]);
     const { body } = await plane.call('GET', '/auth/identity', asPage(pair(opened)));
     expect([body.type, body.name, body.scopes]).toEqual([
@@ -78,14 +78,17 @@ describe('the console of a plane', () => {
     const opened = await open(await codeOf(), { ...fromPage(plane.origin), cookie: before });
     expect(pair(opened)).not.toBe(before);
     expect((await plane.call('GET', '/auth/identity', asPage(before))).status).toBe(401);
-    const planted = await open(await codeOf(), { ...fromPage(plane.origin), cookie: 'gov_session=planted' });
+    const fixed = `${before.split('=')[0]}=planted`;
+    const planted = await open(await codeOf(), { ...fromPage(plane.origin), cookie: fixed });
     expect(pair(planted)).not.toContain('planted');
   });
 
   it('signing out ends the session on the server and clears the cookie', async () => {
     const cookie = await cookieOf();
     const closed = await plane.call('DELETE', '/console/session', asPage(cookie));
-    expect(closed.headers['set-cookie']).toEqual([expect.stringMatching(/^gov_session=; .*Max-Age=0$/)]);
+    expect(closed.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^gov_session_[0-9a-f]{8}=; .*Max-Age=0$/),
+    ]);
     expect((await plane.call('GET', '/auth/identity', asPage(cookie))).status).toBe(401);
   });
 
@@ -112,6 +115,20 @@ describe('the console of a plane', () => {
       ['session.opened', expect.objectContaining({ kind: 'console' })],
       ['session.closed', { kind: 'console', reason: 'signed_out' }],
     ]);
+  });
+
+  it('the session of one plane stays when another plane on the same host opens one', async () => {
+    const other = await startPlane({ environment: 'production' });
+    const { body } = await other.call('POST', '/console/links');
+    const headers = { ...fromPage(other.origin), cookie: await cookieOf() };
+    const session = { key: null, body: { code: body.code as string }, headers };
+    const opened = await other.call('POST', '/console/session', session);
+    const both = `${headers.cookie}; ${pair(opened)}`;
+    expect(pair(opened).split('=')[0]).not.toBe(headers.cookie.split('=')[0]);
+    expect((await plane.call('GET', '/auth/identity', asPage(both))).status).toBe(200);
+    const there = { key: null, headers: { cookie: both, ...fromPage(other.origin) } };
+    expect((await other.call('GET', '/auth/identity', there)).status).toBe(200);
+    await other.end();
   });
 
   it('answers in a sandbox plane below its own base path', async () => {

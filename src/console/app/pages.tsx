@@ -2,6 +2,7 @@
  * The pages of the console: each is one line here, and gets the parameters of its path. Tested by
  * `test/console/accessible.test.ts`, which opens every page.
  */
+import { Approvers } from '../approvals/approvers.tsx';
 import { Approvals } from '../approvals/list.tsx';
 import { ApprovalPage } from '../approvals/page.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -27,6 +28,7 @@ export const pages: readonly ConsolePage[] = [
   { path: '/', title: 'Home', component: Home, nav: 'Home' },
   { path: '/approvals', title: 'Approvals', component: Approvals, nav: 'Approvals' },
   { path: '/approvals/:approvalId', title: 'Approval', component: ApprovalPage },
+  { path: '/approvers', title: 'Approvers', component: Approvers },
   { path: '/runs', title: 'Runs', component: Runs, nav: 'Runs' },
   { path: '/runs/:runId', title: 'Run', component: RunPage },
   { path: '/events', title: 'Events', component: Events, nav: 'Events' },

@@ -18,7 +18,7 @@ import {
   type Session,
   type SignedIn,
 } from './session.tsx';
-import { SignIn } from './sign-in.tsx';
+import { openByLink, SignIn } from './sign-in.tsx';
 
 type State =
   | { readonly kind: 'loading' }
@@ -30,16 +30,25 @@ export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' });
   const refresh = useCallback(async (): Promise<void> => {
     try {
+      await openByLink();
       const who = await readSession();
       setState(who === null ? { kind: 'signed-out' } : { kind: 'signed-in', who });
     } catch (error) {
       setState({ kind: 'failed', error });
     }
   }, []);
-  useEffect(() => void refresh(), [refresh]);
+  useEffect(() => {
+    void refresh();
+    // a further link may be opened in the tab of a page that is signed in
+    const followed = (): void => {
+      if (location.hash.startsWith('#code=')) void refresh();
+    };
+    addEventListener('hashchange', followed);
+    return () => removeEventListener('hashchange', followed);
+  }, [refresh]);
   if (state.kind === 'loading') return <Loading what="the session" />;
   if (state.kind === 'failed') return <Failed error={state.error} retry={() => void refresh()} />;
-  if (state.kind === 'signed-out') return <SignIn signedIn={() => void refresh()} />;
+  if (state.kind === 'signed-out') return <SignIn />;
   return <SignedInApp who={state.who} refresh={refresh} />;
 }
 

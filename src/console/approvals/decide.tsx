@@ -1,13 +1,18 @@
 /**
- * The decision on an approval. Tested by `test/console/approvals.test.ts`.
+ * The decision on an approval, signed by a passkey of the caller where there is one. Tested by
+ * `test/console/approvals.test.ts` and `test/console/passkey.test.ts`.
  */
 import { useState } from 'preact/hooks';
+import { useLoad } from '../app/load.ts';
 import { useSession } from '../app/session.tsx';
 import type { ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
+import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Text } from '../parts/text.tsx';
+import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.ts';
 
 interface DecideProps {
   readonly approval: ShownApproval;
@@ -34,7 +39,7 @@ export function Decide({ approval, decided }: DecideProps) {
   );
 }
 
-const Decided = ({ approval: { decidedBy, comment } }: { readonly approval: ShownApproval }) =>
+const Decided = ({ approval: { decidedBy, comment, signature } }: { readonly approval: ShownApproval }) =>
   decidedBy === null ? null : (
     <section class="card" aria-labelledby="decided">
       <div class="card-head">
@@ -43,6 +48,16 @@ const Decided = ({ approval: { decidedBy, comment } }: { readonly approval: Show
       <dl class="facts">
         <dt>By</dt>
         <dd>{decidedBy}</dd>
+        <dt>Signed by</dt>
+        <dd>
+          {signature === null ? (
+            'nobody: it rests on the key alone'
+          ) : (
+            <>
+              <Text>{signature.name}</Text> <span class="quiet">{signature.fingerprint}</span>
+            </>
+          )}
+        </dd>
         <dt>Comment</dt>
         <dd>{comment === null ? <span class="quiet">none</span> : <Text>{comment}</Text>}</dd>
       </dl>
@@ -50,20 +65,22 @@ const Decided = ({ approval: { decidedBy, comment } }: { readonly approval: Show
   );
 
 function Form({ approval, decided }: DecideProps) {
-  const { client } = useSession();
-  const { approvalId } = approval;
+  const { client, identity } = useSession();
+  const { approvalId, signatureRequired } = approval;
   const [comment, setComment] = useState('');
+  const [chosen, setChosen] = useState<string | null>(null);
   const [busy, setBusy] = useState<ApprovalOutcome | null>(null);
   const [error, setError] = useState<unknown>(null);
+  const passkeys = useLoad(
+    (signal) => ownPasskeys(client, { principal: identity.id, approval, signal }),
+    `passkeys ${approvalId}`,
+  );
+  const signer = signerOf(passkeys.data ?? [], chosen);
   const decide = async (outcome: ApprovalOutcome): Promise<void> => {
     setBusy(outcome);
     setError(null);
-    const given = comment.trim();
     try {
-      await client.decideApproval({
-        params: { approvalId },
-        body: { outcome, ...(given === '' ? {} : { comment: given }) },
-      });
+      await sendDecision(client, { approvalId, outcome, comment: comment.trim(), signer });
       decided();
     } catch (cause) {
       setError(cause);
@@ -71,6 +88,7 @@ function Form({ approval, decided }: DecideProps) {
       setBusy(null);
     }
   };
+  const isBlocked = busy !== null || passkeys.data === undefined;
   return (
     <form class="stack" onSubmit={(event) => event.preventDefault()}>
       <div class="field">
@@ -84,21 +102,72 @@ function Form({ approval, decided }: DecideProps) {
         />
         <p class="quiet">It is stored in the log.</p>
       </div>
+      {passkeys.error !== null && <ErrorBox error={passkeys.error} retry={passkeys.reload} />}
+      {passkeys.data !== undefined && (
+        <Signing passkeys={passkeys.data} signer={signer} choose={setChosen} isRequired={signatureRequired} />
+      )}
       <div class="actions">
         <Button
           kind="main"
           isBusy={busy === 'approved'}
-          disabled={busy !== null}
+          disabled={isBlocked || (signatureRequired && signer === null)}
           onClick={() => void decide('approved')}
         >
           Approve
         </Button>
-        <Button isBusy={busy === 'denied'} disabled={busy !== null} onClick={() => void decide('denied')}>
+        <Button isBusy={busy === 'denied'} disabled={isBlocked} onClick={() => void decide('denied')}>
           Deny
         </Button>
       </div>
-      <p class="quiet">The decision rests on this key alone: nobody signs it.</p>
       {error !== null && <ErrorBox error={error} />}
     </form>
+  );
+}
+
+const nobody = 'nobody';
+
+/** The chosen passkey, at first the newest; null for nobody. */
+const signerOf = (passkeys: readonly Approver[], chosen: string | null): Approver | null =>
+  chosen === nobody
+    ? null
+    : (passkeys.find(({ approverId }) => approverId === chosen) ?? passkeys[0] ?? null);
+
+interface SigningProps {
+  readonly passkeys: readonly Approver[];
+  readonly signer: Approver | null;
+  readonly choose: (approverId: string) => void;
+  readonly isRequired: boolean;
+}
+
+/** Says who will sign, or that nobody does. */
+function Signing({ passkeys, signer, choose, isRequired }: SigningProps) {
+  const without = isRequired
+    ? 'The policy accepts an approval only with a signature.'
+    : 'Without a passkey the decision rests on this key alone: nobody signs it.';
+  if (passkeys.length === 0) {
+    return (
+      <p class="quiet">
+        {without} A passkey signs approvals that are asked for after its enrolment.{' '}
+        {hasPasskeys() ? <a href="#/approvers">Enrol a passkey</a> : passkeysNeed}
+      </p>
+    );
+  }
+  return (
+    <div class="field">
+      <label for="signer">Signed by</label>
+      <select
+        id="signer"
+        value={signer?.approverId ?? nobody}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        {passkeys.map(({ approverId, name }) => (
+          <option key={approverId} value={approverId}>
+            passkey {visibleLine(name)}
+          </option>
+        ))}
+        <option value={nobody}>nobody</option>
+      </select>
+      {signer === null && <p class="quiet">{without}</p>}
+    </div>
   );
 }

@@ -35,7 +35,16 @@ export function Approvals({ query }: PageProps) {
   );
   return (
     <>
-      <PageHead title="Approvals">Calls that a policy escalated to a person.</PageHead>
+      <PageHead
+        title="Approvals"
+        actions={
+          <a class="button" href="#/approvers">
+            Approvers
+          </a>
+        }
+      >
+        Calls that a policy escalated to a person.
+      </PageHead>
       <Tabs
         label="State"
         tabs={filters.map(([name, title]) => ({

@@ -2,7 +2,7 @@
  * Handlers of console sessions (contract B14, P13). Only a plane has them: people sign in to a service at its identity
  * provider. Proven by `test/http/console-sessions.test.ts`.
  */
-import { plainSessionCookie, sessionCookie } from '../../contract/auth-words.ts';
+import { sessionCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { isRevoked, refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -11,6 +11,7 @@ import { keySessionClosed, keySessionOpened, type EndReason } from '../access/te
 import type { Handlers } from '../call/handler.ts';
 import type { Services } from '../dependencies.ts';
 import { append, unmetered } from '../events/append.ts';
+import { plainCookieName } from './cookie-names.ts';
 
 export const consoleSessions: Pick<
   Handlers,
@@ -41,12 +42,16 @@ export const consoleSessions: Pick<
     await end(services, presented?.cookie ?? null, 'replaced');
     const { token, session } = keySessions.open(key.digest);
     await record(services, key, (context) => keySessionOpened(key, session, context));
-    return { status: 200, body: { success: true }, headers: { 'set-cookie': cookieFor(site, token) } };
+    return {
+      status: 200,
+      body: { success: true },
+      headers: { 'set-cookie': cookieFor(services, { site, token }) },
+    };
   },
 
   async closeConsoleSession({ presented }, services) {
     await end(services, presented?.cookie ?? null, 'signed_out');
-    const cleared = `${cookieFor(presented?.site ?? 'secure', '')}; Max-Age=0`;
+    const cleared = `${cookieFor(services, { site: presented?.site ?? 'secure', token: '' })}; Max-Age=0`;
     return { status: 200, body: { success: true }, headers: { 'set-cookie': cleared } };
   },
 };
@@ -76,10 +81,13 @@ async function record(
  * `Set-Cookie` with the attributes of contract B14. Browsers refuse `__Host-` and `Secure` over plain HTTP, which only
  * pages of this machine may use: there the cookie has a name of its own. It has no age, so the browser drops it on exit.
  */
-const cookieFor = (site: 'secure' | 'loopback', token: string): string =>
+const cookieFor = (
+  services: Services,
+  { site, token }: { readonly site: 'secure' | 'loopback'; readonly token: string },
+): string =>
   site === 'secure'
     ? `${sessionCookie}=${token}; Path=/; Secure; HttpOnly; SameSite=Strict`
-    : `${plainSessionCookie}=${token}; Path=/; HttpOnly; SameSite=Strict`;
+    : `${plainCookieName(services)}=${token}; Path=/; HttpOnly; SameSite=Strict`;
 
 const untrustedSite = (): GovError =>
   new GovError(

@@ -4,9 +4,14 @@ import type { TestPlane } from '../../support/serving.ts';
 /** Publishes a policy about the calls of one tool. */
 export async function publishPolicy(
   plane: TestPlane,
-  { policyId, tool, action }: { policyId: string; tool: string; action: 'deny' | 'escalate' },
+  {
+    policyId,
+    tool,
+    action,
+    ...more
+  }: { policyId: string; tool: string; action: 'deny' | 'escalate'; requireSignedApproval?: true },
 ): Promise<void> {
-  const body = { policyId, name: policyId, condition: { 'tool.name': tool }, action };
+  const body = { policyId, name: policyId, condition: { 'tool.name': tool }, action, ...more };
   const created = await plane.call('POST', '/governance/policies', { body });
   if (created.status !== 201) throw new Error(created.text);
   const published = await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });

@@ -44,6 +44,7 @@ describe('a log line', () => {
     expect(last()).not.toContain(signature);
     expect(scrub(`refused ${token}, sign in`)).toBe(`refused ${part({ alg: 'ES256' })}.[redacted], sign in`);
     const session = randomBytes(32).toString('base64url');
+    expect(scrub(`a=b; gov_session_0a1b2c3d=${session}; c`)).toBe('a=b; gov_session_0a1b2c3d=[redacted]; c');
     expect(scrub(`cookie: a=b; __Host-gov_session=${session}; c`)).toBe(
       'cookie: a=b; __Host-gov_session=[redacted]; c',
     );
