@@ -7,9 +7,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { ApprovalOutcome, ApprovalSignature } from '../../contract/approvals.ts';
+import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
 import { readStatement, shownHash, sshNamespace } from '../../core/approval/statement.ts';
+import { argumentsHash } from '../../core/decided/evaluation.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { clipped } from '../terminal/clipped.ts';
@@ -34,13 +36,8 @@ export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise
     body: { outcome, approverId, ...comment },
   });
   const statement = readStatement(body.statement);
-  const isShown =
-    statement !== null &&
-    statement['approvalId'] === approvalId &&
-    statement['outcome'] === outcome &&
-    statement['approverId'] === approverId &&
-    statement['principal'] === shown.requestedBy &&
-    statement['shownHash'] === shownHash(shown);
+  const asked = { outcome, approverId, comment: flags.comment ?? null };
+  const isShown = statement !== null && isAbout(statement, shown, asked);
   if (!isShown) {
     const detail = `expected a statement about ${approvalId} as the service shows it, got another one; nothing was signed`;
     throw new CliError(exit.checkFailed, detail, { code: 'STATEMENT_DIFFERS' });
@@ -53,6 +50,36 @@ export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise
   if (fault !== null) throw usage(`ssh-keygen signed something else: ${fault}`);
   return { approverId, ssh };
 }
+
+/** Whether a statement is about the approval that the service shows. A hash of redacted values cannot be compared. */
+export function isAbout(
+  statement: JsonObject,
+  shown: ShownApproval,
+  asked: { readonly outcome: ApprovalOutcome; readonly approverId: string; readonly comment: string | null },
+): boolean {
+  const { approvalId, evaluationId, runId, expiresAt, requestedBy: principal } = shown;
+  const { arguments: given, tool } = shown;
+  const expected: Record<string, unknown> = {
+    approvalId,
+    evaluationId,
+    runId,
+    expiresAt,
+    principal,
+    ...asked,
+    shownHash: shownHash(shown),
+    ...(given === null || isRedacted(given)
+      ? {}
+      : { argumentsHash: argumentsHash(given as JsonObject).hash }),
+  };
+  const isSameTool =
+    tool === null ||
+    isRedacted(tool) ||
+    canonicalize(statement['tool'] ?? null) === canonicalize(tool as Json);
+  return isSameTool && Object.entries(expected).every(([name, value]) => statement[name] === value);
+}
+
+/** Whether a value in it is replaced: `{"redacted":true,…}`. The person sees the replacement. */
+const isRedacted = (value: object): boolean => JSON.stringify(value).includes('"redacted":true');
 
 /** The first key that ssh looks for, too. */
 function ownKey(): string {

@@ -57,7 +57,10 @@ export function signatureFault(
 /** What the log says about the approval besides its own leaf. */
 export interface ApprovalFacts {
   readonly origin: string;
-  /** Index of the leaf that asked, and what it opened. */
+  /** The evaluation that asked, and its run. */
+  readonly evaluationId: string;
+  readonly runId: string;
+  /** Index of its leaf, and what it opened. */
   readonly openedIndex: number;
   readonly opened: OpenedApproval;
   readonly policySetHash: string;
@@ -65,15 +68,19 @@ export interface ApprovalFacts {
   readonly call: { readonly tool: string | null; readonly argumentsHash: string | null } | null;
 }
 
+/** A decision. Without `reason`, or where it was erased, the comment in the statement is not compared. */
+type Decided = Omit<DecidedApproval, 'reason' | 'runId'> & Partial<Pick<DecidedApproval, 'reason'>>;
+
 /** Why the decision in leaf `index` is not signed as it says; null if it is. */
 export function approvalFault(
-  decided: Omit<DecidedApproval, 'reason' | 'runId'> & { readonly index: number; readonly runId?: string },
+  decided: Decided & { readonly index: number },
   approver: Approver | undefined,
   facts: ApprovalFacts,
 ): string | null {
   const { signed, signature, index } = decided;
   if (signed === undefined) return 'expected a signature, got none';
-  if (signature === undefined) return 'expected the signature, which was erased or withheld';
+  if (signature === undefined)
+    return 'expected the signature, which was erased or withheld, or has another form';
   if (approver === undefined || approver.approverId !== signed.approverId)
     return 'expected an enrolled approver, got an unknown one';
   const { enrolledIndex, revokedIndex, approverId } = approver;
@@ -91,26 +98,24 @@ export function approvalFault(
 /** The first member in which a signed statement is about another decision. */
 function differingMember(
   text: string,
-  {
-    id,
-    evaluationId,
-    outcome,
-    approverId,
-  }: Pick<DecidedApproval, 'id' | 'evaluationId' | 'outcome'> & { approverId: string },
-  { origin, opened, policySetHash, call }: ApprovalFacts,
+  { id, evaluationId, outcome, reason, approverId }: Decided & { approverId: string },
+  { origin, evaluationId: openedBy, runId, opened, policySetHash, call }: ApprovalFacts,
 ): string | null {
+  if (evaluationId !== openedBy) return 'evaluationId';
   const statement = readStatement(text);
   if (statement === null) return 'form';
   const { requestedBy: principal, expiresAt } = opened;
   const expected = {
     approvalId: id,
     evaluationId,
+    runId,
     outcome,
     approverId,
     origin,
     principal,
     expiresAt,
     policySetHash,
+    ...(reason === undefined ? {} : { comment: reason }),
   };
   for (const [name, value] of Object.entries(expected)) if (statement[name] !== value) return name;
   if (call === null) return null;

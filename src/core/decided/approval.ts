@@ -5,6 +5,7 @@
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import type { OpenLeaf } from './leaf.ts';
 
@@ -51,10 +52,12 @@ export function draftApproval(
   return draftLeaf('gov.approval/1', fields, { runId, id: approval.id, committed, salt });
 }
 
+/** A log may write other forms of `signed` and of the signature: then nobody signed, and the decision says that one did. */
 export function openApproval({ clear, committed }: OpenLeaf): DecidedApproval {
-  const { id, runId, evaluationId, outcome, approver, at, signed } = clear as unknown as ApprovalRecord;
+  const { id, runId, evaluationId, outcome, approver, at } = clear as unknown as ApprovalRecord;
   const reason = committed.get('reason') as string | null | undefined;
-  const signature = committed.get('signature') as SignatureRecord | undefined;
+  const signed = clear['signed'] === undefined ? undefined : signedOf(clear['signed']);
+  const signature = signatureOf(committed.get('signature'));
   return {
     id,
     runId,
@@ -66,6 +69,27 @@ export function openApproval({ clear, committed }: OpenLeaf): DecidedApproval {
     ...(signed === undefined ? {} : { signed }),
     ...(signature === undefined ? {} : { signature }),
   };
+}
+
+function signedOf(value: Json): NonNullable<ApprovalRecord['signed']> {
+  const { approverId, statementHash } = isObject(value) ? value : {};
+  const isRead = typeof approverId === 'string' && typeof statementHash === 'string';
+  return isRead ? { approverId, statementHash } : { approverId: '', statementHash: '' };
+}
+
+/** Undefined for a value of another form. */
+function signatureOf(value: Json | undefined): SignatureRecord | undefined {
+  if (!isObject(value) || typeof value['statement'] !== 'string') return undefined;
+  const { statement, ssh, passkey } = value;
+  if (ssh !== undefined && typeof ssh !== 'string') return undefined;
+  if (passkey === undefined) return { statement, ...(ssh === undefined ? {} : { ssh }) };
+  const { clientDataJSON, authenticatorData, signature } = isObject(passkey) ? passkey : {};
+  const isRead =
+    typeof clientDataJSON === 'string' &&
+    typeof authenticatorData === 'string' &&
+    typeof signature === 'string';
+  if (!isRead || ssh !== undefined) return undefined;
+  return { statement, passkey: { clientDataJSON, authenticatorData, signature } };
 }
 
 export interface UseRecord {

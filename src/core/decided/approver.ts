@@ -5,6 +5,8 @@
  */
 import type { ApproverKind } from '../../contract/approvers.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { isObject } from '../json/object.ts';
+import type { Json } from '../json/parse.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 export interface EnrolledKey {
@@ -44,7 +46,24 @@ export function draftApprover(
 }
 
 export function openApprover({ clear, committed }: OpenLeaf): ApproverChange {
-  const { approverId, event, at, key = null } = clear as unknown as ApproverChange;
-  const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
-  return { approverId, event, at, key, name: text('name'), actor: text('actor') };
+  const { approverId, event, at } = clear as unknown as ApproverChange;
+  const text = (name: string): string | null => textOf(committed.get(name));
+  return { approverId, event, at, key: keyOf(clear['key']), name: text('name'), actor: text('actor') };
 }
+
+/** Null for a value of another form, with which nothing is signed. */
+function keyOf(value: Json | undefined): EnrolledKey | null {
+  if (!isObject(value)) return null;
+  const { kind, principal, publicKey, passkey = null } = value;
+  if (typeof principal !== 'string' || typeof publicKey !== 'string') return null;
+  if (kind === 'ssh' && passkey === null) return { kind, principal, publicKey, passkey };
+  const { credentialId, rpId, origin } = isObject(passkey) ? passkey : {};
+  const isPasskey =
+    kind === 'passkey' &&
+    typeof credentialId === 'string' &&
+    typeof rpId === 'string' &&
+    typeof origin === 'string';
+  return isPasskey ? { kind, principal, publicKey, passkey: { credentialId, rpId, origin } } : null;
+}
+
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);

@@ -61,14 +61,21 @@ function approvalsIn(statement: Statement | undefined): Pick<Answers, 'approvals
   return { approvals: { used, once, ...(listed === null ? {} : { signed: listed.length }) } };
 }
 
-/** Ids of the used approvals that the layer lists as signed; null where the layer says nothing about signatures. */
-export function signedIn(statement: Statement | undefined): string[] | null {
+/** A used approval that the layer lists as signed. `approved`: the index of its leaf, of any type in a forged layer. */
+export interface ListedSignature {
+  readonly id: string;
+  readonly approverId: string;
+  readonly approved: unknown;
+}
+
+/** The used approvals that the layer lists as signed; null where the layer says nothing about signatures. */
+export function signedIn(statement: Statement | undefined): ListedSignature[] | null {
   if (statement?.checks.some(({ id }) => id === 'escalations_signed') !== true) return null;
   const claimed = statement.claims['approvals'];
   const listed = isObject(claimed) && Array.isArray(claimed['listed']) ? claimed['listed'] : [];
   return listed.flatMap((item) =>
     isObject(item) && typeof item['signed'] === 'string' && typeof item['id'] === 'string'
-      ? [item['id']]
+      ? [{ id: item['id'], approverId: item['signed'], approved: item['approved'] }]
       : [],
   );
 }

@@ -4,10 +4,11 @@
  * says which calls ran by them. Attacker controlled; nothing here throws.
  * Proven by `test/service/approvers/bundle.test.ts`.
  */
+import { isCount } from '../count.ts';
 import { approvalFault, Approvers, type Approver } from '../approval/signature.ts';
 import { fingerprintOf } from '../approval/ssh.ts';
 import { openApprover } from '../decided/approver.ts';
-import { openApproval } from '../decided/approval.ts';
+import { openApproval, type DecidedApproval } from '../decided/approval.ts';
 import { openEvaluation, type OpenEvaluation } from '../decided/evaluation.ts';
 import type { OpenLeaf } from '../decided/leaf.ts';
 import { strictObject } from '../event/run-entry.ts';
@@ -52,15 +53,23 @@ export function checkApprovals({ approvals }: BundleFrame, stated: Stated, check
   }
   const judged = judge(leaves, evidence);
   if ('fault' in judged) return checks.fail('approval_signatures', 'SIGNATURE_INVALID', judged.fault);
-  const missing = claimed.find((id) => !judged.signers.has(id));
+  const { signed } = judged;
+  const missing = claimed.find(
+    ({ id, approverId, approved }) =>
+      !signed.some(
+        (each) =>
+          each.id === id &&
+          each.index === approved &&
+          each.outcome === 'approved' &&
+          each.signer.approverId === approverId,
+      ),
+  );
   if (missing !== undefined) {
-    checks.fail(
-      'approval_signatures',
-      'SIGNATURE_INVALID',
-      `${missing} is stated as signed, and its leaf is missing`,
-    );
+    const { id, approverId, approved } = missing;
+    const detail = `the layer lists ${id} as approved in leaf ${isCount(approved) ? approved : 'nowhere'} with a signature of ${approverId}, and the bundle lacks this leaf`;
+    checks.fail('approval_signatures', 'SIGNATURE_INVALID', detail);
   } else
-    checks.pass('approval_signatures', `${judged.signers.size} by ${namesOf([...judged.signers.values()])}`);
+    checks.pass('approval_signatures', `${signed.length} by ${namesOf(signed.map(({ signer }) => signer))}`);
 }
 
 /** Reads a leaf that is in the tree; null for another one. */
@@ -82,16 +91,25 @@ function openIncluded(
   return { index, clear, committed: rebuild(opened) };
 }
 
-/** By approval id: who signed. A leaf of another type or form is a fault. */
+interface SignedLeaf extends Pick<DecidedApproval, 'id' | 'outcome'> {
+  readonly index: number;
+  readonly signer: Approver;
+}
+
+/** Each signed decision in log order. A leaf of another form, or out of the order of the log, is a fault. */
 function judge(
   leaves: readonly OpenLeaf[],
   { origin, runId }: Evidence,
-): { readonly signers: ReadonlyMap<string, Approver> } | { readonly fault: string } {
+): { readonly signed: readonly SignedLeaf[] } | { readonly fault: string } {
   const approvers = new Approvers();
   const opened = new Map<string, { readonly index: number; readonly evaluation: OpenEvaluation }>();
-  const signers = new Map<string, Approver>();
+  const signed: SignedLeaf[] = [];
+  let before = -1;
   for (const leaf of leaves) {
     const { index, clear } = leaf;
+    if (index <= before)
+      return { fault: `leaf ${index}: expected the order of the log, got it after leaf ${before}` };
+    before = index;
     if (clear['type'] === 'gov.approver/1') approvers.add(index, openApprover(leaf));
     if (clear['type'] === 'gov.evaluation/1' && clear['runId'] === runId && isOpening(clear)) {
       const evaluation = openEvaluation(leaf);
@@ -100,18 +118,19 @@ function judge(
     if (clear['type'] !== 'gov.approval/1') continue;
     const decided = openApproval(leaf);
     const asked = opened.get(decided.id);
-    const approver = approvers.get(isObject(clear['signed']) ? String(clear['signed']['approverId']) : '');
+    const approver = approvers.get(decided.signed?.approverId ?? '');
     if (asked === undefined || approver === undefined || asked.evaluation.approval === null)
       return {
         fault: `leaf ${index}: expected the leaves of its request and of its approver before it, got none`,
       };
-    const { approval, policySetHash } = asked.evaluation;
-    const facts = { origin, openedIndex: asked.index, opened: approval, policySetHash, call: null };
+    const { id: evaluationId, approval, policySetHash } = asked.evaluation;
+    const asking = { evaluationId, runId, openedIndex: asked.index, opened: approval };
+    const facts = { origin, ...asking, policySetHash, call: null };
     const fault = approvalFault({ ...decided, index }, approver, facts);
     if (fault !== null) return { fault: `leaf ${index}: ${fault}` };
-    signers.set(decided.id, approver);
+    signed.push({ id: decided.id, outcome: decided.outcome, index, signer: approver });
   }
-  return { signers };
+  return { signed };
 }
 
 const isOpening = ({ approval, decisions }: JsonObject): boolean => isObject(approval) && isObject(decisions);

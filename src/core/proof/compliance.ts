@@ -47,7 +47,8 @@ export interface EvaluatedLeaf {
 }
 
 /** A decided approval of the run. */
-export type DecidedLeaf = Omit<DecidedApproval, 'runId' | 'reason'> & { readonly index: number };
+export type DecidedLeaf = Omit<DecidedApproval, 'runId' | 'reason'> &
+  Partial<Pick<DecidedApproval, 'reason'>> & { readonly index: number };
 
 /** A use of an approval: the evaluation that let the approved call run. */
 export type UseLeaf = Omit<UseRecord, 'runId'> & { readonly index: number };
@@ -104,6 +105,13 @@ interface Known {
   use: { readonly by: Known; ran: number | null } | null;
 }
 
+/** The run, the origin of its log, and the approvers of the log below the tree size. */
+interface RunLog {
+  readonly origin: string;
+  readonly runId: string;
+  readonly approvers: Approvers;
+}
+
 /** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
   readonly #known = new Map<string, Known>();
@@ -128,14 +136,13 @@ export class PolicyCompliance {
   readonly #decided = new Set<string>();
   readonly #reports: { readonly index: number; readonly callId: string }[] = [];
   #isGoverned = false;
-  readonly #log: { readonly origin: string; readonly approvers: Approvers };
+  readonly #log: RunLog;
   /** Whether an approval of the run is signed, or had to be. */
   #signs = false;
   /** Approvals whose signature does not hold, by the index of their leaf. */
   readonly #forged = new Set<number>();
 
-  /** The origin of the log, and its approvers below the tree size. */
-  constructor(log: { readonly origin: string; readonly approvers: Approvers }) {
+  constructor(log: RunLog) {
     this.#log = log;
   }
 
@@ -191,6 +198,8 @@ export class PolicyCompliance {
     if (opened === null) return;
     const facts = {
       origin: this.#log.origin,
+      evaluationId: given.evaluationId,
+      runId: this.#log.runId,
       openedIndex,
       opened,
       policySetHash,

@@ -74,6 +74,8 @@ async function signedBy(
   const signer = approvers.get(signed?.approverId ?? '');
   const facts = {
     origin,
+    evaluationId: evaluation.id,
+    runId: evaluation.runId,
     openedIndex,
     opened,
     policySetHash,

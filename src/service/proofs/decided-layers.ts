@@ -70,7 +70,7 @@ export async function policyCompliance(
 ): Promise<LayerResult> {
   const policies = new LoggedPolicies(context, run, run.treeSize);
   const approvers = await loggedApprovers(context.reader, run.projectId, run.treeSize);
-  const compliance = new PolicyCompliance({ origin: run.origin, approvers });
+  const compliance = new PolicyCompliance({ origin: run.origin, runId: run.runId, approvers });
   let evaluations = 0;
   const range = { beforeIndex: run.treeSize };
   for await (const leaf of decidedLeaves(context, run, { ...range, type: 'gov.evaluation/1' })) {

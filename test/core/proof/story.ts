@@ -47,7 +47,7 @@ export interface Story {
   ])[];
 }
 
-export const noApprovers = { origin: 'log.example', approvers: new Approvers() };
+export const noApprovers = { origin: 'log.example', runId: 'run-1', approvers: new Approvers() };
 
 export function judge({ evaluations = [], approvals = [], uses = [], calls = [] }: Story): LayerResult {
   const compliance = new PolicyCompliance(noApprovers);

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAbout } from '../../../../src/cli/approvals/sign.ts';
 import { signatureFiles, verifyCommands } from '../../../../src/cli/approvals/files.ts';
 import { sha256 } from '../../../../src/core/hash.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
@@ -63,6 +64,29 @@ describe('approvals approve --sign', () => {
       readFileSync(join(folder, 'statement.json'), 'utf8').replace('approved', 'denied'),
     );
     expect(() => sh(stdout, folder)).toThrow();
+  });
+
+  it('gov signs no statement that is about another call, run, time or comment than the service shows', async () => {
+    const call = { tool: { name: 'pay' }, arguments: { amount: 5 }, runId: 's0' };
+    const { body: evaluated } = await plane.call('POST', '/mcp/tools/evaluate', { body: call });
+    const { body: shown } = await plane.call('GET', `/approvals/${evaluated.approvalId}`);
+    const key = plane.keys['approver'] ?? '';
+    const { data } = await plane.json('approvers list');
+    const asked = { outcome: 'approved', approverId: data[0].approverId, comment: 'fine' } as const;
+    const path = `/approvals/${evaluated.approvalId}/statement`;
+    const statement = JSON.parse((await plane.call('POST', path, { body: asked, key })).body.statement);
+    expect(isAbout(statement, shown, asked)).toBe(true);
+    for (const [name, value] of Object.entries({
+      argumentsHash: `sha256:${'0'.repeat(64)}`,
+      tool: { name: 'wipe' },
+      runId: 's9',
+      evaluationId: 'pev_9',
+      expiresAt: '2099-01-01T00:00:00.000Z',
+      comment: 'never said',
+      outcome: 'denied',
+      shownHash: `sha256:${'0'.repeat(64)}`,
+    }))
+      expect([name, isAbout({ ...statement, [name]: value }, shown, asked)]).toEqual([name, false]);
   });
 
   it('gov refuses a key that nobody enrolled, and signs nothing', async () => {
