@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
+import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { clientOf } from './api.ts';
@@ -16,8 +17,25 @@ function takeCode(): string | null {
   return code;
 }
 
-export function SignIn({ signedIn }: { readonly signedIn: () => void }) {
-  const [code] = useState(takeCode);
+/** The code of the latest link, and how to forget it. A link also counts where this page is open: it is not loaded again. */
+export function useCode(): readonly [code: string | null, forget: () => void] {
+  const [code, setCode] = useState(takeCode);
+  useEffect(() => {
+    const changed = (): void => setCode((before) => takeCode() ?? before);
+    addEventListener('hashchange', changed);
+    return () => removeEventListener('hashchange', changed);
+  }, []);
+  return [code, () => setCode(null)];
+}
+
+interface SignInProps {
+  readonly code: string | null;
+  readonly signedIn: () => void;
+  /** Returns to the session that is open; absent without one. */
+  readonly stay?: (() => void) | undefined;
+}
+
+export function SignIn({ code, signedIn, stay }: SignInProps) {
   const [error, setError] = useState<unknown>(null);
   const issuer = useLoad(readIssuer, 'issuer');
   useEffect(() => {
@@ -29,6 +47,7 @@ export function SignIn({ signedIn }: { readonly signedIn: () => void }) {
     <main class="alone">
       <h1>Sign in</h1>
       {error !== null && <ErrorBox error={error} />}
+      {stay !== undefined && <Button onClick={stay}>Keep the open session</Button>}
       {issuer.data === undefined && issuer.error === null && <Loading what="the way to sign in" />}
       {issuer.error !== null && <ErrorBox error={issuer.error} retry={issuer.reload} />}
       {issuer.data === null && <ByCommand />}
