@@ -76,7 +76,10 @@ interface Asked {
 
 /** A file of the page. NOT_FOUND for an unknown name, and where the console was not built. */
 export async function renderConsole({ file = 'index.html', headers, connect }: Asked): Promise<Written> {
-  const all = await (files ??= readFiles());
+  const all = await (files ??= readFiles().catch((error: unknown) => {
+    files = undefined; // so that the next request tries again
+    throw error;
+  }));
   if (all.size === 0) throw new GovError('NOT_FOUND', 'the console is not built: run npm run build');
   const found = all.get(file);
   if (found === undefined) throw new GovError('NOT_FOUND', `the console has no file of this name`);
@@ -114,7 +117,11 @@ function bodyFor({ bodies }: StaticFile, accepted: string | string[] | undefined
 
 /** RFC 9110 section 13.1.2: the weak comparison. */
 const matches = (header: string | undefined, etag: string): boolean =>
-  header !== undefined && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  header !== undefined &&
+  header
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tag === etag);
 
 /** Empty where the console was not built. */
 async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {

@@ -162,17 +162,40 @@ function listOf(checks: readonly ShownCheck[]): HTMLElement {
   return list;
 }
 
-/** Keys are taken as keys, wherever they were given; the rest is evidence. */
+/**
+ * Keys are taken as keys, wherever they were given; the rest is evidence. Keys that come with evidence never replace others:
+ * the author of the evidence may have added them.
+ */
 async function take(given: readonly File[]): Promise<void> {
   const evidence: File[] = [];
+  const keys: { readonly name: string; readonly text: string }[] = [];
   busy(true);
+  // no verdict of earlier files stays beside the names of new ones
+  results.replaceChildren();
   for (const file of given) {
-    const text = file.size <= trustBytes && !/\.(?:json|pdf)$/.test(file.name) ? await file.text() : '';
-    if (isTrust(text)) trustText.value = text;
-    else evidence.push(file);
+    const text = await trustTextOf(file);
+    if (text === null) evidence.push(file);
+    else keys.push({ name: file.name, text });
   }
+  const isKept = evidence.length > 0 && trustText.value.trim() !== '';
+  const others = keys.filter(({ text }) => text.trim() !== trustText.value.trim());
+  if (!isKept) trustText.value = keys.at(-1)?.text ?? trustText.value;
   if (evidence.length > 0) chosen = evidence;
   await check();
+  if (isKept && others.length > 0) {
+    const names = others.map(({ name }) => name).join(', ');
+    say(
+      'trust-state',
+      `The keys above were kept, those in ${names} were not used. Give that file alone to use it.`,
+    );
+  }
+}
+
+/** The text of a trust file; null for any other file, and for what cannot be read, such as a folder. */
+async function trustTextOf(file: File): Promise<string | null> {
+  if (file.size > trustBytes || /\.(?:json|pdf)$/.test(file.name)) return null;
+  const text = await file.text().catch(() => '');
+  return isTrust(text) ? text : null;
 }
 
 function isTrust(text: string): boolean {
@@ -189,7 +212,7 @@ files.addEventListener('change', () => void take([...(files.files ?? [])]));
 byId<HTMLInputElement>('trust-file').addEventListener('change', async ({ target }) => {
   const [file] = (target as HTMLInputElement).files ?? [];
   if (file === undefined) return;
-  trustText.value = file.size <= trustBytes ? await file.text() : '';
+  trustText.value = file.size <= trustBytes ? await file.text().catch(() => '') : '';
   await check();
 });
 trustText.addEventListener('input', () => void check());

@@ -60,6 +60,19 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     await context.close();
   });
 
+  it('a list that cannot be read under a new filter shows no rows of the former one', async () => {
+    await world.plane.call('POST', '/events', { body: event({ runId: 'filtered' }) });
+    const { page, context } = await world.open('/runs');
+    await page.locator('tbody tr').first().waitFor();
+    const body = JSON.stringify({ code: 'OVERLOADED', title: 'Busy', detail: 'later', status: 503 });
+    const contentType = 'application/problem+json';
+    await page.route(/api\/v1/, (route) => route.fulfill({ status: 503, contentType, body }));
+    await page.evaluate(`location.hash = '#/runs?system=other'`);
+    await page.getByRole('alert').first().waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(0);
+    await context.close();
+  });
+
   it('an export made in the console can be downloaded and deleted', async () => {
     const { page, context, errors } = await world.open('/exports');
     await page.getByRole('button', { name: 'New export' }).click();

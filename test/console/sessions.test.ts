@@ -27,19 +27,44 @@ describe.skipIf(!hasBrowser)('a session of the console', () => {
     await context.close();
   });
 
-  it('a further link in the tab of a signed-in page opens the session of its key', async () => {
-    const { page, context } = await world.open('/approvals');
-    const { body } = await world.plane.call('POST', '/console/links', {
-      key: world.plane.keys['reader'] ?? '',
-    });
-    const { code } = body as { code: string };
-    await page.goto(`/console/#code=${code}`);
+  const linkFor = async (key: string): Promise<string> => {
+    const { body } = await world.plane.call('POST', '/console/links', { key });
+    return `#code=${(body as { code: string }).code}`;
+  };
+
+  it('a link opened while another key is signed in, in the open tab too, signs in with the key of the link', async () => {
+    const { page, context } = await world.open('/runs');
+    await page.goto(`/console/${await linkFor(world.plane.keys['reader'] ?? '')}`);
     await page.getByText('reader', { exact: true }).waitFor();
-    expect(page.url()).not.toContain('code');
-    await page.goto(`/console/#code=${code}`);
-    await page.getByRole('alert').getByText('INVALID_CREDENTIAL').waitFor();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('reader', { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toBe('#/');
+    await page.evaluate(`location.hash = ${JSON.stringify(await linkFor(world.plane.key))}`);
+    await page.getByText('local operator', { exact: true }).waitFor();
+    await context.close();
+  });
+
+  it('a used link says so and leaves the open session as it is', async () => {
+    const { page, context } = await world.open();
+    const link = await linkFor(world.plane.key);
+    const used = page.waitForResponse(/console\/session$/);
+    await page.evaluate(`location.hash = ${JSON.stringify(link)}`);
+    expect((await used).status()).toBe(200);
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.evaluate(`location.hash = ${JSON.stringify(link)}`);
+    await page.getByText('was not used before').waitFor();
+    await page.getByRole('button', { name: 'Keep the open session' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await context.close();
+  });
+
+  it('the other tab follows when one tab signs in with another key, and when it signs out', async () => {
+    const { page, context } = await world.open();
+    const other = await context.newPage();
+    await other.goto('/console/#/runs');
+    await other.getByText('local operator', { exact: true }).waitFor();
+    await page.goto(`/console/${await linkFor(world.plane.keys['reader'] ?? '')}`);
+    await other.getByText('reader', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
     await context.close();
   });
 

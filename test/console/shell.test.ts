@@ -1,6 +1,6 @@
 /** The frame of the console in a real browser: navigation, keyboard, theme, weight, security headers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send } from '../support/serving.ts';
+import { event, send } from '../support/serving.ts';
 import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
 describe.skipIf(!hasBrowser)('the console', () => {
@@ -30,6 +30,29 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await context.close();
+  });
+
+  it('with the forced colors of a reader, the current page and the chosen view still differ from the others', async () => {
+    const { plane } = world;
+    await plane.call('POST', '/events', { body: event({ runId: 'forced' }) });
+    const { page, context } = await world.open('/runs/forced');
+    await page.emulateMedia({ forcedColors: 'active' });
+    await page.getByRole('option').first().waitFor();
+    const backs = (selector: string): Promise<unknown> =>
+      page.evaluate(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => getComputedStyle(each).backgroundColor)`,
+      );
+    for (const [chosen, other] of [
+      ['nav [aria-current]', 'nav a:not([aria-current])'],
+      ['.tabs [aria-current]', '.tabs a:not([aria-current])'],
+      ['[aria-pressed=true]', '[aria-pressed=false]'],
+      ['[aria-selected=true]', '.timeline'],
+    ] as const) {
+      const [back] = (await backs(chosen)) as string[];
+      expect(back).toBeDefined();
+      expect(await backs(other)).not.toContain(back);
+    }
     await context.close();
   });
 

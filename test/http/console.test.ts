@@ -65,6 +65,10 @@ describe('the files of the console', () => {
     expect(refused.headers['content-encoding']).toBeUndefined();
   });
 
+  it('If-None-Match: * matches a file that exists', async () => {
+    expect((await get('/console/', { 'if-none-match': '*' })).status).toBe(304);
+  });
+
   it('HEAD has the headers of GET and no body', async () => {
     const { status, headers, text } = await get('/console/', {}, 'HEAD');
     expect([status, headers['content-type'], text]).toEqual([200, 'text/html; charset=utf-8', '']);

@@ -149,6 +149,37 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     expect(await page.textContent('#trust-state')).toMatch(/^These keys cannot be read: /);
   });
 
+  it('keys that come with the evidence do not replace the keys in step 1, which a trust file alone does', async () => {
+    const [sound] = await cases(1);
+    const other = formatTrust(trust).replace(/quorum.*/s, 'quorum none\n# other\n');
+    await check('log example.com/other+f9a639a4+nonsense', []);
+    const mixed = [given('trust', other), given('run.govproof.json', sound!.bytes)];
+    await page.setInputFiles('#files', mixed);
+    await page.getByText('The keys above were kept').waitFor();
+    expect(await page.inputValue('#trust')).toContain('example.com/other');
+    expect((await shown()).tone).not.toBe('good');
+    await page.setInputFiles('#files', [given('trust', other)]);
+    await page.waitForSelector('.verdict.good');
+    expect(await page.inputValue('#trust')).toBe(other);
+  });
+
+  it('a folder that is dropped after a sound file is refused, and the verdict of that file goes', async () => {
+    const [sound] = await cases(1);
+    await check(formatTrust(trust), [given('run.govproof.json', sound!.bytes)]);
+    expect((await shown()).tone).toBe('good');
+    await page.evaluate(`(() => {
+      const folder = new File([''], 'folder');
+      const fail = () => Promise.reject(new DOMException('it is a folder', 'NotFoundError'));
+      Object.defineProperties(folder, { text: { value: fail }, arrayBuffer: { value: fail } });
+      const drop = new DragEvent('drop', { cancelable: true });
+      Object.defineProperty(drop, 'dataTransfer', { value: { files: [folder] } });
+      document.dispatchEvent(drop);
+    })()`);
+    await page.waitForSelector('.verdict.bad');
+    expect(await page.locator('.verdict').count()).toBe(1);
+    expect(await page.textContent('#state')).toBe('Checked 1: 0 verified, 1 not verified.');
+  });
+
   it('hostile names and texts are shown as text, and do nothing', async () => {
     const hostile = '<img src=x onerror=alert(1)>‮';
     await check('', [given(`${hostile}.json`, `{"mediaType":"${hostile}"}`)]);

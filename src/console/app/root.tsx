@@ -18,7 +18,7 @@ import {
   type Session,
   type SignedIn,
 } from './session.tsx';
-import { openByLink, SignIn } from './sign-in.tsx';
+import { SignIn, useCode } from './sign-in.tsx';
 
 type State =
   | { readonly kind: 'loading' }
@@ -28,28 +28,31 @@ type State =
 
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' });
+  const [code, forgetCode] = useCode();
   const refresh = useCallback(async (): Promise<void> => {
     try {
-      await openByLink();
       const who = await readSession();
       setState(who === null ? { kind: 'signed-out' } : { kind: 'signed-in', who });
     } catch (error) {
       setState({ kind: 'failed', error });
     }
   }, []);
-  useEffect(() => {
-    void refresh();
-    // a further link may be opened in the tab of a page that is signed in
-    const followed = (): void => {
-      if (location.hash.startsWith('#code=')) void refresh();
-    };
-    addEventListener('hashchange', followed);
-    return () => removeEventListener('hashchange', followed);
-  }, [refresh]);
+  useEffect(() => void refresh(), [refresh]);
+  useOtherSession(refresh);
   if (state.kind === 'loading') return <Loading what="the session" />;
   if (state.kind === 'failed') return <Failed error={state.error} retry={() => void refresh()} />;
-  if (state.kind === 'signed-out') return <SignIn />;
-  return <SignedInApp who={state.who} refresh={refresh} />;
+  if (code !== null || state.kind === 'signed-out') {
+    const signedIn = (): void => {
+      tellTabs();
+      void refresh().then(forgetCode);
+    };
+    const stay = state.kind === 'signed-in' ? forgetCode : undefined;
+    return <SignIn key={code} code={code} signedIn={signedIn} stay={stay} />;
+  }
+  const { identity, environment } = state.who;
+  // what was loaded for one session must not stay in the next
+  const key = [environment, identity.id, identity.type === 'person' ? identity.projectId : ''].join(' ');
+  return <SignedInApp key={key} who={state.who} refresh={refresh} />;
 }
 
 const Failed = ({ error, retry }: { readonly error: unknown; readonly retry: () => void }) => (
@@ -62,7 +65,6 @@ const Failed = ({ error, retry }: { readonly error: unknown; readonly retry: () 
 function SignedInApp({ who, refresh }: { readonly who: SignedIn; readonly refresh: () => Promise<void> }) {
   const place = usePlace();
   const session = useMemo(() => sessionOf(who, refresh), [who, refresh]);
-  useEndedSession(refresh);
   const found = findPage(place);
   const title = found?.page.title ?? 'Not found';
   useEffect(() => {
@@ -86,6 +88,7 @@ function sessionOf(who: SignedIn, refresh: () => Promise<void>): Session {
     async signOut() {
       await (identity.type === 'person' ? client.closeSession() : client.closeConsoleSession());
       forgetChosen();
+      tellTabs();
       await refresh();
     },
     chooseProject(project) {
@@ -95,8 +98,15 @@ function sessionOf(who: SignedIn, refresh: () => Promise<void>): Session {
   };
 }
 
-/** Asks again who is signed in after a call was refused with 401: the session has ended meanwhile. */
-function useEndedSession(refresh: () => Promise<void>): void {
+/** All tabs share one cookie: a tab that named the former session would act with the new one. */
+const tabs = new BroadcastChannel('gov-session');
+const tellTabs = (): void => tabs.postMessage('changed');
+
+/**
+ * Asks again who is signed in: after a call was refused with 401, since the session has ended meanwhile, and after another
+ * tab signed in or out.
+ */
+function useOtherSession(refresh: () => Promise<void>): void {
   useEffect(() => {
     const refused = ({ reason }: PromiseRejectionEvent): void => {
       if (reason instanceof GovApiError && reason.status === 401) void refresh();
@@ -104,9 +114,11 @@ function useEndedSession(refresh: () => Promise<void>): void {
     const ended = (): void => void refresh();
     addEventListener('unhandledrejection', refused);
     addEventListener('gov-session-ended', ended);
+    tabs.addEventListener('message', ended);
     return () => {
       removeEventListener('unhandledrejection', refused);
       removeEventListener('gov-session-ended', ended);
+      tabs.removeEventListener('message', ended);
     };
   }, [refresh]);
 }

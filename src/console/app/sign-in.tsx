@@ -2,26 +2,52 @@
  * The sign-in page. It takes the one-time code of `gov console open` from the fragment of the address, which browsers
  * send to no server. Tested by `test/console/sessions.test.ts`.
  */
+import { useEffect, useState } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
+import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { clientOf } from './api.ts';
 import { useLoad } from './load.ts';
-import { goTo } from './router.ts';
 
-/** Opens a session by the code in the address, if it has one, and removes it from the address and the history. */
-export async function openByLink(): Promise<void> {
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (code === undefined) return;
-  goTo('#/', { replace: true });
-  await clientOf('production', null).openConsoleSession({ body: { code } });
+/** The code in the address, which this call removes from it and from the history. */
+function takeCode(): string | null {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1] ?? null;
+  if (code !== null) history.replaceState(null, '', '#/');
+  return code;
 }
 
-export function SignIn() {
+/** The code of the latest link, and how to forget it. A link also counts where this page is open: it is not loaded again. */
+export function useCode(): readonly [code: string | null, forget: () => void] {
+  const [code, setCode] = useState(takeCode);
+  useEffect(() => {
+    const changed = (): void => setCode((before) => takeCode() ?? before);
+    addEventListener('hashchange', changed);
+    return () => removeEventListener('hashchange', changed);
+  }, []);
+  return [code, () => setCode(null)];
+}
+
+interface SignInProps {
+  readonly code: string | null;
+  readonly signedIn: () => void;
+  /** Returns to the session that is open; absent without one. */
+  readonly stay?: (() => void) | undefined;
+}
+
+export function SignIn({ code, signedIn, stay }: SignInProps) {
+  const [error, setError] = useState<unknown>(null);
   const issuer = useLoad(readIssuer, 'issuer');
+  useEffect(() => {
+    if (code === null) return;
+    clientOf('production', null).openConsoleSession({ body: { code } }).then(signedIn, setError);
+  }, [code]);
+  if (code !== null && error === null) return <Loading what="the session" />;
   return (
     <main class="alone">
       <h1>Sign in</h1>
+      {error !== null && <ErrorBox error={error} />}
+      {stay !== undefined && <Button onClick={stay}>Keep the open session</Button>}
       {issuer.data === undefined && issuer.error === null && <Loading what="the way to sign in" />}
       {issuer.error !== null && <ErrorBox error={issuer.error} retry={issuer.reload} />}
       {issuer.data === null && <ByCommand />}

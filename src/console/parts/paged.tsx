@@ -46,7 +46,9 @@ export function usePaged<Row>(
         if (signal.aborted) return;
         setState({ key, rows: [...before, ...data], cursor: nextCursor, error: null, isLoading: false });
       } catch (error) {
-        if (!signal.aborted) setState((last) => ({ ...last, key, error, isLoading: false }));
+        if (signal.aborted) return;
+        // rows of another filter are not rows of this one
+        setState((last) => ({ ...(last.key === key ? last : start), key, error, isLoading: false }));
       }
     },
     [key],

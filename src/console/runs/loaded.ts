@@ -59,8 +59,9 @@ const start: LoadedRun = {
   error: null,
 };
 
-export function useRun(client: Client, runId: string): LoadedRun {
+export function useRun(client: Client, runId: string): LoadedRun & { readonly reload: () => void } {
   const [run, setRun] = useState<LoadedRun>(start);
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
@@ -89,6 +90,6 @@ export function useRun(client: Client, runId: string): LoadedRun {
       (error: unknown) => add({ error }),
     );
     return () => stop.abort();
-  }, [client, runId]);
-  return run;
+  }, [client, runId, round]);
+  return { ...run, reload: () => setRound((before) => before + 1) };
 }

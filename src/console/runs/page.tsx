@@ -4,6 +4,7 @@ import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
 import { goTo, linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -39,7 +40,16 @@ export function RunPage({ params, query }: PageProps) {
     return (
       <>
         <PageHead title={runId} up={up} />
-        <ErrorBox error={run.error} />
+        <ErrorBox error={run.error} retry={run.reload} />
+      </>
+    );
+  if (run.events.length === 0 && run.isComplete)
+    return (
+      <>
+        <PageHead title={runId} up={up} />
+        <Empty title="This project has no events of this run">
+          The id may be mistyped, or retention has removed the run.
+        </Empty>
       </>
     );
   return (

@@ -157,7 +157,21 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
 
   it('an unknown run says that it does not exist', async () => {
     const { page, context } = await world.open('/runs/nobody');
-    await page.getByRole('alert').first().waitFor();
+    await page.getByText('This project has no events of this run').waitFor();
+    expect(await main(page).innerText()).not.toMatch(/Loading|Export/);
+    await context.close();
+  });
+
+  it('a run that could not be read is read again on demand', async () => {
+    const { page, context } = await world.open();
+    const body = JSON.stringify({ code: 'OVERLOADED', title: 'Busy', detail: 'later', status: 503 });
+    const contentType = 'application/problem+json';
+    await page.route(/\/events\?/, (route) => route.fulfill({ status: 503, contentType, body }));
+    await page.evaluate(`location.hash = '#/runs/checkout'`);
+    await page.getByRole('alert').waitFor();
+    await page.unroute(/\/events\?/);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('option').first().waitFor();
     await context.close();
   });
 });
