@@ -31,6 +31,7 @@ beforeAll(async () => {
   for (const id of ['listEvents', 'searchEvents', 'countEvents', 'listRuns', 'createExport'] as const)
     at[id] = sent;
   at.analyzePolicyHistory = body.evaluatedAt;
+  at.listPolicyEvaluations = body.evaluatedAt;
   at.listJobs = createdAt;
 });
 afterAll(() => plane.end());
@@ -60,6 +61,10 @@ const found: Partial<Record<OperationId, (bounds: Bounds) => Promise<number>>> =
   },
   listJobs: async (bounds) => {
     const { status, body } = await get('/jobs?', bounds);
+    return status === 200 ? body.data.length : status;
+  },
+  listPolicyEvaluations: async (bounds) => {
+    const { status, body } = await get('/governance/policy/evaluations?', bounds);
     return status === 200 ? body.data.length : status;
   },
   analyzePolicyHistory: async (bounds) => {

@@ -80,7 +80,7 @@ export const policy = { name: 'No shell', ...policyVersion };
 export const snapshot = { policyHash: 'a', modelRoute: 'b', toolRegistryHash: 'c', configStateHash: 'd' };
 export const checkpoint = { context: { tool: { name: 'shell' } } };
 /** Of the key pair whose private half is the seed of 32 zero bytes (RFC 8032, Ed25519). */
-const sshPublicKey =
+export const sshPublicKey =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop ada@example';
 export const riskConfig = {
   mode: 'adaptive',

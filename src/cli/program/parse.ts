@@ -270,7 +270,7 @@ function flagsOf(spec: CommandSpec, command: Command, now: number): Record<strin
       flags[name] = parts.map(read);
     } else flags[name] = typeof value === 'string' ? read(value) : undefined;
     // not by commander, which names a missing flag before an unknown one
-    if (flag.required && flags[name] === undefined)
+    if (flag.required && (given[name] === undefined || String(given[name]) === ''))
       throw usage(
         `required option '--${kebab(name)} <${flag.value ?? 'VALUE'}>' not specified`,
         `gov ${spec.name} --help`,

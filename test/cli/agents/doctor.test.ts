@@ -65,7 +65,7 @@ describe('gov agents doctor', () => {
     program('claude', '2.1.332');
     expect(await report('claude-code')).toMatchObject({
       code: 3,
-      version: '2.1.331',
+      version: '2.1.332',
       installed: null,
       failsClosed: false,
       problems: ['no hooks: gov agents install'],

@@ -1,6 +1,8 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { formatTrust } from '../../../src/core/note/trust.ts';
+import { trust } from '../../core/proof/log.ts';
 import { readUserConfig } from '../../../src/cli/context/config.ts';
 import {
   addressIn,
@@ -221,7 +223,8 @@ describe('stored credentials', () => {
 describe('gov context set', () => {
   const setUp = () => {
     const root = emptyDirectory();
-    for (const name of ['ca.pem', 'trust', 'key']) writeFileSync(join(root, name), 'x', { mode: 0o600 });
+    for (const name of ['ca.pem', 'key']) writeFileSync(join(root, name), 'x', { mode: 0o600 });
+    writeFileSync(join(root, 'trust'), formatTrust(trust));
     const env = { GOV_CONFIG_DIR: join(root, 'gov') };
     const set = (...words: string[]) => govHere(['context', 'set', ...words], { env, cwd: root });
     return { root, env, set };

@@ -8,6 +8,7 @@ import { customers, startStripe, stripeKey, type StripeServer } from '../../host
 import { event } from '../../support/serving.ts';
 import { governing } from '../support/governed.ts';
 import { said } from '../support/tenants.ts';
+import { sshPublicKey } from '../../support/rows.ts';
 
 const unmetered = { op: 'none', units: 0 } as const;
 
@@ -19,8 +20,10 @@ const guarded = new Set([
   'approvals:decide',
   'erasure:write',
 ]);
+/** They answer a text to sign, and change nothing. */
+const harmless: ReadonlySet<OperationId> = new Set(['challengeApprover', 'stateApproval'] as const);
 const wanted = (Object.keys(table) as OperationId[]).filter(
-  (id) => table[id].method !== 'GET' && guarded.has(table[id].scope ?? ''),
+  (id) => table[id].method !== 'GET' && guarded.has(table[id].scope ?? '') && !harmless.has(id),
 );
 
 interface Made {
@@ -28,8 +31,12 @@ interface Made {
   readonly otherId: string;
   readonly keyId: string;
   readonly approvalId: string;
+  readonly approverId: string;
   readonly eventId: string;
 }
+/** Of the key pair whose private half is the seed of 32 one bytes. */
+const otherSshKey =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c ghost@example';
 type Sent = readonly [method: string, path: string, body?: unknown];
 
 const asked: Partial<Record<OperationId, (made: Made) => Sent>> = {
@@ -44,6 +51,8 @@ const asked: Partial<Record<OperationId, (made: Made) => Sent>> = {
   putRetention: () => ['PUT', '/billing/retention', { retentionDays: 365, legalHold: true }],
   openBillingPortal: () => ['POST', '/billing/portal', { returnUrl: 'https://app.example.com/' }],
   decideApproval: ({ approvalId }) => ['POST', `/approvals/${approvalId}/decision`, { outcome: 'approved' }],
+  enrolApprover: () => ['POST', '/approvers', { name: 'ghost', ssh: { publicKey: otherSshKey } }],
+  revokeApprover: ({ approverId }) => ['DELETE', `/approvers/${approverId}`],
   createErasure: ({ eventId }) => ['POST', '/erasures', { eventId }],
 };
 
@@ -70,7 +79,11 @@ describe.each(engines)('what must not outlive its credential, on %s', (engine) =
     const { approvalId } = await governed.tool('run', 'mail');
     const { keyId } = await keyWith('*');
     const { eventId } = (await acme.call('POST', '/events', { body: event() })).body;
-    made = { projectId, otherId: other.body.id, keyId, approvalId: approvalId!, eventId };
+    const enrolled = await acme.call('POST', '/approvers', {
+      body: { name: 'Ann', ssh: { publicKey: sshPublicKey } },
+    });
+    const { approverId } = enrolled.body;
+    made = { projectId, otherId: other.body.id, keyId, approvalId: approvalId!, approverId, eventId };
   });
   afterAll(async () => {
     await service.end();

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { number } from '../../../../src/cli/terminal/numbers.ts';
 import { bundleText } from '../../../../src/core/proof/bundle.ts';
 import { problem, startServer, type TestServer } from '../../../client/server.ts';
 import { logSigner, ProofLog, recordSampleRun } from '../../../core/proof/log.ts';
@@ -121,7 +122,7 @@ describe('a large bundle that is fetched', () => {
       const argv = ['proofs', 'get', proofId, '--events', 'disclosed', '--out', join(path, 'b.json')];
       const { code, stderr } = await gov(argv, { env });
       expect([code, readFileSync(join(path, 'b.json'), 'utf8') === text]).toEqual([0, true]);
-      expect(stderr).toContain(`(${Buffer.byteLength(text)} bytes, sha256 `);
+      expect(stderr).toContain(`(${number(Buffer.byteLength(text))} bytes, sha256 `);
       expect(server.seen.at(-1)?.url).toContain('events=disclosed');
       const piped = await shell(`gov proofs get ${proofId} --bundle | cmp - '${file}'`, { env });
       expect(piped).toMatchObject({ code: 0, stdout: '' });

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { number } from '../../../../src/cli/terminal/numbers.ts';
 import { bundleText } from '../../../../src/core/proof/bundle.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { json, problem, startServer } from '../../../client/server.ts';
@@ -167,7 +168,7 @@ describe('what a person sees', () => {
     const { stdout } = await govHere(argv, { columns: 100 });
     expect(stdout).toContain('✗ NOT VERIFIED');
     expect(stdout).toMatch(
-      /why +A checkpoint is not signed by a trusted key\n +authentic no\n +compliant not checked\n/,
+      /why +A checkpoint or a report is not signed by a trusted key\n +authentic no\n +compliant not checked\n/,
     );
   });
 });
@@ -263,7 +264,7 @@ describe('by the service', () => {
       { env },
     );
     expect([code, readFileSync(out, 'utf8')]).toEqual([0, text]);
-    expect(stderr).toContain(`wrote ${out} (${Buffer.byteLength(text)} bytes, sha256 `);
+    expect(stderr).toContain(`wrote ${out} (${number(Buffer.byteLength(text))} bytes, sha256 `);
     // the bundle has no index, and nobody asked for one without
     expect(stderr).toContain('none missing: not checked, because the index of the log is still built');
     expect(server.seen.at(-1)?.url).toContain('/bundle?events=none');
