@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import * as faults from '../../../src/store/file/faults.ts';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { openStore } from '../../../src/store/sqlite/store.ts';
 import { openReserve } from '../../../src/store/sqlite/upkeep/reserve.ts';
@@ -154,21 +153,18 @@ function fill(path: string): void {
 }
 
 describe('the reserve', () => {
-  it('of a disk is at most a part of it, so that a small disk which got space again is written again', () => {
+  it('the reserve of a disk is at most a part of it, so that a small disk which got space again is written again', () => {
     const folder = newFolder();
     undo.push(() => dropFolder(folder));
     mkdirSync(folder, { recursive: true });
     const path = join(folder, 'reserve');
-    const disk = vi.spyOn(faults, 'diskBytes').mockReturnValue(40 * mib);
-    undo.push(() => disk.mockRestore());
-    const free = vi.spyOn(faults, 'freeBytes').mockReturnValue(20 * mib);
-    undo.push(() => free.mockRestore());
-    const reserve = openReserve(path, limits.diskReserveBytes);
+    let [size, free] = [40 * mib, 20 * mib];
+    const reserve = openReserve(path, limits.diskReserveBytes, { size: () => size, free: () => free });
     expect(reserve.refill()).toBe(true);
     expect(statSync(path).size).toBe((40 * mib) / limits.diskReserveShare);
-    disk.mockReturnValue(100 * 1024 * mib);
+    size = 100 * 1024 * mib;
     expect(reserve.refill()).toBe(false);
-    free.mockReturnValue(1.5 * limits.diskReserveBytes);
+    free = 1.5 * limits.diskReserveBytes;
     expect(reserve.refill()).toBe(true);
     expect(statSync(path).size).toBe(limits.diskReserveBytes);
   });

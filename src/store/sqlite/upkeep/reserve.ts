@@ -23,10 +23,20 @@ export interface Reserve {
   isThere(): boolean;
 }
 
+/** Bytes of the disk of a folder, and those that are free. */
+interface Disk {
+  readonly size: (folder: string) => number;
+  readonly free: (folder: string) => number;
+}
+
 /** `most`: its bytes; less on a disk that is smaller than so many times as large, which it would fill. */
-export function openReserve(path: string, most: number): Reserve {
+export function openReserve(
+  path: string,
+  most: number,
+  disk: Disk = { size: diskBytes, free: freeBytes },
+): Reserve {
   const bytesOf = (): number =>
-    Math.min(most, Math.floor(diskBytes(dirname(path)) / limits.diskReserveShare));
+    Math.min(most, Math.floor(disk.size(dirname(path)) / limits.diskReserveShare));
   const release = (): void => rmSync(path, { force: true });
   const kept = (bytes: number): boolean =>
     bytes === 0 || statSync(path, { throwIfNoEntry: false })?.size === bytes;
@@ -44,7 +54,7 @@ export function openReserve(path: string, most: number): Reserve {
   };
   const refill = (): boolean => {
     const bytes = bytesOf();
-    return kept(bytes) || (freeBytes(dirname(path)) >= bytes * 1.5 && fill());
+    return kept(bytes) || (disk.free(dirname(path)) >= bytes * 1.5 && fill());
   };
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
   return { release, fill, refill, isThere };
