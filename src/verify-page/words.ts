@@ -36,6 +36,7 @@ export const checkSentences: Readonly<Record<string, string>> = {
   tree_root: 'The statements are about the signed state of the log.',
   witnesses: 'As many witnesses as you require cosigned the state of the log.',
   completeness: 'The log has no more entries than the file shows.',
+  approval_signatures: 'Each signed approval verifies under the key of an enrolled approver.',
   attestation: 'The attached statement is about this proof.',
   events: 'The events in the file are the events that the log has of the run.',
   disclosures: 'Each disclosed value is the one that was recorded.',

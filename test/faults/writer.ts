@@ -75,6 +75,19 @@ async function sign(): Promise<void> {
   }
 }
 
+/** Writes a line at once. A reader that is slow leaves the pipe full for a moment. */
+async function print(line: string): Promise<void> {
+  for (;;) {
+    try {
+      writeSync(1, line);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}
+
 async function call(caller: number): Promise<void> {
   for (let step = 0; ; step += 1) {
     const sent = request(caller, step);
@@ -83,7 +96,7 @@ async function call(caller: number): Promise<void> {
     );
     for (const outcome of outcomes) {
       if (outcome.outcome !== 'stored' && outcome.outcome !== 'replayed') throw new Error(outcome.outcome);
-      writeSync(1, `${sent.idempotency?.key} ${outcome.response?.body}\n`);
+      await print(`${sent.idempotency?.key} ${outcome.response?.body}\n`);
     }
   }
 }

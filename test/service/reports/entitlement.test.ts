@@ -5,6 +5,7 @@ import { table, type OperationId } from '../../../src/contract/table.ts';
 import { startService } from '../../support/hosted.ts';
 import { nobodysIds, rowRequest } from '../../support/rows.ts';
 import { logo, upload } from '../../support/upload.ts';
+import { event } from '../../support/serving.ts';
 
 const rows = (Object.keys(table) as OperationId[]).filter((id) =>
   (table[id] as Operation).statuses.includes(402),
@@ -35,6 +36,7 @@ it('a service that gives reports to customers answers 402 to others, and names t
     const meter = { op: 'none', units: 0 } as const;
     await service.services.store.append({ projectId, leaves: [], meter, effects: [customer] });
     expect((await ask('listExecutions')).status).toBe(200);
+    await tenant.call('POST', '/events', { body: event({ runId: nobodysIds.runId }) });
     expect((await ask('createExecution')).status).toBe(202);
     // without a credential, nothing says what plan anybody has
     expect((await service.call('GET', '/reporting/executions')).status).toBe(401);
