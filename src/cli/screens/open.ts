@@ -37,7 +37,7 @@ export interface OpenOptions<State extends Common> extends Pick<
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the person quits or the signal fires; the terminal is then as it was before. */
+/** Resolves when the person quits or the signal fires; the terminal then shows what it showed before the screen. */
 export async function openScreen<State extends Common>(options: OpenOptions<State>): Promise<void> {
   const { name, store, isAscii, interrupt, stop, stdin, stdout, stderr, color, signal } = options;
   const shell = createElement(Shell<State>, {

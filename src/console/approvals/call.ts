@@ -10,7 +10,7 @@ const mostChars = 300;
 
 type Actor = ShownApproval['actor'];
 
-/** The name of an actor, else its id; null where there is none. */
+/** The name of an actor, else its id; null if it has neither. */
 export function actorName(actor: Actor): string | null {
   if (actor === null) return null;
   if (typeof actor === 'string') return actor;

@@ -6,7 +6,7 @@ interface EmptyProps {
   readonly action?: ComponentChildren;
 }
 
-/** What stands where a list has no rows: why, and what to do. */
+/** The text of a list without rows: why it is empty, and what to do. */
 export const Empty = ({ title, children, action }: EmptyProps) => (
   <div class="empty">
     <p class="empty-title">{title}</p>

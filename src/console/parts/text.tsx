@@ -1,6 +1,6 @@
 import { visibleJson, visibleText } from '../../core/visible.ts';
 
-/** Text that an agent or its user wrote: control characters are shown, and it cannot reorder what stands beside it. */
+/** Text that an agent or its user wrote: control characters are shown, and it cannot reorder the text beside it. */
 export const Text = ({ children }: { readonly children: string }) => <bdi>{visibleText(children)}</bdi>;
 
 /** A JSON value in full, in a frame that scrolls. `label`: for screen readers. */

@@ -139,7 +139,7 @@ type NamedEnvelope = Pick<DsseEnvelope, 'payload' | 'payloadType'> & {
   readonly signatures: readonly { readonly keyid: string; readonly sig: string }[];
 };
 
-/** Null unless it is exactly what `signReport` writes, whoever signed it. */
+/** Null unless it has exactly the form that `signReport` writes. Does not check who signed it. */
 function readEnvelope(bytes: Uint8Array): NamedEnvelope | null {
   const value = parsed(bytes);
   if (!isObject(value) || Object.keys(value).length !== 3) return null;

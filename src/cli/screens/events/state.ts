@@ -63,7 +63,7 @@ const badTypes = /blocked|error|denied|rejected|exceeded|failed|violation/;
 export const isBad = ({ eventType, metadata }: AuditEvent): boolean =>
   badTypes.test(eventType) || metadata['decision'] === 'deny' || metadata['status'] === 'denied';
 
-/** The decision that an event tells of, or null. */
+/** The decision that an event records, or null. */
 export function decisionOf({ metadata }: AuditEvent): string | null {
   const said = [
     metadata['decision'],
