@@ -1,5 +1,6 @@
 /** A log that lies about who signed an approval: each leaf is in its tree, and the verifier refuses what no key signed. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { result, verify } from './log.ts';
 import { asked, byPasskey, bySsh, leavesOf, lies, signedBundle, signedByEach } from './signed-log.ts';
@@ -51,6 +52,17 @@ describe('signed approvals that a log forges', () => {
       if (refused !== null) expect(detail, name).toContain(refused);
     }
     expect(cases.length).toBe(26);
+  });
+
+  it(`a bundle has at most ${limits.bundleApprovals} leaves of signed approvals`, () => {
+    const bundle = signedBundle({ leaves: [enrolled(), asked(), signed()] });
+    const of = (count: number) =>
+      result(verify({ ...bundle, approvals: Array(count).fill(bundle.approvals![0]) }), 'format');
+    expect(of(limits.bundleApprovals).result).toBe('passed');
+    expect(of(limits.bundleApprovals + 1)).toMatchObject({
+      result: 'failed',
+      detail: expect.stringContaining(String(limits.bundleApprovals)),
+    });
   });
 
   it('where the call is withheld, the check says that the log vouches for it, and never that it passed', () => {
