@@ -11,7 +11,7 @@ import { limits } from '../../contract/limits.ts';
 import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.ts';
 
 interface DecideProps {
@@ -54,12 +54,12 @@ const Decided = ({ approval: { decidedBy, comment, signature } }: { readonly app
             'nobody: it rests on the key alone'
           ) : (
             <>
-              <Text>{signature.name}</Text> <span class="quiet">{signature.fingerprint}</span>
+              <RemoteLine text={signature.name} /> <span class="quiet">{signature.fingerprint}</span>
             </>
           )}
         </dd>
         <dt>Comment</dt>
-        <dd>{comment === null ? <span class="quiet">none</span> : <Text>{comment}</Text>}</dd>
+        <dd>{comment === null ? <span class="quiet">none</span> : <RemoteLine text={comment} />}</dd>
       </dl>
     </section>
   );
