@@ -117,6 +117,26 @@ describe('a due delivery', () => {
     expect(answers.text).not.toContain('team=1');
   });
 
+  it('is stored with its address sealed, and one of an earlier version is sent too', async () => {
+    receiver = await receiverAt(on);
+    const { deliveryIds } = await reported(webhook('/sealed?team=1'), webhook('/old?team=2'));
+    const { store, seal } = services;
+    const stored = await Promise.all(
+      deliveryIds.map(async (id) => (await store.document(on.projectId, 'delivery', id))!),
+    );
+    expect(stored.map(({ data }) => data.includes('team='))).toEqual([false, false]);
+    const whole = (data: string): string => seal.open(JSON.parse(data).sealedTarget)!;
+    // the deliveries of a report are made at one time, so their order is random
+    const { projectId: _own, ...save } = stored.find(({ data }) => whole(data).endsWith('team=2'))!;
+    const { sealedTarget: _sealed, ...data } = JSON.parse(save.data);
+    const old = { ...save, data: JSON.stringify({ ...data, target: whole(save.data) }) };
+    expect(old.data).toContain('team=2');
+    expect(await store.saveDocuments(on.projectId, [{ save: old }])).toBe('saved');
+    expect(await work(services, 'deliveries')).toMatchObject({ succeeded: 2 });
+    expect(receiver.requests.map(({ path }) => path).toSorted()).toEqual(['/old?team=2', '/sealed?team=1']);
+    expect(await shown(old.documentId)).toMatchObject({ target: `https://127.0.0.1:${on.hookPort}/…` });
+  });
+
   it('is repeated by the table of the contract, with the same id, until it succeeds', async () => {
     const codes = [500, 503, 204];
     receiver = await receiverAt(on, (response) => void response.writeHead(codes.shift() ?? 204).end());
