@@ -27,7 +27,10 @@ const deliveryId = serviceId('dlv');
 
 const Endpoint = Type.Object({
   endpointId,
-  url: Type.String(),
+  url: Type.String({
+    description:
+      'Scheme, host and port; then /… where the address has a path or a query, which is often secret and never returned',
+  }),
   events: Type.Array(oneOf(eventChoices)),
   enabled: Type.Boolean(),
   description: Type.String(),

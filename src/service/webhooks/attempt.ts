@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { webhookHeaders, webhookKey } from '../../core/webhook/signature.ts';
 import type { OutboundAnswer } from '../outbound.ts';
 import type { Services } from '../dependencies.ts';
-import { secretsOf, type EndpointData } from './endpoint.ts';
+import { secretsOf, urlOf, type EndpointData } from './endpoint.ts';
 import type { DeliveryData } from './message.ts';
 import { pauseAfter } from '../outbox/attempts.ts';
 
@@ -23,7 +23,7 @@ export async function send(
   const keys = secrets.flatMap((secret) => webhookKey(secret) ?? []);
   const signed = webhookHeaders({ id, body, nowMs }, keys);
   return services.outbound.post({
-    url: endpoint.url,
+    url: urlOf(endpoint, services.seal),
     headers: { 'content-type': 'application/json', ...signed },
     body,
     timeoutMs: timeoutSeconds * 1000,

@@ -1,6 +1,7 @@
 /**
  * Endpoints as documents (contract N4), and their lanes. An endpoint is what its owner set. Its lane is the state of
- * its sending, which workers change, so that neither conflicts with the other. Secrets are sealed.
+ * its sending, which workers change, so that neither conflicts with the other. Secrets and addresses are sealed: the
+ * path of an address often is a secret.
  * Proven by `test/service/webhooks/handlers.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
@@ -8,6 +9,7 @@ import type { WebhookEventKind } from '../../contract/webhook-events.ts';
 import type { DisabledReason, WebhookEndpoint } from '../../contract/webhooks.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
+import { maskedTarget } from '../deliveries/masked.ts';
 import type { Seal } from '../hosting.ts';
 import { withoutProject } from './stored.ts';
 
@@ -15,7 +17,9 @@ export const endpointKind = 'webhook_endpoint';
 export const laneKind = 'webhook_lane';
 
 export interface EndpointData {
+  /** Masked, as the interface shows it. Whole in documents of earlier versions, which have no sealed one. */
   readonly url: string;
+  readonly sealedUrl?: string;
   readonly events: readonly ('*' | WebhookEventKind)[];
   readonly description: string;
   readonly updatedMs: number;
@@ -114,14 +118,26 @@ export function restedLane(stored: StoredDocument, nowMs: number): DocumentChang
 /** The secrets that sign a message now. STORAGE_FAULT where another installation sealed them. */
 export function secretsOf({ secret, previous }: EndpointData, seal: Seal, nowMs: number): string[] {
   const sealed = previous !== null && previous.untilMs > nowMs ? [secret, previous.secret] : [secret];
-  return sealed.map((each) => {
-    const opened = seal.open(each);
-    if (opened !== null) return opened;
-    throw new GovError(
-      'STORAGE_FAULT',
-      'expected a secret of a webhook that was sealed with the keys of this service',
-    );
-  });
+  return sealed.map((each) => opened(each, seal, 'a secret'));
+}
+
+/** An address as it is stored. */
+export const sealedUrl = (url: string, seal: Seal): Required<Pick<EndpointData, 'url' | 'sealedUrl'>> => ({
+  url: maskedTarget('webhook', url),
+  sealedUrl: seal.seal(url),
+});
+
+/** The whole address. STORAGE_FAULT where another installation sealed it. */
+export const urlOf = (data: Pick<EndpointData, 'url' | 'sealedUrl'>, seal: Seal): string =>
+  data.sealedUrl === undefined ? data.url : opened(data.sealedUrl, seal, 'the address');
+
+function opened(sealed: string, seal: Seal, what: string): string {
+  const text = seal.open(sealed);
+  if (text !== null) return text;
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected ${what} of a webhook that was sealed with the keys of this service`,
+  );
 }
 
 export function endpointBody(
@@ -132,7 +148,7 @@ export function endpointBody(
   const failingSinceMs = lane === null ? null : laneData(lane).failingSinceMs;
   return {
     endpointId: stored.documentId,
-    url,
+    url: maskedTarget('webhook', url),
     events: [...events],
     enabled: isEnabled(stored),
     description,

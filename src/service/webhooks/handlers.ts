@@ -31,6 +31,7 @@ import {
   laneKind,
   newEndpoint,
   restedLane,
+  sealedUrl,
   type EndpointData,
 } from './endpoint.ts';
 import { endpointChanged } from './events.ts';
@@ -67,7 +68,7 @@ export const endpoints: Pick<
           store.document(projectId, cursorKind, cursorId),
         ]);
         const data: EndpointData = {
-          url,
+          ...sealedUrl(url, seal),
           events,
           description: body.description ?? defaults.description ?? '',
           updatedMs: nowMs,
@@ -127,7 +128,7 @@ export const endpoints: Pick<
   },
 
   async updateWebhookEndpoint({ params, body, caller }, services) {
-    const { store, now, salt } = services;
+    const { store, now, salt, seal } = services;
     const { endpointId } = params;
     const { url, events, enabled, description, ...readOnly } = body;
     if (url !== undefined) refuseAddress(services, url);
@@ -136,19 +137,22 @@ export const endpoints: Pick<
       async () => {
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
-        refuseReadOnly(readOnly, endpointBody(endpoint, lane));
+        const shown = endpointBody(endpoint, lane);
+        refuseReadOnly(readOnly, shown);
         const before = endpointData(endpoint);
+        // the masked address of an answer changes nothing
+        const address = url === undefined || url === shown.url ? null : sealedUrl(url, seal);
         const isOn = enabled ?? isEnabled(endpoint);
         const data: EndpointData = {
           ...before,
-          url: url ?? before.url,
+          ...address,
           events: events ?? before.events,
           description: description ?? before.description,
           updatedMs: nowMs,
           disabledReason: isOn ? null : before.disabledReason,
         };
-        // another address, or another try: past failures do not count
-        const isFresh = (isOn && !isEnabled(endpoint)) || data.url !== before.url;
+        // an address, or another try: past failures do not count
+        const isFresh = (isOn && !isEnabled(endpoint)) || address !== null;
         const after = { ...endpoint, status: isOn ? 'enabled' : 'disabled', data: JSON.stringify(data) };
         const changes = [changedEndpoint(endpoint, data, isOn)];
         if (lane !== null) changes.push(isFresh ? restedLane(lane, nowMs) : calledLane(lane, nowMs));
