@@ -77,6 +77,12 @@ const CreatedShare = Type.Object({
   ...shareMembers,
   url: Type.String({ format: 'uri', description: 'Opens the artifact without a credential' }),
   token: Type.String({ description: 'Returned only this once' }),
+  signatureUrl: nullable(
+    Type.String({
+      format: 'uri',
+      description: 'Opens the signature of a JSON report without a credential; a PDF contains its own',
+    }),
+  ),
 });
 const shareStatuses = ['active', 'expired', 'exhausted', 'revoked'] as const;
 const Share = Type.Object({
@@ -251,6 +257,16 @@ export const reports = {
     files,
     success: { 200: { mediaType: 'application/pdf' } },
     statuses: [400, 404, 410, 412, 416, 500],
+  }),
+  getSharedSignature: operation({
+    ...extension,
+    scope: null,
+    method: 'GET',
+    path: '/reporting/shares/{token}/signature',
+    summary: 'Get the signature of a shared JSON report, which counts as no download',
+    params: exact({ token }),
+    success: { 200: ReportSignature },
+    statuses: [404, 410, 500],
   }),
   listReportTemplates: operation({
     ...extension,

@@ -1,11 +1,21 @@
 /** Sends one delivery over its channel. Proven by `test/service/deliveries/due.test.ts`. */
+import { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { webhookHeaders, webhookKey } from '../../core/webhook/signature.ts';
 import type { Services } from '../dependencies.ts';
 import type { OutboundAnswer } from '../outbound.ts';
 import { targetOf, type StoredDelivery } from './document.ts';
-import { fileNameOf, filenameOf, mailOf, mediaTypes, webhookBody, type Delivered } from './message.ts';
+import {
+  fileNameOf,
+  filenameOf,
+  mailOf,
+  mediaTypes,
+  signatureOf,
+  webhookBody,
+  type Delivered,
+} from './message.ts';
 
 export interface Sending extends Delivered {
   readonly projectId: string;
@@ -59,6 +69,7 @@ async function byMail(services: Services, sending: Addressed): Promise<OutboundA
   const most = limits.deliveryMailBytes;
   if (sizeBytes > most)
     return refused(`expected at most ${most} bytes for a mail, got ${sizeBytes}; share the report instead`);
+  const signature = signatureOf(sending);
   return outbound.mail({
     to: sending.target,
     ...mailOf(sending),
@@ -69,6 +80,15 @@ async function byMail(services: Services, sending: Addressed): Promise<OutboundA
         mediaType: mediaTypes[sending.format],
         bytes: await wholeOf(services, sending),
       },
+      ...(signature === null
+        ? []
+        : [
+            {
+              filename: signatureNameOf(filenameOf(sending)),
+              mediaType: mediaTypes.json,
+              bytes: Buffer.from(signature),
+            },
+          ]),
     ],
   });
 }
@@ -96,7 +116,14 @@ async function byWebhook(services: Services, sending: Addressed): Promise<Outbou
 async function byFile(services: Services, sending: Addressed): Promise<OutboundAnswer> {
   const { outbound } = services;
   if (outbound.file === undefined) return unconfigured('a folder for deliveries');
-  return outbound.file(fileNameOf(sending.target, sending), bytesOf(services, sending));
+  const name = fileNameOf(sending.target, sending);
+  const signature = signatureOf(sending);
+  if (signature !== null) {
+    // before the report, so that nobody finds a report without its signature
+    const answer = await outbound.file(signatureNameOf(name), Readable.from([Buffer.from(signature)]));
+    if (!answer.ok) return answer;
+  }
+  return outbound.file(name, bytesOf(services, sending));
 }
 
 /** The operator can configure it, so a later attempt may succeed. */

@@ -127,6 +127,19 @@ describe('gov report', () => {
     expect((await plane.call('GET', shared.url, { key: null })).status).toBe(410);
   });
 
+  it('gov report verify finds the signature of a shared JSON in FILE.dsse.json', async () => {
+    const shared = await json('report', 'share', executionId, '--format', 'json');
+    for (const [url, name] of [
+      [shared.url, 'shared.json'],
+      [shared.signatureUrl, 'shared.dsse.json'],
+    ])
+      writeFileSync(at(name), (await plane.call('GET', url, { key: null })).bytes);
+    const verify = ['report', 'verify', at('shared.json'), '--trust', join(plane.dataDir, 'trust')];
+    expect(await json(...verify)).toMatchObject({ verified: true, executionId });
+    rmSync(at('shared.dsse.json'));
+    expect((await tool(...verify)).code).toBe(3);
+  });
+
   it('gov report branding set keeps what it does not name, and logo uploads a picture', async () => {
     expect((await tool('report', 'branding', 'get')).code).toBe(5);
     await json('report', 'branding', 'set', '--company', 'Analytical Engines', '--footer', 'Confidential');
