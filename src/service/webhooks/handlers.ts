@@ -16,6 +16,7 @@ import type { Handlers } from '../call/handler.ts';
 import { keepAnswer, sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
+import { eventsFault } from '../call/settings.ts';
 import type { Services } from '../dependencies.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
@@ -327,10 +328,10 @@ function refuseAddress({ outbound }: Services, url: string): void {
   throw fieldError({ pointer: '/url', in: 'body', code: 'NOT_ALLOWED', detail: refused });
 }
 
-/** VALIDATION_ERROR for `*` beside kinds: a reader would take the list for a choice. */
+/** VALIDATION_ERROR for `*` beside kinds. */
 function refuseEvents(events: readonly string[] | undefined): void {
-  if (events === undefined || events.length === 1 || !events.includes('*')) return;
-  const detail = `expected ["*"] alone for all kinds, or kinds without *, got ${JSON.stringify(events)}`;
+  const detail = eventsFault(events);
+  if (detail === null) return;
   throw fieldError({ pointer: '/events', in: 'body', code: 'NOT_ALLOWED', detail });
 }
 

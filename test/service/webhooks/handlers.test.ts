@@ -103,6 +103,10 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
       body: { settings: { webhookDefaults } },
     });
     expect(put.status).toBe(200);
+    const mixed = await tenant.call('PUT', `/projects/${identity.projectId}`, {
+      body: { settings: { webhookDefaults: { events: ['*', 'job.failed'] } } },
+    });
+    expect([mixed.status, mixed.body.errors[0].pointer]).toEqual([400, '/settings/webhookDefaults/events']);
     const { body } = await tenant.call('POST', '/webhooks/endpoints', { body: { url } });
     expect(body.endpoint).toMatchObject(webhookDefaults);
     await tenant.call('PUT', `/projects/${identity.projectId}`, {
