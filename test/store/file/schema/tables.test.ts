@@ -217,6 +217,30 @@ describe('migrations', () => {
     expect(db.prepare('SELECT a FROM one').pluck().all()).toEqual([2]);
   });
 
+  it('the migration to cancelled jobs keeps every job and its indexes, and refuses other words', () => {
+    const db = newDatabase();
+    const before = mainMigrations.filter(({ version: each }) => each <= 10);
+    migrate(db, before);
+    const insert = (status: string): string =>
+      `INSERT INTO job (project, job_id, type, run_id, request, created_ms, status, attempt, attempts_before, due_ms,
+         result_id) VALUES (1, 'job_${status}', 'replay', 'r', '{}', 1, '${status}', 1, 0, 1, 'rpl_${status}')`;
+    for (const status of ['pending', 'processing', 'completed', 'failed']) db.exec(insert(status));
+    expect(() => db.exec(insert('cancelled'))).toThrow('CHECK constraint failed');
+    const rows = () => db.prepare('SELECT * FROM job ORDER BY job_id').all();
+    const indexes = () =>
+      db
+        .prepare(
+          "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'job' ORDER BY name",
+        )
+        .all();
+    const kept = [rows(), indexes()];
+    migrate(db, mainMigrations);
+    expect([rows(), indexes()]).toEqual(kept);
+    db.exec(insert('cancelled'));
+    expect(() => db.exec(insert('lost'))).toThrow('CHECK constraint failed');
+    expect(() => db.exec(insert('failed'))).toThrow('UNIQUE');
+  });
+
   it('a migration that fails leaves the database at the version before', () => {
     const db = newDatabase();
     const broken = version(2, 'CREATE TABLE two (a INTEGER) STRICT; INSERT INTO nothing VALUES (1)');
