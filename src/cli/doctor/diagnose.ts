@@ -26,7 +26,6 @@ export interface Diagnosis {
   /** What the server says of itself; null where it could not be asked. */
   readonly health: Health | null;
   readonly integrity: Integrity | null;
-  readonly session: Session;
 }
 
 type Call = Pick<Invocation, 'io' | 'signal' | 'settings'>;
@@ -57,13 +56,7 @@ export async function diagnose(call: Call): Promise<Diagnosis> {
       examine('completion', () => lookAtCompletion(io)),
       lookAtAgents(io),
     ]);
-    return {
-      checks: checks.flat(),
-      // both have been asked by their checks
-      health: await server.readHealth().catch(() => null),
-      integrity: await server.readIntegrity().catch(() => null),
-      session,
-    };
+    return { checks: checks.flat(), ...(await server.answers()) };
   } finally {
     session.close();
   }

@@ -3,9 +3,12 @@
  * health and integrity. They ask at the same time; those that need an answer wait for the first one.
  * Tested by `test/cli/doctor/run.test.ts` against a real plane.
  */
+import { execFile } from 'node:child_process';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
 import type { Client } from '../../client/create.ts';
-import { GovApiError, GovNetworkError } from '../../client/errors.ts';
-import { proxyName } from '../../client/proxy.ts';
+import { GovApiError, GovNetworkError, GovTimeoutError } from '../../client/errors.ts';
+import { isLoopback, proxyName } from '../../client/proxy.ts';
 import { Connection } from '../../client/transport.ts';
 import { version } from '../../client/version.ts';
 import type { Integrity } from '../../contract/operations.ts';
@@ -84,8 +87,7 @@ export class ServerChecks {
     const through = proxy === undefined ? '' : ` through the proxy ${proxyName(proxy)}`;
     const detail = `answers in ${ms} ms${through}`;
     const url = new URL(this.#session.baseUrl().value);
-    const isHere = /^(localhost|127\..*|\[::1\])$/.test(url.hostname);
-    if (isSecure || isHere) return ok(detail);
+    if (isSecure || isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) return ok(detail);
     url.protocol = 'https:';
     return warning(
       `${detail}, without TLS: others may read the key`,
@@ -102,6 +104,8 @@ export class ServerChecks {
         `${message}: the plane does not serve`,
         `gov plane serve --data ${chosen.context.dataDir}`,
       );
+    if (cause instanceof GovTimeoutError)
+      return failed(message, `curl -sv ${this.#session.baseUrl().value}/health/live`);
     if (cause instanceof GovNetworkError) return failed(message, cause.hint ?? 'gov context show');
     throw cause;
   }
@@ -120,7 +124,7 @@ export class ServerChecks {
 
   lookAtVersion(): Promise<Found> {
     return this.#answered(async () => {
-      const { version: theirs } = await this.readHealth();
+      const { version: theirs } = await this.#readHealth();
       if (theirs === undefined) return skipped('the server tells its version to a valid key only');
       const parts = (text: string): string => text.split('.').slice(0, 2).join('.');
       if (parts(theirs) === parts(version)) return ok(`${theirs}; this gov is ${version}`);
@@ -182,7 +186,7 @@ export class ServerChecks {
 
   lookAtHealth(): Promise<Found> {
     return this.#answered(async () => {
-      const { status, reasons } = await this.readHealth();
+      const { status, reasons } = await this.#readHealth();
       const detail = [status, ...(reasons ?? [])].join('; ');
       const next = this.#session.context()?.context.kind === 'plane' ? 'gov plane doctor' : 'gov health';
       if (status === 'ok') return ok(detail);
@@ -192,7 +196,7 @@ export class ServerChecks {
 
   lookAtIntegrity(): Promise<Found> {
     return this.#answered(async () => {
-      const { status, reasons, scrub } = await this.readIntegrity();
+      const { status, reasons, scrub } = await this.#readIntegrity();
       const last = scrub?.last ?? null;
       const read =
         last === null
@@ -207,13 +211,19 @@ export class ServerChecks {
     });
   }
 
-  /** Errors: those of the call. */
-  readHealth(): Promise<Health> {
+  /** What the checks were told; null for what no check asked, or what the server did not tell. */
+  async answers(): Promise<{ readonly health: Health | null; readonly integrity: Integrity | null }> {
+    const told = <Value>(asked: Promise<Value> | undefined): Promise<Value | null> =>
+      asked === undefined ? Promise.resolve(null) : asked.catch(() => null);
+    return { health: await told(this.#health), integrity: await told(this.#integrity) };
+  }
+
+  #readHealth(): Promise<Health> {
     this.#health ??= this.#client().then(async (client) => (await client.getHealth()).body);
     return this.#health;
   }
 
-  readIntegrity(): Promise<Integrity> {
+  #readIntegrity(): Promise<Integrity> {
     this.#integrity ??= this.#client().then(async (client) => (await client.getIntegrity()).body);
     return this.#integrity;
   }
@@ -263,6 +273,7 @@ export class ServerChecks {
     const { env, ca = [] } = this.#session.webOptions();
     const connection = new Connection({ baseUrl, env, ca, certificate: ownCertificate(env) });
     try {
+      await resolveName(new URL(connection.proxy ?? baseUrl).hostname);
       const started = performance.now();
       const askedMs = io.now();
       const { headers, bytes } = await connection.exchange({
@@ -270,7 +281,7 @@ export class ServerChecks {
         path: '/health/live',
         headers: {},
         body: undefined,
-        timeoutMs: attemptMs,
+        timeoutMs: attemptMs / 2,
         maxBytes: 65_536,
         signal,
       });
@@ -296,6 +307,26 @@ function isInKeychain(session: Session, env: Io['env']): boolean {
   const context = session.context()?.context;
   if (context?.kind !== 'service' || context.credential === undefined) return false;
   return readCredentials(env)[context.credential]?.store === 'keychain';
+}
+
+const execute = promisify(execFile);
+
+/**
+ * Waits until the system knows the host's address. It runs in a process of its own: a question to a name server that stays
+ * silent cannot be cancelled, and would hold this process for 10 s and more. Errors: `GovNetworkError` if no name server
+ * answers in time; other faults are left to the connection.
+ */
+async function resolveName(hostname: string): Promise<void> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0 || isLoopback(host)) return;
+  try {
+    const words = ['-e', "require('node:dns').lookup(process.argv[1], () => {})", '--', host];
+    await execute(process.execPath, words, { timeout: attemptMs / 2, killSignal: 'SIGKILL' });
+  } catch {
+    throw new GovNetworkError('TIMEOUT', `no name server said where ${host} is`, {
+      hint: `getent hosts ${host}`,
+    });
+  }
 }
 
 /** The member `time` of the answer; NaN without one. */
