@@ -15,7 +15,7 @@ import type { ParsedCommand } from './program/parse.ts';
 import { safe, stylesFor } from './terminal/safe.ts';
 import { roleOf } from './context/place.ts';
 import { Session } from './context/session.ts';
-import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
+import { plainSettings, resolveSettings, wantsJsonErrors, withoutFiles } from './context/settings.ts';
 import type { Settings } from './context/settings.ts';
 
 /** A signal ended the work. */
@@ -53,7 +53,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
       const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));
     } else {
-      out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
+      out = new Out(streams, settingsFor(parsed, io), io.now);
       asJson = out.isJson;
       out.keepsWhole = parsed.spec.changes !== undefined;
       await out.checkShape();
@@ -69,6 +69,16 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return (await out.fail(thrown, asJson, listing)).exit;
   } finally {
     release();
+  }
+}
+
+/** Some commands repair what is wrong with a configuration file. Flags and variables count for them too. */
+function settingsFor({ spec, globals }: ParsedCommand, io: Io): Settings {
+  try {
+    return resolveSettings(globals, io, spec.formats);
+  } catch (cause) {
+    if (spec.withoutSettings !== true) throw cause;
+    return resolveSettings(globals, withoutFiles(io), spec.formats);
   }
 }
 
@@ -141,7 +151,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
 
 /** Nouns that work on this machine, or on the data plane of --data: no context says where, and no --env. */
 const ofThisMachine =
-  /^(?:plane|service|witness|log|forward|quickstart|version|help|commands|completion)(?: |$)/;
+  /^(?:plane|service|witness|log|forward|quickstart|version|doctor|help|commands|completion)(?: |$)/;
 
 /** Commands that speak to an agent, or that say themselves which plane they change, name no target before they write. */
 const withoutTarget = new RegExp(`${ofThisMachine.source}|^(?:hook|mcp|agents|run)(?: |$)`);
