@@ -72,6 +72,8 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, Do
   savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
   /** False if the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
+  /** False if the job is in another state. */
+  cancelJob(effect: EffectOf<'cancelJob'>): boolean;
   /** Null if there is no such fact. */
   fact(name: string): string | null;
   saveFact(name: string, fact: Fact): void;
@@ -122,7 +124,13 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       if (rows.completeJob(effect)) return;
       throw new GovError(
         'CONFLICT',
-        `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job`,
+        `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job, or it was cancelled`,
+      );
+    case 'cancelJob':
+      if (rows.cancelJob(effect)) return;
+      throw new GovError(
+        'CONFLICT',
+        `expected job ${effect.jobId} to be ${effect.from.status} as it was read, got another state; read it again`,
       );
     case 'createExport':
       refuseMoreExports(rows.heldExports(), effect.most);
