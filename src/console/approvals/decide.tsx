@@ -45,6 +45,13 @@ export function Decide({ approval, decided }: DecideProps) {
   );
 }
 
+const Lines = ({ text }: { readonly text: string }) =>
+  text.split('\n').map((line, at) => (
+    <div key={at}>
+      <RemoteLine text={line} />
+    </div>
+  ));
+
 interface DecidedProps {
   readonly approval: ShownApproval;
   /** This page decided it: its button had the focus, which the heading gets. */
@@ -78,7 +85,7 @@ function Decided({ approval: { decidedBy, comment, signature }, isOwn }: Decided
           )}
         </dd>
         <dt>Comment</dt>
-        <dd>{comment === null ? <span class="quiet">none</span> : <RemoteLine text={comment} />}</dd>
+        <dd>{comment === null ? <span class="quiet">none</span> : <Lines text={comment} />}</dd>
       </dl>
     </section>
   );
