@@ -180,6 +180,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),
+  finishSignIn: () => ({ state: 'unknown', code: 'unknown' }),
   openConsoleSession: () => ({ code: 'unknown' }),
   createCliToken: () => ({ idToken: 'a.b.c' }),
   createProject: () => ({ name: 'Another', environment: 'production' }),

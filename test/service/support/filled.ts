@@ -29,7 +29,7 @@ export interface Filled extends Ids {
 export async function endOf(call: Call, jobId: string): Promise<Answer['body']> {
   for (;;) {
     const { body } = await call('GET', `/jobs/${jobId}`);
-    if (body.status === 'completed' || body.status === 'failed') return body;
+    if (body.status !== 'pending' && body.status !== 'processing') return body;
   }
 }
 
