@@ -48,7 +48,10 @@ export const webpLossless = read('UklGRh4AAABXRUJQVlA4TBEAAAAvD8ABEAdQ5CIXuciBiO
 /** A progressive JPEG of one color, whose scans have a few bytes and cost a decoder a pass over all pixels each. */
 export function jpegOfScans(side: number, scans: number): Buffer {
   const segment = (marker: number, body: readonly number[]): number[] => [
-    ...[0xff, marker, (body.length + 2) >> 8, (body.length + 2) & 255],
+    0xff,
+    marker,
+    (body.length + 2) >> 8,
+    (body.length + 2) & 255,
     ...body,
   ];
   const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
