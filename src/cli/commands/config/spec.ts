@@ -7,12 +7,14 @@ const key = { name: 'key', description: `Setting: ${storable.join(', ')}` } as c
 
 export const configList = command({
   name: 'config list',
+  prints: 'settings[] key value:any from',
   summary: 'List the settings in use, and the source of each',
   examples: ['gov config list', 'gov config list -o json'],
 });
 
 export const configExplain = command({
   name: 'config explain',
+  prints: 'sources[] value:any from',
   summary: 'Show each source that names a setting; the first one is in use',
   args: [{ name: 'key', description: `Setting: ${explained.join(', ')}` }],
   examples: ['gov config explain output', 'gov config explain project -C acme'],
@@ -20,6 +22,7 @@ export const configExplain = command({
 
 export const configSet = command({
   name: 'config set',
+  prints: 'none',
   summary: 'Store a setting in your configuration file',
   details: ['A flag, a GOV_* variable and the project file .gov.json are stronger.'],
   args: [key, { name: 'value', description: 'Value, as the flag of that name takes it' }],
@@ -28,6 +31,7 @@ export const configSet = command({
 
 export const configUnset = command({
   name: 'config unset',
+  prints: 'none',
   summary: 'Remove a setting from your configuration file',
   args: [key],
   examples: ['gov config unset output'],
@@ -35,12 +39,14 @@ export const configUnset = command({
 
 export const configPath = command({
   name: 'config path',
+  prints: 'path exists:boolean',
   summary: 'Print the path of your configuration file',
   examples: ['gov config path'],
 });
 
 export const configEdit = command({
   name: 'config edit',
+  prints: 'none',
   summary: 'Open your configuration file in an editor, and check the result',
   details: [
     'The editor is $GOV_EDITOR, $VISUAL or $EDITOR. A file with an error does not replace the present one.',

@@ -27,6 +27,7 @@ const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
 
 export const webhooksCreate = command({
   name: 'webhooks create',
+  prints: 'secret? secretFile? endpoint:object',
   summary: 'Create an endpoint that gets webhooks; gov shows its secret only this once',
   details: ['Without --events the endpoint gets the kinds of the setting webhookDefaults, or all.'],
   changes: true,
@@ -46,6 +47,7 @@ export const webhooksCreate = command({
 
 export const webhooksUpdate = command({
   name: 'webhooks update',
+  prints: '=updateWebhookEndpoint',
   summary: 'Change address, events, description or state of an endpoint',
   changes: true,
   args: [endpointId],
@@ -61,6 +63,7 @@ export const webhooksUpdate = command({
 
 export const webhooksDelete = command({
   name: 'webhooks delete',
+  prints: 'none',
   summary: 'Delete an endpoint, and cancel the messages that wait for it',
   changes: true,
   args: [endpointId],
@@ -69,6 +72,7 @@ export const webhooksDelete = command({
 
 export const webhooksRotate = command({
   name: 'webhooks rotate',
+  prints: 'secret? secretFile? endpoint:object',
   summary: 'Replace the secret of an endpoint; messages carry both signatures for a while',
   changes: true,
   args: [endpointId],
