@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { configPath, readProjectConfig, readUserConfig, storable } from './config.ts';
+import { lockable, policyPath, readLocks } from './locks.ts';
 import { kebab } from '../program/flags.ts';
 import type { Invocation } from '../program/command.ts';
 import { usage } from '../program/exit.ts';
@@ -42,7 +43,7 @@ export function candidatesOf(name: Explained, call: Call): readonly Candidate[] 
   const { globals, io } = call;
   const typed = globals[name];
   const variable = fromEnvironment[name] ?? '';
-  const found: Candidate[] = [];
+  const found: Candidate[] = ofLocks(name, call);
   if (typeof typed === 'string') found.push({ value: typed, from: `--${kebab(name)}` });
   if (io.env[variable]) found.push({ value: io.env[variable], from: variable });
   const project = readProjectConfig(io.cwd);
@@ -57,6 +58,12 @@ export function candidatesOf(name: Explained, call: Call): readonly Candidate[] 
   const standard = defaults[name];
   if (standard !== undefined) found.push({ value: standard, from: 'default' });
   return found;
+}
+
+function ofLocks(name: Explained, { io }: Call): Candidate[] {
+  const key = lockable.find((each) => each === name);
+  const value = key && readLocks(io)[key];
+  return value === undefined ? [] : [{ value, from: `${lineOf(policyPath(io), name)}, locked` }];
 }
 
 function ofContext(name: Explained, { io, session }: Call): Candidate[] {

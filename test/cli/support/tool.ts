@@ -74,6 +74,8 @@ export interface InProcessOptions extends ToolOptions {
   /** Somebody sits at the terminal, and types the input. */
   readonly typed?: boolean;
   readonly now?: number;
+  /** An administrator's locks. */
+  readonly policyFile?: string;
 }
 
 export interface Serving {
@@ -135,6 +137,7 @@ export async function govHere(argv: readonly string[], options: InProcessOptions
     stderr: stream('stderr'),
     env: cleanEnv(options.env),
     cwd: options.cwd ?? tmpdir(),
+    ...(options.policyFile === undefined ? {} : { policyFile: options.policyFile }),
     now: () => options.now ?? Date.parse('2026-03-01T12:00:00Z'),
   });
   checkPrinted(argv, texts.stdout);
