@@ -7,11 +7,11 @@
 import { statSync } from 'node:fs';
 import { isObject } from '../../core/json/object.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { kebab, readFlag, unreadable } from '../program/flags.ts';
-import { formats, globalFlags } from '../program/globals.ts';
+import { kebab, unreadable } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
 import { readObject, storable } from './config.ts';
 import { fullAddress } from './definition.ts';
+import { faultIn } from './stored.ts';
 
 export const lockable = ['baseUrl', ...storable] as const;
 type Lockable = (typeof lockable)[number];
@@ -49,9 +49,8 @@ function check(
       `${path}: expected texts for ${lockable.join(', ')}, got ${JSON.stringify(name)}`,
       administrator,
     );
-  const choices = { output: formats, color: ['auto', 'always', 'never'] }[key as string];
-  const spec = choices === undefined ? globalFlags[key] : { ...globalFlags[key], choices };
-  readFlag({ flag: `${path}: ${name}`, spec, text: value, now });
+  const fault = key === 'baseUrl' ? null : faultIn(key, value, now);
+  if (fault !== null) throw usage(`${path}: ${name} is ${fault}`, administrator);
   if (key === 'baseUrl') fullAddress(value);
 }
 

@@ -6,6 +6,7 @@ import type { Environment } from '../../contract/auth-words.ts';
 import { configPath, readProjectConfig, readSettings, storable, systemConfigPath } from './config.ts';
 import type { ProjectConfig, StoredSettings } from './config.ts';
 import { readLocks, refuseFlag, type Locks } from './locks.ts';
+import { readSetting } from './stored.ts';
 import { usage } from '../program/exit.ts';
 import { kebab, readFlag } from '../program/flags.ts';
 import { formats, globalFlags } from '../program/globals.ts';
@@ -120,8 +121,7 @@ class Source {
     if (key === undefined || text === undefined) return undefined;
     const typed = this.#given[name];
     if (typeof typed === 'string') refuseFlag(key, typed, { locks: this.locks, io: this.#io });
-    const now = this.#io.now();
-    return { value: readFlag({ flag: name, spec: globalFlags[name], text, now }), from: 'lock' };
+    return { value: readSetting(key, text, this.#io.now()), from: 'lock' };
   }
 
   variable(name: string): string | undefined {
@@ -226,13 +226,16 @@ function choose<Value extends string>(source: Source, name: 'project' | 'env'): 
 
 const noFiles = { GOV_CONFIG_DIR: '/dev/null', GOV_SYSTEM_CONFIG: '/dev/null/none' };
 
+/** A view of io, not a copy: copying would open standard input. */
+const withVariables = (io: Io, env: Io['env']): Io => Object.create(io, { env: { value: env } });
+
+/** The same streams and variables, without configuration files of the user and the machine, and the project's. */
+export const withoutFiles = (io: Io): Io =>
+  Object.create(withVariables(io, { ...io.env, ...noFiles }), { cwd: { value: '/' } });
+
 /** Settings before the flags are read, and if reading them fails. */
 export function plainSettings(io: Io): Settings {
-  // a view of io, not a copy: copying would open standard input
-  const bare: Io = Object.create(io, {
-    env: { value: noFiles },
-    policyFile: { value: '/dev/null/none' },
-  });
+  const bare: Io = Object.create(withVariables(io, noFiles), { policyFile: { value: '/dev/null/none' } });
   return resolveSettings({ output: 'table' }, bare);
 }
 

@@ -176,7 +176,7 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
   if (thrown instanceof GovApiError) return apiFailure(thrown, listing);
   if (thrown instanceof GovNetworkError) {
     const { code, message, retryable, hint } = thrown;
-    return { exit: exit.network, code, message, retryable, next: [], ...present('hint', hint) };
+    return { exit: exit.network, code, message, retryable, next: ['gov doctor'], ...present('hint', hint) };
   }
   if (thrown instanceof GovSpoolError) {
     const { code, message, retryable, hint } = thrown;
@@ -210,7 +210,7 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
     const hint = 'choose another place, then run the command again';
     return { exit: exit.error, code: 'WRITE_FAILED', message: why, retryable: false, hint, next: [] };
   }
-  const hint = 'run the command again with --debug and report its output';
+  const hint = 'run the command again with --debug and report its output, with that of gov doctor';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }
 

@@ -150,7 +150,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'openApproval':
     case 'decideApproval':
     case 'useApproval':
-      return govern(rows, effect);
+      return govern(rows, effect, assigned);
     default:
       return applyTenantEffect(rows, effect);
   }
@@ -214,6 +214,10 @@ function appendedLeaf(
   );
 }
 
+/** The time of the log at this request; 0 where it appends no leaf. */
+const timeOf = (assigned: readonly Assigned[]): number =>
+  Math.max(0, ...assigned.map((place) => (place.outcome === 'appended' ? place.serverMs : 0)));
+
 function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): void {
   for (const { name, from, to } of facts) {
     if (rows.fact(name) !== from) {
@@ -231,7 +235,7 @@ function refuseSealed(rows: EffectRows, runId: string): void {
   );
 }
 
-function govern(rows: EffectRows, effect: GovernanceEffect): void {
+function govern(rows: EffectRows, effect: GovernanceEffect, assigned: readonly Assigned[]): void {
   switch (effect.kind) {
     case 'createPolicy':
       return createPolicy(rows, effect);
@@ -250,9 +254,9 @@ function govern(rows: EffectRows, effect: GovernanceEffect): void {
     case 'openApproval':
       return openApproval(rows, effect);
     case 'decideApproval':
-      return decideApproval(rows, effect);
+      return decideApproval(rows, effect, timeOf(assigned));
     case 'useApproval':
-      return useApproval(rows, effect);
+      return useApproval(rows, effect, timeOf(assigned));
   }
 }
 

@@ -32,7 +32,7 @@ describe('a locked setting', () => {
     const { code, stdout } = await gov(['config', 'explain', 'output'], { GOV_OUTPUT: 'yaml' });
     expect(code).toBe(0);
     const [first, ...others] = JSON.parse(stdout).sources;
-    expect(first).toEqual({ value: 'json', from: `${policyFile}:3, locked` });
+    expect(first).toEqual({ value: 'json', from: `${policyFile}:3, locked`, problem: null });
     expect(others.map(({ value }: { value: string }) => value).slice(0, 3)).toEqual(['yaml', 'wide', 'csv']);
     const set = await gov(['config', 'set', 'output', 'table']);
     expect([set.code, set.stderr]).toEqual([
@@ -78,6 +78,7 @@ describe('a locked address', () => {
     expect(JSON.parse(stdout).sources[0]).toEqual({
       value: 'https://gov.example.com',
       from: `${policyFile}:3, locked`,
+      problem: null,
     });
   });
 });

@@ -172,7 +172,7 @@ async function reportsOf(
   }
   const path = `/reporting/executions/${executionId}/shares`;
   await made('POST', path, { format: 'csv' });
-  const { shareId, token } = await made('POST', path, { format: 'csv' });
+  const { shareId, token } = await made('POST', path, { format: 'json' });
   await made('PUT', '/reporting/branding', { companyName: 'Analytical Engines' });
   const { body } = await call('POST', '/reporting/branding/logo', upload(logo));
   const schedule = {

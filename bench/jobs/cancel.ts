@@ -1,10 +1,10 @@
 /**
  * Benchmark of cancellation on a plane: 1,000 waiting jobs, which two callers cancel at the same time, and two running
- * replays of a large run. Says whether each job ended exactly once. `node bench/cancel.ts [jobs] [events]`
+ * replays of a large run. Says whether each job ended exactly once. `node bench/jobs/cancel.ts [jobs] [events]`
  */
 import { loadavg } from 'node:os';
-import { createClient } from '../src/client/create.ts';
-import { discard, milliseconds, percentile, report, startPlane } from './support/harness.ts';
+import { createClient } from '../../src/client/create.ts';
+import { discard, milliseconds, percentile, report, startPlane } from '../support/harness.ts';
 import { dirname } from 'node:path';
 
 const jobs = Number(process.argv[2] ?? 1000);
