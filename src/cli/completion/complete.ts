@@ -40,8 +40,9 @@ async function offerAt(typed: Typed, io: Io): Promise<Offer> {
     case 'value': {
       const { name, flag, before } = expected;
       const offer = await valuesOf({ name, ...flag }, typed, io);
-      // --layers a,b: the next word of a list
-      const listed = flag.separator === undefined ? -1 : current.lastIndexOf(flag.separator);
+      // --layers a,b and --json=a,b: the next word of a list
+      const separator = name === 'json' ? ',' : flag.separator;
+      const listed = separator === undefined ? -1 : current.lastIndexOf(separator);
       const kept = listed < 0 ? before : current.slice(0, listed + 1);
       return { ...offer, words: offer.words.map((each) => ({ ...each, word: `${kept}${each.word}` })) };
     }

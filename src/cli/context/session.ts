@@ -11,6 +11,7 @@ import type { Environment } from '../../contract/auth-words.ts';
 import { readSecret, readUserConfig } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
 import { placeOf, readCredentials } from './credentials.ts';
+import { policyPath, refuseAddress } from './locks.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
@@ -103,15 +104,19 @@ export class Session {
     }
     const chosen = this.context();
     if (chosen !== null) return ownBaseUrl(chosen);
+    const locked = settings.locks.baseUrl;
+    if (locked !== undefined)
+      return { value: givenAddress(locked, settings.environment?.value), from: policyPath(io) };
     throw new CliError(exit.usage, 'expected the address of a service: there is no context', {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
   }
 
-  /** Returns whether a flag, a variable or a context names the service. */
+  /** Returns whether a flag, a variable, a context or an administrator names the service. */
   hasTarget(): boolean {
-    return this.#options.settings.baseUrl !== undefined || this.context() !== null;
+    const { baseUrl, locks } = this.#options.settings;
+    return baseUrl !== undefined || locks.baseUrl !== undefined || this.context() !== null;
   }
 
   /** Returns the environment of the address; undefined if nothing shows it. */
@@ -214,7 +219,8 @@ export class Session {
     baseUrl: string,
     { token, project, ...defaults }: { token?: string | undefined; project?: string | undefined } & Patience,
   ): Promise<Client> {
-    const { settings, signal, observe, warn } = this.#options;
+    const { settings, signal, observe, warn, io } = this.#options;
+    refuseAddress(baseUrl, { locks: settings.locks, io });
     const { createClient } = await import('../../client/create.ts');
     if (token !== undefined && !isPrivate(new URL(baseUrl)))
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);

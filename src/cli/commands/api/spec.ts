@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const api = command({
   name: 'api',
+  prints: 'any',
   summary: 'Call an operation of the HTTP interface by its path, with the credential of the context',
   changes: { unless: { method: 'GET', curl: true } },
   details: [

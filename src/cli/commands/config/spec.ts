@@ -7,6 +7,7 @@ const key = { name: 'key', description: `Setting: ${storable.join(', ')}` } as c
 
 export const configList = command({
   name: 'config list',
+  prints: 'settings[] key value:any from problem:string|null',
   summary: 'List the settings in use, the source of each, and values that gov does not use',
   withoutSettings: true,
   examples: ['gov config list', 'gov config list -o json'],
@@ -14,6 +15,7 @@ export const configList = command({
 
 export const configExplain = command({
   name: 'config explain',
+  prints: 'sources[] value:any from problem:string|null',
   summary: 'Show each source that names a setting; the first one without a problem is in use',
   withoutSettings: true,
   args: [{ name: 'key', description: `Setting: ${explained.join(', ')}` }],
@@ -22,6 +24,7 @@ export const configExplain = command({
 
 export const configSet = command({
   name: 'config set',
+  prints: 'none',
   summary: 'Store a setting in your configuration file',
   withoutSettings: true,
   details: ['A flag, a GOV_* variable and the project file .gov.json are stronger.'],
@@ -31,6 +34,7 @@ export const configSet = command({
 
 export const configUnset = command({
   name: 'config unset',
+  prints: 'none',
   summary: 'Remove a setting from your configuration file',
   withoutSettings: true,
   args: [key],
@@ -39,6 +43,7 @@ export const configUnset = command({
 
 export const configPath = command({
   name: 'config path',
+  prints: 'path exists:boolean',
   summary: 'Print the path of your configuration file',
   withoutSettings: true,
   examples: ['gov config path'],
@@ -46,6 +51,7 @@ export const configPath = command({
 
 export const configEdit = command({
   name: 'config edit',
+  prints: 'none',
   summary: 'Open your configuration file in an editor, and check the result',
   withoutSettings: true,
   details: [

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const consoleOpen = command({
   name: 'console open',
+  prints: 'url expiresAt',
   summary: 'Open the console of a plane in the browser, signed in with the scopes of a key',
   details: [
     `The link works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
