@@ -40,7 +40,7 @@ export function lookAtNode(): Found {
 export const lookAtVersion = (): Found => ok(`gov ${version}`);
 
 /** Members of `config.json` that gov reads. */
-const known = new Set(['contexts', 'currentContext', 'settings']);
+const known = new Set(['contexts', 'currentContext', 'settings', 'aliases']);
 
 /** The user's file, the machine's and the project's: whether gov can read them and uses all that they say. */
 export function lookAtConfiguration(io: Io): Found {
