@@ -28,8 +28,8 @@ export interface UserConfig {
 
 export type Aliases = Readonly<Record<string, string>>;
 
-/** Global flags that a configuration file may set. */
-export const storable = ['output', 'color', 'timeout', 'retries'] as const;
+/** Settings that a configuration file may have: global flags, and two that have no flag. */
+export const storable = ['output', 'color', 'timeout', 'retries', 'updateNotice', 'updateRegistry'] as const;
 export type StoredSettings = Readonly<Partial<Record<(typeof storable)[number], string>>>;
 
 export type Variables = Io['env'];
