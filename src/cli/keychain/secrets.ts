@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execa, execaSync } from 'execa';
+import { execaSync } from 'execa';
 import type { Variables } from '../context/config.ts';
 import { CliError, exit } from '../program/exit.ts';
 
@@ -44,18 +44,6 @@ export function writeKeychain(env: Variables, account: string, secret: string): 
 export function removeFromKeychain(env: Variables, account: string): string | null {
   const { code, reason } = call(env, ['delete', account]);
   return code === 0 || code === 2 ? null : reason;
-}
-
-/** Asks the keychain for a secret that nobody stored. Returns why it did not answer in time; null: it works. */
-export async function probeKeychain(env: Variables, timeoutMs: number): Promise<string | null> {
-  const { exitCode, stderr, timedOut, shortMessage } = await execa(
-    process.execPath,
-    [fileURLToPath(program), 'get', 'no such account'],
-    { env, extendEnv: false, reject: false, stdin: 'ignore', timeout: timeoutMs, killSignal: 'SIGKILL' },
-  );
-  if (exitCode === 0 || exitCode === 2) return null;
-  if (timedOut) return `no answer within ${timeoutMs / 1000} s`;
-  return stderr.trim() || (shortMessage ?? 'unknown error');
 }
 
 function call(env: Variables, args: readonly string[], input = '') {
