@@ -95,18 +95,24 @@ function helpSettings(color: string | boolean | undefined, io: Io): Settings {
   }
 }
 
-/** Returns the command that lists what this command works on, such as `gov events list --run RUN` for `events get`. */
-function listingOf({ name, args }: CommandSpec): string | undefined {
-  const noun = name.split(' ', 1)[0] ?? '';
-  // what is missing may be what the argument names: report create works on templates
-  const named = `${noun} ${args?.[0]?.name ?? ''}s`;
-  const specs = specsOf(noun);
-  const list =
-    specs.find((spec) => spec.name === named) ?? specs.find((spec) => spec.name === `${noun} list`);
+/** Lists of what an argument or a flag names, where the noun of the command does not say it. */
+const listsOf: Readonly<Record<string, string>> = {
+  runId: 'runs list',
+  webhookDeliveryId: 'webhooks deliveries',
+  template: 'report templates',
+};
+
+/** Returns the command that lists what this command works on, such as `gov report schedules list` for `… get`. */
+function listingOf({ name, args = [], flags = {} }: CommandSpec): string | undefined {
+  const group = name.slice(0, name.lastIndexOf(' '));
+  const [named = flags['run'] === undefined ? '' : 'runId'] = args.map((arg) => arg.name);
+  const listing = listsOf[named] ?? `${group} list`;
+  const list = specsOf(listing.split(' ', 1)[0] ?? '').find((spec) => spec.name === listing);
   if (list === undefined || list.name === name) return undefined;
   const required = Object.entries<FlagSpec>(list.flags ?? {}).filter(([, flag]) => flag.required === true);
-  const flags = required.map(([flag, { value }]) => ` --${kebab(flag)} ${value ?? ''}`);
-  return `gov ${list.name}${flags.join('')}`;
+  return ['gov', list.name, ...required.map(([flag, { value }]) => `--${kebab(flag)} ${value ?? ''}`)].join(
+    ' ',
+  );
 }
 
 interface Surroundings {

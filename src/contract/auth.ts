@@ -21,6 +21,8 @@ const idToken = Type.String({
 });
 const apiKey = (kind: string) =>
   Type.String({ pattern: `^gov_${kind}_[0-9A-Za-z]{38}$`, description: 'Returned only this once' });
+const answerText = (description: string) =>
+  Type.String({ minLength: 1, maxLength: limits.signInAnswerChars, description });
 const Success = Type.Object({ success: Type.Boolean() });
 
 const SignedUp = Type.Object({
@@ -109,6 +111,51 @@ export const auth = {
     summary: 'Sign out on a command line: revokes the token of the call',
     success: { 200: Success },
     statuses: [401, 500],
+  }),
+  startSignIn: operation({
+    ...extension,
+    method: 'POST',
+    path: '/auth/sign-in',
+    summary: 'Begin a sign-in of the browser at the identity provider: sets a cookie for its return',
+    success: {
+      200: Type.Object({
+        authorizationUrl: Type.String({ format: 'uri', description: 'The page of the provider to open' }),
+        expiresAt: timestamp('When the person must be back'),
+      }),
+    },
+    statuses: [403, 404, 500],
+  }),
+  finishSignIn: operation({
+    ...extension,
+    method: 'POST',
+    path: '/auth/sign-in/finish',
+    summary:
+      'Finish a sign-in with the parameters that the identity provider sent back: sets the session cookie',
+    body: exact({
+      state: answerText('The state of the sign-in'),
+      code: Type.Optional(answerText('The authorization code')),
+      iss: Type.Optional(answerText('The issuer, RFC 9207')),
+      error: Type.Optional(answerText('Why the provider refused')),
+      error_description: Type.Optional(answerText('The same in its words')),
+    }),
+    success: { 200: Success },
+    statuses: [400, 401, 403, 404, 500],
+  }),
+  signOut: operation({
+    ...extension,
+    method: 'POST',
+    path: '/auth/sign-out',
+    summary:
+      'Sign out as DELETE /auth/session does, and get the page that signs out of the identity provider',
+    success: {
+      200: Type.Object({
+        success: Type.Boolean(),
+        providerUrl: nullable(
+          Type.String({ format: 'uri', description: 'Null where the provider has none' }),
+        ),
+      }),
+    },
+    statuses: [500],
   }),
   getIdentity: operation({
     ...extension,

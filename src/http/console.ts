@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip as gzipWithCallback } from 'node:zlib';
+import { callbackFile } from '../contract/auth-words.ts';
 import { GovError } from '../contract/problems.ts';
 import type { Written } from './answer/write.ts';
 
@@ -33,20 +34,19 @@ const codings = [
   ['gzip', (body: Buffer) => gzip(body, { level: 9 })],
 ] as const;
 
-/** What the page may do. `connect`: other origins that it may call, such as that of the identity provider. */
-const policyOf = (connect: readonly string[]): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    `connect-src ${["'self'", ...connect].join(' ')}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ');
+/** What the page may do. It calls this server alone: the server asks the identity provider. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
 
 const commonHeaders = {
   'cross-origin-opener-policy': 'same-origin',
@@ -71,28 +71,28 @@ interface Asked {
   /** Undefined: the page itself. An attacker controls it. */
   readonly file: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  readonly connect: readonly string[];
 }
 
 /** A file of the page. NOT_FOUND for an unknown name, and where the console was not built. */
-export async function renderConsole({ file = 'index.html', headers, connect }: Asked): Promise<Written> {
+export async function renderConsole({ file = 'index.html', headers }: Asked): Promise<Written> {
   const all = await (files ??= readFiles().catch((error: unknown) => {
     files = undefined; // so that the next request tries again
     throw error;
   }));
   if (all.size === 0) throw new GovError('NOT_FOUND', 'the console is not built: run npm run build');
-  const found = all.get(file);
+  // the identity provider returns to an address of its own, which operators can register (contract B19)
+  const isPage = file === 'index.html' || file === callbackFile;
+  const found = all.get(isPage ? 'index.html' : file);
   if (found === undefined) throw new GovError('NOT_FOUND', `the console has no file of this name`);
   const [coding, body] = bodyFor(found, headers['accept-encoding']);
   // a strong validator names exact bytes, so each coding has its own
   const etag = `"${found.hash}${coding === 'identity' ? '' : `-${coding}`}"`;
-  const isPage = file === 'index.html';
   const common = {
     ...commonHeaders,
     'cache-control': isPage ? 'no-cache' : 'public, max-age=31536000, immutable',
     etag,
     vary: 'Accept-Encoding',
-    ...(isPage ? { 'content-security-policy': policyOf(connect) } : {}),
+    ...(isPage ? { 'content-security-policy': policy } : {}),
   };
   if (matches(headers['if-none-match'], etag)) return { status: 304, body: '', headers: common };
   const encoding = coding === 'identity' ? {} : { 'content-encoding': coding };

@@ -99,7 +99,6 @@ export function createServer(options: ServerOptions): HttpServer {
     unsent,
     log: services.log,
     operations,
-    connect: () => [],
     methodsOf: methodsOf(operations),
   };
   const app = createApp(options, context);
@@ -262,8 +261,6 @@ interface Context {
   readonly unsent: Unsent;
   readonly log: Log;
   readonly operations: readonly OperationId[];
-  /** Other origins that the console may call: those of the identity provider. */
-  readonly connect: () => readonly string[];
   /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */
   readonly methodsOf: (path: string) => readonly string[];
 }
@@ -352,11 +349,11 @@ const pageOf: Render = async ({ params }, { operations }) => {
   return page;
 };
 
-const consoleFileOf: Render = async ({ params, headers, url }, { connect }) => {
+const consoleFileOf: Render = async ({ params, headers, url }) => {
   const path = pathOf(url);
   if (path === '/console') return toConsole;
   if (path === verifyPagePath) return renderVerifyPage();
-  return renderConsole({ file: (params as { file?: string }).file, headers, connect: connect() });
+  return renderConsole({ file: (params as { file?: string }).file, headers });
 };
 
 async function answerPage(on: On, context: Context, render: Render): Promise<void> {

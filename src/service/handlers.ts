@@ -8,6 +8,7 @@ import { approvals } from './policies/approvals.ts';
 import { approvers } from './approvers/handlers.ts';
 import { statements } from './approvers/decision.ts';
 import { auth } from './access/auth.ts';
+import { signIns } from './console/sign-in.ts';
 import { consoleSessions } from './console/handlers.ts';
 import { billing } from './access/billing.ts';
 import { planeConfigs } from './planes/config.ts';
@@ -87,5 +88,6 @@ export const handlers: Handlers = combine({
   forwards,
   answers,
   auth,
+  signIns,
   consoleSessions,
 });

@@ -61,9 +61,41 @@ export interface IdentityProvider {
   readonly configuration: AuthConfiguration;
   /**
    * INVALID_CREDENTIAL with the same text for every reason. `freshSignIn`: the person must have signed in
-   * within `limits.signInAgeSeconds`.
+   * within `limits.signInAgeSeconds`. `nonce`: the token must contain it.
    */
-  verify(idToken: string, options: { readonly freshSignIn: boolean }): Promise<VerifiedPerson>;
+  verify(
+    idToken: string,
+    options: { readonly freshSignIn: boolean; readonly nonce?: string },
+  ): Promise<VerifiedPerson>;
+  readonly browsers: BrowserSignIn;
+}
+
+/** The authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9207). */
+export interface BrowserSignIn {
+  /** Where the provider returns to. Null: the console at the origin of the page that asks. */
+  readonly redirectUri: string | null;
+  /** The page of the provider. OVERLOADED where the provider does not answer. */
+  begin(asked: SignInRequest): Promise<string>;
+  /**
+   * The ID token for what the provider sent back. An attacker controls every parameter. INVALID_CREDENTIAL for a code
+   * that does not count, FORBIDDEN where the provider refuses, OVERLOADED where it does not answer.
+   */
+  finish(parameters: Readonly<Record<string, string>>, started: SignInSecrets): Promise<string>;
+  /** Where a person ends the session at the provider itself. Null where it has no such page, or does not answer. */
+  signOutUrl(): Promise<string | null>;
+}
+
+interface SignInRequest {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly nonce: string;
+  /** Base64url of the SHA-256 of the verifier. */
+  readonly challenge: string;
+}
+
+/** What the browser's cookie keeps sealed until the provider returns. */
+export interface SignInSecrets extends Omit<SignInRequest, 'challenge'> {
+  readonly verifier: string;
 }
 
 export interface BillingPortal {

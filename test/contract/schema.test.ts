@@ -113,6 +113,7 @@ const samples: Record<string, unknown> = {
   },
   signUp: { name: 'n', organizationName: 'o' },
   openSession: { idToken: 't' },
+  finishSignIn: { state: 's', code: 'c', iss: 'i', error: 'e', error_description: 'd' },
   openConsoleSession: { code: 'c0de' },
   createCliToken: { idToken: 't' },
   createProject: { name: 'n', environment: 'sandbox' },

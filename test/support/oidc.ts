@@ -18,6 +18,8 @@ export interface ProviderOptions {
   readonly idTokenSeconds?: number;
   /** Default a free port. */
   readonly port?: number;
+  /** A secret makes its clients confidential. */
+  readonly clientSecret?: string;
   /** Subjects whose address is not verified. */
   readonly unverified?: readonly string[];
 }
@@ -26,6 +28,8 @@ export interface TestProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
+  /** Where a person lands who opens this page of the provider and signs in; `until`: how that address begins. */
+  follow(address: string, subject: string, until: string): Promise<URL>;
   /** Of a person who signs in now, by the authorization code flow. `clientId`: of another client of the provider. */
   idToken(subject: string, options?: { nonce?: string; clientId?: string }): Promise<string>;
   /** What a person does with the address that a device shows. The code may be part of the address. */
@@ -37,6 +41,8 @@ export interface TestProvider {
 const testClientId = 'gov-cli';
 export const otherClientId = 'another-application';
 const redirectUri = 'http://127.0.0.1/callback';
+/** The console of a service on this machine. */
+const consoleUris = ['localhost', '127.0.0.1'].map((host) => `http://${host}/console/callback`);
 const scopes = ['openid', 'email'];
 /** Says who sits at the keyboard. */
 const personHeader = 'x-test-person';
@@ -55,6 +61,8 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Test
     issuer,
     clientId: testClientId,
     scopes,
+    follow: async (address, subject, until) =>
+      new URL((await new Browser(subject).open(address, { until })).url),
     idToken: (subject, more = {}) => signIn(issuer, { subject, clientId: testClientId, ...more }),
     approve: async (address, subject, userCode) => {
       const browser = new Browser(subject);
@@ -75,12 +83,15 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Test
 }
 
 function configurationOf(options: ProviderOptions): Configuration {
-  const { alg = 'RS256', deviceFlow = true, unverified = [] } = options;
+  const { alg = 'RS256', deviceFlow = true, unverified = [], clientSecret } = options;
   const client = {
     application_type: 'native' as const,
-    token_endpoint_auth_method: 'none' as const,
+    ...(clientSecret === undefined
+      ? { token_endpoint_auth_method: 'none' as const }
+      : { token_endpoint_auth_method: 'client_secret_basic' as const, client_secret: clientSecret }),
     id_token_signed_response_alg: alg,
-    redirect_uris: [redirectUri],
+    // of a native client: any port of this machine
+    redirect_uris: [redirectUri, ...consoleUris],
     response_types: ['code' as const],
     grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
   };

@@ -180,6 +180,7 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   createErasure: ({ eventId }) => ({ eventId, fields: ['/metadata'] }),
   signUp: () => ({ name: 'Ada', organizationName: 'Analytical Engines' }),
   openSession: () => ({ idToken: 'a.b.c' }),
+  finishSignIn: () => ({ state: 'unknown', code: 'unknown' }),
   openConsoleSession: () => ({ code: 'unknown' }),
   createCliToken: () => ({ idToken: 'a.b.c' }),
   createProject: () => ({ name: 'Another', environment: 'production' }),
@@ -249,7 +250,7 @@ const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
 /** Queries that are required and name nothing. */
 const requiredQueries: Readonly<Record<string, readonly string[]>> = {
   downloadReport: ['format=csv'],
-  downloadShared: ['format=csv'],
+  downloadShared: ['format=json'],
 };
 /** Members that come only with the rest of an artifact, or instead of another one. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {

@@ -3,10 +3,10 @@
  * Each call is a process of its own that is killed after 3 s, since a keychain that waits for a person or a dead
  * session bus blocks its caller (a call takes 30 to 50 ms). Tested by `test/cli/keychain/secrets.test.ts`.
  */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execaSync } from 'execa';
 import type { Variables } from '../context/config.ts';
 import { CliError, exit } from '../program/exit.ts';
 
@@ -47,20 +47,13 @@ export function removeFromKeychain(env: Variables, account: string): string | nu
 }
 
 function call(env: Variables, args: readonly string[], input = '') {
-  const { exitCode, stdout, stderr, timedOut, shortMessage } = execaSync(
+  const { status, signal, stdout, stderr, error } = spawnSync(
     process.execPath,
     [fileURLToPath(program), ...args],
-    {
-      input,
-      env,
-      extendEnv: false,
-      reject: false,
-      timeout: patienceMs,
-      killSignal: 'SIGKILL',
-      stripFinalNewline: false,
-    },
+    { input, env, encoding: 'utf8', timeout: patienceMs, killSignal: 'SIGKILL' },
   );
-  const refused = stderr.trim() === '' ? (shortMessage ?? 'unknown error') : stderr.trim();
-  const reason = timedOut ? `no answer within ${patienceMs / 1000} s` : refused;
-  return { code: exitCode, stdout, reason };
+  const refused = stderr?.trim() || error?.message || `ended by ${signal ?? `exit code ${status}`}`;
+  const isLate = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  const reason = isLate ? `no answer within ${patienceMs / 1000} s` : refused;
+  return { code: status, stdout, reason };
 }

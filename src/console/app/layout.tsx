@@ -1,6 +1,7 @@
 /** The frame of every page: navigation, who is signed in, and the place of the content. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { visible } from '../../core/forward/text.ts';
 import { Button } from '../parts/button.tsx';
 import { pages } from './pages.tsx';
 import type { Place } from './router.ts';
@@ -85,11 +86,34 @@ function Account() {
       <p class="quiet">
         {identity.type === 'person' ? identity.organizationName : 'API key'} · {environment}
       </p>
+      <ProjectChoice />
       <Button kind="quiet" onClick={leave}>
         Sign out
       </Button>
       {error !== null && <p role="alert">{error}</p>}
     </div>
+  );
+}
+
+/** The project that a person works on; nothing for a key, which has its own. */
+function ProjectChoice() {
+  const { identity, projects, chooseProject } = useSession();
+  if (projects === null) return null;
+  const choose = (id: string): void => {
+    const project = projects.find((each) => each.id === id);
+    if (project !== undefined) chooseProject(project);
+  };
+  return (
+    <label class="field">
+      Project
+      <select value={identity.projectId} onChange={(event) => choose(event.currentTarget.value)}>
+        {projects.map(({ id, name, environment }) => (
+          <option key={id} value={id}>
+            {visible(name)} ({environment})
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

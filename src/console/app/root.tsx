@@ -5,8 +5,11 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
 import { holds } from '../../core/credential.ts';
+import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
+import { NewProject } from '../projects/page.tsx';
 import { Layout } from './layout.tsx';
 import { findPage, NotFound } from './pages.tsx';
 import { usePlace } from './router.ts';
@@ -18,6 +21,7 @@ import {
   type Session,
   type SignedIn,
 } from './session.tsx';
+import { takeAnswer, type SignedOutFrom } from './provider.tsx';
 import { SignIn, useCode } from './sign-in.tsx';
 
 type State =
@@ -29,6 +33,8 @@ type State =
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' });
   const [code, forgetCode] = useCode();
+  const [answer, setAnswer] = useState(takeAnswer);
+  const [signedOut, setSignedOut] = useState<SignedOutFrom | null>(null);
   const refresh = useCallback(async (): Promise<void> => {
     try {
       const who = await readSession();
@@ -41,18 +47,25 @@ export function App() {
   useOtherSession(refresh);
   if (state.kind === 'loading') return <Loading what="the session" />;
   if (state.kind === 'failed') return <Failed error={state.error} retry={() => void refresh()} />;
-  if (code !== null || state.kind === 'signed-out') {
-    const signedIn = (): void => {
-      tellTabs();
-      void refresh().then(forgetCode);
+  if (code !== null || answer !== null || state.kind === 'signed-out') {
+    const leave = (): void => {
+      forgetCode();
+      setAnswer(null);
     };
-    const stay = state.kind === 'signed-in' ? forgetCode : undefined;
-    return <SignIn key={code} code={code} signedIn={signedIn} stay={stay} />;
+    const signedIn = (): void => {
+      setSignedOut(null);
+      tellTabs();
+      void refresh().then(leave);
+    };
+    const stay = state.kind === 'signed-in' ? leave : undefined;
+    return <SignIn key={code} {...{ code, answer, signedOut, signedIn, stay }} />;
   }
-  const { identity, environment } = state.who;
+  const { identity, environment, projects } = state.who;
   // what was loaded for one session must not stay in the next
   const key = [environment, identity.id, identity.type === 'person' ? identity.projectId : ''].join(' ');
-  return <SignedInApp key={key} who={state.who} refresh={refresh} />;
+  const session = { who: state.who, refresh, signedOut: setSignedOut };
+  if (projects?.length === 0) return <NoProject {...session} />;
+  return <SignedInApp key={key} {...session} />;
 }
 
 const Failed = ({ error, retry }: { readonly error: unknown; readonly retry: () => void }) => (
@@ -62,9 +75,40 @@ const Failed = ({ error, retry }: { readonly error: unknown; readonly retry: () 
   </main>
 );
 
-function SignedInApp({ who, refresh }: { readonly who: SignedIn; readonly refresh: () => Promise<void> }) {
+interface SessionProps {
+  readonly who: SignedIn;
+  readonly refresh: () => Promise<void>;
+  readonly signedOut: (from: SignedOutFrom) => void;
+}
+
+/** For a person whose organization has deleted its last project: every other page would be about one. */
+function NoProject(props: SessionProps) {
+  const [isAsking, setAsking] = useState(false);
+  const session = sessionOf(props);
+  const { identity } = session;
+  return (
+    <SessionContext.Provider value={session}>
+      <main class="alone">
+        <h1>No project</h1>
+        <p>
+          <RemoteLine text={identity.organizationName ?? identity.organizationId} /> has no project, so there
+          is nothing to show. Create one.
+        </p>
+        <div class="actions">
+          <Button kind="main" onClick={() => setAsking(true)}>
+            New project
+          </Button>
+          <Button onClick={() => void session.signOut()}>Sign out</Button>
+        </div>
+        {isAsking && <NewProject close={() => setAsking(false)} made={session.chooseProject} />}
+      </main>
+    </SessionContext.Provider>
+  );
+}
+
+function SignedInApp({ who, refresh, signedOut }: SessionProps) {
   const place = usePlace();
-  const session = useMemo(() => sessionOf(who, refresh), [who, refresh]);
+  const session = useMemo(() => sessionOf({ who, refresh, signedOut }), [who, refresh, signedOut]);
   const found = findPage(place);
   const title = found?.page.title ?? 'Not found';
   useEffect(() => {
@@ -80,13 +124,15 @@ function SignedInApp({ who, refresh }: { readonly who: SignedIn; readonly refres
   );
 }
 
-function sessionOf(who: SignedIn, refresh: () => Promise<void>): Session {
+function sessionOf({ who, refresh, signedOut }: SessionProps): Session {
   const { client, identity } = who;
   return {
     ...who,
+    refresh,
     can: (scope) => holds(identity.scopes, scope),
     async signOut() {
-      await (identity.type === 'person' ? client.closeSession() : client.closeConsoleSession());
+      if (identity.type === 'person') signedOut((await client.signOut()).body);
+      else await client.closeConsoleSession();
       forgetChosen();
       tellTabs();
       await refresh();

@@ -8,18 +8,18 @@ import { GovApiError } from '../../client/errors.ts';
 import type { Client } from '../../client/create.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import type { Identity } from '../../contract/auth.ts';
+import type { ListedProject } from '../../contract/projects.ts';
 import { clientOf } from './api.ts';
 
-export interface Session {
-  readonly client: Client;
-  readonly identity: Identity;
-  readonly environment: Environment;
+export interface Session extends SignedIn {
   /** Whether the session has the scope: a page shows no button that the API would refuse. */
   can(scope: string): boolean;
   /** Ends the session on the server and shows the sign-in page. */
   signOut(): Promise<void>;
   /** Of a person: works on another project from now on. */
   chooseProject(project: { readonly id: string; readonly environment: Environment }): void;
+  /** Of a person: reads the projects again. */
+  refresh(): Promise<void>;
 }
 
 export const SessionContext = createContext<Session | null>(null);
@@ -35,6 +35,8 @@ export interface SignedIn {
   readonly client: Client;
   readonly identity: Identity;
   readonly environment: Environment;
+  /** Of a person: those of the organization; null for a key, which has its own. */
+  readonly projects: readonly ListedProject[] | null;
 }
 
 const chosenProject = 'gov-project';
@@ -81,6 +83,16 @@ export async function readSession(): Promise<SignedIn | null> {
 
 async function readIdentity(environment: Environment, project: string | null): Promise<SignedIn> {
   const { body: identity } = await clientOf(environment, project).getIdentity();
-  const own = identity.type === 'person' ? identity.projectId : null;
-  return { client: clientOf(environment, own), identity, environment };
+  if (identity.type !== 'person') {
+    return { client: clientOf(environment, null), identity, environment, projects: null };
+  }
+  const { data: projects } = (await clientOf(environment, null).listProjects()).body;
+  // the default project of an organization may be deleted
+  const [other] = projects;
+  if (other !== undefined && !projects.some(({ id }) => id === identity.projectId)) {
+    return readIdentity(other.environment, other.id);
+  }
+  // an organization without a project in one environment has its default in the other
+  const client = clientOf(identity.environment, identity.projectId);
+  return { client, identity, environment: identity.environment, projects };
 }

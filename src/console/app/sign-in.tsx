@@ -1,6 +1,7 @@
 /**
- * The sign-in page. It takes the one-time code of `gov console open` from the fragment of the address, which browsers
- * send to no server. Tested by `test/console/sessions.test.ts`.
+ * The sign-in page. On a plane it takes the one-time code of `gov console open` from the fragment of the address, which
+ * browsers send to no server. On a service it takes the answer of the identity provider. Tested by
+ * `test/console/sessions.test.ts` and `test/console/sign-in.test.ts`.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
@@ -8,6 +9,7 @@ import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { clientOf } from './api.ts';
+import { AtProvider, SignedOut, type Answer, type SignedOutFrom } from './provider.tsx';
 import { useLoad } from './load.ts';
 
 /** The code in the address, which this call removes from it and from the history. */
@@ -30,28 +32,34 @@ export function useCode(): readonly [code: string | null, forget: () => void] {
 
 interface SignInProps {
   readonly code: string | null;
+  /** What the identity provider sent back. */
+  readonly answer: Answer | null;
+  /** Set after a person has signed out here. */
+  readonly signedOut: SignedOutFrom | null;
   readonly signedIn: () => void;
   /** Returns to the session that is open; absent without one. */
   readonly stay?: (() => void) | undefined;
 }
 
-export function SignIn({ code, signedIn, stay }: SignInProps) {
+export function SignIn({ code, answer, signedOut, signedIn, stay }: SignInProps) {
   const [error, setError] = useState<unknown>(null);
   const issuer = useLoad(readIssuer, 'issuer');
   useEffect(() => {
-    if (code === null) return;
-    clientOf('production', null).openConsoleSession({ body: { code } }).then(signedIn, setError);
-  }, [code]);
-  if (code !== null && error === null) return <Loading what="the session" />;
+    const client = clientOf('production', null);
+    if (code !== null) client.openConsoleSession({ body: { code } }).then(signedIn, setError);
+    else if (answer !== null) client.finishSignIn({ body: answer }).then(signedIn, setError);
+  }, [code, answer]);
+  if ((code !== null || answer !== null) && error === null) return <Loading what="the session" />;
   return (
     <main class="alone">
       <h1>Sign in</h1>
+      {signedOut !== null && error === null && <SignedOut {...signedOut} />}
       {error !== null && <ErrorBox error={error} />}
       {stay !== undefined && <Button onClick={stay}>Keep the open session</Button>}
       {issuer.data === undefined && issuer.error === null && <Loading what="the way to sign in" />}
       {issuer.error !== null && <ErrorBox error={issuer.error} retry={issuer.reload} />}
       {issuer.data === null && <ByCommand />}
-      {typeof issuer.data === 'string' && <AtService issuer={issuer.data} />}
+      {typeof issuer.data === 'string' && <AtProvider issuer={issuer.data} isAgain={error !== null} />}
     </main>
   );
 }
@@ -61,18 +69,6 @@ const ByCommand = () => (
     <p>Open the console from the command line of the machine that has the key:</p>
     <pre class="code">gov console open</pre>
     <p class="quiet">It opens a link that works once, for two minutes. The key stays on the command line.</p>
-  </>
-);
-
-const AtService = ({ issuer }: { readonly issuer: string }) => (
-  <>
-    <p>
-      People sign in to this service at <code>{issuer}</code>.
-    </p>
-    <p class="quiet">
-      This page cannot start that sign-in yet. It shows the console once your application has opened a session
-      with POST /auth/session.
-    </p>
   </>
 );
 

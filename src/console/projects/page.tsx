@@ -17,7 +17,7 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 export function Projects() {
-  const { client, identity, can, chooseProject } = useSession();
+  const { client, identity, can, chooseProject, refresh } = useSession();
   const [isAsking, setAsking] = useState(false);
   const { data, error, reload } = useLoad(
     async (signal) => (await client.listProjects({ signal })).body.data,
@@ -76,6 +76,7 @@ export function Projects() {
           made={() => {
             setAsking(false);
             reload();
+            void refresh();
           }}
         />
       )}
@@ -140,13 +141,18 @@ function Settings() {
   );
 }
 
-function NewProject({ close, made }: { readonly close: () => void; readonly made: () => void }) {
+interface NewProjectProps {
+  readonly close: () => void;
+  readonly made: (project: { readonly id: string; readonly environment: Environment }) => void;
+}
+
+export function NewProject({ close, made }: NewProjectProps) {
   const { client } = useSession();
   const [name, setName] = useState('');
   const [environment, setEnvironment] = useState<Environment>('sandbox');
   const work = async (signal: AbortSignal): Promise<void> => {
-    await client.createProject({ body: { name: name.trim(), environment }, signal });
-    made();
+    const { body } = await client.createProject({ body: { name: name.trim(), environment }, signal });
+    made({ id: body.id, environment });
   };
   return (
     <ConfirmDialog title="New project" verb="Create the project" work={work} close={close}>

@@ -7,6 +7,9 @@ export const accounts = {
   idTokenAgeSeconds: 3600,
   idTokenSkewSeconds: 60,
   signInAgeSeconds: 300,
+  /** How long a person may take at the identity provider. */
+  signInSeconds: 600,
+  signInAnswerChars: 4096,
   subjectChars: 255,
   emailChars: 320,
   issuerAnswerBytes: 256 * KiB,

@@ -1,7 +1,7 @@
 /**
  * An identity provider for one machine (`gov service serve --dev-issuer`): it believes any e-mail address that
- * a person enters. It implements the device grant (RFC 8628) of OpenID Connect, so that `gov auth login` and
- * the service treat it as any other provider. Keys and codes are in memory and end with the process. It serves
+ * a person enters. It implements the device grant (RFC 8628) and, in `dev-issuer-codes.ts`, the authorization code
+ * flow of OpenID Connect, so that `gov auth login`, the console and the service treat it as any other provider. Keys and codes are in memory and end with the process. It serves
  * only on loopback, only beside a service on loopback, and refuses pages of other sites. The package
  * `oidc-provider`, which tests use, would add 976 KiB to dist/ and 134 ms to this start. Proven by
  * `test/host/identity/dev-issuer.test.ts`.
@@ -14,6 +14,8 @@ import { isLoopback } from '../../client/proxy.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
+import { emailOf, refused, type Answer, type Identified } from './dev-issuer-answers.ts';
+import { AuthorizationCodes } from './dev-issuer-codes.ts';
 import { confirmedPage, signInPage } from './dev-issuer-pages.ts';
 import type { IssuerConfig } from './id-token.ts';
 import type { Address } from '../process/layers.ts';
@@ -83,13 +85,7 @@ export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssu
 interface Waiting {
   readonly userCode: string;
   readonly untilMs: number;
-  /** E-mail address and time of the sign-in. */
-  person: { readonly email: string; readonly atMs: number } | null;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>> | string;
+  person: Identified | null;
 }
 
 interface Parts extends Pick<DevIssuerOptions, 'now' | 'randomBytes'> {
@@ -102,19 +98,27 @@ class Issuer {
   readonly #parts: Parts;
   /** By device code, the oldest first. */
   readonly #waiting = new Map<string, Waiting>();
+  readonly #codes: AuthorizationCodes;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#codes = new AuthorizationCodes({ ...parts, clientId });
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, body } = await this.#route(request).catch(() => refused(400, 'invalid_request'));
+    const {
+      status,
+      body,
+      headers = {},
+    } = await this.#route(request).catch(() => refused(400, 'invalid_request'));
     const isPage = typeof body === 'string';
     response.writeHead(status, {
       'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
       'cache-control': 'no-store',
-      'content-security-policy':
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+      'content-security-policy': `default-src 'none'; style-src 'unsafe-inline'; form-action ${headers.formAction ?? "'self'"}; frame-ancestors 'none'`,
+      // `no-referrer` would make browsers send a form with `Origin: null`
+      'referrer-policy': 'same-origin',
+      ...(headers.location === undefined ? {} : { location: headers.location }),
     });
     response.end(isPage ? body : JSON.stringify(body));
   }
@@ -131,6 +135,10 @@ class Issuer {
         return { status: 200, body: this.#discovery() };
       case 'GET /jwks':
         return { status: 200, body: { keys: [this.#parts.jwk] } };
+      case 'GET /authorize':
+        return this.#codes.ask(searchParams);
+      case 'POST /authorize':
+        return this.#codes.answer(await readForm(request));
       case 'POST /device':
         return this.#begin(await readForm(request));
       case 'GET /sign-in':
@@ -149,10 +157,15 @@ class Issuer {
     return {
       issuer: url,
       jwks_uri: `${url}/jwks`,
+      authorization_endpoint: `${url}/authorize`,
       device_authorization_endpoint: `${url}/device`,
       token_endpoint: `${url}/token`,
-      grant_types_supported: [grantType],
-      response_types_supported: [],
+      token_endpoint_auth_methods_supported: ['none'],
+      grant_types_supported: ['authorization_code', grantType],
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      scopes_supported: ['openid', 'email'],
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256'],
     };
@@ -183,8 +196,8 @@ class Issuer {
   /** The submitted sign-in form. */
   #signIn(form: URLSearchParams): Answer {
     const userCode = (form.get('user_code') ?? '').trim().toUpperCase();
-    const email = (form.get('email') ?? '').trim().toLowerCase();
-    if (email.length > limits.subjectChars || !/^[^\s@]+@[^\s@]+$/.test(email)) {
+    const email = emailOf(form);
+    if (email === null) {
       return {
         status: 400,
         body: signInPage(userCode, 'Expected an e-mail address, such as ada@example.com.'),
@@ -200,29 +213,43 @@ class Issuer {
         body: signInPage('', 'No device waits with this code. Begin again on the device.'),
       };
     }
-    device.person = { email, atMs: nowMs };
+    device.person = { email, atMs: nowMs, nonce: null };
     return { status: 200, body: confirmedPage };
   }
 
-  /** Token request, RFC 8628 §3.4 and §3.5. */
-  async #token(form: URLSearchParams): Promise<Answer> {
-    if (form.get('grant_type') !== grantType) return refused(400, 'unsupported_grant_type');
+  /** Token request: OpenID Connect Core 1.0 §3.1.3, and RFC 8628 §3.4 and §3.5. */
+  #token(form: URLSearchParams): Promise<Answer> | Answer {
+    const grant = form.get('grant_type');
+    if (grant !== grantType && grant !== 'authorization_code') return refused(400, 'unsupported_grant_type');
     if (form.get('client_id') !== clientId) return refused(401, 'invalid_client');
+    const found = grant === grantType ? this.#takeDevice(form) : this.#codes.take(form);
+    return 'status' in found ? found : this.#tokensFor(found);
+  }
+
+  #takeDevice(form: URLSearchParams): Identified | Answer {
     const deviceCode = form.get('device_code') ?? '';
     const device = this.#waiting.get(deviceCode);
     if (device === undefined) return refused(400, 'invalid_grant');
-    const { url, now, privateKey, randomBytes } = this.#parts;
-    if (device.untilMs <= now()) return refused(400, 'expired_token');
-    const { person } = device;
-    if (person === null) return refused(400, 'authorization_pending');
+    if (device.untilMs <= this.#parts.now()) return refused(400, 'expired_token');
+    if (device.person === null) return refused(400, 'authorization_pending');
     this.#waiting.delete(deviceCode);
+    return device.person;
+  }
+
+  async #tokensFor({ email, atMs, nonce }: Identified): Promise<Answer> {
+    const { url, now, privateKey, randomBytes } = this.#parts;
     const nowSeconds = Math.floor(now() / 1000);
-    const claims = { email: person.email, email_verified: true, auth_time: Math.floor(person.atMs / 1000) };
+    const claims = {
+      email,
+      email_verified: true,
+      auth_time: Math.floor(atMs / 1000),
+      ...(nonce === null ? {} : { nonce }),
+    };
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'ES256', kid: 'development', typ: 'JWT' })
       .setIssuer(url)
       .setAudience(clientId)
-      .setSubject(person.email)
+      .setSubject(email)
       .setIssuedAt(nowSeconds)
       .setExpirationTime(nowSeconds + limits.idTokenAgeSeconds)
       .sign(privateKey);
@@ -232,8 +259,6 @@ class Issuer {
     return { status: 200, body: { access_token: accessToken, id_token: idToken, ...lifetime } };
   }
 }
-
-const refused = (status: number, error: string): Answer => ({ status, body: { error } });
 
 /** 20 consonants, as RFC 8628 §6.1 proposes: they form no words and are easy to tell apart. 34 bits. */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';

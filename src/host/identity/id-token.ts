@@ -9,7 +9,8 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { IdentityProvider, VerifiedPerson } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
-import { IssuerKeys, urlFault, type IssuerPlace } from './issuer-keys.ts';
+import { CodeFlow, type ClientConfig } from './code-flow.ts';
+import { IssuerKeys, urlFault } from './issuer-keys.ts';
 
 /**
  * The algorithms that an operator may choose. All are asymmetric, so that a public key can never act as a
@@ -30,8 +31,7 @@ export const issuerAlgorithms = [
 export type IssuerAlgorithm = (typeof issuerAlgorithms)[number];
 const defaultAlgorithms: readonly IssuerAlgorithm[] = ['RS256', 'ES256', 'EdDSA'];
 
-export interface IssuerConfig extends IssuerPlace {
-  readonly clientId: string;
+export interface IssuerConfig extends ClientConfig {
   /** Audience of the tokens. Absent: the client id. */
   readonly audience?: string | undefined;
   /** Absent: RS256, ES256 and EdDSA. */
@@ -52,7 +52,8 @@ export function createIdentity(
   };
   return {
     configuration: { issuer: url, clientId, scopes: ['openid', 'email'] },
-    async verify(idToken, { freshSignIn }) {
+    browsers: new CodeFlow(config, { now, log }),
+    async verify(idToken, { freshSignIn, nonce }) {
       try {
         if (idToken.length > limits.idTokenChars) throw new Unfit('longer than any ID token');
         const { payload } = await jwtVerify(idToken, keyOf, {
@@ -66,6 +67,7 @@ export function createIdentity(
         });
         checkClaims(payload, clientId);
         if (freshSignIn) checkSignIn(payload, now() / 1000);
+        if (nonce !== undefined && payload['nonce'] !== nonce) throw new Unfit('nonce');
         return personOf(payload);
       } catch (error) {
         if (error instanceof GovError) throw error;

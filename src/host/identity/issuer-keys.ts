@@ -118,17 +118,26 @@ export function urlFault(text: string): string | null {
   return `expected an https URL (http on loopback) without user, query and fragment, got ${text}`;
 }
 
-/** Returns the URL of an issuer's keys. Refuses a document of another issuer, as Discovery §4.3 requires. */
+/** Returns the URL of an issuer's keys. */
 async function discover(issuer: string): Promise<string> {
-  const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = (await fetchJson(place)) as { issuer?: unknown; jwks_uri?: unknown } | null;
-  if (document?.issuer !== issuer) {
-    throw new Error(`${place}: expected issuer ${issuer}, got ${String(document?.issuer)}; configure that`);
-  }
+  const { place, document } = await readDiscovery(issuer);
   const { jwks_uri: jwksUri } = document;
   const fault = urlFault(String(jwksUri));
   if (fault !== null) throw new Error(`${place}: jwks_uri: ${fault}`);
   return String(jwksUri);
+}
+
+/** The discovery document and its address. Refuses a document of another issuer, as Discovery §4.3 requires. */
+export async function readDiscovery(issuer: string): Promise<{
+  readonly place: string;
+  readonly document: { readonly issuer: string; [name: string]: unknown };
+}> {
+  const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const document = (await fetchJson(place)) as { issuer?: unknown } | null;
+  if (document?.issuer !== issuer) {
+    throw new Error(`${place}: expected issuer ${issuer}, got ${String(document?.issuer)}; configure that`);
+  }
+  return { place, document: { ...document, issuer } };
 }
 
 /** Fetches JSON of at most `issuerAnswerBytes` within `issuerTimeoutSeconds`. Follows no redirect. */

@@ -16,6 +16,7 @@ import type { ReportingPlan } from '../../service/hosting.ts';
 import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { refuseReadableByOthers } from '../data/files.ts';
+import { issuerOf, issuerSchema, type IssuerFile } from '../identity/config.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
 import {
   invalid,
@@ -58,7 +59,7 @@ export interface ServiceFile
   /** `postgres://role@host/database`. Absent: SQLite in the data directory. */
   readonly database?: string;
   readonly connections?: number;
-  readonly issuer?: IssuerConfig;
+  readonly issuer?: IssuerFile;
   readonly sessionHours?: number;
   /** Relative to the data directory. */
   readonly exportDir?: string;
@@ -122,16 +123,7 @@ const serviceFileSchema = object(
     publicUrl: url,
     database: text(2048),
     connections: whole(1, 1000),
-    issuer: object(
-      {
-        url,
-        clientId: text(255),
-        audience: text(255),
-        algorithms: list(text(16)),
-        jwksUri: url,
-      },
-      ['url', 'clientId'],
-    ),
+    issuer: issuerSchema,
     sessionHours: whole(1, limits.sessionHoursMax),
     ...exportMembers,
     ...forwardMembers,
@@ -207,7 +199,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
   const path = join(dataDir, 'service.json');
   const file = readServiceFile(path);
   const pick = layers<keyof ServiceFlags>(flags, env, path);
-  const { issuer, memoryMiB = null, problemBase, rates } = file;
+  const { memoryMiB = null, problemBase, rates } = file;
   const publicUrl = parseOrigin(pick('publicUrl', 'GOV_PUBLIC_URL', file.publicUrl ?? null));
   return {
     dataDir,
@@ -221,7 +213,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     connections: parseConnections(
       pick('connections', 'GOV_CONNECTIONS', String(file.connections ?? defaultConnections)),
     ),
-    issuer: issuer ?? null,
+    issuer: issuerOf(file.issuer, { path, dataDir, env, publicUrl }),
     sessionHours: file.sessionHours ?? limits.sessionHours,
     exportHours: exportHoursOf(file.exportHours, env),
     exportsMost: exportsMostOf(file, env),

@@ -79,9 +79,13 @@ export class Origins {
    * Whether a page that may use the session cookie sent these headers. A browser says so itself or names the
    * page's origin. Other clients send neither, and need no cookie.
    */
-  trusts({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
-    if (site === 'same-origin') return true;
-    return origin !== undefined && (origin === this.#own() || this.#listed.has(origin));
+  trusts(headers: IncomingHttpHeaders): boolean {
+    return this.isOwn(headers) || (headers.origin !== undefined && this.#listed.has(headers.origin));
+  }
+
+  /** As `trusts`, without the listed pages. */
+  isOwn({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+    return site === 'same-origin' || (origin !== undefined && origin === this.#own());
   }
 
   /** The CORS headers of an answer. Every answer varies by `Origin` once the list has an entry. */

@@ -4,7 +4,7 @@
  * `test/http/admit/credentials.test.ts` and `test/http/admit/csrf.test.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { projectHeader } from '../../contract/auth-words.ts';
+import { projectHeader, signInCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Presented } from '../../service/call/handler.ts';
 import { missingCredential, type Shown } from '../../service/access/shown.ts';
@@ -28,6 +28,8 @@ export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): P
     bearer: authorization === undefined ? null : bearerToken(authorization),
     cookie: readCookie(headers, origins),
     site: readSite(headers, origins),
+    origin: origins.isOwn(headers) ? (headers.origin ?? null) : null,
+    signIn: origins.isOwn(headers) ? (cookiesNamed(headers, [signInCookie])[0] ?? null) : null,
   };
 };
 
@@ -63,13 +65,7 @@ function bearerToken(header: string): string {
  * B15), AMBIGUOUS_CREDENTIAL for several cookies.
  */
 function readCookie(headers: IncomingHttpHeaders, origins: Origins): string | null {
-  const values = (headers.cookie ?? '')
-    .split(';')
-    .map((pair) => pair.trim().split('=', 2))
-    .filter(([name = '']) => origins.cookies.includes(name))
-    .map(([, value = '']) => value)
-    .filter((value) => value !== '');
-  const [value = '', ...others] = values;
+  const [value = '', ...others] = cookiesNamed(headers, origins.cookies);
   if (value === '') return null;
   if (others.length > 0) {
     throw new GovError('AMBIGUOUS_CREDENTIAL', 'expected one session cookie, got several; sign in again');
@@ -80,6 +76,14 @@ function readCookie(headers: IncomingHttpHeaders, origins: Origins): string | nu
     'got neither; programs use an API key instead';
   throw new GovError('FORBIDDEN', detail);
 }
+
+const cookiesNamed = ({ cookie = '' }: IncomingHttpHeaders, names: readonly string[]): string[] =>
+  cookie
+    .split(';')
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name = '']) => names.includes(name))
+    .map(([, value = '']) => value)
+    .filter((value) => value !== '');
 
 /** What a browser says of the page that calls: it alone sets `Origin`. A page without trust counts as none. */
 function readSite(headers: IncomingHttpHeaders, origins: Origins): Presented['site'] {

@@ -33,7 +33,8 @@ export type RateName = 'default' | 'events' | 'anonymous' | 'auth' | 'exports' |
 export function rateOf(row: Operation): RateName | null {
   // of the calls of a scheduler only refused ones are counted
   if (row.tag === 'Health' || accessOf(row) === 'cron') return null;
-  if (row.path.startsWith('/auth/')) return 'auth';
+  // what takes a credential or begins a sign-in; who only asks counts as everywhere else
+  if (row.path.startsWith('/auth/') && row.method !== 'GET') return 'auth';
   if (accessOf(row) === 'anyone') return 'anonymous';
   if (row.tag === 'Exports' && row.method === 'POST') return 'exports';
   return row.tag === 'Audit Events' && row.method === 'POST' ? 'events' : 'default';

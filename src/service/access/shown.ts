@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { KeySessions } from '../console/key-sessions.ts';
-import type { Hosting } from '../hosting.ts';
+import type { Hosting, IdentityProvider } from '../hosting.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
 
@@ -54,7 +54,9 @@ export interface CredentialOptions {
   /** Sessions of keys in the console. Null on a service. */
   readonly keySessions?: Pick<KeySessions, 'use'> | null;
   /** Null on a plane, which accepts API keys and their sessions only. */
-  readonly hosting: Pick<Hosting, 'identity' | 'quotas' | 'seal'> | null;
+  readonly hosting:
+    | (Pick<Hosting, 'quotas' | 'seal'> & { readonly identity: Omit<IdentityProvider, 'browsers'> | null })
+    | null;
 }
 
 export const missingCredential = (): GovError =>
@@ -73,6 +75,12 @@ export const wrongEnvironment = (environment: Environment): GovError =>
   new GovError(
     'ENVIRONMENT_MISMATCH',
     `expected a key of the ${environment} environment; production keys are gov_live_…, sandbox keys gov_test_…`,
+  );
+
+export const untrustedSite = (): GovError =>
+  new GovError(
+    'FORBIDDEN',
+    'expected a page of this server over HTTPS, or over HTTP on the same machine (http://127.0.0.1 or http://localhost)',
   );
 
 export const projectFault = (code: FieldCode, detail: string): GovError =>

@@ -17,6 +17,10 @@ export interface Presented {
   readonly cookie: string | null;
   /** The page that calls: over HTTPS, or over HTTP on the same machine. Null for other pages and for programs. */
   readonly site: 'secure' | 'loopback' | null;
+  /** The origin of that page; null for a page that is not the service's own. */
+  readonly origin: string | null;
+  /** The value of the cookie of a sign-in at the identity provider, sent by a page of the service. */
+  readonly signIn: string | null;
 }
 
 /** Headers of a conditional request as sent (RFC 9110 §13.1, §14.2); null for an absent header. */

@@ -8,6 +8,7 @@ import { isRevoked, refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import { keySessionClosed, keySessionOpened, type EndReason } from '../access/tenant-events.ts';
+import { untrustedSite } from '../access/shown.ts';
 import type { Handlers } from '../call/handler.ts';
 import type { Services } from '../dependencies.ts';
 import { append, unmetered } from '../events/append.ts';
@@ -88,12 +89,6 @@ const cookieFor = (
   site === 'secure'
     ? `${sessionCookie}=${token}; Path=/; Secure; HttpOnly; SameSite=Strict`
     : `${plainCookieName(services)}=${token}; Path=/; HttpOnly; SameSite=Strict`;
-
-const untrustedSite = (): GovError =>
-  new GovError(
-    'FORBIDDEN',
-    'expected a page of this server over HTTPS, or over HTTP on the same machine (http://127.0.0.1 or http://localhost)',
-  );
 
 const usedCode = (): GovError =>
   new GovError(

@@ -33,6 +33,8 @@ export interface LocalIssuer {
   keys: IssuerKey[];
   /** By path: answers instead of what an issuer should. */
   readonly answers: Map<string, (response: ServerResponse) => void>;
+  /** Members of the discovery document that differ from the usual ones. */
+  discovery: Record<string, unknown>;
   /** Paths that were asked for. */
   readonly asked: string[];
   /** A token of a person who signed in a moment ago; a claim or header member that is undefined is left out. */
@@ -58,7 +60,15 @@ export async function startIssuer(now: () => number = Date.now): Promise<LocalIs
     const answer = answers.get(path);
     if (answer !== undefined) answer(response);
     else if (path === discoveryPath)
-      send(response, { issuer: issuer.url, jwks_uri: `${issuer.url}${jwksPath}` });
+      send(response, {
+        issuer: issuer.url,
+        jwks_uri: `${issuer.url}${jwksPath}`,
+        authorization_endpoint: `${issuer.url}/authorize`,
+        token_endpoint: `${issuer.url}/token`,
+        authorization_response_iss_parameter_supported: true,
+        id_token_signing_alg_values_supported: ['ES256'],
+        ...issuer.discovery,
+      });
     else if (path === jwksPath) send(response, { keys: issuer.keys.map(({ jwk }) => jwk) });
     else response.writeHead(404).end();
   });
@@ -67,6 +77,7 @@ export async function startIssuer(now: () => number = Date.now): Promise<LocalIs
     url: `http://127.0.0.1:${port}`,
     keys,
     answers,
+    discovery: {},
     asked,
     token: (claims = {}, { key = issuer.keys[0], header = {} } = {}) => {
       if (key === undefined) throw new Error('expected a key');

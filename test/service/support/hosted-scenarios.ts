@@ -26,6 +26,8 @@ const byPerson = ({ idToken }: HostedMade): CallOptions => ({
   key: idToken,
   headers: { 'gov-project': nobodysIds.projectId },
 });
+/** Headers of a page of the console. */
+const ownPage = { origin: 'http://localhost', 'sec-fetch-site': 'same-origin' };
 const byApprover = ({ approver }: Made): CallOptions => ({ key: approver });
 const keyPath = (made: HostedMade): string => `/api-keys/${made.keyId}`;
 
@@ -41,6 +43,10 @@ export const hostedScenarios: readonly Scenario<HostedMade>[] = [
   ['getIdentity', 404, byPerson],
   ['revokeCliToken', 200, ({ cliToken }) => ({ key: cliToken })],
   ['getAuthConfiguration', 200],
+  ['startSignIn', 200, () => ({ key: null, headers: ownPage })],
+  ['startSignIn', 403, () => ({ key: null })],
+  ['finishSignIn', 400, () => ({ body: {} })],
+  ['signOut', 200, () => ({ key: null })],
   ['createConsoleLink', 404],
   ['createProject', 201],
   ['createProject', 400],
