@@ -51,7 +51,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     const words = withoutAlias(argv, io);
     asJson = wantsJsonErrors(words, io.env);
-    const parsed = parse(words, io.now());
+    const parsed = parse(words, io.now(), io.cwd);
     if (parsed.kind === 'text') {
       const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));

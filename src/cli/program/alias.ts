@@ -132,7 +132,7 @@ export function wordsOf(text: string, name: string): string[] {
 }
 
 /** Returns where the first word is that is not a global flag or its value. */
-function commandAt(argv: readonly string[]): number {
+export function commandAt(argv: readonly string[]): number {
   let at = 0;
   for (; at < argv.length; at++) {
     const word = argv[at] ?? '';
