@@ -6,7 +6,7 @@
 import { table } from '../../contract/table.ts';
 import { nouns } from '../commands/nouns.ts';
 import { allSpecs } from '../commands/specs.ts';
-import { readUserConfig } from '../context/config.ts';
+import { readAliases, readUserConfig } from '../context/config.ts';
 import { formats } from '../program/globals.ts';
 import { fieldsOf, outputOf } from '../program/prints.ts';
 import type { ArgSpec, FlagSpec } from '../program/spec.ts';
@@ -58,6 +58,8 @@ const contextWords: Source = (_, io) =>
 const sources: Readonly<Record<string, Source>> = {
   context: contextWords,
   'context name': contextWords,
+  'alias name': (_, io) =>
+    Object.entries(readAliases(io.env)).map(([word, description]) => ({ word, description })),
   data: (_, io) =>
     contexts(io).flatMap(([name, context]) =>
       context.kind === 'plane' ? [{ word: context.dataDir, description: `context ${name}` }] : [],

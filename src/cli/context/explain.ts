@@ -30,6 +30,7 @@ const defaults: Partial<Record<Explained, string>> = {
   color: 'auto',
   timeout: 'that of the operation',
   retries: '2',
+  updateNotice: 'false',
 };
 
 /** Returns the name as one of `names`. Errors: exit 2. */
@@ -46,7 +47,7 @@ export function keyIn<Name extends string>(names: readonly Name[], text: string)
 export function candidatesOf(name: Explained, call: Call): readonly Candidate[] {
   const { globals, io } = call;
   const typed = globals[name];
-  const variable = fromEnvironment[name] ?? '';
+  const variable = new Map<string, string>(Object.entries(fromEnvironment)).get(name) ?? '';
   const found: Candidate[] = ofLocks(name, call);
   const add = (value: string, from: string, problem: string | null = null): void =>
     void found.push({ value, from, problem });

@@ -4,7 +4,7 @@
  * Tested by `test/cli/context/config.test.ts`.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Client, ClientNote } from '../../client/create.ts';
 import type { WebOptions } from '../auth/web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
@@ -58,6 +58,11 @@ export class Session {
   context(): NamedContext | null {
     if (this.#context === undefined) this.#context = this.#choose();
     return this.#context;
+  }
+
+  /** The folder of relative paths. */
+  get cwd(): string {
+    return this.#options.io.cwd;
   }
 
   /** Replaces the chosen context for the rest of the call; null: no context. */
@@ -192,11 +197,12 @@ export class Session {
     );
   }
 
-  /** Returns the text of the context's trust file, which applies without a flag. */
+  /** Returns the absolute path of the context's trust file, which applies without a flag. */
   trustFile(): string | undefined {
     const context = this.context()?.context;
     if (context === undefined) return undefined;
-    const file = context.kind === 'plane' ? join(context.dataDir, 'trust') : context.trustFile;
+    const named = context.kind === 'plane' ? join(context.dataDir, 'trust') : context.trustFile;
+    const file = named && resolve(this.cwd, named);
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
@@ -232,7 +238,7 @@ export class Session {
       observe,
       env,
       ca,
-      certificate: ownCertificate(env),
+      certificate: ownCertificate(this.#options.io),
       apiKey: token,
       project,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -248,7 +254,7 @@ export class Session {
     const caFile = settings.cacert ?? this.#contextCa() ?? (io.env['SSL_CERT_FILE'] || undefined);
     return {
       env: io.env,
-      ca: caFile === undefined ? [] : [readText(caFile)],
+      ca: caFile === undefined ? [] : [readText(caFile, io.cwd)],
       timeoutMs: settings.timeoutMs,
     };
   }

@@ -27,9 +27,16 @@ export const configSet = command({
   prints: 'none',
   summary: 'Store a setting in your configuration file',
   withoutSettings: true,
-  details: ['A flag, a GOV_* variable and the project file .gov.json are stronger.'],
+  details: [
+    'A flag, a GOV_* variable and the project file .gov.json are stronger.',
+    'updateNotice true: once a day, after a command on a terminal, gov says that a newer release is available. It asks the npm registry of updateRegistry behind a command, so that no command waits, and sends nothing about you. Without updateRegistry it asks nobody.',
+  ],
   args: [key, { name: 'value', description: 'Value, as the flag of that name takes it' }],
-  examples: ['gov config set output json', 'gov config set timeout 60s'],
+  examples: [
+    'gov config set output json',
+    'gov config set timeout 60s',
+    'gov config set updateRegistry https://npm.example.com',
+  ],
 });
 
 export const configUnset = command({
