@@ -5,40 +5,18 @@
 import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '../src/client/create.ts';
-import { alternate, discard, entry, milliseconds, report, scratch, startPlane } from './support/harness.ts';
-import { recordedEvents } from './support/recorded.ts';
+import { alternate, discard, entry, milliseconds, report, scratch } from './support/harness.ts';
+import { thousandEvents } from './support/thousand.ts';
 
 const rounds = Number(process.argv[2] ?? 31);
 const folder = scratch();
-const plane = await startPlane();
-const client = createClient({ baseUrl: plane.baseUrl, apiKey: plane.apiKey });
-const runId = 'thousand';
-const events = recordedEvents('verify')
-  .slice(0, 1000)
-  .map((event) => ({ ...event, runId }));
-for (const from of [0, 500]) await client.createEvents({ body: { events: events.slice(from, from + 500) } });
-const proof = (await client.createProof({ body: { runId } })).body;
-if (!('proofId' in proof)) throw new Error('expected a proof, got a job');
-const { proofId } = proof;
-
-/** The bundle as a file, with events as the query says. */
-async function bundle(enclosed: 'none' | 'records' | 'disclosed'): Promise<string> {
-  const answer = await client.getProofBundle({
-    params: { proofId },
-    query: { events: enclosed },
-  });
+const { bundles, dataDir } = await thousandEvents();
+const fileOf = (enclosed: keyof typeof bundles): string => {
   const file = join(folder, `${enclosed}.govproof.json`);
-  writeFileSync(file, answer.bytes);
+  writeFileSync(file, bundles[enclosed]);
   return file;
-}
-const files = {
-  none: await bundle('none'),
-  records: await bundle('records'),
-  disclosed: await bundle('disclosed'),
 };
-client.close();
-await plane.stop();
+const files = { none: fileOf('none'), records: fileOf('records'), disclosed: fileOf('disclosed') };
 
 const env = { PATH: process.env['PATH'], HOME: folder, XDG_CACHE_HOME: join(folder, 'cache') };
 const run = (args: readonly string[]) => () =>
@@ -46,8 +24,7 @@ const run = (args: readonly string[]) => () =>
     const done = spawnSync(process.execPath, args, { env, stdio: 'ignore' });
     if (done.status !== 0) throw new Error(`expected exit code 0, got ${done.status}`);
   });
-const verify = (file: string) =>
-  run([entry, 'proofs', 'verify', file, '--trust', join(plane.dataDir, 'trust')]);
+const verify = (file: string) => run([entry, 'proofs', 'verify', file, '--trust', join(dataDir, 'trust')]);
 const variants = {
   floor: run(['-e', '0']),
   none: verify(files.none),
@@ -69,4 +46,4 @@ report(`gov proofs verify of a 1,000-event run, whole process, median of ${round
   row('disclosed', 'every field disclosed and recomputed'),
 ]);
 discard(folder);
-discard(join(plane.dataDir, '..'));
+discard(join(dataDir, '..'));

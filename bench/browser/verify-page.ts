@@ -8,28 +8,13 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
-import { createClient } from '../../src/client/create.ts';
-import { startPlane } from '../support/harness.ts';
-import { recordedEvents } from '../support/recorded.ts';
+import { discard } from '../support/harness.ts';
+import { thousandEvents } from '../support/thousand.ts';
 
 const rounds = Number(process.argv[2] ?? 11);
-const plane = await startPlane();
-const client = createClient({ baseUrl: plane.baseUrl, apiKey: plane.apiKey });
-const runId = 'thousand';
-const events = recordedEvents('verify')
-  .slice(0, 1000)
-  .map((event) => ({ ...event, runId }));
-for (const from of [0, 500]) await client.createEvents({ body: { events: events.slice(from, from + 500) } });
-const proof = (await client.createProof({ body: { runId } })).body;
-if (!('proofId' in proof)) throw new Error('expected a proof, got a job');
-const params = { proofId: proof.proofId };
-const files = {
-  records: (await client.getProofBundle({ params, query: { events: 'records' } })).bytes,
-  disclosed: (await client.getProofBundle({ params, query: { events: 'disclosed' } })).bytes,
-};
-const trust = readFileSync(join(plane.dataDir, 'trust'), 'utf8');
-client.close();
-await plane.stop();
+const { bundles, trust, dataDir } = await thousandEvents();
+const { none: _, ...files } = bundles;
+discard(join(dataDir, '..'));
 
 const path = join(import.meta.dirname, '../../dist/verify.html');
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });

@@ -33,6 +33,9 @@ export const visibleText = (text: string): string => text.toWellFormed().replace
 /** On one line: newlines and tabs become `\n` and `\t`. */
 export const visibleLine = (text: string): string => text.toWellFormed().replace(unsafeInLine, shown);
 
+/** On one line, with the escapes of JSON alone: `\u000a` for a newline. For receivers that split records at line breaks. */
+export const escapedLine = (text: string): string => text.toWellFormed().replace(unsafeInLine, escaped);
+
 /** One JSON value that parses to the same value. `indent` 0: on one line. */
 export const visibleJson = (value: unknown, indent = 0): string =>
   (JSON.stringify(value, null, indent) ?? 'null').replace(unsafeInJson, escaped);

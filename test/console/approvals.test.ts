@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('approvals in the console', () => {
     const approvalId = await ask('denied');
     const { page, context } = await world.open(`/approvals/${approvalId}`, asApprover());
     await page.getByRole('button', { name: 'Deny' }).click();
-    await page.getByRole('heading', { name: 'Decision' }).waitFor();
+    await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     const { allowed } = await callTool(world.plane, { runId: 'denied', arguments: payment });
     expect(allowed).toBe(false);
     await page.evaluate(`location.hash = '#/approvals/${await ask('next')}'`);

@@ -5,7 +5,7 @@
 import { Approvers } from '../approvals/approvers.tsx';
 import { Approvals } from '../approvals/list.tsx';
 import { ApprovalPage } from '../approvals/page.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Events } from '../events/list.tsx';
 import { EventPage } from '../events/page.tsx';
 import { Exports } from '../exports/page.tsx';
@@ -57,7 +57,10 @@ export function findPage({
 }
 
 export const NotFound = () => (
-  <Empty title="This page does not exist" action={<a href="#/">Go to the start page</a>}>
-    The address may be incomplete.
-  </Empty>
+  <>
+    <PageHead title="This page does not exist" />
+    <p>
+      The address may be incomplete. <a href="#/">Go to the start page</a>
+    </p>
+  </>
 );

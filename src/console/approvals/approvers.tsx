@@ -11,7 +11,7 @@ import { PagedFoot, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { enrolPasskey, hasPasskeys, passkeysNeed } from './passkey.ts';
 
@@ -73,7 +73,7 @@ function ApproverTable({
           cell: ({ name, fingerprint }) => (
             <>
               <span class="strong">
-                <Text>{name}</Text>
+                <RemoteLine text={name} />
               </span>
               <p class="quiet mono">{fingerprint}</p>
             </>
@@ -139,7 +139,7 @@ function Revoke({ approver: { approverId, name }, close, done }: AskProps & { re
   return (
     <ConfirmDialog title="Revoke this approver?" verb="Revoke" isDangerous work={work} close={close}>
       <p>
-        <Text>{name}</Text> signs no approval from now on. What it signed before stays valid.
+        <RemoteLine text={name} /> signs no approval from now on. What it signed before stays valid.
       </p>
     </ConfirmDialog>
   );

@@ -2,16 +2,17 @@
  * The decision on an approval, signed by a passkey of the caller where there is one. Tested by
  * `test/console/approvals.test.ts` and `test/console/passkey.test.ts`.
  */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../app/load.ts';
 import { useSession } from '../app/session.tsx';
 import type { ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
 import { visibleLine } from '../../core/visible.ts';
+import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.ts';
 
 interface DecideProps {
@@ -21,7 +22,12 @@ interface DecideProps {
 
 export function Decide({ approval, decided }: DecideProps) {
   const { can, identity } = useSession();
-  if (approval.status !== 'pending') return <Decided approval={approval} />;
+  const [isOwn, setOwn] = useState(false);
+  if (approval.status !== 'pending') return <Decided approval={approval} isOwn={isOwn} />;
+  const done = (): void => {
+    setOwn(true);
+    decided();
+  };
   const isAsker = identity.id === approval.requestedBy;
   return (
     <section class="card decide" aria-labelledby="decide">
@@ -34,16 +40,29 @@ export function Decide({ approval, decided }: DecideProps) {
       {!isAsker && !can('approvals:decide') && (
         <p>This key may read approvals. To decide, open the console with a key of scope approvals:decide.</p>
       )}
-      {!isAsker && can('approvals:decide') && <Form approval={approval} decided={decided} />}
+      {!isAsker && can('approvals:decide') && <Form approval={approval} decided={done} />}
     </section>
   );
 }
 
-const Decided = ({ approval: { decidedBy, comment, signature } }: { readonly approval: ShownApproval }) =>
-  decidedBy === null ? null : (
+interface DecidedProps {
+  readonly approval: ShownApproval;
+  /** This page decided it: its button had the focus, which the heading gets. */
+  readonly isOwn: boolean;
+}
+
+function Decided({ approval: { decidedBy, comment, signature }, isOwn }: DecidedProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (isOwn) heading.current?.focus();
+  }, [isOwn]);
+  if (decidedBy === null) return null;
+  return (
     <section class="card" aria-labelledby="decided">
       <div class="card-head">
-        <h2 id="decided">Decision</h2>
+        <h2 id="decided" ref={heading} tabIndex={-1}>
+          Decision
+        </h2>
       </div>
       <dl class="facts">
         <dt>By</dt>
@@ -54,41 +73,37 @@ const Decided = ({ approval: { decidedBy, comment, signature } }: { readonly app
             'nobody: it rests on the key alone'
           ) : (
             <>
-              <Text>{signature.name}</Text> <span class="quiet">{signature.fingerprint}</span>
+              <RemoteLine text={signature.name} /> <span class="quiet">{signature.fingerprint}</span>
             </>
           )}
         </dd>
         <dt>Comment</dt>
-        <dd>{comment === null ? <span class="quiet">none</span> : <Text>{comment}</Text>}</dd>
+        <dd>{comment === null ? <span class="quiet">none</span> : <RemoteLine text={comment} />}</dd>
       </dl>
     </section>
   );
+}
 
 function Form({ approval, decided }: DecideProps) {
   const { client, identity } = useSession();
   const { approvalId, signatureRequired } = approval;
   const [comment, setComment] = useState('');
   const [chosen, setChosen] = useState<string | null>(null);
-  const [busy, setBusy] = useState<ApprovalOutcome | null>(null);
-  const [error, setError] = useState<unknown>(null);
+  const [outcome, setOutcome] = useState<ApprovalOutcome>('approved');
+  const { isBusy, error, run } = useAction();
   const passkeys = useLoad(
     (signal) => ownPasskeys(client, { principal: identity.id, approval, signal }),
     `passkeys ${approvalId}`,
   );
   const signer = signerOf(passkeys.data ?? [], chosen);
-  const decide = async (outcome: ApprovalOutcome): Promise<void> => {
-    setBusy(outcome);
-    setError(null);
-    try {
-      await sendDecision(client, { approvalId, outcome, comment: comment.trim(), signer });
+  const decide = (chosenOutcome: ApprovalOutcome): void => {
+    setOutcome(chosenOutcome);
+    run(async () => {
+      await sendDecision(client, { approvalId, outcome: chosenOutcome, comment: comment.trim(), signer });
       decided();
-    } catch (cause) {
-      setError(cause);
-    } finally {
-      setBusy(null);
-    }
+    });
   };
-  const isBlocked = busy !== null || passkeys.data === undefined;
+  const isBlocked = isBusy || passkeys.data === undefined;
   return (
     <form class="stack" onSubmit={(event) => event.preventDefault()}>
       <div class="field">
@@ -109,13 +124,13 @@ function Form({ approval, decided }: DecideProps) {
       <div class="actions">
         <Button
           kind="main"
-          isBusy={busy === 'approved'}
+          isBusy={isBusy && outcome === 'approved'}
           disabled={isBlocked || (signatureRequired && signer === null)}
-          onClick={() => void decide('approved')}
+          onClick={() => decide('approved')}
         >
           Approve
         </Button>
-        <Button isBusy={busy === 'denied'} disabled={isBlocked} onClick={() => void decide('denied')}>
+        <Button isBusy={isBusy && outcome === 'denied'} disabled={isBlocked} onClick={() => decide('denied')}>
           Deny
         </Button>
       </div>

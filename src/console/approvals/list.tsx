@@ -10,7 +10,7 @@ import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Tabs } from '../parts/tabs.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { actorName, leavesOf, toolName } from './call.ts';
 import { endedApprovals, everyMs, waitingApprovals } from './load.ts';
@@ -72,15 +72,15 @@ const columns: readonly Column<ShownApproval>[] = [
     cell: (approval) => (
       <>
         <a class="strong" href={linkTo(['approvals', approval.approvalId])}>
-          <Text>{toolName(approval)}</Text>
+          <RemoteLine text={toolName(approval)} />
         </a>
         <p class="quiet clip">
-          <Text>{shortCall(approval)}</Text>
+          <RemoteLine text={shortCall(approval)} />
         </p>
       </>
     ),
   },
-  { name: 'Who', cell: ({ actor, requestedBy }) => <Text>{actorName(actor) ?? requestedBy}</Text> },
+  { name: 'Who', cell: ({ actor, requestedBy }) => <RemoteLine text={actorName(actor) ?? requestedBy} /> },
   { name: 'State', cell: (approval) => <State approval={approval} /> },
   { name: 'Asked', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
 ];

@@ -10,7 +10,7 @@ import type { ShownApproval } from '../../contract/approvals.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Json, Text } from '../parts/text.tsx';
+import { RemoteJson, RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { actorName, leavesOf, toolName } from './call.ts';
 import { Decide } from './decide.tsx';
@@ -36,7 +36,7 @@ export function ApprovalPage({ params }: PageProps) {
   }
   return (
     <>
-      <PageHead title={<Text>{toolName(data)}</Text>} up={list}>
+      <PageHead title={<RemoteLine text={toolName(data)} />} up={list}>
         <State approval={data} /> <Standing approval={data} />
       </PageHead>
       {error !== null && <ErrorBox error={error} retry={reload} />}
@@ -93,9 +93,9 @@ function Call({ approval }: { readonly approval: ShownApproval }) {
         <h2 id="call">What will run</h2>
       </div>
       <p class="lead">
-        <Text>{actorName(actor) ?? 'An agent'}</Text> wants to call{' '}
+        <RemoteLine text={actorName(actor) ?? 'An agent'} /> wants to call{' '}
         <strong>
-          <Text>{toolName(approval)}</Text>
+          <RemoteLine text={toolName(approval)} />
         </strong>
         {given !== null && Object.keys(given).length === 0 && ' without arguments'}.
       </p>
@@ -105,10 +105,10 @@ function Call({ approval }: { readonly approval: ShownApproval }) {
           {found.leaves.map(({ path, text, cut }) => (
             <div key={path}>
               <dt>
-                <Text>{path}</Text>
+                <RemoteLine text={path} />
               </dt>
               <dd>
-                <Text>{text}</Text>
+                <RemoteLine text={text} />
                 {cut > 0 && <span class="quiet"> … {cut.toLocaleString('en')} more characters</span>}
               </dd>
             </div>
@@ -121,13 +121,13 @@ function Call({ approval }: { readonly approval: ShownApproval }) {
       {given !== null && (
         <details>
           <summary>Arguments in full</summary>
-          <Json value={given} label="Arguments in full" />
+          <RemoteJson value={given} label="Arguments in full" whole />
         </details>
       )}
       {approval.context !== null && (
         <details>
           <summary>What else the policies saw</summary>
-          <Json value={approval.context} label="Context" />
+          <RemoteJson value={approval.context} label="Context" whole />
         </details>
       )}
       <p class="quiet">
@@ -148,12 +148,12 @@ const Why = ({ approval }: { readonly approval: ShownApproval }) => (
           <a href={linkTo(['policies', policyId])}>{policyId}</a>
           {version !== null && <span class="quiet"> version {version}</span>}
           <p>
-            <Text>{reasoning}</Text>
+            <RemoteLine text={reasoning} />
           </p>
         </li>
       ))}
     </ul>
-    {approval.policies.length === 0 && <Text>{approval.reason}</Text>}
+    {approval.policies.length === 0 && <RemoteLine text={approval.reason} />}
     <p class="quiet">Asked by key {approval.requestedBy}</p>
   </section>
 );

@@ -11,6 +11,7 @@ import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { sizeText } from '../parts/size.ts';
 import { Status } from '../parts/status.tsx';
@@ -191,10 +192,13 @@ function NewExport({ close, made }: { readonly close: () => void; readonly made:
           ))}
         </select>
       </label>
-      <label class="field">
-        Only of the run (optional)
-        <input name="runId" value={runId} onInput={(event) => setRunId(event.currentTarget.value)} />
-      </label>
+      <TextField
+        label="Only of the run (optional)"
+        name="runId"
+        isRequired={false}
+        value={runId}
+        set={setRunId}
+      />
       <label class="choice">
         <input
           type="checkbox"

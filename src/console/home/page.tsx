@@ -11,7 +11,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Section } from '../parts/section.tsx';
 import { Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { DecisionChart } from './chart.tsx';
 import { Wellness } from './wellness.tsx';
@@ -99,11 +99,11 @@ function Denied() {
               kind: 'wide',
               cell: (event) => (
                 <span class="strong">
-                  <Text>{toolOf(event)}</Text>
+                  <RemoteLine text={toolOf(event)} />
                 </span>
               ),
             },
-            { name: 'Who', cell: ({ actor }) => <Text>{nameOf(actor) ?? 'unknown'}</Text> },
+            { name: 'Who', cell: ({ actor }) => <RemoteLine text={nameOf(actor) ?? 'unknown'} /> },
             {
               name: 'Run',
               cell: ({ runId }) => (

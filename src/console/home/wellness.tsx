@@ -7,7 +7,7 @@ import type { Integrity } from '../../contract/operations.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Section } from '../parts/section.tsx';
 import { Status, type Tone } from '../parts/status.tsx';
-import { Text } from '../parts/text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { durationText, relativeTime } from '../parts/time.tsx';
 
 const everyMs = 15_000;
@@ -47,7 +47,7 @@ export function Wellness() {
         <ul class="reasons">
           {reasons.map((reason) => (
             <li key={reason}>
-              <Text>{reason}</Text>
+              <RemoteLine text={reason} />
             </li>
           ))}
         </ul>

@@ -9,6 +9,7 @@ import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { SecretDialog } from '../parts/secret.tsx';
@@ -159,16 +160,7 @@ function NewKey({ close, made }: MakeProps) {
   };
   return (
     <ConfirmDialog title="New key" verb="Create the key" work={work} close={close}>
-      <label class="field">
-        Name
-        <input
-          name="name"
-          required
-          maxLength={limits.keyNameChars}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.keyNameChars} />
       <label class="field">
         Expires
         <select name="days" value={days} onChange={(event) => setDays(event.currentTarget.value)}>

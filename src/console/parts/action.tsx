@@ -14,17 +14,22 @@ export function useAction(): Action {
     error: null,
   });
   const stop = useRef<AbortController | null>(null);
+  // the state is one rendering late: a second click may come before it
+  const busy = useRef(false);
   useEffect(() => () => stop.current?.abort(), []);
   return {
     ...state,
     run(work) {
-      if (state.isBusy) return;
+      if (busy.current) return;
+      busy.current = true;
       const { signal } = (stop.current = new AbortController());
       setState({ isBusy: true, error: null });
-      work(signal).then(
-        () => signal.aborted || setState({ isBusy: false, error: null }),
-        (error: unknown) => signal.aborted || setState({ isBusy: false, error }),
-      );
+      const end = (error: unknown): void => {
+        if (signal.aborted) return;
+        busy.current = false;
+        setState({ isBusy: false, error });
+      };
+      work(signal).then(() => end(null), end);
     },
   };
 }

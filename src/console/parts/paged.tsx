@@ -88,7 +88,7 @@ export function PagedFoot({ paged, noun }: PagedFootProps) {
   return (
     <div class="paged-foot">
       <p class="quiet" role="status">
-        {isCut ? `The first ${rows.length} ${noun}; there are more.` : `All ${rows.length} ${noun}.`}
+        {lineOf(rows.length, noun, isCut)}
       </p>
       {isCut && (
         <Button onClick={more} isBusy={isLoading}>
@@ -97,4 +97,9 @@ export function PagedFoot({ paged, noun }: PagedFootProps) {
       )}
     </div>
   );
+}
+
+function lineOf(count: number, noun: string, isCut: boolean): string {
+  if (isCut) return `The first ${count} ${noun}; there are more.`;
+  return count === 1 ? 'There are no more.' : `All ${count} ${noun}.`;
 }

@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { SecretDialog } from '../parts/secret.tsx';
@@ -133,16 +134,7 @@ function Register({ close, made }: MakeProps) {
     made((await client.createDataPlane({ body: { name: name.trim() }, signal })).body.enrolmentToken);
   return (
     <ConfirmDialog title="Register a data plane" verb="Register" work={work} close={close}>
-      <label class="field">
-        Name
-        <input
-          name="name"
-          required
-          maxLength={limits.planeNameChars}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.planeNameChars} />
     </ConfirmDialog>
   );
 }

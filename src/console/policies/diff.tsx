@@ -4,7 +4,7 @@ import type { Json } from '../../core/json/parse.ts';
 import { diffLines, isChanged, type Ruling } from '../../core/policy/language/diff-lines.ts';
 import { parseCondition } from '../../core/policy/language/parse.ts';
 import { RemoteText } from '../parts/remote-text.tsx';
-import { visible } from '../../core/forward/text.ts';
+import { visibleLine } from '../../core/visible.ts';
 
 interface DiffProps {
   /** Null: shows `after` alone. */
@@ -23,7 +23,7 @@ export function Diff({ before, after }: DiffProps) {
       <pre class="code diff" tabIndex={0}>
         {lines.map(({ sign, text }, at) => (
           <div key={at} class={lineClasses[sign]}>
-            {sign} {visible(text)}
+            {sign} {visibleLine(text)}
           </div>
         ))}
       </pre>

@@ -10,6 +10,7 @@ import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
+import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
@@ -156,16 +157,7 @@ export function NewProject({ close, made }: NewProjectProps) {
   };
   return (
     <ConfirmDialog title="New project" verb="Create the project" work={work} close={close}>
-      <label class="field">
-        Name
-        <input
-          name="name"
-          required
-          maxLength={limits.projectNameChars}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
+      <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.projectNameChars} />
       <label class="field">
         Environment
         <select

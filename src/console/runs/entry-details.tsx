@@ -159,8 +159,9 @@ export function EventDetails({ event }: { readonly event: AuditEvent }) {
           </Fact>
         )}
         {causedBy !== null && causedBy.length > 0 && <Fact name="Caused by">{causedBy.join(', ')}</Fact>}
-        <Fact name="Leaf">
-          {sequence} · <code>{leafHash}</code>
+        <Fact name="Leaf">{sequence}</Fact>
+        <Fact name="Leaf hash">
+          <code>{leafHash}</code>
         </Fact>
       </dl>
       {erased.length > 0 && (

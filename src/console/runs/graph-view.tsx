@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { GraphNode } from '../../contract/graphs.ts';
-import { visible } from '../../core/forward/text.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { useLoad } from '../app/load.ts';
 import { useSession } from '../app/session.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -94,7 +94,7 @@ const Lineage = ({ lineage: { before, after } }: { readonly lineage: Related }) 
 const NodeDetails = ({ node, event }: { readonly node: GraphNode; readonly event: AuditEvent | undefined }) =>
   event === undefined ? (
     <section class="stack">
-      <h2>{visible(node.id)}</h2>
+      <h2>{visibleLine(node.id)}</h2>
       <p class="quiet">{node.type}</p>
       <RemoteJson value={node.data} />
     </section>
@@ -191,6 +191,6 @@ function curve(
 
 /** As much as fits into a box. */
 const clipped = (text: string): string => {
-  const shown = visible(text);
+  const shown = visibleLine(text);
   return shown.length > 26 ? `${shown.slice(0, 25)}…` : shown;
 };

@@ -3,7 +3,7 @@
  * selection. Tested by `test/console/runs/page.test.ts`.
  */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { visible } from '../../core/forward/text.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { rowsShown } from '../parts/rows-shown.ts';
 import { Status } from '../parts/status.tsx';
 import type { Entry, EntryKind } from './timeline.ts';
@@ -108,9 +108,9 @@ function Row({ entry, id, place: { at, count }, isSelected, isFlat, select }: Ro
       onClick={() => select(entry)}
     >
       <span class="timeline-kind">{kindNames[kind]}</span>
-      {isState && <Status tone={toneOf(outcome)}>{visible(outcome)}</Status>}
-      {(isFlat || !(isState || isPart)) && <bdi class="timeline-title">{visible(title)}</bdi>}
-      <bdi class="timeline-text">{visible(text)}</bdi>
+      {isState && <Status tone={toneOf(outcome)}>{visibleLine(outcome)}</Status>}
+      {(isFlat || !(isState || isPart)) && <bdi class="timeline-title">{visibleLine(title)}</bdi>}
+      <bdi class="timeline-text">{visibleLine(text)}</bdi>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { SecretDialog } from '../parts/secret.tsx';
@@ -166,27 +167,23 @@ function NewEndpoint({ close, made }: MakeProps) {
   };
   return (
     <ConfirmDialog title="New endpoint" verb="Create the endpoint" work={work} close={close}>
-      <label class="field">
-        Address
-        <input
-          name="url"
-          type="url"
-          required
-          placeholder="https://example.com/hooks"
-          maxLength={limits.outboundUrlChars}
-          value={url}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-      </label>
-      <label class="field">
-        Description
-        <input
-          name="description"
-          maxLength={limits.webhookDescriptionChars}
-          value={description}
-          onInput={(event) => setDescription(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Address"
+        name="url"
+        isUrl
+        placeholder="https://example.com/hooks"
+        maxLength={limits.outboundUrlChars}
+        value={url}
+        set={setUrl}
+      />
+      <TextField
+        label="Description"
+        name="description"
+        isRequired={false}
+        maxLength={limits.webhookDescriptionChars}
+        value={description}
+        set={setDescription}
+      />
     </ConfirmDialog>
   );
 }

@@ -4,7 +4,8 @@
  * `docs/reference/forward-formats.md`. Proven by `test/core/forward/cef.test.ts`.
  */
 import type { ForwardRecord } from './record.ts';
-import { clip, jsonLine, visible } from './text.ts';
+import { escapedLine, visibleJson } from '../visible.ts';
+import { clip } from './text.ts';
 
 /** The longest values that the dictionary of CEF allows, in bytes. */
 const most = { header: 512, action: 63, external: 40, user: 1023, custom: 4000, reason: 1023, message: 1023 };
@@ -30,12 +31,12 @@ function cefSeverity({ decision, severity, isDecision }: ForwardRecord): number 
   }
 }
 
-const inHeader = (text: string): string => clip(visible(text), most.header).replace(/[\\|]/g, '\\$&');
+const inHeader = (text: string): string => clip(escapedLine(text), most.header).replace(/[\\|]/g, '\\$&');
 
 /** A line break is `\n` or `\r`, which the format allows in values of the extension only. */
 const inExtension = (text: string, bytes: number): string =>
   clip(text, bytes)
-    .replace(/[^\n\r]+/g, (line) => visible(line).replace(/[\\=]/g, '\\$&'))
+    .replace(/[^\n\r]+/g, (line) => escapedLine(line).replace(/[\\=]/g, '\\$&'))
     .replaceAll('\n', '\\n')
     .replaceAll('\r', '\\r');
 
@@ -69,7 +70,7 @@ export function cefFields(record: ForwardRecord): (readonly [key: string, value:
     ...custom('cn1', 'leafIndex', record.index),
     ...custom('cn2', 'runSeq', record.runSeq),
     ...custom('flexString1', 'leafType', record.leafType),
-    ...(Object.keys(record.data).length === 0 ? [] : one('msg', jsonLine(record.data), most.message)),
+    ...(Object.keys(record.data).length === 0 ? [] : one('msg', visibleJson(record.data), most.message)),
   ];
 }
 

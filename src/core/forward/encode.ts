@@ -6,7 +6,7 @@ import { plainObject } from './json.ts';
 import { ocsfEvent, type OcsfVersion } from './ocsf.ts';
 import type { ForwardRecord } from './record.ts';
 import { sentence } from './syslog.ts';
-import { jsonLine } from './text.ts';
+import { visibleJson } from '../visible.ts';
 
 export const forwardFormats = ['json', 'ocsf', 'cef', 'syslog'] as const;
 export type ForwardFormat = (typeof forwardFormats)[number];
@@ -22,9 +22,9 @@ export interface EncodeOptions {
 export function encodeLine(record: ForwardRecord, options: EncodeOptions): string {
   switch (options.format) {
     case 'json':
-      return jsonLine(plainObject(record));
+      return visibleJson(plainObject(record));
     case 'ocsf':
-      return jsonLine(ocsfEvent(record, options));
+      return visibleJson(ocsfEvent(record, options));
     case 'cef':
       return cefLine(record, options.version);
     case 'syslog':

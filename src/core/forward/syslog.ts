@@ -5,7 +5,8 @@
  */
 import { formatTimestamp } from '../time.ts';
 import type { ForwardRecord } from './record.ts';
-import { clip, visible } from './text.ts';
+import { escapedLine } from '../visible.ts';
+import { clip } from './text.ts';
 
 export interface SyslogOptions {
   /** HOSTNAME: the machine that sends. */
@@ -54,7 +55,7 @@ const header = (text: string | null, most: number): string => {
 
 /** RFC 5424 §6.3.3 escapes `"`, `\` and `]`. */
 const value = (text: string, most = valueBytes): string =>
-  clip(visible(text), most).replace(/["\\\]]/g, '\\$&');
+  clip(escapedLine(text), most).replace(/["\\\]]/g, '\\$&');
 
 /** Returns the members of the structured data, in their order. Absent ones are left out. */
 export function structuredFields(record: ForwardRecord): (readonly [name: string, value: string])[] {
@@ -124,5 +125,5 @@ export function sentence(record: ForwardRecord): string {
     ...(decision === null ? [] : [`decision ${decision}`]),
     ...(reason === null ? [] : [`reason ${reason}`]),
   ];
-  return visible(said.join(', '));
+  return escapedLine(said.join(', '));
 }

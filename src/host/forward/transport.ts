@@ -1,6 +1,6 @@
 /** What sends batches to a receiver, and what the receiver made of them. */
 import type { Log } from '../../service/call/log.ts';
-import { visible } from '../../core/forward/text.ts';
+import { escapedLine } from '../../core/visible.ts';
 import type { LogSource } from '../../core/forward/record.ts';
 import type { Variables } from '../process/layers.ts';
 
@@ -57,7 +57,7 @@ export interface TransportOptions {
 
 export const failed = (text: string, more: Partial<Omit<Failed, 'ok' | 'failed'>> = {}): Failed => ({
   ok: false,
-  failed: visible(text).slice(0, 300),
+  failed: escapedLine(text).slice(0, 300),
   retryAfterMs: null,
   isRefused: false,
   ...more,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainObject } from '../../../src/core/forward/json.ts';
-import { jsonLine } from '../../../src/core/forward/text.ts';
+import { visibleJson } from '../../../src/core/visible.ts';
 import { hostile, hostileRecord, kinds, actsOnReader } from './samples.ts';
 
 describe('plainObject', () => {
@@ -23,7 +23,7 @@ describe('plainObject', () => {
   it('hostile text is one line that parses to the same value', () => {
     for (const text of hostile) {
       const object = plainObject(hostileRecord(text));
-      const line = jsonLine(object);
+      const line = visibleJson(object);
       expect(line).not.toMatch(actsOnReader);
       expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(object)));
     }
@@ -33,8 +33,8 @@ describe('plainObject', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(text.isWellFormed());
-        expect(JSON.parse(jsonLine({ text }))).toEqual({ text });
-        expect(jsonLine({ text })).not.toMatch(actsOnReader);
+        expect(JSON.parse(visibleJson({ text }))).toEqual({ text });
+        expect(visibleJson({ text })).not.toMatch(actsOnReader);
       }),
     );
   });

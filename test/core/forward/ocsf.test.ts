@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { ocsfEvent, ocsfVersions, type OcsfVersion } from '../../../src/core/forward/ocsf.ts';
 import type { ForwardRecord } from '../../../src/core/forward/record.ts';
-import { jsonLine } from '../../../src/core/forward/text.ts';
+import { visibleJson } from '../../../src/core/visible.ts';
 import { eventLeaf, hostile, hostileRecord, kinds, recordOf, actsOnReader } from './samples.ts';
 
 const options = (ocsfVersion: OcsfVersion) => ({ ocsfVersion, version: '0.1.0' });
@@ -131,7 +131,7 @@ describe('ocsfEvent', () => {
       ai_agent: { uid: 'sys-1', name: 'billing-agent', instance_uid: 'run-1', ai_model: model },
     });
     expect(event(record, '1.8.0')).toMatchObject({ ai_model: model });
-    for (const each of kinds()) expect(jsonLine(event(each, '1.8.0'))).not.toContain('ai_agent');
+    for (const each of kinds()) expect(visibleJson(event(each, '1.8.0'))).not.toContain('ai_agent');
   });
 
   it.each([
@@ -148,7 +148,7 @@ describe('ocsfEvent', () => {
   it('hostile text is one line that parses to the same value', () => {
     for (const text of hostile) {
       const found = event(hostileRecord(text));
-      const line = jsonLine(found);
+      const line = visibleJson(found);
       expect(line).not.toMatch(actsOnReader);
       expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(found)));
     }
