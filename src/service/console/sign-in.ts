@@ -128,7 +128,7 @@ async function accountOf(
   const user = await store.user(issuer, subject);
   const organization = user === null ? null : await store.organization(user.organizationId);
   if (user !== null && organization !== null) return { user, organization };
-  const who = email === null ? 'you' : email;
-  const detail = `${issuer} knows ${who}, but this service has no account of that person; make one with: gov auth signup --base-url ${origin} --name NAME --organization NAME`;
-  throw new GovError('FORBIDDEN', detail, { extensions: { reason: 'no-account' } });
+  const command = `gov auth signup --base-url ${origin} --name NAME --organization NAME`;
+  const detail = `${issuer} knows ${email ?? 'you'}, but this service has no account of that person; make one with: ${command}`;
+  throw new GovError('FORBIDDEN', detail, { extensions: { reason: 'no-account', command } });
 }
