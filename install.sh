@@ -236,9 +236,27 @@ use_version() {
   run mkdir -p "$prefix/bin"
   run ln -sfn "$1/bin/gov" "$prefix/bin/.gov.$$"
   run mv -fT "$prefix/bin/.gov.$$" "$prefix/bin/gov"
+  link_pages "$1"
   [ -n "$dry" ] || version=$("$prefix/bin/gov" --version) || fail "gov did not start; see above."
   root=$1
   [ -n "$dry" ] || done_message
+}
+
+# link_pages FOLDER: links the manual pages of this version where this machine reads pages; another version's go.
+link_pages() {
+  unlink_pages
+  pages=$1/share/man/man1
+  [ -d "$pages" ] || return 0
+  [ -d "$prefix/share/man" ] || command -v man >/dev/null || return 0
+  run mkdir -p "$prefix/share/man/man1"
+  for page in "$pages"/*.1; do run ln -sfn "$page" "$prefix/share/man/man1/${page##*/}"; done
+}
+
+# Removes links to manual pages of installed versions, and no other file.
+unlink_pages() {
+  for page in "$prefix/share/man/man1/"gov.1 "$prefix/share/man/man1/"gov-*.1; do
+    case $(readlink -- "$page" || true) in "$data/versions/"*) run rm -f "$page" ;; esac
+  done
 }
 
 rollback() {
@@ -282,6 +300,8 @@ uninstall() {
   case $(readlink -- "$target" || true) in
     "$root/bin/gov" | "$data/versions/"*/bin/gov) run rm -f "$target" ;;
   esac
+  prefix=${prefix:-${HOME:-}/.local}
+  unlink_pages
   if [ -f bin/gov ]; then run rm -rf .runtime dist; fi
   [ -z "$purge" ] || run rm -rf "$data/versions" "$data/runtime" "$cache"
   if [ -n "$purge" ] && [ -f bin/gov ]; then run rm -rf node_modules; fi

@@ -48,7 +48,7 @@ interface Target {
   readonly source: string;
   readonly file: string;
   readonly isRequired: boolean;
-  /** Most of it is code of packages, whose lines nobody reads: it is written without whitespace. */
+  /** Most of it is code of packages, whose lines nobody reads: it is written without whitespace, with short names. */
   readonly isPacked?: boolean;
 }
 
@@ -86,7 +86,7 @@ const written = {
 } as const;
 
 const packed = {
-  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+  minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
   comments: false,
 } as const;
 

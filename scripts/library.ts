@@ -19,7 +19,6 @@ const replaced: Readonly<Record<string, string>> = {
   'src/client/runtime.ts': 'src/client/web/runtime.ts',
   'src/client/tail.ts': 'src/client/web/tail.ts',
   'src/client/transport.ts': 'src/client/web/transport.ts',
-  'src/core/proof/approvals.ts': 'src/client/stated-approvals.ts',
 };
 
 export interface LibraryOptions {
@@ -88,9 +87,12 @@ export const webBuild = (
   },
 });
 
-/** Signatures are a file of their own: a client that verifies nothing need not load curves. */
-const cryptoFor = (importer: string): string =>
-  importer.includes('/src/core/note/') ? 'src/client/web/signatures.ts' : 'src/client/web/crypto.ts';
+/** Signatures are files of their own: a client that verifies nothing need not load curves. */
+function cryptoFor(importer: string): string {
+  if (importer.includes('/src/core/note/')) return 'src/client/web/signatures.ts';
+  if (importer.includes('/src/core/approval/')) return 'src/client/web/approval-crypto.ts';
+  return 'src/client/web/crypto.ts';
+}
 
 /** Resolves each file that needs Node to its replacement. Another module of Node is an error of the build. */
 function standIns(project: string): Plugin {

@@ -30,6 +30,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { manPages } from './man.ts';
 import { publishedPackages, sbom } from './sbom.ts';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
@@ -64,6 +65,7 @@ function release({ key }: { key?: string | undefined }): void {
     run('npm', ['pack', '--pack-destination', output, '--silent']);
     const node = run('scripts/getnode', ['--pinned']).trim();
     const tree = standalone(scratch, { arch, node });
+    manual(tree, epoch);
     writeFileSync(
       join(output, `gov-${version}.cdx.json`),
       sbom({ project, epoch, nodeVersion: run(node, ['--version']).trim().slice(1) }),
@@ -95,6 +97,13 @@ function standalone(scratch: string, { arch, node }: { arch: string; node: strin
   return tree;
 }
 
+/** Adds the manual pages, which the npm package lacks. */
+function manual(tree: string, epoch: string): void {
+  const folder = join(tree, 'share/man/man1');
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of manPages(Number(epoch) * 1000)) writeFileSync(join(folder, name), text);
+}
+
 /** Packs `tree` so that equal contents give equal bytes. */
 function archive(tree: string, { epoch, file }: { epoch: string; file: string }): void {
   const fixed = [
@@ -110,7 +119,7 @@ function archive(tree: string, { epoch, file }: { epoch: string; file: string })
   run('gzip', ['-n9', packed]);
 }
 
-/** Makes the Debian package: the tree below /usr/lib/gov, the link /usr/bin/gov, and systemd units. */
+/** Makes the Debian package: the tree below /usr/lib/gov, the link /usr/bin/gov, manual pages, and systemd units. */
 function debian(tree: string, made: { epoch: string; scratch: string; architecture: string }): void {
   const { epoch, scratch, architecture } = made;
   const root = join(scratch, 'deb');
@@ -119,6 +128,9 @@ function debian(tree: string, made: { epoch: string; scratch: string; architectu
     return join(root, path);
   };
   renameSync(tree, at('usr/lib/gov'));
+  renameSync(join(root, 'usr/lib/gov/share/man'), at('usr/share/man'));
+  rmSync(join(root, 'usr/lib/gov/share'), { recursive: true });
+  run('gzip', ['-n9r', join(root, 'usr/share/man')]);
   mkdirSync(join(root, 'usr/bin'));
   symlinkSync('../lib/gov/bin/gov', join(root, 'usr/bin/gov'));
   for (const name of ['gov-plane', 'gov-service']) {

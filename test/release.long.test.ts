@@ -117,9 +117,13 @@ describe('install.sh --from', () => {
     expect(JSON.parse(started.stdout)).toMatchObject({ version, node: expect.stringMatching(/^v?24\./) });
     expect(install(home, '--from', archive)).toMatchObject({ status: 0 });
     expect(readdirSync(join(home, '.local/share/gov/versions'))).toEqual([version]);
+    const pages = join(home, '.local/share/man/man1');
+    expect(readFileSync(join(pages, 'gov-jobs.1'), 'utf8')).toMatch(/^\.Dd [\s\S]*^\.Nm gov-jobs$/m);
+    writeFileSync(join(pages, 'gov-own.1'), 'not ours');
     expect(install(home, '--uninstall', '--purge')).toMatchObject({ status: 0 });
     expect(existsSync(join(home, '.local/bin/gov'))).toBe(false);
     expect(existsSync(join(home, '.local/share/gov/versions'))).toBe(false);
+    expect(readdirSync(pages)).toEqual(['gov-own.1']);
   });
 
   it('goes back to the former version with --rollback, and forward with another', () => {
@@ -134,6 +138,8 @@ describe('install.sh --from', () => {
     expect(readlinkSync(link)).toBe(join(versions, version, 'bin/gov'));
     expect(install(home, '--rollback')).toMatchObject({ status: 0 });
     expect(readlinkSync(link)).toBe(join(versions, '0.0.1/bin/gov'));
+    const page = join(home, '.local/share/man/man1/gov.1');
+    expect(readlinkSync(page)).toBe(join(versions, '0.0.1/share/man/man1/gov.1'));
     expect(install(home, '--rollback')).toMatchObject({ status: 0 });
     expect(readlinkSync(link)).toBe(join(versions, version, 'bin/gov'));
   });

@@ -18,7 +18,9 @@ const flagsIn = (line: RegExp): string[] => {
   return flags.split(' ');
 };
 /** The Node flags that bin/gov gives a server. */
-export const servingFlags = flagsIn(/ set -- (--.+) "\$root/);
+export const servingFlags = flagsIn(/ set -- (--.+heap.+) "\$root/);
+/** Those that it gives a screen. */
+export const screenFlags = flagsIn(/ set -- (--max-semi-space-size=4) "\$root/);
 export const dataRoot = process.env['GOV_DATA'] ?? join(projectRoot, '../shared/data');
 
 export function median(values: readonly number[]): number {

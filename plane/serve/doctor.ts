@@ -48,6 +48,8 @@ export interface PlaneDoctorOptions extends PlaneFlags {
   readonly env?: Variables;
   /** Folders that may contain the unit. Defaults to the folders of systemd. */
   readonly unitFolders?: readonly string[];
+  /** Asks no service, and so needs no network. */
+  readonly isLocal?: boolean;
 }
 
 export async function planeDoctor(options: PlaneDoctorOptions): Promise<DoctorReport> {
@@ -59,7 +61,10 @@ export async function planeDoctor(options: PlaneDoctorOptions): Promise<DoctorRe
     config = readPlaneConfig(resolve(options.dataDir), options, env);
     return ok(`${config.dataDir}/plane.json, project ${config.projectId}`);
   });
-  if (config !== undefined) await examinePlane(config, { examine, env, folders: options.unitFolders });
+  if (config !== undefined) {
+    await examinePlane(config, { examine, env, folders: options.unitFolders });
+    if (options.isLocal !== true) await examineService(config.dataDir, { examine, env });
+  }
   return report();
 }
 
@@ -104,7 +109,6 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examine('metrics address', () => (metricsListen === null ? ok('off') : look(metricsListen)));
   await examine('telemetry', () => lookAtTelemetry(dataDir));
   await examine('unit', () => lookAtUnit(folders ?? unitFolders(env)));
-  await examineService(dataDir, { examine, env });
 }
 
 /**

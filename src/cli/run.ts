@@ -15,7 +15,7 @@ import type { ParsedCommand } from './program/parse.ts';
 import { safe, stylesFor } from './terminal/safe.ts';
 import { roleOf } from './context/place.ts';
 import { Session } from './context/session.ts';
-import { plainSettings, resolveSettings, wantsJsonErrors } from './context/settings.ts';
+import { plainSettings, resolveSettings, wantsJsonErrors, withoutFiles } from './context/settings.ts';
 import type { Settings } from './context/settings.ts';
 
 /** A signal ended the work. */
@@ -53,7 +53,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
       const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));
     } else {
-      out = new Out(streams, resolveSettings(parsed.globals, io, parsed.spec.formats), io.now);
+      out = new Out(streams, settingsFor(parsed, io), io.now);
       asJson = out.isJson;
       out.keepsWhole = parsed.spec.changes !== undefined;
       await out.checkShape();
@@ -72,6 +72,16 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
+/** Some commands repair what is wrong with a configuration file. Flags and variables count for them too. */
+function settingsFor({ spec, globals }: ParsedCommand, io: Io): Settings {
+  try {
+    return resolveSettings(globals, io, spec.formats);
+  } catch (cause) {
+    if (spec.withoutSettings !== true) throw cause;
+    return resolveSettings(globals, withoutFiles(io), spec.formats);
+  }
+}
+
 /** The flag --help also works with a broken configuration file: its reader may look for a way to correct the file. */
 function helpSettings(color: string | boolean | undefined, io: Io): Settings {
   try {
@@ -82,18 +92,24 @@ function helpSettings(color: string | boolean | undefined, io: Io): Settings {
   }
 }
 
-/** Returns the command that lists what this command works on, such as `gov events list --run RUN` for `events get`. */
-function listingOf({ name, args }: CommandSpec): string | undefined {
-  const noun = name.split(' ', 1)[0] ?? '';
-  // what is missing may be what the argument names: report create works on templates
-  const named = `${noun} ${args?.[0]?.name ?? ''}s`;
-  const specs = specsOf(noun);
-  const list =
-    specs.find((spec) => spec.name === named) ?? specs.find((spec) => spec.name === `${noun} list`);
+/** Lists of what an argument or a flag names, where the noun of the command does not say it. */
+const listsOf: Readonly<Record<string, string>> = {
+  runId: 'runs list',
+  webhookDeliveryId: 'webhooks deliveries',
+  template: 'report templates',
+};
+
+/** Returns the command that lists what this command works on, such as `gov report schedules list` for `… get`. */
+function listingOf({ name, args = [], flags = {} }: CommandSpec): string | undefined {
+  const group = name.slice(0, name.lastIndexOf(' '));
+  const [named = flags['run'] === undefined ? '' : 'runId'] = args.map((arg) => arg.name);
+  const listing = listsOf[named] ?? `${group} list`;
+  const list = specsOf(listing.split(' ', 1)[0] ?? '').find((spec) => spec.name === listing);
   if (list === undefined || list.name === name) return undefined;
   const required = Object.entries<FlagSpec>(list.flags ?? {}).filter(([, flag]) => flag.required === true);
-  const flags = required.map(([flag, { value }]) => ` --${kebab(flag)} ${value ?? ''}`);
-  return `gov ${list.name}${flags.join('')}`;
+  return ['gov', list.name, ...required.map(([flag, { value }]) => `--${kebab(flag)} ${value ?? ''}`)].join(
+    ' ',
+  );
 }
 
 interface Surroundings {
@@ -135,7 +151,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
 
 /** Nouns that work on this machine, or on the data plane of --data: no context says where, and no --env. */
 const ofThisMachine =
-  /^(?:plane|service|witness|log|forward|quickstart|version|help|commands|completion)(?: |$)/;
+  /^(?:plane|service|witness|log|forward|quickstart|version|doctor|help|commands|completion)(?: |$)/;
 
 /** Commands that speak to an agent, or that say themselves which plane they change, name no target before they write. */
 const withoutTarget = new RegExp(`${ofThisMachine.source}|^(?:hook|mcp|agents|run)(?: |$)`);

@@ -1,4 +1,4 @@
-/** Exports: files of whole resources that can be verified outside the system (contract K1-K12). */
+/** Exports: files of whole resources that can be verified outside the system (contract K1-K13). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
@@ -28,7 +28,7 @@ export const exportResources = [
 export type ExportResource = (typeof exportResources)[number];
 export const exportFormats = ['json', 'csv'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
-const exportStatuses = ['pending', 'processing', 'completed', 'failed', 'expired'] as const;
+const exportStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled', 'expired'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
 
 const Filters = exact({
@@ -137,6 +137,18 @@ export const exports = {
     summary: 'Delete the file of an export before it expires; the export stays listed',
     params,
     success: { 204: { empty: true } },
+    statuses: [401, 403, 404, 409, 500],
+  }),
+  cancelExport: operation({
+    ...beta,
+    origin: 'extension',
+    method: 'POST',
+    path: '/exports/{exportId}/cancel',
+    scope: 'exports:write',
+    command: 'export cancel',
+    summary: 'Cancel an export that is not completed; no file of it remains',
+    params,
+    success: { 200: ExportJob },
     statuses: [401, 403, 404, 409, 500],
   }),
   /** Streams the file, with ranges (RFC 9110 §14), `ETag` and `Repr-Digest` (RFC 9530). */

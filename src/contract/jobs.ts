@@ -1,14 +1,9 @@
-/** Jobs: proofs and replays that the service makes after the response (contract H1-H7). */
+/** Jobs: proofs and replays that the service makes after the response (contract H1-H8). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { clientId, cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
-
-const jobTypes = ['proof', 'replay'] as const;
-export type JobType = (typeof jobTypes)[number];
-export const jobStatuses = ['pending', 'processing', 'completed', 'failed'] as const;
-export type JobStatus = (typeof jobStatuses)[number];
 
 const type = Type.Union([Type.Literal('proof'), Type.Literal('replay')]);
 const status = Type.Union([
@@ -16,9 +11,10 @@ const status = Type.Union([
   Type.Literal('processing'),
   Type.Literal('completed'),
   Type.Literal('failed'),
+  Type.Literal('cancelled'),
 ]);
 const created = { createdAt: timestamp('When it was accepted') };
-const completed = { completedAt: nullable(timestamp('When it completed or failed')) };
+const completed = { completedAt: nullable(timestamp('When it completed, failed or was cancelled')) };
 const failure = {
   errorSummary: nullable(
     Type.String({
@@ -96,7 +92,7 @@ export const jobs = {
     origin: 'specification',
     scope: 'jobs:retry',
     command: 'jobs retry',
-    summary: 'Run a failed job again under the same id',
+    summary: 'Run a failed or cancelled job again under the same id',
     params,
     success: {
       202: Type.Object({
@@ -110,5 +106,18 @@ export const jobs = {
       }),
     },
     statuses: [401, 404, 409, 429, 500],
+  }),
+  cancelJob: operation({
+    method: 'POST',
+    path: '/jobs/{jobId}/cancel',
+    tag: 'Jobs',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'jobs:cancel',
+    command: 'jobs cancel',
+    summary: 'Cancel a job that has not ended; a running one stops and stores nothing',
+    params,
+    success: { 200: Job },
+    statuses: [401, 403, 404, 409, 500],
   }),
 } as const;

@@ -54,6 +54,7 @@ export const scopes = [
   'governance:manage',
   'jobs:read',
   'jobs:retry',
+  'jobs:cancel',
   'exports:read',
   'exports:write',
   'reporting:read',

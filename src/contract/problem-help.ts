@@ -43,7 +43,9 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   CONFLICT: 'Read the current state, then decide whether to repeat the request.',
   USER_EXISTS: 'Sign in instead.',
   GRAPH_SEALED: 'A committed graph never changes. Use another run.',
-  JOB_NOT_RETRYABLE: 'Wait until the job ends. Only a failed job can be retried.',
+  JOB_NOT_RETRYABLE: 'Wait until the job ends. Only a failed or cancelled job can be retried.',
+  ALREADY_ENDED:
+    'There is nothing to cancel. Delete the file of a completed export with `DELETE /exports/{exportId}`.',
   JOB_PAYLOAD_UNAVAILABLE: 'Send the original request again. The service no longer has its copy.',
   EXPORT_NOT_READY: 'Wait until the export is completed.',
   EXPORT_FAILED: 'Create the export again.',

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { SnapshotInput } from './governance.ts';
 import { Edge, Node } from './graphs.ts';
-import { jobStatuses } from './jobs.ts';
+import { jobStatuses } from './job-words.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { driftSeverities, stepStatuses } from './replay-words.ts';

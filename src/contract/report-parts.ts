@@ -7,6 +7,8 @@ import { namePattern } from './text-patterns.ts';
 
 export const reportFormats = ['pdf', 'csv', 'json'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
+export const reportPapers = ['A4', 'Letter'] as const;
+export type ReportPaper = (typeof reportPapers)[number];
 export const reportStatuses = ['queued', 'processing', 'completed', 'failed', 'expired'] as const;
 export type ReportStatus = (typeof reportStatuses)[number];
 export const deliveryChannels = ['webhook', 'email', 'file'] as const;

@@ -17,6 +17,7 @@ import {
   reportTitle,
   reportZone,
   templateId,
+  type ReportPaper,
 } from './report-parts.ts';
 import {
   cursorQuery,
@@ -76,6 +77,12 @@ const CreatedShare = Type.Object({
   ...shareMembers,
   url: Type.String({ format: 'uri', description: 'Opens the artifact without a credential' }),
   token: Type.String({ description: 'Returned only this once' }),
+  signatureUrl: nullable(
+    Type.String({
+      format: 'uri',
+      description: 'Opens the signature of a JSON report without a credential; a PDF contains its own',
+    }),
+  ),
 });
 const shareStatuses = ['active', 'expired', 'exhausted', 'revoked'] as const;
 const Share = Type.Object({
@@ -87,17 +94,22 @@ export type ReportShare = Static<typeof Share>;
 
 const color = (description: string) => Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description });
 export const defaultColors = { primaryColor: '#1f3a5f', accentColor: '#2a7f62' } as const;
+export const defaultPaper: ReportPaper = 'A4';
 const companyName = Type.String({
   minLength: 1,
   maxLength: limits.brandingNameChars,
   pattern: namePattern,
 });
 const footerText = Type.String({ maxLength: limits.brandingFooterChars, pattern: linePattern });
+const paper = Type.Union([Type.Literal('A4'), Type.Literal('Letter')], {
+  description: `Size of the pages; default ${defaultPaper}`,
+});
 const BrandingInput = exact({
   companyName: Type.Optional(nullable(companyName)),
   primaryColor: Type.Optional(color(`Default ${defaultColors.primaryColor}`)),
   accentColor: Type.Optional(color(`Default ${defaultColors.accentColor}`)),
   footerText: Type.Optional(nullable(footerText)),
+  paper: Type.Optional(paper),
   logoUrl: readOnly,
   updatedAt: readOnly,
 });
@@ -108,6 +120,7 @@ const Branding = Type.Object({
   primaryColor: color('Headings and lines'),
   accentColor: color('Charts'),
   footerText: nullable(Type.String()),
+  paper,
   updatedAt: timestamp('When it was last changed'),
 });
 export type ReportingBranding = Static<typeof Branding>;
@@ -245,6 +258,16 @@ export const reports = {
     success: { 200: { mediaType: 'application/pdf' } },
     statuses: [400, 404, 410, 412, 416, 500],
   }),
+  getSharedSignature: operation({
+    ...extension,
+    scope: null,
+    method: 'GET',
+    path: '/reporting/shares/{token}/signature',
+    summary: 'Get the signature of a shared JSON report, which counts as no download',
+    params: exact({ token }),
+    success: { 200: ReportSignature },
+    statuses: [404, 410, 500],
+  }),
   listReportTemplates: operation({
     ...extension,
     ...reads,
@@ -260,7 +283,7 @@ export const reports = {
     ...reads,
     method: 'GET',
     path: '/reporting/branding',
-    summary: 'Get name, colors and logo of reports',
+    summary: 'Get name, colors, logo and paper of reports',
     success: { 200: Branding },
     statuses: [402, 403, 404, 500],
   }),
@@ -269,7 +292,7 @@ export const reports = {
     ...writes,
     method: 'PUT',
     path: '/reporting/branding',
-    summary: 'Replace name, colors and footer of reports; the logo stays',
+    summary: 'Replace name, colors, footer and paper of reports; the logo stays',
     body: BrandingInput,
     success: { 200: Branding },
     statuses: [400, 402, 403, 500],

@@ -52,6 +52,10 @@ export const webhookEvents = {
   },
   'job.completed': { when: 'A proof or replay that ran as a job completed.', data: job },
   'job.failed': { when: 'A proof or replay that ran as a job failed for good.', data: job },
+  'job.cancelled': {
+    when: 'Somebody cancelled a proof or replay that ran as a job, or waited to.',
+    data: job,
+  },
   'proof.completed': { when: 'A compliance proof was made.', data: { proofId: id('Proof'), runId } },
   'replay.completed': { when: 'A replay completed.', data: replay },
   'replay.drift_detected': { when: 'A replay found drift or another outcome.', data: replay },
@@ -61,6 +65,7 @@ export const webhookEvents = {
   'policy.rolled_back': { when: 'An earlier version of a policy came into force again.', data: policy },
   'export.completed': { when: 'An export can be downloaded.', data: exported },
   'export.failed': { when: 'An export failed for good.', data: exported },
+  'export.cancelled': { when: 'Somebody cancelled an export before it completed.', data: exported },
   'report.completed': { when: 'A report can be downloaded.', data: report },
   'report.failed': { when: 'A report failed for good.', data: report },
   'delivery.failed': {

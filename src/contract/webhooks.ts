@@ -20,6 +20,8 @@ import { eventChoices, testEventKind, WebhookEvents, webhookEventKinds } from '.
 const disabledReasons = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 const deliveryStatuses = ['pending', 'delivered', 'failed', 'cancelled'] as const;
+export const webhookSignings = ['v1', 'v1a'] as const;
+export type WebhookSigning = (typeof webhookSignings)[number];
 export type WebhookDeliveryStatus = (typeof deliveryStatuses)[number];
 
 const endpointId = serviceId('whe');
@@ -27,10 +29,23 @@ const deliveryId = serviceId('dlv');
 
 const Endpoint = Type.Object({
   endpointId,
-  url: Type.String(),
+  url: Type.String({
+    description:
+      'Scheme, host and port; then /… where the address has a path or a query, which is often secret and never returned',
+  }),
   events: Type.Array(oneOf(eventChoices)),
   enabled: Type.Boolean(),
   description: Type.String(),
+  signing: Type.Union([Type.Literal('v1'), Type.Literal('v1a')], {
+    description: 'Signatures of Standard Webhooks: v1, HMAC-SHA-256 with a secret; v1a, Ed25519',
+  }),
+  publicKeys: Type.Array(
+    Type.Object({
+      publicKey: Type.String({ pattern: '^whpk_[A-Za-z0-9+/]{43}=$' }),
+      until: nullable(timestamp('When messages no longer carry its signature; null: the current key')),
+    }),
+    { description: 'Keys that verify messages signed with v1a, the current one first' },
+  ),
   createdAt: timestamp('When it was created'),
   updatedAt: timestamp('When it was last changed'),
   failingSince: nullable(timestamp('First failure after the last success; null: the last message arrived')),
@@ -44,10 +59,12 @@ const Endpoint = Type.Object({
 export type WebhookEndpoint = Static<typeof Endpoint>;
 
 const Secret = Type.Object({
-  secret: Type.String({
-    pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
-    description: 'Key of the signatures; returned only this once',
-  }),
+  secret: nullable(
+    Type.String({
+      pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+      description: 'Key of v1; returned only this once. Null with v1a, whose public key is in the endpoint',
+    }),
+  ),
   endpoint: Endpoint,
 });
 
@@ -76,6 +93,10 @@ const url = Type.String({
   description: 'Where to send, over HTTPS to port 443 or 8443 of a public address',
 });
 const description = Type.String({ maxLength: limits.webhookDescriptionChars, pattern: linePattern });
+const signing = (otherwise: string) =>
+  Type.Union([Type.Literal('v1'), Type.Literal('v1a')], {
+    description: `v1: HMAC-SHA-256 with a secret; v1a: Ed25519, verified with a public key; ${otherwise}`,
+  });
 const enabled = Type.Boolean({ description: 'Whether it gets events' });
 const params = exact({ endpointId });
 const deliveryParams = exact({ webhookDeliveryId: deliveryId });
@@ -94,6 +115,7 @@ export const webhooks = {
       events: Type.Optional(WebhookEvents),
       enabled: Type.Optional(enabled),
       description: Type.Optional(description),
+      signing: Type.Optional(signing('default v1')),
     }),
     success: { 201: Secret },
     statuses: [400, 401, 403, 409, 429, 500],
@@ -115,7 +137,7 @@ export const webhooks = {
     path: '/webhooks/endpoints/{endpointId}',
     scope: 'webhooks:read',
     command: 'webhooks get',
-    summary: 'Get an endpoint of webhooks',
+    summary: 'Get an endpoint of webhooks, with the public keys of v1a',
     params,
     success: { 200: Endpoint },
     statuses: [401, 403, 404, 500],
@@ -134,6 +156,8 @@ export const webhooks = {
         enabled: Type.Optional(enabled),
         description: Type.Optional(description),
         endpointId: readOnly,
+        signing: readOnly,
+        publicKeys: readOnly,
         createdAt: readOnly,
         updatedAt: readOnly,
         failingSince: readOnly,
@@ -159,7 +183,8 @@ export const webhooks = {
     method: 'POST',
     path: '/webhooks/endpoints/{endpointId}/rotate',
     scope: 'webhooks:write',
-    summary: 'Replace the secret of an endpoint of webhooks; messages carry both signatures for a while',
+    summary:
+      'Replace the secret or key pair of an endpoint of webhooks; messages carry both signatures for a while',
     params,
     query: exact({
       overlapSeconds: Type.Optional(
@@ -169,6 +194,7 @@ export const webhooks = {
           description: `Seconds that messages also carry the signature of the old secret; default ${limits.webhookOverlapSeconds}`,
         }),
       ),
+      signing: Type.Optional(signing('default: as before')),
     }),
     success: { 201: Secret },
     statuses,

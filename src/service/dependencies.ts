@@ -79,6 +79,8 @@ export interface Services {
   readonly wakeScheduler: () => void;
   /** Tells the worker that a job is pending, so that the job starts at once. */
   readonly wakeJobs: () => void;
+  /** Tells the worker that a job was cancelled, so that it stops if it runs here. */
+  readonly stopJob: (jobId: string) => void;
   /** Tells the worker that a report is queued, so that it starts at once. */
   readonly wakeReports: () => void;
   /** Verifier keys (texts) of the log with this origin. */

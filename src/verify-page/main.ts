@@ -3,6 +3,7 @@
  * elements from text, never HTML, and its policy lets only this script run. `scripts/verify-page.ts` builds it. Tested in a
  * browser by `test/verify-page/browser.test.ts`.
  */
+import { signatureNameOf } from '../core/report/artifacts.ts';
 import { GovTrustError, readTrust, verify, type Trust, type Verdict } from '../client/verify.ts';
 import { shownOf, type Shown, type ShownCheck } from './words.ts';
 
@@ -60,7 +61,7 @@ const isSignature = ({ name }: File): boolean => name.endsWith('.dsse.json');
 /** The signature of a JSON report, by name, or the only one. */
 function signatureFor({ name }: File): File | undefined {
   const signatures = chosen.filter(isSignature);
-  const own = `${name.replace(/\.json$/, '')}.dsse.json`;
+  const own = signatureNameOf(name);
   return (
     signatures.find((each) => each.name === own) ?? (signatures.length === 1 ? signatures[0] : undefined)
   );

@@ -8,7 +8,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   server = await startServer((seen, response) => {
     const status = Number(/evt_([0-9]{3})/.exec(seen.url)?.[1]);
-    if (seen.url.endsWith('/evt_none')) problem(response, 'NOT_FOUND', 404);
+    if (seen.url.includes('none')) problem(response, 'NOT_FOUND', 404);
     else if (status)
       problem(response, `STATUS_${status}`, status, { detail: 'no \u001b[31mluck', retryable: false });
     else if (seen.url.includes('/jobs/')) json(response, 202, { jobId: 'job_1', status: 'pending' });
@@ -44,9 +44,16 @@ describe('the process', () => {
     expect(stderr).toBe('error: A title: no \\u001b[31mluck\n  (request id req-12345678)\n');
   });
 
-  it('gov names the command that lists resources when one was not found', async () => {
-    const { stderr } = await gov(['events', 'get', 'evt_none'], { env });
-    expect(stderr).toContain('see what there is: gov events list');
+  it.each([
+    ['events get evt_none', 'gov events list'],
+    ['policy snapshot none', 'gov runs list'],
+    ['graphs get none', 'gov runs list'],
+    ['report schedules get sch_none', 'gov report schedules list'],
+    ['webhooks redeliver dlv_none', 'gov webhooks deliveries'],
+    ['approvals show apr_none', 'gov approvals list'],
+  ])('gov %s names the command that lists what was not found', async (line, listing) => {
+    const { stderr } = await govHere(line.split(' '), { env });
+    expect(stderr).toContain(`see what there is: ${listing}\n`);
   });
 
   it('gov reports an error as one JSON object on standard error for JSON formats', async () => {

@@ -86,6 +86,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     ].map((id) => [`${id} 402`, 'a plan without reports: test/service/reports/entitlement.test.ts']),
   ),
   'createWebhookEndpoint 409': 'as many as a project may have: test/service/webhooks/handlers.test.ts',
+  'cancelJob 200': 'one that has not ended: test/service/jobs/cancel.engines.test.ts',
+  'cancelExport 200': 'one that has not ended: test/service/exports/cancelled.test.ts',
   'deleteExport 409': 'one that is not complete: test/service/exports/room.test.ts',
   'downloadExport 409': 'one that is not complete: test/http/answer/exports.test.ts',
   ...Object.fromEntries(

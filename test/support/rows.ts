@@ -250,7 +250,7 @@ const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
 /** Queries that are required and name nothing. */
 const requiredQueries: Readonly<Record<string, readonly string[]>> = {
   downloadReport: ['format=csv'],
-  downloadShared: ['format=csv'],
+  downloadShared: ['format=json'],
 };
 /** Members that come only with the rest of an artifact, or instead of another one. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {

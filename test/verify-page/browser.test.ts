@@ -8,7 +8,7 @@ import type { Verdict } from '../../src/client/verify.ts';
 import { toJson } from '../../src/core/report/artifacts.ts';
 import { formatTrust } from '../../src/core/note/trust.ts';
 import { shownOf } from '../../src/verify-page/words.ts';
-import { cases } from '../client/web/evidence.ts';
+import { type Case, cases, signedEvidence } from '../client/web/evidence.ts';
 import { readReportFonts } from '../../src/host/reports/fonts.ts';
 import { bytesOf, sample, trust } from '../core/proof/log.ts';
 import { sampleReport, signatureOf, signedPdf } from '../core/report/sample.ts';
@@ -72,16 +72,24 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     await page.setInputFiles('#files', [...files]);
     await page.waitForSelector('#results[aria-busy=false]', { state: 'attached' });
   };
+  interface ShownFile {
+    readonly tone: string;
+    readonly verdict: string;
+    readonly lines: readonly string[];
+  }
+  const shownFiles = () =>
+    page.evaluate<ShownFile[]>(`[...document.querySelectorAll('article.verdict')].map((article) => ({
+      tone: article.className.replace('verdict ', ''),
+      verdict: article.querySelector('p').textContent.slice(2),
+      lines: [...article.querySelectorAll('li')].map((item) => item.textContent),
+    }))`);
   /** What the page shows of the first file. */
-  const shown = () =>
-    page.evaluate<{ tone: string; verdict: string; lines: string[] }>(`(() => {
-      const article = document.querySelector('article.verdict');
-      return {
-        tone: article.className.replace('verdict ', ''),
-        verdict: article.querySelector('p').textContent.slice(2),
-        lines: [...article.querySelectorAll('li')].map((item) => item.textContent),
-      };
-    })()`);
+  const shown = async () => (await shownFiles())[0];
+  /** What it has to show for this verdict of the command line. */
+  const expected = ({ kind, verdict: judged }: Case, fileName: string): ShownFile => {
+    const { tone, verdict, checks, layers } = shownOf({ kind, ...judged } as Verdict, fileName);
+    return { tone, verdict, lines: [...layers, ...checks].map(({ word, text }) => `${word}: ${text}`) };
+  };
   const picture = async (name: string): Promise<void> => {
     if (pictures === undefined) return;
     mkdirSync(pictures, { recursive: true });
@@ -89,13 +97,28 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
   };
 
   it('every sound and every changed file gets the verdict of the command line, check by check', async () => {
-    for (const { name, kind, bytes, trust: trusted, verdict } of await cases(8)) {
+    for (const each of await cases(8)) {
+      const { name, kind, bytes, trust: trusted } = each;
       const fileName = nameOf(kind, bytes);
       await check(trusted ?? '', [given(fileName, bytes)]);
-      const { tone, verdict: head, checks, layers } = shownOf({ kind, ...verdict } as Verdict, fileName);
-      const lines = [...layers, ...checks].map(({ word, text }) => `${word}: ${text}`);
-      expect(await shown(), `${kind}, ${name}`).toEqual({ tone, verdict: head, lines });
+      expect(await shown(), `${kind}, ${name}`).toEqual(expected(each, fileName));
     }
+  });
+
+  it('signed approvals by each kind of key, and of logs that lie about them, get the verdict of the command line', async () => {
+    const all = signedEvidence();
+    await check(
+      formatTrust(trust),
+      all.map(({ bytes }, at) => given(`${at}.govproof.json`, bytes)),
+    );
+    const files = await shownFiles();
+    expect(files.map((file, at) => [all[at]?.name, file])).toEqual(
+      all.map((each, at) => [each.name, expected(each, `${at}.govproof.json`)]),
+    );
+    expect(files.filter(({ tone }) => tone === 'good')).toHaveLength(13);
+    expect(files[0]?.lines.join()).toMatch(
+      /Passed: Each signed approval verifies .* 1 by Ada \(ssh, SHA256:/,
+    );
   });
 
   it('a tampered file is refused in words first, and pictures show it', async () => {
@@ -112,7 +135,7 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     ] as const;
     for (const [kind, sound, tone, other] of files) {
       await check(formatTrust(trust), [given(nameOf(kind, sound), sound)]);
-      expect((await shown()).tone).toBe(tone);
+      expect((await shown())?.tone).toBe(tone);
       await picture(`${kind}-sound`);
       await check(formatTrust(trust), [given(nameOf(kind, other), other)]);
       expect(await shown()).toMatchObject({ tone: 'bad', verdict: 'Not verified: do not rely on this file' });
@@ -127,7 +150,7 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     await check(formatTrust(trust), [json, signature]);
     expect(await shown()).toMatchObject({ tone: 'good', verdict: 'Verified' });
     await check(formatTrust(trust), [json]);
-    expect((await shown()).tone).toBe('bad');
+    expect((await shown())?.tone).toBe('bad');
     await check(formatTrust(trust), [json, signature]);
     await page.click('summary');
     await page.fill('#hash', `sha256:${'0'.repeat(64)}`);
@@ -157,7 +180,7 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     await page.setInputFiles('#files', mixed);
     await page.getByText('The keys above were kept').waitFor();
     expect(await page.inputValue('#trust')).toContain('example.com/other');
-    expect((await shown()).tone).not.toBe('good');
+    expect((await shown())?.tone).not.toBe('good');
     await page.setInputFiles('#files', [given('trust', other)]);
     await page.waitForSelector('.verdict.good');
     expect(await page.inputValue('#trust')).toBe(other);
@@ -166,7 +189,7 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
   it('a folder that is dropped after a sound file is refused, and the verdict of that file goes', async () => {
     const [sound] = await cases(1);
     await check(formatTrust(trust), [given('run.govproof.json', sound!.bytes)]);
-    expect((await shown()).tone).toBe('good');
+    expect((await shown())?.tone).toBe('good');
     await page.evaluate(`(() => {
       const folder = new File([''], 'folder');
       const fail = () => Promise.reject(new DOMException('it is a folder', 'NotFoundError'));

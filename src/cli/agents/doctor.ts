@@ -33,6 +33,8 @@ interface Around {
   readonly env: Variables;
   readonly cwd: string;
   readonly etc: string;
+  /** Time limit of each program and of the question to the plane. */
+  readonly timeoutMs?: number;
 }
 
 /** Where the hooks of a set-up are, those of an administrator first. */
@@ -52,7 +54,7 @@ export function installedAt(
 /** Runs the program once or twice, and asks the plane once. */
 export async function inspect(setup: Setup, around: Around): Promise<ClientReport> {
   const { client, tested } = setup;
-  const program = await findProgram(setup, around.env);
+  const program = await findProgram(setup, around.env, around.timeoutMs);
   const installed = installedAt(setup, around);
   const holes: string[] = [];
   const faults: string[] = [];
@@ -69,7 +71,7 @@ export async function inspect(setup: Setup, around: Around): Promise<ClientRepor
   faults.push(...missing);
   const trusted = await trustOf(client, { program, isInstalled: installed !== null, around });
   if (trusted === false) holes.push('Codex does not trust the hooks, and skips them: gov agents install');
-  const reachable = line === undefined ? null : await planeFault(line);
+  const reachable = line === undefined ? null : await planeFault(line, around);
   if (reachable !== null) faults.push(reachable);
   return {
     client,
@@ -93,11 +95,13 @@ function missingIn(line: string): string[] {
 }
 
 /** Why the plane gives no decision with the key of the hook; null if it does. */
-async function planeFault(line: string): Promise<string | null> {
+async function planeFault(
+  line: string,
+  { timeoutMs = limits.hookSeconds * 1000 }: Around,
+): Promise<string | null> {
   const [, , config = ''] = pathsIn(line);
   try {
     const { baseUrl, key, ca } = reach(config);
-    const timeoutMs = limits.hookSeconds * 1000;
     const client = createClient({ baseUrl, apiKey: key, ca, env: {}, retries: 0, timeoutMs });
     try {
       await client.evaluateTool({

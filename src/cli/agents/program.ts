@@ -28,12 +28,16 @@ export function isProgram(path: string): boolean {
 }
 
 /** Returns the first of the names that is on PATH. Runs it once, to ask for its version. */
-export async function findProgram({ programs }: Setup, env: Variables): Promise<Program | null> {
+export async function findProgram(
+  { programs }: Setup,
+  env: Variables,
+  timeoutMs = probeMs,
+): Promise<Program | null> {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
   const paths = programs.flatMap((name) => folders.map((folder) => join(folder, name)));
   const path = paths.find(isProgram);
   if (path === undefined) return null;
-  const { stdout } = await output(path, ['--version'], { env });
+  const { stdout } = await output(path, ['--version'], { env, timeoutMs });
   return { path, version: /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null };
 }
 
@@ -54,17 +58,17 @@ interface Output {
   readonly stdout: string;
 }
 
-/** Runs a program to its end, or to `probeMs`. Never throws. */
+/** Runs a program to its end, or to `timeoutMs`. Never throws. */
 function output(
   path: string,
   words: readonly string[],
-  { env }: { readonly env: Variables },
+  { env, timeoutMs }: { readonly env: Variables; readonly timeoutMs: number },
 ): Promise<Output> {
   return new Promise((resolve) => {
     const child = spawn(path, words, {
       env: { ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: probeMs,
+      timeout: timeoutMs,
     });
     let stdout = '';
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -83,14 +87,14 @@ export interface CodexHook {
 /** Asks Codex for our hooks and its trust in them (`codex app-server`). Null if it gives no answer that we know. */
 export function codexHooks(
   path: string,
-  { env, cwd }: { env: Variables; cwd: string },
+  { env, cwd, timeoutMs = probeMs }: { env: Variables; cwd: string; timeoutMs?: number },
 ): Promise<CodexHook[] | null> {
   return new Promise((resolve) => {
     const child = spawn(path, ['app-server'], {
       env: { ...env },
       cwd,
       stdio: ['pipe', 'pipe', 'ignore'],
-      timeout: probeMs,
+      timeout: timeoutMs,
     });
     let rest = '';
     let found: CodexHook[] | null = null;

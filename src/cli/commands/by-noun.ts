@@ -17,6 +17,7 @@ import * as config from './config/spec.ts';
 import * as console from './console/spec.ts';
 import * as context from './context/spec.ts';
 import * as cron from './cron/spec.ts';
+import * as doctor from './doctor/spec.ts';
 import * as erase from './erase/spec.ts';
 import * as events from './events/spec.ts';
 import * as exports from './export/spec.ts';
@@ -66,6 +67,7 @@ const handMade: readonly CommandSpec[] = [
   console,
   context,
   cron,
+  doctor,
   erase,
   events,
   exports,

@@ -43,6 +43,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'planes', 'Data planes that report to the service'],
   ['Account', 'usage', 'Metered operations and quotas'],
   ['Account', 'billing', 'Billing, and retention of event bodies'],
+  ['This tool', 'doctor', ''],
   ['This tool', 'context', 'Services and planes you use'],
   ['This tool', 'config', 'Your settings of this tool, and where each comes from'],
   ['This tool', 'api', ''],

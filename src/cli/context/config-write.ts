@@ -28,6 +28,10 @@ export async function updateUserConfig(
   await locked(env, () => write(change(readUserConfig(env))));
 }
 
+/** Replaces the file by this text, which the caller has checked. The present file may be broken. Errors: as above. */
+export const replaceUserConfig = (env: Variables, text: string): Promise<void> =>
+  locked(env, () => writeWhole(configPath(env), Buffer.from(text), 0o600));
+
 /** Contexts and the credentials that they refer to. Both change together. */
 export interface UserState {
   readonly config: UserConfig;

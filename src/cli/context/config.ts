@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { environments } from '../../contract/auth-words.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { isContext } from './definition.ts';
@@ -31,9 +31,39 @@ export type StoredSettings = Readonly<Partial<Record<(typeof storable)[number], 
 export type Variables = Io['env'];
 const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
+/**
+ * Returns the home of the user. A relative one would move all files of the user with the working directory. Errors: exit 2.
+ */
+export function homeOf(env: Variables): string {
+  return absolute('HOME', set(env['HOME']) ?? homedir());
+}
+
+/** Returns the folder of an XDG variable, or the one below the home. Errors: exit 2 for a relative one. */
+export function xdgFolder(
+  env: Variables,
+  name: 'XDG_CONFIG_HOME' | 'XDG_STATE_HOME' | 'XDG_DATA_HOME',
+): string {
+  const given = set(env[name]);
+  return given === undefined ? join(homeOf(env), xdgDefaults[name]) : absolute(name, given);
+}
+
+const xdgDefaults = {
+  XDG_CONFIG_HOME: '.config',
+  XDG_STATE_HOME: '.local/state',
+  XDG_DATA_HOME: '.local/share',
+} as const;
+
+function absolute(name: string, path: string): string {
+  if (isAbsolute(path)) return path;
+  throw usage(
+    `${name}: expected an absolute path, got ${JSON.stringify(path.slice(0, 64))}`,
+    `export ${name}=/absolute/path`,
+  );
+}
+
 export function configPath(env: Variables): string {
-  const base = set(env['XDG_CONFIG_HOME']) ?? join(set(env['HOME']) ?? homedir(), '.config');
-  return join(set(env['GOV_CONFIG_DIR']) ?? join(base, 'gov'), 'config.json');
+  const folder = set(env['GOV_CONFIG_DIR']) ?? join(xdgFolder(env, 'XDG_CONFIG_HOME'), 'gov');
+  return join(folder, 'config.json');
 }
 
 const isMissing = (cause: unknown): boolean =>
@@ -69,7 +99,10 @@ function settingsIn(path: string, { settings = {} }: Readonly<Record<string, unk
     throw usage(`${path}: expected settings such as {"output": "json"}, got another form`, 'gov config edit');
   const unknown = Object.keys(settings).find((key) => !storable.some((name) => name === key));
   if (unknown !== undefined)
-    throw usage(`${path}: expected settings ${storable.join(', ')}, got ${JSON.stringify(unknown)}`);
+    throw usage(
+      `${path}: expected settings ${storable.join(', ')}, got ${JSON.stringify(unknown)}`,
+      'gov config edit',
+    );
   return settings as StoredSettings; // checked above
 }
 

@@ -4,12 +4,12 @@
  * origin, so that a changed address in a context does not send it elsewhere.
  * Tested by `test/cli/context/definition.test.ts` and `test/cli/keychain/secrets.test.ts`.
  */
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configPath, readObject, type Variables } from './config.ts';
 import { isObject } from '../../core/json/object.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
+import { shortHash } from '../program/short-hash.ts';
 import { readKeychain } from '../keychain/secrets.ts';
 
 export interface StoredCredential {
@@ -72,11 +72,7 @@ function kept(stored: StoredCredential, name: string, env: Variables): StoredCre
 
 /** The account in the keychain. Two directories of configuration have accounts of their own. */
 export function accountOf(env: Variables, name: string): string {
-  const place = createHash('sha256')
-    .update(dirname(configPath(env)))
-    .digest('hex')
-    .slice(0, 12);
-  return `${name} (${place})`;
+  return `${name} (${shortHash(dirname(configPath(env)))})`;
 }
 
 /** Says where the secret of a credential is, for people. */

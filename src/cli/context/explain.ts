@@ -1,13 +1,15 @@
 /**
- * Where each setting of a call comes from: every source that names a value, the strongest first. The first one is in
- * use. Tested by `test/cli/context/explain.test.ts`.
+ * Where each setting of a call comes from: every source that names a value, the strongest first. The first one without a
+ * problem is in use. Tested by `test/cli/context/explain.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { configPath, readProjectConfig, readUserConfig, storable } from './config.ts';
 import { kebab } from '../program/flags.ts';
 import type { Invocation } from '../program/command.ts';
-import { usage } from '../program/exit.ts';
+import { CliError, usage } from '../program/exit.ts';
+import type { NamedContext } from './place.ts';
 import { fromEnvironment, storedSettings } from './settings.ts';
+import { faultIn } from './stored.ts';
 
 export const explained = ['context', 'baseUrl', 'project', 'env', ...storable] as const;
 type Explained = (typeof explained)[number];
@@ -16,6 +18,8 @@ export interface Candidate {
   readonly value: string;
   /** A flag, a variable, a file with its line, a context, or `default`. */
   readonly from: string;
+  /** Why gov does not use the value; null: it can. */
+  readonly problem: string | null;
 }
 
 type Call = Pick<Invocation<never>, 'globals' | 'io' | 'session'>;
@@ -43,41 +47,58 @@ export function candidatesOf(name: Explained, call: Call): readonly Candidate[] 
   const typed = globals[name];
   const variable = fromEnvironment[name] ?? '';
   const found: Candidate[] = [];
-  if (typeof typed === 'string') found.push({ value: typed, from: `--${kebab(name)}` });
-  if (io.env[variable]) found.push({ value: io.env[variable], from: variable });
+  const add = (value: string, from: string, problem: string | null = null): void =>
+    void found.push({ value, from, problem });
+  if (typeof typed === 'string') add(typed, `--${kebab(name)}`);
+  if (io.env[variable]) add(io.env[variable], variable);
   const project = readProjectConfig(io.cwd);
   const ofProject = name === 'output' || name === 'project' || name === 'env' ? project[name] : undefined;
-  if (ofProject !== undefined) found.push({ value: ofProject, from: lineOf(project.path ?? '', name) });
+  if (ofProject !== undefined) add(ofProject, lineOf(project.path ?? '', name));
   found.push(...ofContext(name, call));
   const key = storable.find((each) => each === name);
   for (const { path, settings } of key === undefined ? [] : storedSettings(io.env)) {
     const value = key && settings[key];
-    if (value !== undefined) found.push({ value, from: lineOf(path, name) });
+    if (key !== undefined && value !== undefined)
+      add(value, lineOf(path, name), faultIn(key, value, io.now()));
   }
   const standard = defaults[name];
-  if (standard !== undefined) found.push({ value: standard, from: 'default' });
+  if (standard !== undefined) add(standard, 'default');
   return found;
 }
 
 function ofContext(name: Explained, { io, session }: Call): Candidate[] {
-  const path = configPath(io.env);
-  if (name === 'context') {
-    const { currentContext } = readUserConfig(io.env);
-    return currentContext === undefined
-      ? []
-      : [{ value: currentContext, from: lineOf(path, 'currentContext') }];
-  }
-  const chosen = session.context();
+  if (name === 'context') return currentContextOf(io);
+  if (name !== 'baseUrl' && name !== 'project' && name !== 'env') return [];
+  const chosen = contextOf(session);
   if (chosen === null) return [];
   const from = `context ${chosen.name}`;
   if (name === 'baseUrl') {
     const { baseUrl, dataDir } = { baseUrl: undefined, dataDir: undefined, ...chosen.context };
-    return [{ value: baseUrl ?? `that of the plane in ${dataDir}`, from }];
+    return [{ value: baseUrl ?? `that of the plane in ${dataDir}`, from, problem: null }];
   }
   if (chosen.context.kind === 'plane') return [];
   const value =
     name === 'project' ? chosen.context.project : name === 'env' ? chosen.context.environment : undefined;
-  return value === undefined ? [] : [{ value, from }];
+  return value === undefined ? [] : [{ value, from, problem: null }];
+}
+
+function currentContextOf(io: Call['io']): Candidate[] {
+  const { currentContext, contexts } = readUserConfig(io.env);
+  if (currentContext === undefined) return [];
+  const problem = Object.hasOwn(contexts, currentContext)
+    ? null
+    : 'refused: there is no context of this name';
+  return [{ value: currentContext, from: lineOf(configPath(io.env), 'currentContext'), problem }];
+}
+
+/** Null also for a name without a context, which `context` reports. */
+function contextOf(session: Call['session']): NamedContext | null {
+  try {
+    return session.context();
+  } catch (cause) {
+    if (cause instanceof CliError) return null;
+    throw cause;
+  }
 }
 
 /** The file with the line that names the member first, as editors read it. */

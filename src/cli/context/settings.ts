@@ -205,12 +205,16 @@ function choose<Value extends string>(source: Source, name: 'project' | 'env'): 
 
 const noFiles = { GOV_CONFIG_DIR: '/dev/null', GOV_SYSTEM_CONFIG: '/dev/null/none' };
 
+/** A view of io, not a copy: copying would open standard input. */
+const withVariables = (io: Io, env: Io['env']): Io => Object.create(io, { env: { value: env } });
+
+/** The same streams and variables, without configuration files of the user and the machine, and the project's. */
+export const withoutFiles = (io: Io): Io =>
+  Object.create(withVariables(io, { ...io.env, ...noFiles }), { cwd: { value: '/' } });
+
 /** Settings before the flags are read, and if reading them fails. */
-export function plainSettings(io: Io): Settings {
-  // a view of io, not a copy: copying would open standard input
-  const bare: Io = Object.create(io, { env: { value: noFiles } });
-  return resolveSettings({ output: 'table' }, bare);
-}
+export const plainSettings = (io: Io): Settings =>
+  resolveSettings({ output: 'table' }, withVariables(io, noFiles));
 
 function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
   const known = [...formats, ...extra];

@@ -2,10 +2,11 @@
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { ExportInput, ExportJob } from '../../contract/exports.ts';
+import { isOpen } from '../../contract/job-words.ts';
 import { canonicalize } from '../../core/json/parse.ts';
 import { begunExports } from './file.ts';
 
-/** Returns the export to continue; null if there is none, or if it has failed or expired. */
+/** Returns the export to continue; null if there is none, or if it has failed, was cancelled or has expired. */
 export async function begunExport(
   client: Client,
   target: string,
@@ -13,7 +14,7 @@ export async function begunExport(
 ): Promise<ExportJob | null> {
   for (const exportId of begunExports(target)) {
     const found = await exportedAs(client, exportId);
-    const isOver = found === null || found.status === 'failed' || found.status === 'expired';
+    const isOver = found === null || (found.status !== 'completed' && !isOpen(found.status));
     if (!isOver && isSame(found, asked)) return found;
   }
   return null;

@@ -46,7 +46,7 @@ type Wanted = FlagValues<typeof exportDownload>;
 const shellWord = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Returns the export after it is complete. Errors: exit 1 if it failed, 5 if it expired, 8 at the deadline. */
+/** Returns the export after it is complete. Errors: exit 1 if it failed or was cancelled, 5 if it expired, 8 at the deadline. */
 export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
   const { settings, signal, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
@@ -70,6 +70,12 @@ function refuseEnded({ exportId, status, errorSummary }: ExportJob): void {
   if (status === 'failed') {
     const reason = errorSummary === null ? '' : `: ${errorSummary}`;
     throw new CliError(exit.error, `export ${exportId} failed${reason}`, { code: 'EXPORT_FAILED' });
+  }
+  if (status === 'cancelled') {
+    throw new CliError(exit.error, `export ${exportId} was cancelled`, {
+      code: 'EXPORT_CANCELLED',
+      hint: 'create it again with gov export run',
+    });
   }
   if (status === 'expired') {
     throw new CliError(exit.notFound, `export ${exportId} has expired`, {

@@ -6,6 +6,7 @@ import type { Client } from '../../client/create.ts';
 import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
+import { isOpen } from '../../contract/job-words.ts';
 import { verifyExport } from '../../core/export/verify.ts';
 import type { Invocation } from '../program/command.ts';
 import type { FlagValues } from '../program/spec.ts';
@@ -213,12 +214,12 @@ function requireNames({ exportId, resource, format }: ExportJob): void {
 
 function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
   const reason = errorSummary === null ? '' : `: ${errorSummary}`;
-  const isPending = status === 'pending' || status === 'processing';
+  const isPending = isOpen(status);
   return new CliError(
     exit.conflict,
     `expected a completed export, got ${exportId}, which is ${status}${reason}`,
     {
-      code: isPending ? 'EXPORT_NOT_READY' : status === 'failed' ? 'EXPORT_FAILED' : 'EXPORT_EXPIRED',
+      code: isPending ? 'EXPORT_NOT_READY' : status === 'expired' ? 'EXPORT_EXPIRED' : 'EXPORT_FAILED',
       ...(isPending
         ? { next: [`gov export get ${exportId}`] }
         : { hint: 'create it again with gov export run' }),

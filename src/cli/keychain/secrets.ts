@@ -3,10 +3,10 @@
  * Each call is a process of its own that is killed after 3 s, since a keychain that waits for a person or a dead
  * session bus blocks its caller (a call takes 30 to 50 ms). Tested by `test/cli/keychain/secrets.test.ts`.
  */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execaSync } from 'execa';
 import type { Variables } from '../context/config.ts';
 import { CliError, exit } from '../program/exit.ts';
 
@@ -46,21 +46,28 @@ export function removeFromKeychain(env: Variables, account: string): string | nu
   return code === 0 || code === 2 ? null : reason;
 }
 
+/** Asks the keychain for a secret that nobody stored. Returns why it did not answer in time; null: it works. */
+export async function probeKeychain(env: Variables, timeoutMs: number): Promise<string | null> {
+  // every command loads this file, and few need execa
+  const { execa } = await import('execa');
+  const { exitCode, stderr, timedOut, shortMessage } = await execa(
+    process.execPath,
+    [fileURLToPath(program), 'get', 'no such account'],
+    { env, extendEnv: false, reject: false, stdin: 'ignore', timeout: timeoutMs, killSignal: 'SIGKILL' },
+  );
+  if (exitCode === 0 || exitCode === 2) return null;
+  if (timedOut) return `no answer within ${timeoutMs / 1000} s`;
+  return stderr.trim() || (shortMessage ?? 'unknown error');
+}
+
 function call(env: Variables, args: readonly string[], input = '') {
-  const { exitCode, stdout, stderr, timedOut, shortMessage } = execaSync(
+  const { status, signal, stdout, stderr, error } = spawnSync(
     process.execPath,
     [fileURLToPath(program), ...args],
-    {
-      input,
-      env,
-      extendEnv: false,
-      reject: false,
-      timeout: patienceMs,
-      killSignal: 'SIGKILL',
-      stripFinalNewline: false,
-    },
+    { input, env, encoding: 'utf8', timeout: patienceMs, killSignal: 'SIGKILL' },
   );
-  const refused = stderr.trim() === '' ? (shortMessage ?? 'unknown error') : stderr.trim();
-  const reason = timedOut ? `no answer within ${patienceMs / 1000} s` : refused;
-  return { code: exitCode, stdout, reason };
+  const refused = stderr?.trim() || error?.message || `ended by ${signal ?? `exit code ${status}`}`;
+  const isLate = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  const reason = isLate ? `no answer within ${patienceMs / 1000} s` : refused;
+  return { code: status, stdout, reason };
 }

@@ -32,7 +32,7 @@ export type ExitCode = (typeof exit)[keyof typeof exit];
 
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   0: 'done, and the answer is yes; also if the reader of a pipe closed it',
-  1: 'unexpected error, a failed job, or a server error that remained after retries',
+  1: 'unexpected error, a failed or cancelled job, or a server error that remained after retries',
   2: 'usage or invalid input: flags, files, values that the service rejected',
   3: 'the check failed: the request worked, and the answer is no (not authentic, not ready)',
   4: 'not authenticated, or not allowed',
@@ -135,6 +135,7 @@ const hints: Readonly<Record<string, string>> = {
   RUN_TOO_LARGE_FOR_SYNC: 'add --wait to create the proof in a job',
   RUN_HAS_NO_EVENTS: 'list runs with events: gov runs list',
   JOB_NOT_RETRYABLE: 'see its state: gov jobs get ID',
+  ALREADY_ENDED: 'see its state: gov jobs get ID, or gov export get ID',
 };
 
 /** Hints for the service's response to a context's credential. The same code from this machine is about a file. */
@@ -175,7 +176,7 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
   if (thrown instanceof GovApiError) return apiFailure(thrown, listing);
   if (thrown instanceof GovNetworkError) {
     const { code, message, retryable, hint } = thrown;
-    return { exit: exit.network, code, message, retryable, next: [], ...present('hint', hint) };
+    return { exit: exit.network, code, message, retryable, next: ['gov doctor'], ...present('hint', hint) };
   }
   if (thrown instanceof GovSpoolError) {
     const { code, message, retryable, hint } = thrown;
@@ -209,7 +210,7 @@ export function failureOf(thrown: unknown, listing?: string): Failure {
     const hint = 'choose another place, then run the command again';
     return { exit: exit.error, code: 'WRITE_FAILED', message: why, retryable: false, hint, next: [] };
   }
-  const hint = 'run the command again with --debug and report its output';
+  const hint = 'run the command again with --debug and report its output, with that of gov doctor';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
 }
 

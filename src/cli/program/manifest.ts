@@ -79,19 +79,28 @@ export function flagsOf(row: Operation): Record<string, FlagSpec> {
   return isList ? { ...flags, ...listFlags } : flags;
 }
 
+/** Prefix of a TypeID in the pattern of a path parameter. */
+const typeIdPrefix = ({ pattern }: Schema): string | undefined => /^\^([a-z]{3}_)/.exec(pattern ?? '')?.[1];
+
 const argsOf = (row: Operation): ArgSpec[] =>
-  Object.entries(schemaOf(row.params).properties ?? {}).map(([name, schema]) => ({
-    name,
-    description: schema.description ?? '',
-  }));
+  Object.entries(schemaOf(row.params).properties ?? {}).map(([name, schema]) => {
+    const prefix = typeIdPrefix(schema);
+    return { name, description: prefix ? `Id, such as ${prefix}…` : (schema.description ?? '') };
+  });
+
+/** Values of examples for path parameters that are names. */
+const exampleNames: Readonly<Record<string, string>> = { runId: 'checkout-42', policyId: 'no-shell' };
+
+function exampleWords(row: Operation): string[] {
+  return Object.entries(schemaOf(row.params).properties ?? {}).map(([name, schema]) => {
+    const prefix = typeIdPrefix(schema);
+    return prefix ? `${prefix}01jq3v5k8hf7wb3c9x2m4n6p8r` : (exampleNames[name] ?? name);
+  });
+}
 
 /** A call with every required argument and flag, for `--help`. */
-function exampleOf(
-  name: string,
-  args: readonly ArgSpec[],
-  flags: Readonly<Record<string, FlagSpec>>,
-): string {
-  const words = ['gov', name, ...args.map((arg) => arg.name)];
+function exampleOf(name: string, row: Operation, flags: Readonly<Record<string, FlagSpec>>): string {
+  const words = ['gov', name, ...exampleWords(row)];
   for (const [flag, spec] of Object.entries(flags))
     if (spec.required) words.push(`--${flag}`, spec.value ?? 'VALUE');
   return words.join(' ');
@@ -112,7 +121,7 @@ function specOf(id: OperationId, name: string): CommandSpec {
   const row: Operation = table[id];
   const args = argsOf(row);
   const flags = flagsOf(row);
-  const example = exampleOf(name, args, flags);
+  const example = exampleOf(name, row, flags);
   const more = flags['all'] === undefined ? [] : [`${example} --all -o ndjson`];
   const changes = row.method === 'GET' ? {} : ({ changes: true } as const);
   return {

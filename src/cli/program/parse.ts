@@ -180,7 +180,7 @@ class Tool {
     if (cause.code === 'commander.unknownCommand' && group !== undefined) {
       return usage(
         `${sentence} after ${JSON.stringify(group.path)}, which has: ${group.verbs}`,
-        `gov ${group.path} --help`,
+        words.at(-1) === 'doctor' ? 'gov doctor' : `gov ${group.path} --help`,
       );
     }
     const called = allSpecs().find(({ name }) =>

@@ -58,6 +58,8 @@ export interface CommandSpec {
     | { readonly with: readonly string[] }
     | { readonly without: string }
     | { readonly unless: Readonly<Record<string, string | boolean>> };
+  /** Runs also if a configuration file is broken, because it shows or repairs the file. */
+  readonly withoutSettings?: true;
   /** Handles SIGINT and SIGTERM itself, as a daemon does. */
   readonly ownsSignals?: true;
   /** Contract row of a generated command. */

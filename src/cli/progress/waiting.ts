@@ -4,6 +4,7 @@
  */
 import type { Answer, Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
+import { isOpen } from '../../contract/job-words.ts';
 import type { Table } from '../../contract/table.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Invocation } from '../program/command.ts';
@@ -21,7 +22,7 @@ export interface WaitOptions {
   readonly deadline: number;
 }
 
-/** Returns the job after it has completed or failed. Errors: exit 8 at the deadline; the job continues. */
+/** Returns the job after it has completed, failed or been cancelled. Errors: exit 8 at the deadline; the job continues. */
 export async function waitForJob(
   client: Client,
   options: WaitOptions,
@@ -42,7 +43,7 @@ async function ended(
   const { jobId, deadline, signal, progress } = options;
   for (let asked = 0; ; asked += 1) {
     const { body, headers } = await client.getJob({ params: { jobId } });
-    if (body.status === 'completed' || body.status === 'failed') return body;
+    if (!isOpen(body.status)) return body;
     progress.at(`job ${body.status}`);
     const advised = Number(headers['retry-after'] ?? '0') * 1000;
     const growing = leastPauseMs * 2 ** Math.min(asked, 4);
@@ -58,6 +59,15 @@ async function ended(
   }
 }
 
-/** Says that a job failed, and why. A service of an older release does not say why here. */
-export const jobFailure = ({ jobId, errorSummary }: Pick<Job, 'jobId'> & Partial<Job>): string =>
-  `job ${jobId} failed${(errorSummary ?? '') === '' ? '' : `: ${errorSummary}`}`;
+/** Says that a job failed, and why, or that it was cancelled. A service of an older release does not say why here. */
+export const jobFailure = ({ jobId, status, errorSummary }: Pick<Job, 'jobId'> & Partial<Job>): string =>
+  status === 'cancelled'
+    ? `job ${jobId} was cancelled`
+    : `job ${jobId} failed${(errorSummary ?? '') === '' ? '' : `: ${errorSummary}`}`;
+
+/** The error of a command that needed the result of the job. */
+export const unfinished = (job: Job): CliError =>
+  new CliError(exit.error, jobFailure(job), {
+    code: job.status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED',
+    next: [`gov jobs retry ${job.jobId}`],
+  });

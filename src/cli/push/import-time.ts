@@ -5,16 +5,15 @@
  */
 import { hash } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseTimestamp } from '../../core/time.ts';
+import { xdgFolder } from '../context/config.ts';
 import type { Io } from '../terminal/io.ts';
 import { makeFolder } from '../../client/sending/make-folder.ts';
 
 /** Returns the directory of the tool's state: `$XDG_STATE_HOME/gov`, else `~/.local/state/gov`. */
 export function stateDirectory(env: Io['env']): string {
-  const base = env['XDG_STATE_HOME'] || join(env['HOME'] || homedir(), '.local', 'state');
-  return join(base, 'gov');
+  return join(xdgFolder(env, 'XDG_STATE_HOME'), 'gov');
 }
 
 /**

@@ -7,6 +7,7 @@ import { pause } from '../../client/retry.ts';
 import type { ReportExecution, ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -21,9 +22,6 @@ type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
 /** Null where an earlier version made the report. */
 export type SignedExecution = ReportExecution & { readonly signature: ReportSignature | null };
-
-/** The name of the signature beside a JSON report: `report.dsse.json` for `report.json`. */
-export const signatureNameOf = (name: string): string => `${name.replace(/\.json$/, '')}.dsse.json`;
 
 const leastPauseMs = 100;
 const mostPauseMs = 2000;

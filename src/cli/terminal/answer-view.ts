@@ -135,7 +135,8 @@ export function viewOf(id: OperationId): View {
   }));
   const wanted: readonly string[] | undefined = preferred[id];
   const columns = wanted?.flatMap((name) => wide.filter((column) => column.name === name)) ?? wide;
-  return { columns, wide, items, id: wide.find((column) => /^id$|Id$/.test(column.name))?.name };
+  const idColumn = [...columns, ...wide].find(({ name }) => /^id$|Id$/.test(name))?.name;
+  return { columns, wide, items, id: idColumn };
 }
 
 /** Short lists have no `nextCursor` beside `data`. */

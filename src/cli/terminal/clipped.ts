@@ -2,8 +2,8 @@
  * Long values on a terminal: the beginning, the size and a hash, so that one of them does not hide the others.
  * Tested by `test/cli/terminal/clipped.test.ts`.
  */
-import { sha256Text } from '../../core/hash.ts';
 import { isObject } from '../../core/json/object.ts';
+import { shortHash } from '../program/short-hash.ts';
 
 /** Characters of a value in a list, and in a view of one resource. */
 const cellChars = 40;
@@ -15,8 +15,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export function clipped(value: unknown, chars: number = viewChars): string {
   const text = textOf(value);
   if (text.length <= chars) return text;
-  const hash = sha256Text(text).slice(0, 'sha256:'.length + 12);
-  return `${text.slice(0, chars).toWellFormed()}… (${Buffer.byteLength(text)} bytes, ${hash}…)`;
+  return `${text.slice(0, chars).toWellFormed()}… (${Buffer.byteLength(text)} bytes, sha256:${shortHash(text)}…)`;
 }
 
 /** An object as JSON on one line, with every name; in a long one the long values are clipped. */

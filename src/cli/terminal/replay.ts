@@ -7,7 +7,7 @@ import { driftSeverities } from '../../contract/replay-words.ts';
 import type { Invocation } from '../program/command.ts';
 import type { Check, Checks } from '../ci/checks.ts';
 import { reported } from '../ci/report.ts';
-import { CliError, exit } from '../program/exit.ts';
+import { exit } from '../program/exit.ts';
 import { failsOn } from '../program/fail-on.ts';
 import type { Out } from './out.ts';
 import { kindLines, textColumns } from './report.ts';
@@ -15,7 +15,7 @@ import { safe } from './safe.ts';
 import type { Safe } from './safe.ts';
 import type { replayGraph } from '../commands/replay/spec.ts';
 import { plainView } from './view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from '../progress/waiting.ts';
+import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
 
 type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 
@@ -31,12 +31,7 @@ export async function replayed(call: Waiting, client: Client, jobId: string): Pr
   }
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   const job = await waitForJob(client, { jobId, deadline }, call);
-  if (job.status !== 'completed') {
-    throw new CliError(exit.error, jobFailure(job), {
-      code: 'JOB_FAILED',
-      next: [`gov jobs retry ${jobId}`],
-    });
-  }
+  if (job.status !== 'completed') throw unfinished(job);
   // the result of a completed replay
   const result = job.result as ReplayResult;
   out.verdict = isBad(result, flags.failOn) ? exit.checkFailed : exit.ok;

@@ -11,7 +11,8 @@ import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 
 interface Issued {
-  readonly secret: string;
+  /** Null with `v1a`: the receiver verifies with the public key. */
+  readonly secret: string | null;
   readonly endpoint: WebhookEndpoint;
 }
 
@@ -27,6 +28,10 @@ export async function issueSecret(
     file?.cancel();
     throw cause;
   });
+  if (secret === null) {
+    file?.cancel();
+    return showKey(out, endpoint);
+  }
   try {
     file?.write(`${secret}\n`);
   } catch (cause) {
@@ -47,4 +52,12 @@ export async function issueSecret(
     await out.one(value, plainView(Object.keys(value), 'endpointId'));
   }
   if (path === undefined) await out.note(safe`gov shows the secret only this once`);
+}
+
+async function showKey(out: Invocation['out'], endpoint: WebhookEndpoint): Promise<void> {
+  if (out.isJson || out.format === 'yaml') await out.one({ secret: null, endpoint }, plainView([]));
+  else await out.one(endpoint, plainView(Object.keys(endpoint), 'endpointId'));
+  await out.note(
+    safe`there is no secret to keep: the receiver verifies with ${endpoint.publicKeys[0]?.publicKey ?? 'the public key'}`,
+  );
 }

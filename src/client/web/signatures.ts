@@ -48,7 +48,7 @@ export function verify(
  * neither `A` nor `R` may be of small order.
  * The verifiers of @noble multiply by the cofactor, and would accept signatures that Node refuses.
  */
-function verifyEd25519(raw: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+export function verifyEd25519(raw: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const { Point } = ed25519;
   const order = Point.Fn.ORDER;
   const [r, s] = [signature.subarray(0, 32), littleEndian(signature.subarray(32))];

@@ -1,5 +1,6 @@
 /** Exports: files of whole resources, and a form for another one. Tested by `test/console/lists.test.ts`. */
 import { useState } from 'preact/hooks';
+import { isOpen } from '../../contract/job-words.ts';
 import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction, waitFor } from '../parts/action.tsx';
@@ -98,6 +99,7 @@ function File({ row, changed }: { readonly row: ExportJob; readonly changed: () 
   const [isDeleting, setDeleting] = useState(false);
   const { isBusy, error, run } = useAction();
   const { exportId, format, resource, status } = row;
+  if (isOpen(status) && session.can('exports:write')) return <Cancel exportId={exportId} changed={changed} />;
   if (status !== 'completed') return null;
   const save = (): void =>
     run((signal) =>
@@ -137,6 +139,24 @@ function File({ row, changed }: { readonly row: ExportJob; readonly changed: () 
   );
 }
 
+function Cancel({ exportId, changed }: { readonly exportId: string; readonly changed: () => void }) {
+  const { client } = useSession();
+  const { isBusy, error, run } = useAction();
+  const cancel = (): void =>
+    run(async (signal) => {
+      await client.cancelExport({ params: { exportId }, signal });
+      changed();
+    });
+  return (
+    <div class="row-actions">
+      <Button kind="quiet" onClick={cancel} isBusy={isBusy}>
+        Cancel
+      </Button>
+      {error !== null && <ErrorBox error={error} />}
+    </div>
+  );
+}
+
 function NewExport({ close, made }: { readonly close: () => void; readonly made: () => void }) {
   const { client } = useSession();
   const [resource, setResource] = useState<ExportResource>('audit_events');
@@ -148,7 +168,7 @@ function NewExport({ close, made }: { readonly close: () => void; readonly made:
     const body = { resource, format: 'json', includeProof: isProven, ...filters } as const;
     const { exportId } = (await client.createExport({ body, signal })).body;
     await waitFor(async () => (await client.getExport({ params: { exportId }, signal })).body, {
-      isOver: ({ status }) => status !== 'pending' && status !== 'processing',
+      isOver: ({ status }) => !isOpen(status),
       seen: ({ status }) => setProgress(`${status}…`),
       signal,
     });

@@ -3,6 +3,7 @@
  * here; the verify page answers without it. Tested by `test/console/runs/page.test.ts`.
  */
 import { useState } from 'preact/hooks';
+import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
 import { verdictCodes } from '../../core/proof/verdict.ts';
@@ -307,9 +308,10 @@ function ProveDialog({ runId, close, proved }: ProveProps) {
     if (answer.status === 202) {
       const { jobId } = answer.body;
       const job = await waitFor(async () => (await client.getJob({ params: { jobId }, signal })).body, {
-        isOver: ({ status }) => status === 'completed' || status === 'failed',
+        isOver: ({ status }) => !isOpen(status),
         signal,
       });
+      if (job.status === 'cancelled') throw new Error('the job was cancelled');
       if (job.status === 'failed') throw new Error(job.errorSummary ?? 'the job failed');
     }
     proved();

@@ -1,4 +1,5 @@
 /** Replays of a run: whether its recorded decisions come out the same, and where they drift. */
+import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReplayResult, ReplaySummary } from '../../contract/replay.ts';
 import { useLoad } from '../app/load.ts';
@@ -74,7 +75,7 @@ function Start({ runId, done }: { readonly runId: string; readonly done: () => v
     run(async (signal) => {
       const { jobId } = (await client.createReplay({ body: { runId }, signal })).body;
       await waitFor(async () => (await client.getJob({ params: { jobId }, signal })).body, {
-        isOver: ({ status }) => status === 'completed' || status === 'failed',
+        isOver: ({ status }) => !isOpen(status),
         signal,
       });
       done();

@@ -162,7 +162,7 @@ function NewEndpoint({ close, made }: MakeProps) {
   const [description, setDescription] = useState('');
   const work = async (signal: AbortSignal): Promise<void> => {
     const body = { url: url.trim(), description: description.trim() };
-    made((await client.createWebhookEndpoint({ body, signal })).body.secret);
+    made(keyOf((await client.createWebhookEndpoint({ body, signal })).body));
   };
   return (
     <ConfirmDialog title="New endpoint" verb="Create the endpoint" work={work} close={close}>
@@ -204,7 +204,7 @@ function Rotate({ endpoint: { endpointId }, close, made }: OfEndpoint & MakeProp
       verb="Replace the secret"
       close={close}
       work={async (signal) =>
-        made((await client.rotateWebhookSecret({ params: { endpointId }, signal })).body.secret)
+        made(keyOf((await client.rotateWebhookSecret({ params: { endpointId }, signal })).body))
       }
     >
       <p>For {limits.webhookOverlapSeconds / 3600} hours, messages carry the signatures of both secrets.</p>
@@ -234,4 +234,12 @@ function Delete({
       </p>
     </ConfirmDialog>
   );
+}
+
+/** The secret of `v1`, which nobody can read again, or the public key of `v1a`. */
+const keyOf = ({ secret, endpoint }: Issued): string => secret ?? endpoint.publicKeys[0]?.publicKey ?? '';
+
+interface Issued {
+  readonly secret: string | null;
+  readonly endpoint: WebhookEndpoint;
 }

@@ -15,6 +15,8 @@ export const coseAlgorithms = [-7, -8, -257] as const;
 const flag = { userPresent: 0x01, userVerified: 0x04, attested: 0x40, extensions: 0x80 } as const;
 const headBytes = 37;
 const leastRsaBits = 2048;
+/** First byte of a point in the only form that browsers give, byte 26 of its SubjectPublicKeyInfo. */
+const uncompressed = 4;
 
 export interface Passkey {
   /** SubjectPublicKeyInfo, base64. */
@@ -79,7 +81,8 @@ export function asserted(
   if (fault !== null) return { fault };
   const data = authenticator(authenticatorData, rpId);
   if ('fault' in data) return data;
-  const key = keyOf(Buffer.from(publicKey, 'base64'));
+  const der = Buffer.from(publicKey, 'base64');
+  const key = der.toString('base64') === publicKey ? keyOf(der) : null;
   const bytes = base64url(signature);
   const client = base64url(clientDataJSON) ?? Buffer.alloc(0);
   const signed = Buffer.concat([data.bytes, hash('sha256', client, 'buffer')]);
@@ -190,7 +193,7 @@ function keyOf(der: Buffer): KeyObject | null {
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
     if (!key.export({ format: 'der', type: 'spki' }).equals(der)) return null;
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-    if (type === 'ec') return details?.namedCurve === 'prime256v1' ? key : null;
+    if (type === 'ec') return details?.namedCurve === 'prime256v1' && der[26] === uncompressed ? key : null;
     if (type === 'rsa') return (details?.modulusLength ?? 0) >= leastRsaBits ? key : null;
     return type === 'ed25519' ? key : null;
   } catch {

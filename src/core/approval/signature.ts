@@ -5,8 +5,10 @@
  */
 import type { ApproverChange, EnrolledKey } from '../decided/approver.ts';
 import type { DecidedApproval, SignatureRecord } from '../decided/approval.ts';
-import type { OpenedApproval } from '../decided/evaluation.ts';
+import type { AskedCall, OpenedApproval } from '../decided/evaluation.ts';
 import { sha256 } from '../hash.ts';
+import { isObject } from '../json/object.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { asserted } from './passkey.ts';
 import { sshSignatureFault } from './ssh.ts';
 import { readStatement, sshNamespace, statementHash } from './statement.ts';
@@ -64,8 +66,12 @@ export interface ApprovalFacts {
   readonly openedIndex: number;
   readonly opened: OpenedApproval;
   readonly policySetHash: string;
-  /** Tool name and arguments hash of the call; null where it was erased. */
-  readonly call: { readonly tool: string | null; readonly argumentsHash: string | null } | null;
+  /** The call that waits; null where it was erased. `definition`: the whole tool, if it is known. */
+  readonly call: {
+    readonly tool: string | null;
+    readonly argumentsHash: string | null;
+    readonly definition?: JsonObject | null;
+  } | null;
 }
 
 /** A decision. Without `reason`, or where it was erased, the comment in the statement is not compared. */
@@ -119,8 +125,19 @@ function differingMember(
   };
   for (const [name, value] of Object.entries(expected)) if (statement[name] !== value) return name;
   if (call === null) return null;
-  const tool = statement['tool'];
-  const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : null;
-  if ((typeof name === 'string' ? name : null) !== call.tool) return 'tool';
+  const { tool = null } = statement;
+  const isOtherTool = call.definition !== undefined && canonicalize(tool) !== canonicalize(call.definition);
+  if (toolName(tool) !== call.tool || isOtherTool) return 'tool';
   return statement['argumentsHash'] === call.argumentsHash ? null : 'argumentsHash';
 }
+
+function toolName(tool: Json): string | null {
+  const name = isObject(tool) ? tool['name'] : null;
+  return typeof name === 'string' ? name : null;
+}
+
+/** The call in the leaf of an evaluation that asked, as facts. */
+export const factsOfCall = (asked: AskedCall | null): ApprovalFacts['call'] =>
+  asked === null
+    ? null
+    : { tool: toolName(asked.tool), argumentsHash: asked.argumentsHash, definition: asked.tool };

@@ -64,6 +64,8 @@ export function draftEvaluation(evaluation: Evaluation, salt: () => string): Oth
   });
   if (checkpoint !== null) committed.push(['/checkpoint', checkpoint]);
   if (readSet !== null) committed.push(['/readSet', readSet]);
+  // a bundle discloses it to compare what was signed, without the arguments
+  if (clear.approval !== null && checkpoint !== null) committed.push(['/call', askedCall(checkpoint)]);
   if (policyIds !== null) committed.push(['/policyIds', [...policyIds]]);
   if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
   if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
@@ -79,6 +81,8 @@ export interface OpenEvaluation extends Evaluation {
   readonly list: ListCommitment;
   /** Whether the caller chose the policies, even if their ids are erased. */
   readonly picked: boolean;
+  /** The call that waits for the approval; null without an approval, or if it is erased, withheld or of another form. */
+  readonly asked: AskedCall | null;
 }
 
 export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
@@ -103,6 +107,7 @@ export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
     readSet: object('readSet'),
     list: fields.decisions,
     picked: fields.picked,
+    asked: readAskedCall(committed.get('call')),
   };
 }
 
@@ -156,6 +161,22 @@ export function evaluatedCall({ checkpoint }: Pick<Evaluation, 'checkpoint'>): E
     tool: typeof name === 'string' ? name : null,
     argumentsHash: given === null ? null : argumentsHash(given).hash,
   };
+}
+
+/** The call that waits for an approval: the whole tool as the policies saw it. A type, because it is JSON. */
+export type AskedCall = { readonly tool: JsonObject | null; readonly argumentsHash: string | null };
+
+export function askedCall(checkpoint: JsonObject): AskedCall {
+  const tool = objectOf(objectOf(checkpoint['context'])?.['tool']);
+  return { tool, argumentsHash: evaluatedCall({ checkpoint }).argumentsHash };
+}
+
+function readAskedCall(value: Json | undefined): AskedCall | null {
+  if (!isObject(value)) return null;
+  const { tool, argumentsHash } = value;
+  const isRead =
+    (tool === null || isObject(tool)) && (argumentsHash === null || typeof argumentsHash === 'string');
+  return isRead ? { tool, argumentsHash } : null;
 }
 
 const objectOf = (value: Json | undefined): JsonObject | null => (isObject(value) ? value : null);

@@ -1,21 +1,21 @@
 /**
  * Verifies the signed approvals in a bundle without the log's word: each leaf is in the tree of S, and the signature in it
- * is of the key that an earlier leaf enrolled, over a statement of exactly this decision. The layer `policy_compliance`
+ * is of the key that an earlier leaf enrolled, over a statement of exactly this decision on the call in the leaf that asked. The layer `policy_compliance`
  * says which calls ran by them. Attacker controlled; nothing here throws.
  * Proven by `test/service/approvers/bundle.test.ts`.
  */
 import { isCount } from '../count.ts';
-import { approvalFault, Approvers, type Approver } from '../approval/signature.ts';
+import { approvalFault, Approvers, factsOfCall, type Approver } from '../approval/signature.ts';
 import { fingerprintOf } from '../approval/ssh.ts';
 import { openApprover } from '../decided/approver.ts';
 import { openApproval, type DecidedApproval } from '../decided/approval.ts';
-import { openEvaluation, type OpenEvaluation } from '../decided/evaluation.ts';
+import { askedCall, openEvaluation, type AskedCall, type OpenEvaluation } from '../decided/evaluation.ts';
 import type { OpenLeaf } from '../decided/leaf.ts';
 import { strictObject } from '../event/run-entry.ts';
 import { rebuild } from '../event/record.ts';
 import { disclosureDigest, parseDisclosure, type Disclosure } from '../event/disclosure.ts';
 import { isObject } from '../json/object.ts';
-import type { JsonObject } from '../json/parse.ts';
+import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyInclusion } from '../merkle/tree.ts';
 import { signedIn } from './answers.ts';
 import { type BundleApproval, type BundleFrame, pathHashes } from './bundle.ts';
@@ -68,8 +68,16 @@ export function checkApprovals({ approvals }: BundleFrame, stated: Stated, check
     const { id, approverId, approved } = missing;
     const detail = `the layer lists ${id} as approved in leaf ${isCount(approved) ? approved : 'nowhere'} with a signature of ${approverId}, and the bundle lacks this leaf`;
     checks.fail('approval_signatures', 'SIGNATURE_INVALID', detail);
-  } else
-    checks.pass('approval_signatures', `${signed.length} by ${namesOf(signed.map(({ signer }) => signer))}`);
+    return;
+  }
+  const detail = `${signed.length} by ${namesOf(signed.map(({ signer }) => signer))}`;
+  const unknown = signed.filter(({ isCompared }) => !isCompared).map(({ index }) => index);
+  if (unknown.length === 0) checks.pass('approval_signatures', detail);
+  else
+    checks.skip(
+      'approval_signatures',
+      `${detail}; that they are about the calls that asked is by the word of the log for leaf ${unknown.join(', ')}: the call was erased or withheld`,
+    );
 }
 
 /** Reads a leaf that is in the tree; null for another one. */
@@ -94,6 +102,8 @@ function openIncluded(
 interface SignedLeaf extends Pick<DecidedApproval, 'id' | 'outcome'> {
   readonly index: number;
   readonly signer: Approver;
+  /** Whether tool and arguments of the statement were compared with those of the evaluation. */
+  readonly isCompared: boolean;
 }
 
 /** Each signed decision in log order. A leaf of another form, or out of the order of the log, is a fault. */
@@ -124,13 +134,31 @@ function judge(
         fault: `leaf ${index}: expected the leaves of its request and of its approver before it, got none`,
       };
     const { id: evaluationId, approval, policySetHash } = asked.evaluation;
+    const call = callOf(asked.evaluation);
+    if (call === undefined) {
+      const differs = `leaf ${asked.index}: expected the call of its policy input, got another one`;
+      return { fault: differs };
+    }
     const asking = { evaluationId, runId, openedIndex: asked.index, opened: approval };
-    const facts = { origin, ...asking, policySetHash, call: null };
+    const facts = { origin, ...asking, policySetHash, call: factsOfCall(call) };
     const fault = approvalFault({ ...decided, index }, approver, facts);
     if (fault !== null) return { fault: `leaf ${index}: ${fault}` };
-    signed.push({ id: decided.id, outcome: decided.outcome, index, signer: approver });
+    signed.push({
+      id: decided.id,
+      outcome: decided.outcome,
+      index,
+      signer: approver,
+      isCompared: call !== null,
+    });
   }
   return { signed };
+}
+
+/** The call that asked; null where it is withheld, undefined where the leaf commits to two calls. */
+function callOf({ asked, checkpoint }: OpenEvaluation): AskedCall | null | undefined {
+  if (checkpoint === null) return asked;
+  const evaluated = askedCall(checkpoint);
+  return asked === null || canonicalize(asked) === canonicalize(evaluated) ? evaluated : undefined;
 }
 
 const isOpening = ({ approval, decisions }: JsonObject): boolean => isObject(approval) && isObject(decisions);

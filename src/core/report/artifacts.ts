@@ -14,6 +14,9 @@ export const presentationFile = 'presentation.json';
 export const signatureFile = 'report.dsse.json';
 export const tableFile = ({ id }: Pick<ReportTable, 'id'>): string => `${id}.csv`;
 
+/** The name of the signature beside a JSON report: `X.dsse.json` for `X.json`. */
+export const signatureNameOf = (name: string): string => `${name.replace(/\.json$/, '')}.dsse.json`;
+
 /** Returns the data hash, `sha256:` and 64 hex digits. Cost: that of `toJson`. */
 export const dataHash = (report: Report): string => sha256Text(toJson(report));
 

@@ -1,10 +1,8 @@
-/** What the renderer of PDFs gets beside a report: paper, fonts, and files to attach. */
+/** What the renderer of PDFs gets beside a report: fonts, and files to attach. */
 
 /** Ends of the names of attached proof bundles, and of answers of the log, which a verifier checks. */
 export const proofEnd = '.govproof.json';
 export const answerEnd = '.govanswer.json';
-
-export type Paper = 'A4' | 'Letter';
 
 export interface ReportFont {
   /** File name, for a verifier that needs the same font. */

@@ -2,9 +2,10 @@
  * How a report is printed: paper, branding and fonts, as the attached file `presentation.json`. With it and the data, a
  * verifier renders the same pages again. Proven by `test/core/report/verify.test.ts`.
  */
+import type { ReportPaper } from '../../contract/report-parts.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/canonical.ts';
-import type { Paper, ReportFont, ReportFonts } from './inputs.ts';
+import type { ReportFont, ReportFonts } from './inputs.ts';
 import type { ReportBranding } from './model.ts';
 
 /** Raise it with every change of the pages, so that a verifier knows which reports it renders the same. */
@@ -15,7 +16,7 @@ export const producer = (): string =>
   `gov report renderer ${rendererVersion} (ICU ${process.versions['icu'] ?? 'none'}, tz ${process.versions['tz'] ?? 'none'})`;
 
 interface Setting {
-  readonly paper: Paper;
+  readonly paper: ReportPaper;
   readonly branding: ReportBranding;
   readonly fonts: ReportFonts;
 }

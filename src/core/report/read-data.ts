@@ -4,10 +4,10 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { reportPapers, type ReportPaper } from '../../contract/report-parts.ts';
 import { canonicalize, type Json, type JsonObject, parseJson } from '../json/parse.ts';
 import { anyObject, count, list, type Location, object, refuse, text } from '../json/shape.ts';
 import { presentationFile, dataFile } from './artifacts.ts';
-import type { Paper } from './inputs.ts';
 import type {
   Report,
   ReportBlock,
@@ -266,7 +266,7 @@ export function readReport(bytes: Uint8Array): Report {
 }
 
 export interface Presentation {
-  readonly paper: Paper;
+  readonly paper: ReportPaper;
   readonly branding: ReportBranding;
   /** Regular, bold, mono, then fonts for other scripts. `sha256`: hex. */
   readonly fonts: readonly { readonly name: string; readonly sha256: string }[];
@@ -288,7 +288,7 @@ export function readPresentation(bytes: Uint8Array): Presentation {
       ? null
       : object(branding['logo'], logoAt, { required: ['base64', 'mediaType'] });
   return {
-    paper: choice(read, 'paper', at, ['A4', 'Letter']),
+    paper: choice(read, 'paper', at, reportPapers),
     branding: {
       companyName: nullable(branding, 'companyName', brandingAt, text),
       primaryColor: text(branding, 'primaryColor', brandingAt),

@@ -18,6 +18,7 @@ import { readServiceFile } from '../service/config.ts';
 import { forwardsOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
 import { lineOf } from './gather.ts';
 import { openTransport } from './open.ts';
+import { checkFiles } from './secure.ts';
 import type { Sent } from './transport.ts';
 
 interface Edited {
@@ -40,7 +41,10 @@ export function readTargets(dataDir: string): readonly ForwardTarget[] {
   return forwardsOf(file, { path, dataDir });
 }
 
-/** Adds a target. CONFLICT where there is one of its name, VALIDATION_ERROR for an invalid member. */
+/**
+ * Adds a target. CONFLICT where there is one of its name, VALIDATION_ERROR for an invalid member or a file that cannot be
+ * read, FORBIDDEN for a secret that others may read.
+ */
 export function addTarget(dataDir: string, target: TargetFile): ForwardTarget {
   const { file, ...place } = fileOf(dataDir);
   const before = file.forwards ?? [];
@@ -50,6 +54,7 @@ export function addTarget(dataDir: string, target: TargetFile): ForwardTarget {
   }
   const [added] = forwardsOf({ forwards: [target] }, { path: place.path, dataDir });
   if (added === undefined) throw new Error('expected one target, got none');
+  checkFiles(added);
   replace(place, [...before, target]);
   return added;
 }

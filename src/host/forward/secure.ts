@@ -12,7 +12,7 @@ export function secureContextOf({ ca, cert, key }: TlsPlaces): SecureContext {
   if (key !== null) refuseReadableByOthers(key);
   const options = {
     minVersion: 'TLSv1.2' as const,
-    ...(ca === null ? {} : { ca: read(ca) }),
+    ...(ca === null ? {} : { ca: authorities(ca) }),
     ...(cert === null || key === null ? {} : { cert: read(cert), key: read(key) }),
   };
   try {
@@ -22,12 +22,25 @@ export function secureContextOf({ ca, cert, key }: TlsPlaces): SecureContext {
   }
 }
 
+/** OpenSSL accepts a text without certificates, and then trusts nobody. */
+function authorities(path: string): string {
+  const text = read(path);
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw invalid(path, 'certificates in PEM, got none');
+  return text;
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new GovError('VALIDATION_ERROR', `expected a PEM file at ${path}, which cannot be read`, { cause });
   }
+}
+
+/** Reads what a target names, as its transport will. The same errors; a variable is another process's, and is not read. */
+export function checkFiles({ tls, secret }: { readonly tls: TlsPlaces; readonly secret: SecretPlace }): void {
+  secureContextOf(tls);
+  if (secret.file !== null) secretFile(secret.file);
 }
 
 /** Null where the target has no secret. VALIDATION_ERROR where its place is empty. */

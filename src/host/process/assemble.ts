@@ -148,13 +148,12 @@ export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
   const { signers, verifierKeys, attest, storeKey } = keys;
-  const secrets = deriveSecrets(storeKey);
+  const { searchKey, ...secrets } = deriveSecrets(storeKey);
   const { scheduling = byTimer } = parts;
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const access = accessOf(parts, settings);
-  const grew = (projectId: string): void => services.checkpoints.grew(projectId);
-  const indexed = indexersOf(parts, { searchKey: secrets.searchKey, grew });
+  const indexed = indexersOf(parts, { searchKey, grew: (id) => services.checkpoints.grew(id) });
   const services: Services = {
     store,
     now,
@@ -188,6 +187,7 @@ export function assemble(parts: Parts): Assembled {
       wake: () => webhooks.wake(),
     },
     wakeJobs: () => jobs.wake(),
+    stopJob: (jobId) => jobs.cancelled(jobId),
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
     seal: createSeal(storeKey, randomBytes),
     logSigners: signers,

@@ -18,6 +18,8 @@ export interface WorkerStart {
 
 export type ToWorker =
   | { readonly kind: 'run'; readonly task: number; readonly name: TaskName; readonly input: unknown }
+  /** The task fails at its next chunk. */
+  | { readonly kind: 'stop'; readonly task: number; readonly failure: Failure }
   | {
       readonly kind: 'answer';
       readonly call: number;

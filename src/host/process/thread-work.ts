@@ -23,6 +23,7 @@ interface Pending {
   readonly input: Tasks[TaskName]['input'];
   readonly kind: keyof typeof atOnce;
   readonly host: Partial<TaskHost> | undefined;
+  readonly signal: AbortSignal | undefined;
   readonly resolve: (output: never) => void;
   readonly reject: (error: Error) => void;
 }
@@ -59,9 +60,12 @@ export class ThreadWork implements TaskRunner {
     options: TaskOptions,
   ): Promise<Tasks[Name]['output']> {
     if (this.#closed) return Promise.reject(new GovError('SHUTTING_DOWN', 'the server is shutting down'));
-    const kind = options.events > limits.syncProofEvents ? 'heavy' : 'light';
+    const { events, host, signal } = options;
+    const kind = events > limits.syncProofEvents ? 'heavy' : 'light';
     return new Promise((resolve, reject) => {
-      const task = { name, input, kind, host: options.host, resolve, reject } as const;
+      if (signal?.aborted === true) return reject(signal.reason as Error);
+      const task = { name, input, kind, host, signal, resolve, reject } as const;
+      signal?.addEventListener('abort', () => this.#stop(task), { once: true });
       this.#waiting[kind].add(input.projectId, task, limits.tasksWaiting)?.reject(overloaded());
       this.#startWaiting(kind);
     });
@@ -72,10 +76,19 @@ export class ThreadWork implements TaskRunner {
     while (this.#hasRoom(kind)) {
       const next = this.#waiting[kind].next();
       if (next === undefined) return;
+      if (next.signal?.aborted === true) continue;
       this.#taskCount += 1;
       this.#running.set(this.#taskCount, next);
       this.#send({ kind: 'run', task: this.#taskCount, name: next.name, input: next.input });
     }
+  }
+
+  /** A running task ends at its next chunk, and a waiting one at once. */
+  #stop(task: Pending): void {
+    const why = task.signal?.reason as Error;
+    const [found] = [...this.#running].find(([, each]) => each === task) ?? [];
+    if (found === undefined) task.reject(why);
+    else this.#send({ kind: 'stop', task: found, failure: failureOf(why) });
   }
 
   #hasRoom(kind: Pending['kind']): boolean {
@@ -125,13 +138,14 @@ export class ThreadWork implements TaskRunner {
   /** Answers only the thread that asked, because each thread numbers its calls from 1. */
   async #answer(
     worker: Worker,
-    { host }: Pending,
+    { host, signal }: Pending,
     { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
   ): Promise<void> {
     const answer = (message: ToWorker, given: ArrayBuffer[] = []): void => {
       if (this.#worker === worker) worker.postMessage(message, given);
     };
     try {
+      signal?.throwIfAborted();
       // the thread calls each method with the argument that `TaskHost` pairs with it
       const offered = host?.[method]?.bind(host) as ((argument: unknown) => Promise<unknown>) | undefined;
       if (offered === undefined) {

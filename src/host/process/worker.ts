@@ -5,7 +5,7 @@
 import { setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { errorOf, failureOf } from '../../contract/failure.ts';
+import { errorOf, failureOf, type Failure } from '../../contract/failure.ts';
 import { tasks } from '../../service/tasks.ts';
 import type { LocalParts } from '../../service/call/report-work.ts';
 import type { Listed, TaskHost, TaskName } from '../../service/call/work.ts';
@@ -66,30 +66,42 @@ const local: LocalParts = {
   asPng: async (kind, bytes) => (await import('../pictures/codecs.ts')).asPng(kind, bytes),
 };
 
-/** Returns a function that yields after 5 ms of work. */
-function breather(): () => Promise<void> {
+/** Running tasks, and why they must stop; null where they may go on. */
+const running = new Map<number, Failure | null>();
+
+/** Returns a function that yields after 5 ms of work, and then throws if the task must stop. */
+function breather(task: number): () => Promise<void> {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < turnMs) return;
     await nextTurn();
     since = performance.now();
+    const why = running.get(task) ?? null;
+    if (why !== null) throw errorOf(why);
   };
 }
 
 async function run(task: number, name: TaskName, input: unknown): Promise<void> {
   try {
-    const context = { reader, host: hostOf(task), breathe: breather(), local };
+    const context = { reader, host: hostOf(task), breathe: breather(task), local };
     // the main thread sends each task the input that `Tasks` pairs with its name
     const output: unknown = await tasks[name](context, input as never);
     send({ kind: 'done', task, output });
   } catch (error) {
     send({ kind: 'failed', task, failure: failureOf(error) });
+  } finally {
+    running.delete(task);
   }
 }
 
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'run') {
+    running.set(message.task, null);
     void run(message.task, message.name, message.input);
+    return;
+  }
+  if (message.kind === 'stop') {
+    if (running.has(message.task)) running.set(message.task, message.failure);
     return;
   }
   const waiting = calls.get(message.call);

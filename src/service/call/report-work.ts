@@ -1,5 +1,10 @@
 /** The task of a report: its input and output, and the parts of its thread. Proven by `test/service/reports/worker.test.ts`. */
-import type { ReportFormat, ReportParameters, ReportSummary } from '../../contract/report-parts.ts';
+import type {
+  ReportFormat,
+  ReportPaper,
+  ReportParameters,
+  ReportSummary,
+} from '../../contract/report-parts.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { PictureKind } from '../../core/picture.ts';
 import type { ReportBranding } from '../../core/report/model.ts';
@@ -40,6 +45,7 @@ export interface ReportTaskInput extends ReportInput {
   readonly generatedAt: string;
   readonly formats: readonly ReportFormat[];
   readonly branding: ReportBranding;
+  readonly paper: ReportPaper;
 }
 
 export interface ReportOutput {

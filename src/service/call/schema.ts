@@ -6,6 +6,7 @@
  */
 import type { TSchema } from 'typebox';
 import { GovError, type FieldError, type ProblemCode } from '../../contract/problems.ts';
+import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import { explain, type Findings, type JsonSchema } from './explain.ts';
 
@@ -86,12 +87,16 @@ export function refusal(findings: Findings): GovError {
 /** A problem with one finding of a rule that no schema can state. */
 export const fieldError = (field: FieldError): GovError => refusal({ errors: [field], truncated: false });
 
+/** Bodies have been read as JSON, and answers become it. */
+const isSameJson = (one: unknown, other: unknown): boolean =>
+  typeof one === 'object' && other !== undefined && canonicalize(one as Json) === canonicalize(other as Json);
+
 /** READ_ONLY_FIELD where a body sets a member that it may only repeat as `answered` has it (contract A4). */
 export function refuseReadOnly(sent: Readonly<Record<string, unknown>>, answered: object): void {
   const known = new Map<string, unknown>(Object.entries(answered));
   for (const [name, value] of Object.entries(sent)) {
     const is = known.get(name);
-    if (value === is) continue;
+    if (value === is || isSameJson(value, is)) continue;
     throw fieldError({
       pointer: `/${name}`,
       in: 'body',

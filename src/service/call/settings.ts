@@ -102,6 +102,7 @@ export function settingsChange(
   const after = { ...before, ...set };
   const text = JSON.stringify({ ...(JSON.parse(stored.settings) as object), ...set });
   requireZone(after, pointer);
+  requireEvents(set, pointer);
   requireRetention(after, stored.project, pointer);
   requireSize(text, pointer);
   return { after, text, changes: changesOf(before, after) };
@@ -125,6 +126,19 @@ function requireZone({ timezone }: StoredSettings, pointer: string): void {
   const detail = 'expected the IANA name of a time zone, such as Europe/Zurich or UTC';
   throw fieldError({ pointer: `${pointer}/timezone`, in: 'body', code: 'BAD_FORMAT', detail });
 }
+
+/** `*` stands alone, as in an endpoint (contract N4). */
+function requireEvents({ webhookDefaults }: Partial<StoredSettings>, pointer: string): void {
+  const detail = eventsFault(webhookDefaults?.events);
+  if (detail === null) return;
+  throw fieldError({ pointer: `${pointer}/webhookDefaults/events`, in: 'body', code: 'NOT_ALLOWED', detail });
+}
+
+/** What is wrong with `*` beside kinds, which a reader would take for a choice; null for another list. */
+export const eventsFault = (events: readonly string[] | undefined): string | null =>
+  events === undefined || events.length === 1 || !events.includes('*')
+    ? null
+    : `expected ["*"] alone for all kinds, or kinds without *, got ${JSON.stringify(events)}`;
 
 /** Whether Intl knows the zone. Offsets such as +01:00, which Intl accepts too, name no zone. */
 export function isTimeZone(name: string): boolean {

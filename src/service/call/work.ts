@@ -362,6 +362,8 @@ export interface TaskOptions {
   /** How many events the task reads. Large tasks run one at a time, which bounds memory. */
   readonly events: number;
   readonly host?: Partial<TaskHost>;
+  /** Stops the task at its next chunk; it then rejects with the reason, a `GovError`. */
+  readonly signal?: AbortSignal;
 }
 
 export interface TaskRunner {

@@ -2,6 +2,7 @@
  * Deliveries of reports as documents. The parent is the report. A delivery waits until the report is complete: it is
  * `pending` and never due; then a worker sends it. Proven by `test/service/reports/handlers.test.ts`.
  */
+import { GovError } from '../../contract/problems.ts';
 import type { Delivery, DeliveryInput } from '../../contract/report-parts.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -12,20 +13,41 @@ import { maskedTarget } from './masked.ts';
 
 export const deliveryKind = 'delivery';
 
-/** An input as it is stored: its secret is sealed. */
+/** An input as it is stored: its address and its secret are sealed. */
 export interface KeptInput extends Omit<DeliveryInput, 'secret'> {
+  /** Masked, as the interface shows it. Whole in documents of earlier versions, which have no sealed one. */
+  readonly target: string;
+  readonly sealedTarget?: string;
   /** Of a webhook; null for the other channels. */
   readonly sealedSecret: string | null;
 }
 
 export function sealed({ secret, ...input }: DeliveryInput, { seal }: { readonly seal: Seal }): KeptInput {
-  return { ...input, sealedSecret: secret === undefined ? null : seal.seal(secret) };
+  return {
+    ...input,
+    target: maskedTarget(input.channel, input.target),
+    sealedTarget: seal.seal(input.target),
+    sealedSecret: secret === undefined ? null : seal.seal(secret),
+  };
 }
 
-/** The input again. A secret that this installation did not seal is missing. */
-export function opened({ sealedSecret, ...input }: KeptInput, seal: Seal): DeliveryInput {
+/** The whole address; null where another installation sealed it. */
+export const targetOf = (
+  { target, sealedTarget }: Pick<KeptInput, 'target' | 'sealedTarget'>,
+  seal: Seal,
+): string | null => (sealedTarget === undefined ? target : seal.open(sealedTarget));
+
+/** The input again. A secret that this installation did not seal is missing; for an address it is a STORAGE_FAULT. */
+export function opened({ sealedSecret, sealedTarget, ...input }: KeptInput, seal: Seal): DeliveryInput {
   const secret = sealedSecret === null ? null : seal.open(sealedSecret);
-  return { ...input, ...(secret === null ? {} : { secret }) };
+  const sealedOne = sealedTarget === undefined ? {} : { sealedTarget };
+  const target = targetOf({ target: input.target, ...sealedOne }, seal);
+  if (target === null)
+    throw new GovError(
+      'STORAGE_FAULT',
+      'expected the address of a delivery that was sealed with the keys of this installation',
+    );
+  return { ...input, target, ...(secret === null ? {} : { secret }) };
 }
 
 export interface StoredDelivery extends KeptInput {

@@ -3,6 +3,7 @@
  * `test/service/deliveries/checks.test.ts` and `test/host/outbound/folder.test.ts`.
  */
 import { reportTemplateIds } from '../../contract/report-words.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 
 const mostFolders = 7;
 const mostChars = 400;
@@ -34,8 +35,11 @@ const sample = {
   format: 'json',
 };
 
-/** Whether a name with placeholders becomes a file name. */
-export const isFileTarget = (text: string): boolean => isFileName(filledName(text, sample));
+/** Whether a name with placeholders becomes a file name, also that of the signature beside a JSON report. */
+export function isFileTarget(text: string): boolean {
+  const name = filledName(text, sample);
+  return isFileName(name) && isFileName(signatureNameOf(name));
+}
 
 /** Whether each report of a schedule gets a name of its own. */
 export const isDifferentEachTime = (text: string): boolean => /\{(?:executionId|date)\}/.test(text);

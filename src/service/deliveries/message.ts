@@ -2,7 +2,8 @@
  * What a delivery says about its report: the text of a mail, the body of a webhook, the name of a file. The same on each
  * attempt. Proven by `test/service/deliveries/due.test.ts`.
  */
-import type { ReportFormat } from '../../contract/report-parts.ts';
+import type { ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import { filledName } from './file-name.ts';
 import type { MadeArtifact, StoredReport } from '../reports/stored.ts';
@@ -20,6 +21,10 @@ export const mediaTypes: Readonly<Record<ReportFormat, string>> = {
   csv: 'text/csv',
   json: 'application/json',
 };
+
+/** The signature that goes with the report; null for a format that contains or has none, and for an older report. */
+export const signatureOf = ({ report, format }: Delivered): string | null =>
+  format === 'json' ? (report.signature ?? null) : null;
 
 /** Template and id are ours: letters, digits, hyphens and underscores. */
 export const filenameOf = ({ report, executionId, format }: Delivered): string =>
@@ -44,6 +49,7 @@ export function mailOf(delivered: Delivered): { readonly subject: string; readon
   const { report, executionId, made, format } = delivered;
   const { summary, title } = report;
   const failed = summary?.checks.filter(({ status }) => status === 'fail') ?? [];
+  const isSigned = signatureOf(delivered) !== null;
   const lines = [
     title,
     periodOf(report),
@@ -57,16 +63,21 @@ export function mailOf(delivered: Delivered): { readonly subject: string; readon
     '',
     `Attached: ${filenameOf(delivered)}, ${made.sizeBytes} bytes`,
     `SHA-256: ${made.sha256}`,
+    ...(isSigned ? [`Signature: ${signatureNameOf(filenameOf(delivered))}`] : []),
     `Report: ${executionId}`,
-    ...(format === 'pdf' ? ['', 'Check it without the sender: gov report verify FILE'] : []),
+    ...(format === 'pdf' || isSigned ? ['', 'Check it without the sender: gov report verify FILE'] : []),
   ];
   return { subject: oneLine(`${title}, ${periodOf(report)}`), text: `${lines.map(oneLine).join('\n')}\n` };
 }
 
-/** The body of a webhook. `content`: the artifact in base64, or null where it is too large; the receiver downloads it. */
+/**
+ * The body of a webhook. `content`: the artifact in base64, or null where it is too large; the receiver downloads it.
+ * `signature`: the DSSE envelope of a JSON report, else null.
+ */
 export function webhookBody(delivered: Delivered, content: string | null): Uint8Array {
   const { deliveryId, executionId, report, format, made } = delivered;
   const { reportTemplateId, title, parameters, completedMs, summary } = report;
+  const signature = signatureOf(delivered);
   const data = {
     deliveryId,
     executionId,
@@ -81,6 +92,7 @@ export function webhookBody(delivered: Delivered, content: string | null): Uint8
     sizeBytes: made.sizeBytes,
     sha256: made.sha256,
     content,
+    signature: signature === null ? null : (JSON.parse(signature) as ReportSignature), // this service wrote it
   };
   return Buffer.from(
     JSON.stringify({ type: 'report.delivered', timestamp: formatTimestamp(completedMs ?? 0), data }),

@@ -1,15 +1,30 @@
 /** Sends one delivery over its channel. Proven by `test/service/deliveries/due.test.ts`. */
+import { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { webhookHeaders, webhookKey } from '../../core/webhook/signature.ts';
 import type { Services } from '../dependencies.ts';
 import type { OutboundAnswer } from '../outbound.ts';
-import type { StoredDelivery } from './document.ts';
-import { fileNameOf, filenameOf, mailOf, mediaTypes, webhookBody, type Delivered } from './message.ts';
+import { targetOf, type StoredDelivery } from './document.ts';
+import {
+  fileNameOf,
+  filenameOf,
+  mailOf,
+  mediaTypes,
+  signatureOf,
+  webhookBody,
+  type Delivered,
+} from './message.ts';
 
 export interface Sending extends Delivered {
   readonly projectId: string;
   readonly delivery: StoredDelivery;
+}
+
+/** With the whole address. */
+interface Addressed extends Sending {
+  readonly target: string;
 }
 
 /** A failure that no repetition repairs. */
@@ -25,13 +40,17 @@ export const refused = (failed: string): OutboundAnswer => ({
 /** Never rejects for what a receiver does, nor for a lost artifact. */
 export async function send(services: Services, sending: Sending): Promise<OutboundAnswer> {
   try {
+    const target = targetOf(sending.delivery, services.seal);
+    if (target === null)
+      return refused('the address of the delivery cannot be read: the installation has another store key');
+    const addressed = { ...sending, target };
     switch (sending.delivery.channel) {
       case 'email':
-        return await byMail(services, sending);
+        return await byMail(services, addressed);
       case 'webhook':
-        return await byWebhook(services, sending);
+        return await byWebhook(services, addressed);
       case 'file':
-        return await byFile(services, sending);
+        return await byFile(services, addressed);
     }
   } catch (error) {
     if (!(error instanceof GovError) || error.code !== 'EXPORT_FAILED') throw error;
@@ -43,15 +62,16 @@ export async function send(services: Services, sending: Sending): Promise<Outbou
   }
 }
 
-async function byMail(services: Services, sending: Sending): Promise<OutboundAnswer> {
+async function byMail(services: Services, sending: Addressed): Promise<OutboundAnswer> {
   const { outbound } = services;
   if (outbound.mail === undefined) return unconfigured('a mail server');
   const { sizeBytes } = sending.made;
   const most = limits.deliveryMailBytes;
   if (sizeBytes > most)
     return refused(`expected at most ${most} bytes for a mail, got ${sizeBytes}; share the report instead`);
+  const signature = signatureOf(sending);
   return outbound.mail({
-    to: sending.delivery.target,
+    to: sending.target,
     ...mailOf(sending),
     messageId: sending.deliveryId,
     attachments: [
@@ -60,13 +80,22 @@ async function byMail(services: Services, sending: Sending): Promise<OutboundAns
         mediaType: mediaTypes[sending.format],
         bytes: await wholeOf(services, sending),
       },
+      ...(signature === null
+        ? []
+        : [
+            {
+              filename: signatureNameOf(filenameOf(sending)),
+              mediaType: mediaTypes.json,
+              bytes: Buffer.from(signature),
+            },
+          ]),
     ],
   });
 }
 
-async function byWebhook(services: Services, sending: Sending): Promise<OutboundAnswer> {
+async function byWebhook(services: Services, sending: Addressed): Promise<OutboundAnswer> {
   const { outbound, now, seal } = services;
-  const { delivery, deliveryId, made } = sending;
+  const { delivery, deliveryId, made, target } = sending;
   const secret = seal.open(delivery.sealedSecret ?? '');
   const key = secret === null ? null : webhookKey(secret);
   if (key === null)
@@ -74,7 +103,7 @@ async function byWebhook(services: Services, sending: Sending): Promise<Outbound
   const isSmall = made.sizeBytes <= limits.deliveryContentBytes;
   const body = webhookBody(sending, isSmall ? (await wholeOf(services, sending)).toString('base64') : null);
   return outbound.post({
-    url: delivery.target,
+    url: target,
     headers: {
       'content-type': 'application/json',
       ...webhookHeaders({ id: deliveryId, body, nowMs: now() }, [key]),
@@ -84,10 +113,17 @@ async function byWebhook(services: Services, sending: Sending): Promise<Outbound
   });
 }
 
-async function byFile(services: Services, sending: Sending): Promise<OutboundAnswer> {
+async function byFile(services: Services, sending: Addressed): Promise<OutboundAnswer> {
   const { outbound } = services;
   if (outbound.file === undefined) return unconfigured('a folder for deliveries');
-  return outbound.file(fileNameOf(sending.delivery.target, sending), bytesOf(services, sending));
+  const name = fileNameOf(sending.target, sending);
+  const signature = signatureOf(sending);
+  if (signature !== null) {
+    // before the report, so that nobody finds a report without its signature
+    const answer = await outbound.file(signatureNameOf(name), Readable.from([Buffer.from(signature)]));
+    if (!answer.ok) return answer;
+  }
+  return outbound.file(name, bytesOf(services, sending));
 }
 
 /** The operator can configure it, so a later attempt may succeed. */

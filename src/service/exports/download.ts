@@ -71,7 +71,7 @@ const refusal = (code: Refusal, detail: string): GovError =>
   });
 
 export const notReady = ({ exportId, status }: StoredExport): GovError =>
-  refusal('EXPORT_NOT_READY', `export ${exportId} is ${status}; wait until it is completed`);
+  refusal('EXPORT_NOT_READY', `export ${exportId} is ${status}; wait until it is completed, or cancel it`);
 
 function downloadable(exported: StoredExport): ExportDone {
   const { exportId, status, done, errorSummary } = exported;
@@ -81,6 +81,8 @@ function downloadable(exported: StoredExport): ExportDone {
       throw refusal('EXPORT_EXPIRED', `export ${exportId} has expired; create it again`);
     case 'failed':
       throw refusal('EXPORT_FAILED', `export ${exportId} failed: ${errorSummary ?? 'no reason was kept'}`);
+    case 'cancelled':
+      throw refusal('EXPORT_FAILED', `export ${exportId} was cancelled; create it again`);
     case 'pending':
     case 'processing':
     case 'completed':

@@ -150,3 +150,21 @@ export const exportDeleted = (
     context,
   );
 };
+
+/** Somebody cancelled an export. */
+export const exportCancelled = (
+  exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
+  { by, ...context }: Context & { readonly by: By },
+): EventDraft => {
+  const { exportId, resource, format } = exported;
+  return systemEvent(
+    {
+      eventType: 'export.cancelled',
+      action: 'cancel',
+      actor: { id: by.id, type: by.type },
+      resource: { id: exportId, type: 'export' },
+      metadata: { resource, format },
+    },
+    context,
+  );
+};

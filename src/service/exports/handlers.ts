@@ -1,9 +1,9 @@
 /**
- * Handlers of exports (contract K1-K12): create, list, show, download, delete. `job.ts` builds artifacts.
+ * Handlers of exports (contract K1-K13): create, list, show, cancel, download, delete. `job.ts` builds artifacts.
  * Proven by `test/service/exports/handlers.test.ts` and `test/http/answer/exports.test.ts`.
  */
 import type { ExportFilters, ExportInput, ExportJob, ExportManifest } from '../../contract/exports.ts';
-import { jobStatuses } from '../../contract/jobs.ts';
+import { isOpen, jobStatuses } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { hashText } from '../../core/hash.ts';
 import { typeId } from '../../core/id.ts';
@@ -15,16 +15,17 @@ import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
 import { downloadAnswer, notReady } from './download.ts';
-import { exportCreated, exportDeleted } from './events.ts';
+import { exportCancelled, exportCreated, exportDeleted } from './events.ts';
 import type { ExportJobRequest } from './job.ts';
 import { removeExport } from './room.ts';
+import { cancel } from '../jobs/cancel.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit, timeRange } from '../call/pages.ts';
 import { fieldError } from '../call/schema.ts';
 
 export const exports: Pick<
   Handlers,
-  'createExport' | 'listExports' | 'getExport' | 'deleteExport' | 'downloadExport'
+  'createExport' | 'listExports' | 'getExport' | 'cancelExport' | 'deleteExport' | 'downloadExport'
 > = {
   async createExport({ body, caller, basePath, idempotency }, services) {
     refuseOther(body);
@@ -91,8 +92,28 @@ export const exports: Pick<
   async getExport({ params, caller }, { store, now }) {
     const exported = await store.exported(caller.project.projectId, params.exportId, now());
     if (exported === null) throw notFound('export');
-    const isOpen = exported.status === 'pending' || exported.status === 'processing';
-    return { status: 200, body: exportBody(exported), ...(isOpen ? { headers: retryAfter } : {}) };
+    return { ...exportAnswer(exported), ...(isOpen(exported.status) ? { headers: retryAfter } : {}) };
+  },
+
+  /** The worker removes what it wrote when it stops; after a crash, the sweep does. */
+  cancelExport(call, services) {
+    const { params, caller } = call;
+    const { store, now, salt } = services;
+    return cancel(call, services, {
+      find: async () => {
+        const exported = await store.exported(caller.project.projectId, params.exportId, now());
+        if (exported === null) throw notFound('export');
+        return exported;
+      },
+      event: (exported, nowMs) => exportCancelled(exported, { nowMs, salt, by: caller }),
+      cancelled: (exported) => ({ ...exported, status: 'cancelled' }),
+      answer: exportAnswer,
+      refusal: ({ exportId, status }) =>
+        `expected an export that has not ended, got ${exportId}, which is ${status}; ` +
+        (status === 'completed'
+          ? 'delete its file with DELETE /exports/{exportId}'
+          : 'there is nothing to stop'),
+    });
   },
 
   /** After a crash between the event and the removal, the client deletes it again. */
@@ -102,7 +123,7 @@ export const exports: Pick<
     const { exportId } = params;
     const exported = await store.exported(projectId, exportId, now());
     if (exported === null) throw notFound('export');
-    if (exported.status === 'pending' || exported.status === 'processing') throw notReady(exported);
+    if (isOpen(exported.status)) throw notReady(exported);
     if (exported.status === 'completed') {
       const nowMs = now();
       const event = exportDeleted(exported, { nowMs, salt, by: caller });
@@ -154,6 +175,8 @@ function refuseFilters(resource: ExportInput['resource'], filters: ExportFilters
   }
   timeRange(filters, 'body');
 }
+
+const exportAnswer = (exported: StoredExport) => ({ status: 200, body: exportBody(exported) }) as const;
 
 const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 

@@ -3,7 +3,7 @@
  * `test/service/exports/handlers.test.ts`.
  */
 import type { ExportFilters } from '../../contract/exports.ts';
-import type { JobStatus } from '../../contract/jobs.ts';
+import type { JobStatus } from '../../contract/job-words.ts';
 import type { ByAge } from '../../store/port/store.ts';
 import { listedJob } from '../jobs/body.ts';
 import { timeRange } from '../call/pages.ts';

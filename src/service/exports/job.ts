@@ -27,7 +27,7 @@ export interface ExportJobRequest {
 }
 
 /** CONFLICT where the lease was lost, STORAGE_FULL, EXPORT_LIMIT, and errors of reading the log. */
-export async function runExport(services: Services, job: ClaimedJob): Promise<void> {
+export async function runExport(services: Services, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   const { store, now, exports } = services;
   const { projectId, resultId: exportId } = job;
   const exported = exportId === null ? null : await store.exported(projectId, exportId, now());
@@ -57,7 +57,11 @@ export async function runExport(services: Services, job: ClaimedJob): Promise<vo
       listed: (asked: ListsAsked) => listed(services, projectId, asked),
     };
     // counts as large however few its rows are, so that exports run one after the other
-    const built = await exports.work.run('export', input, { events: limits.syncProofEvents + 1, host });
+    const built = await exports.work.run('export', input, {
+      events: limits.syncProofEvents + 1,
+      host,
+      signal,
+    });
     // pages read before and after a prune are not of one moment
     if ((await store.prunedBelow(projectId)) !== pruned) throw prunedMeanwhile(null);
     const artifact = await writer.finish();
@@ -104,8 +108,11 @@ const prunedMeanwhile = (cause: unknown): GovError =>
     cause,
   });
 
-const leaseLost = ({ jobId }: ClaimedJob): GovError =>
-  new GovError('CONFLICT', `expected the lease of job ${jobId}, but another worker has it`);
+export const leaseLost = ({ jobId }: Pick<ClaimedJob, 'jobId'>): GovError =>
+  new GovError(
+    'CONFLICT',
+    `expected the lease of job ${jobId}, but another worker has it, or it was cancelled`,
+  );
 
 interface Built {
   readonly exported: StoredExport;

@@ -1,9 +1,11 @@
 /**
- * System events of jobs (contract O8): a job completed, or failed for good. A completion is in the append of the result.
+ * System events of jobs (contract O8): a job completed, failed for good, or was cancelled. A
+ * completion is in the append of the result, and a cancellation in the append that ends the job.
  * Proven by `test/service/jobs/events.test.ts`.
  */
 import type { EventDraft } from '../../core/event/record.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
+import type { Caller } from '../call/caller.ts';
 import { systemEvent } from '../system.ts';
 
 type Ended = Pick<ClaimedJob, 'jobId' | 'type' | 'runId'>;
@@ -38,6 +40,22 @@ export const jobFailed = (
       metadata: { type, runId },
       // a client's own id contains no `/` (contract A2)
       clientEventId: `job/${jobId}/failed/${attempt}`,
+    },
+    context,
+  );
+
+/** `by`: who cancelled it. */
+export const jobCancelled = (
+  { jobId, type, runId }: Ended,
+  { by, ...context }: Context & { readonly by: Pick<Caller, 'id' | 'type'> },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'job.cancelled',
+      action: 'cancel',
+      actor: { id: by.id, type: by.type },
+      resource: { id: jobId, type: 'job' },
+      metadata: { type, runId },
     },
     context,
   );

@@ -1,13 +1,16 @@
 /**
- * Handlers of jobs (contract H1-H7): state, lists, retries. `worker.ts` runs the jobs. Proven by
+ * Handlers of jobs (contract H1-H8): state, lists, retries, cancellation. `worker.ts` runs the jobs. Proven by
  * `test/service/jobs/handlers.engines.test.ts`.
  */
+import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredJob } from '../../store/port/store.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
+import { cancel } from './cancel.ts';
+import { jobCancelled } from './events.ts';
 import { jobFailure, jobIdentity, jobTimes, listedJob } from './body.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
 import { resultOf } from '../replay/result.ts';
@@ -15,7 +18,7 @@ import { resultOf } from '../replay/result.ts';
 /** Clients should not poll sooner than this (contract H7). */
 export const retryAfter = { 'retry-after': '1' } as const;
 
-export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
+export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob' | 'cancelJob'> = {
   async getJob({ params, caller }, { store }) {
     const { projectId } = caller.project;
     const job = await store.job(projectId, params.jobId);
@@ -23,11 +26,7 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
     if (job.status === 'completed') {
       return { status: 200, raw: completedBody(job, await resultOf(store, projectId, job)) };
     }
-    return {
-      status: 200,
-      body: { ...jobIdentity(job), ...jobTimes(job), ...jobFailure(job) },
-      ...(job.status === 'failed' ? {} : { headers: retryAfter }),
-    };
+    return { ...jobAnswer(job), ...(isOpen(job.status) ? { headers: retryAfter } : {}) };
   },
 
   async listJobs({ query, caller }, services) {
@@ -72,7 +71,30 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob'> = {
       headers: { ...retryAfter, location: `${basePath}/jobs/${jobId}` },
     });
   },
+
+  cancelJob(call, services) {
+    const { params, caller } = call;
+    const { store, salt } = services;
+    return cancel(call, services, {
+      find: async () => {
+        const job = await store.job(caller.project.projectId, params.jobId);
+        if (job === null) throw notFound('job');
+        return job;
+      },
+      event: (job, nowMs) => jobCancelled(job, { nowMs, salt, by: caller }),
+      cancelled: (job, completedMs) => ({ ...job, status: 'cancelled', completedMs }),
+      answer: jobAnswer,
+      refusal: ({ jobId, status }) =>
+        `expected a job that has not ended, got ${jobId}, which is ${status}; ` +
+        (status === 'failed'
+          ? 'there is nothing to stop'
+          : 'its result stays: read it with GET /jobs/{jobId}'),
+    });
+  },
 };
+
+const jobAnswer = (job: StoredJob) =>
+  ({ status: 200, body: { ...jobIdentity(job), ...jobTimes(job), ...jobFailure(job) } }) as const;
 
 /**
  * The body of a completed job. A result can be tens of megabytes, so its stored text is inserted unparsed.

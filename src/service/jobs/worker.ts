@@ -1,7 +1,8 @@
 /**
  * Runs jobs from the store's queue (contract H1). A worker claims a job with a lease, renews it, and
  * completes it in the transaction of the result: a job runs at least once and takes effect exactly once. An
- * error that would recur fails the job at once; others fail it after three attempts. Proven by
+ * error that would recur fails the job at once; others fail it after three attempts. A job that was cancelled, or whose
+ * lease was lost, stops at the next chunk of its task. Proven by
  * `test/service/jobs/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -10,7 +11,7 @@ import type { ProofRequest } from '../../contract/proofs.ts';
 import { chooseLayers } from '../../core/proof/layers.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { runExport } from '../exports/job.ts';
+import { leaseLost, runExport } from '../exports/job.ts';
 import { jobFailed } from './events.ts';
 import { prove } from '../proofs/prove.ts';
 import { runReplay } from '../replay/job.ts';
@@ -24,6 +25,8 @@ const exportsAtOnce = 4;
 export class JobWorker {
   readonly #services: Services;
   readonly #running = new Set<Promise<void>>();
+  /** Stops running jobs, by id. */
+  readonly #stops = new Map<string, AbortController>();
   /** Exports among the running jobs. */
   #exports = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -93,33 +96,42 @@ export class JobWorker {
 
   async #run(job: ClaimedJob): Promise<void> {
     const { store, now, log } = this.#services;
+    const stop = new AbortController();
+    this.#stops.set(job.jobId, stop);
     const renewal = setInterval(() => {
       const untilMs = now() + limits.jobLeaseSeconds * 1000;
-      store.renewJob(job.projectId, job.jobId, job.lease, untilMs).catch((error: unknown) => {
-        log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed');
-      });
+      store.renewJob(job.projectId, job.jobId, job.lease, untilMs).then(
+        (isHeld) => isHeld || stop.abort(leaseLost(job)),
+        (error: unknown) => log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed'),
+      );
     }, limits.jobLeaseRenewSeconds * 1000);
     try {
-      await runJob(this.#services, job);
+      await runJob(this.#services, job, stop.signal);
     } catch (error) {
       await this.#fail(job, error).catch((again: unknown) => {
         log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
       });
     } finally {
       clearInterval(renewal);
+      if (this.#stops.get(job.jobId) === stop) this.#stops.delete(job.jobId);
     }
+  }
+
+  /** Another process notices at its next renewal. */
+  cancelled(jobId: string): void {
+    this.#stops.get(jobId)?.abort(leaseLost({ jobId }));
   }
 
   async #fail(job: ClaimedJob, error: unknown): Promise<void> {
     const { store, now, log } = this.#services;
     const known =
       error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
-    if (known.code === 'CONFLICT') return; // the lease was lost, and another worker has the job
+    if (known.code === 'CONFLICT') return; // another worker has the job, or it was cancelled
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
     const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
     const retryAtMs = retryAt(job, known, atMs);
-    await store.failJob(job.projectId, job.jobId, {
+    const isFailed = await store.failJob(job.projectId, job.jobId, {
       lease: job.lease,
       errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
       atMs,
@@ -128,7 +140,7 @@ export class JobWorker {
       isExcused: known.code === 'SHUTTING_DOWN',
     });
     // an export has an event of its own
-    if (retryAtMs === null && job.type !== 'export') await this.#record(job, atMs);
+    if (isFailed && retryAtMs === null && job.type !== 'export') await this.#record(job, atMs);
   }
 
   /** A crash before this leaves the failed job without its event. */
@@ -155,10 +167,10 @@ function retryAt({ tries }: ClaimedJob, { status, code }: GovError, atMs: number
   return atMs + Math.round(2 ** tries * 1000 * jitter);
 }
 
-async function runJob(services: Services, job: ClaimedJob): Promise<void> {
+async function runJob(services: Services, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   const { projectId, runId, jobId, lease } = job;
-  if (job.type === 'replay') return runReplay(services, job);
-  if (job.type === 'export') return runExport(services, job);
+  if (job.type === 'replay') return runReplay(services, job, signal);
+  if (job.type === 'export') return runExport(services, job, signal);
   // `createProof` checked and stored it
   const request = JSON.parse(job.request) as ProofRequest;
   await prove(services, {
@@ -166,6 +178,6 @@ async function runJob(services: Services, job: ClaimedJob): Promise<void> {
     runId,
     layers: chooseLayers(request.composed?.layers),
     schemaVersion: request.schemaVersion ?? '1.0',
-    by: { kind: 'job', jobId, lease },
+    by: { kind: 'job', jobId, lease, signal },
   });
 }

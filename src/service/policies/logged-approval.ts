@@ -2,14 +2,14 @@
  * Reads approvals that agree with the log: the evaluation that opened one, the leaf of its decision, and the
  * leaf of its use. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
-import { approvalFault, type Approver } from '../../core/approval/signature.ts';
+import { approvalFault, factsOfCall, type Approver } from '../../core/approval/signature.ts';
 import {
   openApproval,
   openUse,
   type DecidedApproval,
   type SignatureRecord,
 } from '../../core/decided/approval.ts';
-import { evaluatedCall, openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
+import { askedCall, openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf, Project, StoredApproval, StoreReader } from '../../store/port/store.ts';
@@ -79,7 +79,7 @@ async function signedBy(
     openedIndex,
     opened,
     policySetHash,
-    call: evaluation.checkpoint === null ? null : evaluatedCall(evaluation),
+    call: evaluation.checkpoint === null ? null : factsOfCall(askedCall(evaluation.checkpoint)),
   };
   const fault = approvalFault({ ...decision, index }, signer, facts);
   if (fault !== null || signer === undefined || signature === undefined)

@@ -127,7 +127,7 @@ function outcomeOf(decided: Decided): Pick<ToolDecision, 'decision' | 'reason'> 
     return { decision: does === 'uses' ? 'allow' : 'deny', reason: cut(said, limits.reasoningChars) };
   }
   const first = matching(decided).find(({ decision }) => decision === combined);
-  return { decision: combined, reason: first?.reasoning ?? 'no active policy objects' };
+  return { decision: combined, reason: first?.reasoning ?? 'no active policy objects to the call' };
 }
 
 /** What the caller must do in addition to obeying the decision. */

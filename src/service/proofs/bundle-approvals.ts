@@ -19,7 +19,10 @@ interface RunBelow {
   readonly treeSize: number;
 }
 
-/** In log order; empty where no approval of the run is signed. Disclosed are the signature, and the name of its approver. */
+/**
+ * In log order; empty where no approval of the run is signed. Disclosed are the signature, the name of its approver, and of
+ * the call that asked its tool and the hash of its arguments.
+ */
 export async function encloseApprovals(context: TaskContext, run: RunBelow): Promise<BundleApproval[]> {
   const { projectId, runId, treeSize } = run;
   const leaves: Leaf[] = [];
@@ -31,7 +34,7 @@ export async function encloseApprovals(context: TaskContext, run: RunBelow): Pro
     if (signed === undefined) continue;
     signers.add(signed.approverId);
     const asked = await context.reader.leafOf(projectId, 'gov.evaluation/1', String(evaluationId));
-    leaves.push(leaf, ...(asked === null ? [] : [{ ...asked, disclosures: null }]));
+    leaves.push(leaf, ...(asked === null ? [] : [asked]));
   }
   if (signers.size === 0) return [];
   for await (const leaf of leavesBelow(context, run, { type: 'gov.approver/1' }))
@@ -68,6 +71,6 @@ async function* leavesBelow(
 function opened(disclosures: string | null): Pick<BundleApproval, 'disclosures'> {
   if (disclosures === null) return {};
   const all = readJson(disclosures) as unknown as Disclosure[]; // `Committer` stored it
-  const shown = all.filter(([, pointer]) => /^\/(?:signature(?:\/|$)|name$)/.test(pointer));
+  const shown = all.filter(([, pointer]) => /^\/(?:signature(?:\/|$)|name$|call$)/.test(pointer));
   return shown.length === 0 ? {} : { disclosures: shown.map(disclosureText) };
 }

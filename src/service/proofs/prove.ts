@@ -39,7 +39,12 @@ interface ProveRequest extends RunOf {
         readonly idempotency: Idempotency | null;
         readonly basePath: string;
       }
-    | { readonly kind: 'job'; readonly jobId: string; readonly lease: string };
+    | {
+        readonly kind: 'job';
+        readonly jobId: string;
+        readonly lease: string;
+        readonly signal: AbortSignal;
+      };
 }
 
 export interface Proved {
@@ -71,7 +76,8 @@ export async function prove(services: Services, request: ProveRequest): Promise<
     graph,
     events,
   };
-  const computed = await services.work.run('layers', input, { events });
+  const signal = request.by.kind === 'job' ? { signal: request.by.signal } : {};
+  const computed = await services.work.run('layers', input, { events, ...signal });
   const isChecked = await requireComplete(services, projectId, { computed, checkpoint });
   const proofId = typeId('prf', timestampMs, services.randomBytes(10));
   const timestamp = formatTimestamp(timestampMs);

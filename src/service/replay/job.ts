@@ -19,7 +19,7 @@ import type { ReplayedRun } from '../call/work.ts';
 const attempts = 3;
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
-export async function runReplay(services: Services, job: ClaimedJob): Promise<void> {
+export async function runReplay(services: Services, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   const { projectId, runId, createdMs, resultId: replayId, request } = job;
   if (replayId === null) throw new Error(`expected a replay in job ${job.jobId}, got none`);
   const events = Math.max(
@@ -27,7 +27,9 @@ export async function runReplay(services: Services, job: ClaimedJob): Promise<vo
   );
   const input = { projectId, runId, replayId, createdMs, request, salt: services.salt() };
   const replay = (): Promise<ReplayedRun> =>
-    services.work.run('replay', input, { events }).catch((error: unknown) => orMissing(services, job, error));
+    services.work
+      .run('replay', input, { events, signal })
+      .catch((error: unknown) => orMissing(services, job, error));
   // another declaration of the run's graph waits, so that neither undoes the other
   if (!isOfGraph(request)) return complete(services, job, await replay());
   await services.runs.inTurn({ projectId, runId }, async () => {

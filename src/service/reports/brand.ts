@@ -1,5 +1,6 @@
 /** The branding of a project as reports show it. Proven by `test/service/reports/branding.test.ts`. */
-import { defaultColors } from '../../contract/reports.ts';
+import type { ReportPaper } from '../../contract/report-parts.ts';
+import { defaultColors, defaultPaper } from '../../contract/reports.ts';
 import type { ReportBranding } from '../../core/report/model.ts';
 import type { Services } from '../dependencies.ts';
 import {
@@ -21,12 +22,18 @@ export async function storedBranding(
 }
 
 /** A logo that cannot be read is left out, and the log says why. */
-export async function brandingOf(services: Services, projectId: string): Promise<ReportBranding> {
+export async function brandingOf(
+  services: Services,
+  projectId: string,
+): Promise<{ readonly branding: ReportBranding; readonly paper: ReportPaper }> {
   const found = await storedBranding(services, projectId);
-  if (found === null) return { companyName: null, ...defaultColors, footerText: null, logo: null };
-  const { companyName, primaryColor, accentColor, footerText, logoId } = found.stored;
+  if (found === null) {
+    const branding = { companyName: null, ...defaultColors, footerText: null, logo: null };
+    return { branding, paper: defaultPaper };
+  }
+  const { companyName, primaryColor, accentColor, footerText, logoId, paper = defaultPaper } = found.stored;
   const logo = logoId === null ? null : await logoOf(services, projectId, logoId);
-  return { companyName, primaryColor, accentColor, footerText, logo };
+  return { branding: { companyName, primaryColor, accentColor, footerText, logo }, paper };
 }
 
 async function logoOf(

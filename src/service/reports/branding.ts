@@ -1,11 +1,11 @@
 /**
- * Handlers of names, colors and logo of reports (contract L13, L14). A logo is decoded and encoded again, so that only
+ * Handlers of names, colors, paper and logo of reports (contract L13, L14). A logo is decoded and encoded again, so that only
  * its pixels are stored. Its size is known before it is decoded. Proven by `test/service/reports/branding.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { defaultColors, type ReportingBranding } from '../../contract/reports.ts';
+import { defaultColors, defaultPaper, type ReportingBranding } from '../../contract/reports.ts';
 import { typeId } from '../../core/id.ts';
 import { readPicture } from '../../core/picture.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -19,7 +19,14 @@ import { readLogo, storedBranding } from './brand.ts';
 import { requireReporting } from './entitlement.ts';
 import { brandingKind, dataOf, logoKind, type StoredBranding, type StoredLogo } from './stored.ts';
 
-const unset = { companyName: null, ...defaultColors, footerText: null, logoId: null, logoUrl: null };
+const unset = {
+  companyName: null,
+  ...defaultColors,
+  footerText: null,
+  paper: defaultPaper,
+  logoId: null,
+  logoUrl: null,
+};
 
 export const branding: Pick<Handlers, 'getBranding' | 'putBranding' | 'uploadLogo' | 'getLogo'> = {
   async getBranding({ caller }, services) {
@@ -198,5 +205,6 @@ const brandingBody = (stored: StoredBranding): ReportingBranding => ({
   primaryColor: stored.primaryColor,
   accentColor: stored.accentColor,
   footerText: stored.footerText,
+  paper: stored.paper ?? defaultPaper,
   updatedAt: formatTimestamp(stored.updatedMs),
 });

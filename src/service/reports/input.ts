@@ -1,4 +1,4 @@
-/** What the task of a report gets: what a template reads, and names, colors and logo. Proven by
+/** What the task of a report gets: what a template reads, and names, colors, logo and paper. Proven by
  * `test/service/reports/worker.test.ts`.
  */
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
@@ -41,7 +41,7 @@ export async function taskInput(
     locale,
     generatedAt: formatTimestamp(now()),
     formats,
-    branding: await brandingOf(services, projectId),
+    ...(await brandingOf(services, projectId)),
     ...(await namesOf(services, projectId)),
   };
 }

@@ -5,8 +5,10 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import type { ReportSignature } from '../../contract/report-parts.ts';
 import type { ReportShare } from '../../contract/reports.ts';
 import { typeId } from '../../core/id.ts';
+import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
 import { createToken, keyDigest, tokenKind } from '../access/token-format.ts';
@@ -31,7 +33,7 @@ const publicHeaders = { 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noind
 
 export const shares: Pick<
   Handlers,
-  'createShare' | 'listShares' | 'getShare' | 'revokeShare' | 'downloadShared'
+  'createShare' | 'listShares' | 'getShare' | 'revokeShare' | 'downloadShared' | 'getSharedSignature'
 > = {
   async createShare({ params, body, caller, basePath, origin, idempotency }, services) {
     await requireReporting(services, caller.project);
@@ -65,12 +67,15 @@ export const shares: Pick<
       data: JSON.stringify(stored),
     };
     const shareId = document.documentId;
+    const base = `${origin()}${basePath}/reporting/shares/${token}`;
+    const isSigned = format === 'json' && found.stored.signature !== undefined;
     const answer = {
       status: 201,
       body: {
         ...membersOf(document, stored),
-        url: `${origin()}${basePath}/reporting/shares/${token}/download?format=${format}`,
+        url: `${base}/download?format=${format}`,
         token,
+        signatureUrl: isSigned ? `${base}/signature` : null,
       },
       headers: {
         location: `${basePath}/reporting/executions/${executionId}/shares/${shareId}`,
@@ -158,12 +163,18 @@ export const shares: Pick<
     const executionId = parentId ?? '';
     const { found, complete } = await sharedArtifact(services, document);
     const by = { id: shareId, type: 'share' };
+    const isSigned = format === 'json' && found.stored.signature !== undefined;
     return artifactAnswer(services, {
       found,
       complete,
       format,
       conditions,
-      headers: publicHeaders,
+      headers: {
+        ...publicHeaders,
+        ...(isSigned
+          ? { link: `<${basePath}/reporting/shares/${params.token}/signature>; rel="describedby"` }
+          : {}),
+      },
       // a request without a body, such as HEAD, counts as none
       first: async () => {
         await countDownload(services, find);
@@ -175,6 +186,30 @@ export const shares: Pick<
         await sharedArtifact(services, now);
       },
     });
+  },
+
+  /** As long as the link is open, also after its last download. */
+  async getSharedSignature({ params, basePath }, services) {
+    const document = await findShared(services, { token: params.token, basePath });
+    requireOpen(document, services.now(), { counts: false });
+    const { found } = await sharedArtifact(services, document);
+    const { signature, reportTemplateId } = found.stored;
+    if (dataOf<StoredShare>(document).format !== 'json' || signature === undefined) {
+      const detail =
+        'the link has no signature: a PDF contains its own, and a CSV or an earlier version has none';
+      throw new GovError('NOT_FOUND', detail);
+    }
+    const filename = signatureNameOf(`${reportTemplateId}-${found.document.documentId}.json`);
+    return {
+      status: 200,
+      body: JSON.parse(signature) as ReportSignature, // this service wrote it
+      headers: {
+        ...publicHeaders,
+        'cache-control': 'no-store',
+        'content-disposition': `attachment; filename="${filename}"`,
+        'content-security-policy': "default-src 'none'; sandbox",
+      },
+    };
   },
 };
 

@@ -2,7 +2,12 @@
  * Reports, share links, branding and logos as documents (`src/store/port/documents.ts`). Proven by
  * `test/service/reports/handlers.test.ts`.
  */
-import type { ReportFormat, ReportParameters, ReportSummary } from '../../contract/report-parts.ts';
+import type {
+  ReportFormat,
+  ReportPaper,
+  ReportParameters,
+  ReportSummary,
+} from '../../contract/report-parts.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 
 /**
@@ -71,6 +76,8 @@ export interface StoredBranding {
   readonly primaryColor: string;
   readonly accentColor: string;
   readonly footerText: string | null;
+  /** Absent in documents of earlier versions. */
+  readonly paper?: ReportPaper;
   readonly logoId: string | null;
   readonly logoUrl: string | null;
   readonly updatedMs: number;

@@ -19,11 +19,11 @@ import { templates } from './templates/list.ts';
 export const report: Task<'report'> = async (context, input) => {
   const built = await templates[input.reportTemplateId].build({ ...input, ...context });
   const made = reportOf(input, built);
+  const { branding, paper } = input;
   const fonts = input.formats.includes('pdf') ? await fontsOf(context) : null;
   const signature = await context.host.signReport({
     dataHash: dataHash(made),
-    presentationHash:
-      fonts === null ? null : sha256Text(presentationBytes({ paper, branding: input.branding, fonts })),
+    presentationHash: fonts === null ? null : sha256Text(presentationBytes({ paper, branding, fonts })),
   });
   for (const format of input.formats) {
     await write(context.host, format, await render(format, { input, built, report: made, fonts, signature }));
@@ -32,8 +32,6 @@ export const report: Task<'report'> = async (context, input) => {
   await write(context.host, 'preview', Buffer.from(JSON.stringify(previewOf(made))));
   return { summary: summaryOf(made), signature: Buffer.from(signature).toString() };
 };
-
-const paper = 'A4';
 
 function fontsOf({ local }: TaskContext): Promise<ReportFonts> {
   if (local === undefined) throw new Error('expected a thread with fonts');
@@ -93,7 +91,7 @@ async function render(
       if (fonts === null) throw new Error('expected fonts for the pages, got none');
       const { toPdf } = await import('../../core/report/pdf/render.ts');
       const attachments = [...built.attachments].map(([name, bytes]) => ({ name, bytes }));
-      return toPdf(made, input.branding, attachments, { paper, fonts, signature });
+      return toPdf(made, input.branding, attachments, { paper: input.paper, fonts, signature });
     }
   }
 }

@@ -3,10 +3,10 @@
  * Proven by `test/service/webhooks/attempt.test.ts` and `test/service/webhooks/sending.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { webhookHeaders, webhookKey } from '../../core/webhook/signature.ts';
+import { webhookHeaders, webhookSigner } from '../../core/webhook/signature.ts';
 import type { OutboundAnswer } from '../outbound.ts';
 import type { Services } from '../dependencies.ts';
-import { secretsOf, type EndpointData } from './endpoint.ts';
+import { secretsOf, urlOf, type EndpointData } from './endpoint.ts';
 import type { DeliveryData } from './message.ts';
 import { pauseAfter } from '../outbox/attempts.ts';
 
@@ -20,10 +20,10 @@ export async function send(
   const nowMs = services.now();
   const secrets = secretsOf(endpoint, services.seal, nowMs);
   const body = Buffer.from(payload);
-  const keys = secrets.flatMap((secret) => webhookKey(secret) ?? []);
+  const keys = secrets.flatMap((secret) => webhookSigner(secret) ?? []);
   const signed = webhookHeaders({ id, body, nowMs }, keys);
   return services.outbound.post({
-    url: endpoint.url,
+    url: urlOf(endpoint, services.seal),
     headers: { 'content-type': 'application/json', ...signed },
     body,
     timeoutMs: timeoutSeconds * 1000,

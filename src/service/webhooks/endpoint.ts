@@ -1,13 +1,17 @@
 /**
  * Endpoints as documents (contract N4), and their lanes. An endpoint is what its owner set. Its lane is the state of
- * its sending, which workers change, so that neither conflicts with the other. Secrets are sealed.
+ * its sending, which workers change, so that neither conflicts with the other. Secrets and addresses are sealed: the
+ * path of an address often is a secret.
  * Proven by `test/service/webhooks/handlers.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { WebhookEventKind } from '../../contract/webhook-events.ts';
-import type { DisabledReason, WebhookEndpoint } from '../../contract/webhooks.ts';
+import type { DisabledReason, WebhookEndpoint, WebhookSigning } from '../../contract/webhooks.ts';
 import { formatTimestamp } from '../../core/time.ts';
+import { newWebhookKeyPair, newWebhookSecret } from '../../core/webhook/signature.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
+import { maskedTarget } from '../deliveries/masked.ts';
+import type { Services } from '../dependencies.ts';
 import type { Seal } from '../hosting.ts';
 import { withoutProject } from './stored.ts';
 
@@ -15,18 +19,25 @@ export const endpointKind = 'webhook_endpoint';
 export const laneKind = 'webhook_lane';
 
 export interface EndpointData {
+  /** Masked, as the interface shows it. Whole in documents of earlier versions, which have no sealed one. */
   readonly url: string;
+  readonly sealedUrl?: string;
   readonly events: readonly ('*' | WebhookEventKind)[];
   readonly description: string;
   readonly updatedMs: number;
-  /** Sealed. */
+  /** Sealed: `whsec_…`, or `whsk_…` of `v1a`. */
   readonly secret: string;
+  /** Of `v1a`: `whpk_…`. */
+  readonly publicKey?: string;
   /** The sealed secret before, as long as messages carry its signature too. */
-  readonly previous: { readonly secret: string; readonly untilMs: number } | null;
+  readonly previous: (WebhookKeys & { readonly untilMs: number }) | null;
   readonly disabledReason: DisabledReason | null;
   /** The first leaf whose events it gets. */
   readonly fromIndex: number;
 }
+
+/** What signs, as it is stored. */
+export type WebhookKeys = Pick<EndpointData, 'secret' | 'publicKey'>;
 
 /** A `ready` lane has a quick receiver, a `slow` one does not; workers of one never wait for the other. */
 export type LaneClass = 'ready' | 'slow';
@@ -114,28 +125,71 @@ export function restedLane(stored: StoredDocument, nowMs: number): DocumentChang
 /** The secrets that sign a message now. STORAGE_FAULT where another installation sealed them. */
 export function secretsOf({ secret, previous }: EndpointData, seal: Seal, nowMs: number): string[] {
   const sealed = previous !== null && previous.untilMs > nowMs ? [secret, previous.secret] : [secret];
-  return sealed.map((each) => {
-    const opened = seal.open(each);
-    if (opened !== null) return opened;
-    throw new GovError(
-      'STORAGE_FAULT',
-      'expected a secret of a webhook that was sealed with the keys of this service',
-    );
-  });
+  return sealed.map((each) => opened(each, seal, 'a secret'));
+}
+
+/** New keys as they are stored, and the secret that the owner gets once; null with `v1a`. */
+export function newKeys(
+  signing: WebhookSigning,
+  { randomBytes, seal }: Pick<Services, 'randomBytes' | 'seal'>,
+): { readonly keys: WebhookKeys; readonly shown: string | null } {
+  if (signing === 'v1') {
+    const secret = newWebhookSecret(randomBytes);
+    return { keys: { secret: seal.seal(secret) }, shown: secret };
+  }
+  const { secret, publicKey } = newWebhookKeyPair(randomBytes);
+  return { keys: { secret: seal.seal(secret), publicKey }, shown: null };
+}
+
+export const signingOf = ({ publicKey }: Pick<EndpointData, 'publicKey'>): WebhookSigning =>
+  publicKey === undefined ? 'v1' : 'v1a';
+
+/** The keys that verify messages now, the current one first. */
+function publicKeysOf({ publicKey, previous }: EndpointData, nowMs: number): WebhookEndpoint['publicKeys'] {
+  const old = previous !== null && previous.untilMs > nowMs ? previous : null;
+  return [
+    ...(publicKey === undefined ? [] : [{ publicKey, until: null }]),
+    ...(old?.publicKey === undefined
+      ? []
+      : [{ publicKey: old.publicKey, until: formatTimestamp(old.untilMs) }]),
+  ];
+}
+
+/** An address as it is stored. */
+export const sealedUrl = (url: string, seal: Seal): Required<Pick<EndpointData, 'url' | 'sealedUrl'>> => ({
+  url: maskedTarget('webhook', url),
+  sealedUrl: seal.seal(url),
+});
+
+/** The whole address. STORAGE_FAULT where another installation sealed it. */
+export const urlOf = (data: Pick<EndpointData, 'url' | 'sealedUrl'>, seal: Seal): string =>
+  data.sealedUrl === undefined ? data.url : opened(data.sealedUrl, seal, 'the address');
+
+function opened(sealed: string, seal: Seal, what: string): string {
+  const text = seal.open(sealed);
+  if (text !== null) return text;
+  throw new GovError(
+    'STORAGE_FAULT',
+    `expected ${what} of a webhook that was sealed with the keys of this service`,
+  );
 }
 
 export function endpointBody(
   stored: Pick<StoredDocument, 'documentId' | 'status' | 'createdMs' | 'data'>,
   lane: StoredDocument | null,
+  nowMs: number,
 ): WebhookEndpoint {
-  const { url, events, description, updatedMs, disabledReason } = endpointData(stored);
+  const data = endpointData(stored);
+  const { url, events, description, updatedMs, disabledReason } = data;
   const failingSinceMs = lane === null ? null : laneData(lane).failingSinceMs;
   return {
     endpointId: stored.documentId,
-    url,
+    url: maskedTarget('webhook', url),
     events: [...events],
     enabled: isEnabled(stored),
     description,
+    signing: signingOf(data),
+    publicKeys: publicKeysOf(data, nowMs),
     createdAt: formatTimestamp(stored.createdMs),
     updatedAt: formatTimestamp(updatedMs),
     failingSince: failingSinceMs === null ? null : formatTimestamp(failingSinceMs),

@@ -27,7 +27,13 @@ export const endpointChanged = (
       action: actions[change],
       actor: { id: by.id, type: by.type },
       resource: { id: endpointId, type: 'webhook_endpoint' },
-      metadata: { host: new URL(data.url).host, events: [...data.events], enabled },
+      metadata: {
+        host: new URL(data.url).host,
+        events: [...data.events],
+        enabled,
+        // the log shows which key was that of the service
+        ...(data.publicKey === undefined ? {} : { publicKey: data.publicKey }),
+      },
     },
     context,
   );

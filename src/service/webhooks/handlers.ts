@@ -7,7 +7,6 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { testEventKind } from '../../contract/webhook-events.ts';
 import { typeId } from '../../core/id.ts';
-import { newWebhookSecret } from '../../core/webhook/signature.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { AppendRequest, DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
@@ -16,6 +15,7 @@ import type { Handlers } from '../call/handler.ts';
 import { keepAnswer, sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
+import { eventsFault } from '../call/settings.ts';
 import type { Services } from '../dependencies.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
@@ -30,7 +30,10 @@ import {
   isEnabled,
   laneKind,
   newEndpoint,
+  newKeys,
   restedLane,
+  sealedUrl,
+  signingOf,
   type EndpointData,
 } from './endpoint.ts';
 import { endpointChanged } from './events.ts';
@@ -60,29 +63,29 @@ export const endpoints: Pick<
     const made = await judged(
       async () => {
         const nowMs = now();
-        const secret = newWebhookSecret(randomBytes);
+        const { keys, shown } = newKeys(body.signing ?? 'v1', services);
         const endpointId = typeId('whe', nowMs, randomBytes(10));
         const [{ size }, cursor] = await Promise.all([
           store.head(projectId, 'audit'),
           store.document(projectId, cursorKind, cursorId),
         ]);
         const data: EndpointData = {
-          url,
+          ...sealedUrl(url, seal),
           events,
           description: body.description ?? defaults.description ?? '',
           updatedMs: nowMs,
-          secret: seal.seal(secret),
+          ...keys,
           previous: null,
           disabledReason: null,
           fromIndex: size,
         };
         const document = { projectId, kind: endpointKind, documentId: endpointId, createdMs: nowMs };
         const stored = { ...document, status: enabled ? 'enabled' : 'disabled', data: JSON.stringify(data) };
-        const endpoint = endpointBody(stored, null);
+        const endpoint = endpointBody(stored, null, nowMs);
         const location = `${basePath}/webhooks/endpoints/${endpointId}`;
         const answer = {
           status: 201,
-          body: { secret, endpoint },
+          body: { secret: shown, endpoint },
           headers: { ...noStore, location },
         } as const;
         return {
@@ -116,18 +119,20 @@ export const endpoints: Pick<
       position: ({ createdMs, documentId }) => byAge(createdMs, documentId),
     });
     const data = await Promise.all(
-      rows.map(async (row) => endpointBody(row, await store.document(projectId, laneKind, row.documentId))),
+      rows.map(async (row) =>
+        endpointBody(row, await store.document(projectId, laneKind, row.documentId), services.now()),
+      ),
     );
     return { status: 200, body: { data, nextCursor } };
   },
 
-  async getWebhookEndpoint({ params, caller }, { store }) {
+  async getWebhookEndpoint({ params, caller }, { store, now }) {
     const { endpoint, lane } = await endpointOf(store, caller, params.endpointId);
-    return { status: 200, body: endpointBody(endpoint, lane) };
+    return { status: 200, body: endpointBody(endpoint, lane, now()) };
   },
 
   async updateWebhookEndpoint({ params, body, caller }, services) {
-    const { store, now, salt } = services;
+    const { store, now, salt, seal } = services;
     const { endpointId } = params;
     const { url, events, enabled, description, ...readOnly } = body;
     if (url !== undefined) refuseAddress(services, url);
@@ -136,24 +141,27 @@ export const endpoints: Pick<
       async () => {
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
-        refuseReadOnly(readOnly, endpointBody(endpoint, lane));
+        const shown = endpointBody(endpoint, lane, nowMs);
+        refuseReadOnly(readOnly, shown);
         const before = endpointData(endpoint);
+        // the masked address of an answer changes nothing
+        const address = url === undefined || url === shown.url ? null : sealedUrl(url, seal);
         const isOn = enabled ?? isEnabled(endpoint);
         const data: EndpointData = {
           ...before,
-          url: url ?? before.url,
+          ...address,
           events: events ?? before.events,
           description: description ?? before.description,
           updatedMs: nowMs,
           disabledReason: isOn ? null : before.disabledReason,
         };
-        // another address, or another try: past failures do not count
-        const isFresh = (isOn && !isEnabled(endpoint)) || data.url !== before.url;
+        // an address, or another try: past failures do not count
+        const isFresh = (isOn && !isEnabled(endpoint)) || address !== null;
         const after = { ...endpoint, status: isOn ? 'enabled' : 'disabled', data: JSON.stringify(data) };
         const changes = [changedEndpoint(endpoint, data, isOn)];
         if (lane !== null) changes.push(isFresh ? restedLane(lane, nowMs) : calledLane(lane, nowMs));
         return {
-          answer: { status: 200, body: endpointBody(after, isFresh ? null : lane) } as const,
+          answer: { status: 200, body: endpointBody(after, isFresh ? null : lane, nowMs) } as const,
           request: {
             leaves: [
               endpointChanged('updated', { endpointId, data, enabled: isOn }, { nowMs, salt, by: caller }),
@@ -200,7 +208,7 @@ export const endpoints: Pick<
   },
 
   async rotateWebhookSecret({ params, query, caller, basePath, idempotency }, services) {
-    const { store, now, randomBytes, seal, salt } = services;
+    const { store, now, salt } = services;
     const { endpointId } = params;
     const { overlapSeconds = limits.webhookOverlapSeconds } = query;
     return judged(
@@ -209,14 +217,16 @@ export const endpoints: Pick<
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
         const before = endpointData(endpoint);
         if (overlapSeconds > 0) refuseThirdSecret(before, nowMs);
-        const secret = newWebhookSecret(randomBytes);
+        const { publicKey, ...others } = before;
+        const { keys, shown } = newKeys(query.signing ?? signingOf(before), services);
+        const old = { secret: before.secret, ...(publicKey === undefined ? {} : { publicKey }) };
         const untilMs = nowMs + overlapSeconds * 1000;
-        const previous = overlapSeconds === 0 ? null : { secret: before.secret, untilMs };
-        const data = { ...before, updatedMs: nowMs, secret: seal.seal(secret), previous };
+        const previous = overlapSeconds === 0 ? null : { ...old, untilMs };
+        const data: EndpointData = { ...others, ...keys, updatedMs: nowMs, previous };
         const enabled = isEnabled(endpoint);
-        const shown = endpointBody({ ...endpoint, data: JSON.stringify(data) }, lane);
+        const after = endpointBody({ ...endpoint, data: JSON.stringify(data) }, lane, nowMs);
         const headers = { ...noStore, location: `${basePath}/webhooks/endpoints/${endpointId}` };
-        const answer = { status: 201, body: { secret, endpoint: shown }, headers } as const;
+        const answer = { status: 201, body: { secret: shown, endpoint: after }, headers } as const;
         return {
           answer,
           request: {
@@ -323,10 +333,10 @@ function refuseAddress({ outbound }: Services, url: string): void {
   throw fieldError({ pointer: '/url', in: 'body', code: 'NOT_ALLOWED', detail: refused });
 }
 
-/** VALIDATION_ERROR for `*` beside kinds: a reader would take the list for a choice. */
+/** VALIDATION_ERROR for `*` beside kinds. */
 function refuseEvents(events: readonly string[] | undefined): void {
-  if (events === undefined || events.length === 1 || !events.includes('*')) return;
-  const detail = `expected ["*"] alone for all kinds, or kinds without *, got ${JSON.stringify(events)}`;
+  const detail = eventsFault(events);
+  if (detail === null) return;
   throw fieldError({ pointer: '/events', in: 'body', code: 'NOT_ALLOWED', detail });
 }
 

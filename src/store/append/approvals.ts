@@ -41,7 +41,14 @@ export function openApproval(rows: ApprovalRows, { approval, newest }: EffectOf<
   rows.openApproval(approval);
 }
 
-export function decideApproval(rows: ApprovalRows, effect: EffectOf<'decideApproval'>): void {
+/**
+ * `serverMs`: the time of the log, which never runs backwards. A clock that was moved back opens no expired approval again.
+ */
+export function decideApproval(
+  rows: ApprovalRows,
+  effect: EffectOf<'decideApproval'>,
+  serverMs: number,
+): void {
   const { approvalId, atMs } = effect;
   const approval = known(rows, approvalId);
   if (approval.decision !== null) {
@@ -51,7 +58,7 @@ export function decideApproval(rows: ApprovalRows, effect: EffectOf<'decideAppro
       `expected a pending approval, got ${approvalId}, ${outcome} by ${by} at ${formatTimestamp(when)}`,
     );
   }
-  if (atMs >= approval.expiresMs) {
+  if (Math.max(atMs, serverMs) >= approval.expiresMs) {
     const since = formatTimestamp(approval.expiresMs);
     throw new GovError(
       'CONFLICT',
@@ -61,7 +68,8 @@ export function decideApproval(rows: ApprovalRows, effect: EffectOf<'decideAppro
   rows.decideApproval(effect);
 }
 
-export function useApproval(rows: ApprovalRows, effect: EffectOf<'useApproval'>): void {
+/** `serverMs`: as in `decideApproval`. */
+export function useApproval(rows: ApprovalRows, effect: EffectOf<'useApproval'>, serverMs: number): void {
   const { approvalId, atMs } = effect;
   const { decision, used, expiresMs } = known(rows, approvalId);
   const refuse = (got: string): never => {
@@ -72,7 +80,7 @@ export function useApproval(rows: ApprovalRows, effect: EffectOf<'useApproval'>)
   };
   if (decision?.outcome !== 'approved') return refuse(decision?.outcome ?? 'undecided');
   if (used !== null) return refuse(`used by ${used.evaluationId} at ${formatTimestamp(used.atMs)}`);
-  if (atMs >= expiresMs) return refuse(`expired at ${formatTimestamp(expiresMs)}`);
+  if (Math.max(atMs, serverMs) >= expiresMs) return refuse(`expired at ${formatTimestamp(expiresMs)}`);
   rows.useApproval(effect);
 }
 

@@ -72,6 +72,8 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, Do
   savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
   /** False if the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
+  /** False if the job is in another state. */
+  cancelJob(effect: EffectOf<'cancelJob'>): boolean;
   /** Null if there is no such fact. */
   fact(name: string): string | null;
   saveFact(name: string, fact: Fact): void;
@@ -122,7 +124,13 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       if (rows.completeJob(effect)) return;
       throw new GovError(
         'CONFLICT',
-        `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job`,
+        `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job, or it was cancelled`,
+      );
+    case 'cancelJob':
+      if (rows.cancelJob(effect)) return;
+      throw new GovError(
+        'CONFLICT',
+        `expected job ${effect.jobId} to be ${effect.from.status} as it was read, got another state; read it again`,
       );
     case 'createExport':
       refuseMoreExports(rows.heldExports(), effect.most);
@@ -142,7 +150,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'openApproval':
     case 'decideApproval':
     case 'useApproval':
-      return govern(rows, effect);
+      return govern(rows, effect, assigned);
     default:
       return applyTenantEffect(rows, effect);
   }
@@ -206,6 +214,10 @@ function appendedLeaf(
   );
 }
 
+/** The time of the log at this request; 0 where it appends no leaf. */
+const timeOf = (assigned: readonly Assigned[]): number =>
+  Math.max(0, ...assigned.map((place) => (place.outcome === 'appended' ? place.serverMs : 0)));
+
 function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): void {
   for (const { name, from, to } of facts) {
     if (rows.fact(name) !== from) {
@@ -223,7 +235,7 @@ function refuseSealed(rows: EffectRows, runId: string): void {
   );
 }
 
-function govern(rows: EffectRows, effect: GovernanceEffect): void {
+function govern(rows: EffectRows, effect: GovernanceEffect, assigned: readonly Assigned[]): void {
   switch (effect.kind) {
     case 'createPolicy':
       return createPolicy(rows, effect);
@@ -242,9 +254,9 @@ function govern(rows: EffectRows, effect: GovernanceEffect): void {
     case 'openApproval':
       return openApproval(rows, effect);
     case 'decideApproval':
-      return decideApproval(rows, effect);
+      return decideApproval(rows, effect, timeOf(assigned));
     case 'useApproval':
-      return useApproval(rows, effect);
+      return useApproval(rows, effect, timeOf(assigned));
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   ErasureEffect,
   GovernanceEffect,
   NewJob,
+  OpenJob,
   PruneEffect,
   StoredGraph,
   StoredProof,
@@ -55,9 +56,17 @@ export type Effect =
    */
   | { readonly kind: 'saveDocuments'; readonly changes: readonly DocumentChange[] }
   | { readonly kind: 'enqueueJob'; readonly job: NewJob }
-  /** Refused with CONFLICT if the worker has lost its lease. */
   /** Remembers what received telemetry said. CONFLICT if a fact is not `from` any more. */
   | { readonly kind: 'saveFacts'; readonly facts: readonly FactChange[]; readonly day: number }
+  /** Refused with CONFLICT if the job is not in this state any more. Its worker loses the lease. */
+  | {
+      readonly kind: 'cancelJob';
+      readonly jobId: string;
+      /** As it was read: of a job that has not ended. */
+      readonly from: OpenJob;
+      readonly atMs: number;
+    }
+  /** Refused with CONFLICT if the worker has lost its lease. */
   | {
       readonly kind: 'completeJob';
       readonly jobId: string;

@@ -5,7 +5,7 @@
  * Proven by `test/store/suite/all.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
-import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import type { JobStatus, JobType } from '../../contract/job-words.ts';
 import type { ErasureTarget } from '../../core/decided/erasure.ts';
 import type { PolicyAction, PolicySeverity, PolicyStatus } from '../../contract/policy-words.ts';
 
@@ -157,6 +157,12 @@ export interface StoredJob extends Omit<NewJob, 'type' | 'request' | 'resultId'>
   readonly resultId: string | null;
   readonly summary: string | null;
   readonly errorSummary: string | null;
+}
+
+/** A state of a job that has not ended; each claim has another one. */
+export interface OpenJob {
+  readonly status: 'pending' | 'processing';
+  readonly startedMs: number | null;
 }
 
 export interface ClaimedJob extends Omit<StoredJob, 'type'> {

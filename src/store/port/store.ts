@@ -12,7 +12,7 @@
  * Proven by `test/store/suite/all.ts` for every engine.
  */
 import type { ApprovalFilter } from '../../contract/approvals.ts';
-import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import type { JobStatus, JobType } from '../../contract/job-words.ts';
 import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import type { Totals } from '../../core/plane/metering.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
@@ -297,7 +297,7 @@ export interface Store
   claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
   /** False if the lease was lost. */
   renewJob(projectId: string, jobId: string, lease: string, untilMs: number): Promise<boolean>;
-  /** Fails a job finally, or returns it to pending until `retryAtMs`. */
+  /** Fails a job finally, or returns it to pending until `retryAtMs`. False if the lease was lost. */
   failJob(
     projectId: string,
     jobId: string,
@@ -309,9 +309,9 @@ export interface Store
       /** The job did not cause the failure, so the attempt does not count. */
       isExcused?: boolean;
     },
-  ): Promise<void>;
+  ): Promise<boolean>;
   /**
-   * Returns a failed job to pending under the same id. Refuses with NOT_FOUND, JOB_NOT_RETRYABLE or
+   * Returns a failed or cancelled job to pending under the same id. Refuses with NOT_FOUND, JOB_NOT_RETRYABLE or
    * JOB_PAYLOAD_UNAVAILABLE.
    */
   retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;

@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/governance/exports.ts`.
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
-import type { JobStatus } from '../../contract/jobs.ts';
+import type { JobStatus } from '../../contract/job-words.ts';
 import type { ExportDone, ExportHolding, StoredExport } from '../port/exports.ts';
 
 export interface ExportRow {
@@ -39,17 +39,21 @@ export const exportTables = `export_job e JOIN job j ON j.project = e.project AN
 export const statusAt = (at: string): string =>
   `CASE WHEN e.completed_ms IS NULL THEN j.status WHEN e.expires_ms <= ${at} THEN 'expired' ELSE 'completed' END`;
 
-/** SQL: rows that the sweep removes: expired exports, and leftovers of finally failed jobs. */
+/**
+ * SQL: rows that the sweep removes: expired exports, and leftovers of jobs that failed finally or were cancelled. The
+ * worker of a cancelled job may write until its lease would have ended.
+ */
 export const isRemovable = (at: string): string =>
-  `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND j.status = 'failed'))`;
+  `e.removed = 0 AND (e.expires_ms <= ${at} OR (e.completed_ms IS NULL AND (j.status = 'failed'
+    OR (j.status = 'cancelled' AND j.due_ms <= ${at}))))`;
 
 /** SQL: completed, unexpired exports of at least so many bytes. */
 export const isDone = (at: string, leastBytes: string): string =>
   `e.removed = 0 AND e.completed_ms IS NOT NULL AND e.expires_ms > ${at} AND e.size_bytes >= ${leastBytes}`;
 
-/** SQL: the `ExportHolding` of a project, over rows that are not removed. A failed export counts as nothing. */
+/** SQL: the `ExportHolding` of a project, over rows that are not removed. A failed or cancelled export counts as nothing. */
 export const heldSql = (project: string): string =>
-  `SELECT count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status <> 'failed') AS open,
+  `SELECT count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status NOT IN ('failed', 'cancelled')) AS open,
      count(*) FILTER (WHERE e.completed_ms IS NOT NULL) AS kept,
      CAST(coalesce(sum(e.size_bytes), 0) AS bigint) AS "keptBytes"
    FROM ${exportTables} WHERE e.project = ${project} AND e.removed = 0`;

@@ -2,7 +2,7 @@
  * The row of a job, the same in both engines. Lists read it without request and result.
  * Proven by `test/store/suite/governance/jobs.ts`.
  */
-import type { JobStatus, JobType } from '../../contract/jobs.ts';
+import type { JobStatus, JobType } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { QueuedType, StoredJob } from '../port/store.ts';
@@ -27,6 +27,10 @@ export const jobColumns = `job_id, type, run_id, created_ms, status, attempt, st
   error_summary`;
 /** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
 export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
+/** SQL: jobs that have not ended: their index has the same condition. */
+export const openSql = "status IN ('pending', 'processing')";
+/** SQL: jobs that have ended. */
+export const endedSql = "status IN ('completed', 'failed', 'cancelled')";
 /** SQL: the jobs that /jobs lists. /exports shows the others. */
 export const isListed = "type <> 'export'";
 
@@ -48,11 +52,14 @@ export const jobOf = <Type extends QueuedType>(
   errorSummary: row.error_summary,
 });
 
-/** Throws unless the job failed and its request is still stored. */
+/** Throws unless the job failed or was cancelled, and its request is still stored. */
 export function refuseRetry(jobId: string, row: JobRow | undefined): void {
   if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
-  if (row.status !== 'failed') {
-    throw new GovError('JOB_NOT_RETRYABLE', `expected a failed job, got ${jobId}, which is ${row.status}`);
+  if (row.status !== 'failed' && row.status !== 'cancelled') {
+    throw new GovError(
+      'JOB_NOT_RETRYABLE',
+      `expected a failed or cancelled job, got ${jobId}, which is ${row.status}`,
+    );
   }
   if (row.request !== null) return;
   throw new GovError(

@@ -2,6 +2,7 @@
  * Tables that are the same in both engines. Each engine adds the tables that differ, and the triggers.
  * Proven by `test/store/schema/tables.test.ts`.
  */
+import { jobIndexes, jobTable } from './jobs.ts';
 import { id } from './words.ts';
 
 /** No other table comes before these. */
@@ -180,30 +181,7 @@ CREATE TABLE run_graph (
   PRIMARY KEY (project, run_id)
 );
 
-CREATE TABLE job (
-  project integer NOT NULL,
-  job_id ${id} NOT NULL,
-  type text NOT NULL,
-  run_id ${id} NOT NULL,
-  request text,
-  created_ms bigint NOT NULL,
-  status text NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
-  attempt integer NOT NULL,
-  attempts_before integer NOT NULL,
-  due_ms bigint NOT NULL,
-  lease text,
-  started_ms bigint,
-  completed_ms bigint,
-  result text,
-  result_id ${id},
-  summary text,
-  error_summary text,
-  PRIMARY KEY (project, job_id)
-);
-CREATE UNIQUE INDEX job_result ON job (project, result_id) WHERE result_id IS NOT NULL;
-CREATE INDEX job_age ON job (project, created_ms, job_id);
-CREATE INDEX job_due ON job (project, due_ms, created_ms) WHERE status IN ('pending', 'processing');
-`;
+${jobTable}${jobIndexes}`;
 
 const planeTable = `
 CREATE TABLE telemetry_plane (

@@ -74,6 +74,18 @@ describe('gov forward', () => {
     expect(await forward('add', 'siem', '--to', url)).toMatchObject({ code: 6 });
     const wrong = await forward('add', 'other', '--to', url, '--format', 'cef');
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('expected json or ocsf') });
+    const tls = ['--to', 'syslog+tls://siem.example:6514', '--format', 'cef'];
+    writeFileSync(join(folder, 'no.pem'), 'no certificate');
+    writeFileSync(join(folder, 'open'), 'secret', { mode: 0o644 });
+    for (const [words, said] of [
+      [[...tls, '--ca', 'missing.pem'], 'missing.pem, which cannot be read'],
+      [[...tls, '--ca', 'no.pem'], 'certificates in PEM, got none'],
+      [['--to', url, '--secret-file', 'missing'], 'missing, which cannot be read'],
+      [['--to', url, '--secret-file', 'open'], 'chmod'],
+    ] as const) {
+      const { code, stderr } = await forward('add', 'other', ...words);
+      expect([code, stderr]).toEqual([expect.toBeOneOf([2, 4]), expect.stringContaining(said)]);
+    }
     expect(readFileSync(join(dataDir, 'plane.json'), 'utf8')).toBe(before);
   });
 

@@ -54,9 +54,9 @@ describe('gov config', () => {
 
   it('list shows the source in use of each setting', async () => {
     const { stdout } = await gov(['config', 'list', '-o', 'csv']);
-    expect(stdout).toMatch(/^retries,7,.*system\.json:1\r?$/m);
-    expect(stdout).toMatch(/^context,local,.*config\.json:\d+\r?$/m);
-    expect(stdout).toMatch(/^baseUrl,that of the plane in \/var\/lib\/gov,context local\r?$/m);
+    expect(stdout).toMatch(/^retries,7,.*system\.json:1,\r?$/m);
+    expect(stdout).toMatch(/^context,local,.*config\.json:\d+,\r?$/m);
+    expect(stdout).toMatch(/^baseUrl,that of the plane in \/var\/lib\/gov,context local,\r?$/m);
   });
 
   it.each([
@@ -93,9 +93,74 @@ describe('gov config', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ currentContext: 'here' });
   });
 
+  it('set and list say nothing wrong where the current context is gone', async () => {
+    writeFileSync(system, '{}');
+    writeFileSync(file, JSON.stringify({ currentContext: 'gone', contexts: {} }));
+    expect(await gov(['config', 'set', 'retries', '3'])).toMatchObject({ code: 0 });
+    const { code, stdout } = await gov(['config', 'list', '-o', 'csv']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^context,gone,.*,refused: there is no context of this name\r?$/m);
+    expect(stdout).toMatch(/^retries,3,/m);
+  });
+
+  it('list and explain say why a value is not used, and unset removes it', async () => {
+    writeFileSync(file, JSON.stringify({ contexts: {}, settings: { output: 'foo', retries: '99' } }));
+    const { settings } = JSON.parse((await gov(['config', 'list', '-o', 'json'])).stdout);
+    expect(settings).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ key: 'output', value: 'json', from: '--output', problem: null }),
+        expect.objectContaining({
+          key: 'output',
+          value: 'foo',
+          problem: expect.stringMatching(/^ignored: expected one of table, wide/),
+        }),
+        expect.objectContaining({ key: 'retries', value: '2', from: 'default' }),
+        expect.objectContaining({
+          key: 'retries',
+          problem: expect.stringMatching(/^refused: expected a whole/),
+        }),
+      ]),
+    );
+    const { stdout } = await gov(['config', 'explain', 'retries', '-o', 'csv']);
+    expect(stdout).toMatch(/^99,.*config\.json:1,"?refused: expected a whole number from 0 to 20/m);
+    // other commands do not run with it
+    expect((await gov(['context', 'list'])).stderr).toContain('retries: expected a whole number');
+    for (const key of ['retries', 'output'])
+      expect(await gov(['config', 'unset', key])).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(file, 'utf8')).settings).toEqual({});
+  });
+
+  it('edit repairs a file that nothing else can read', async () => {
+    writeFileSync(file, '{ "contexts": {},, }');
+    expect(await gov(['context', 'list'])).toMatchObject({ code: 2 });
+    const editor = join(home, 'repair');
+    writeFileSync(editor, '#!/bin/sh\nsed -i "s/,,//" "$1"\n');
+    chmodSync(editor, 0o755);
+    expect(await gov(['config', 'edit'], { EDITOR: editor })).toMatchObject({ code: 0 });
+    expect(readFileSync(file, 'utf8')).toBe('{ "contexts": {} }');
+  });
+
+  it('edit refuses a value that no command would use', async () => {
+    const editor = join(home, 'spoil');
+    writeFileSync(editor, `#!/bin/sh\necho '{"settings": {"retries": "many"}}' > "$1"\n`);
+    chmodSync(editor, 0o755);
+    const { code, stderr } = await gov(['config', 'edit'], { EDITOR: editor });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('retries: expected a whole number')]);
+  });
+
+  it('a relative HOME is refused, because its files would move with the working directory', async () => {
+    const { code, stderr } = await gov(['context', 'list'], { HOME: 'home', GOV_CONFIG_DIR: '' });
+    expect([code, stderr]).toEqual([
+      2,
+      'error: HOME: expected an absolute path, got "home"\n  export HOME=/absolute/path\n',
+    ]);
+    expect((await gov(['help'], { HOME: 'home', GOV_CONFIG_DIR: '' })).code).toBe(2);
+    expect((await gov(['context', '--help'], { HOME: 'home', GOV_CONFIG_DIR: '' })).code).toBe(0);
+  });
+
   it('a file with an unknown setting is refused by name', async () => {
     writeFileSync(system, '{"settings": {"colour": "never"}}');
-    expect(await gov(['config', 'list'])).toMatchObject({
+    expect(await gov(['context', 'list'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('expected settings output, color, timeout, retries, got "colour"'),
     });

@@ -96,11 +96,7 @@ describe('a usage error', () => {
       'unknown command "verify"',
       'did you mean gov proofs verify, gov report verify, gov plane config verify?',
     ],
-    [
-      'doctor',
-      'unknown command "doctor"',
-      'did you mean gov agents doctor, gov plane doctor, gov service doctor?',
-    ],
+    ['auth doctor', 'unknown command \'doctor\' after "auth"', 'gov doctor'],
     ['approve apr_1', 'unknown command "approve"', 'did you mean gov approvals approve?'],
     ['lst', "unknown command 'lst'", 'gov --help'],
     ['export create', "required option '--resource <WHAT>' not specified", 'gov export create --help'],

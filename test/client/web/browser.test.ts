@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type * as Library from '../../../src/client/index.ts';
 import type * as Verifier from '../../../src/client/verify.ts';
 import { projectRoot } from '../../paths.ts';
-import { cases } from './evidence.ts';
+import { cases, signedEvidence } from './evidence.ts';
 
 /** What the page loads. */
 declare const verifier: typeof Verifier;
@@ -51,8 +51,8 @@ describe.skipIf(executablePath === undefined)('in a browser (needs chromium in /
     server?.close();
   });
 
-  it('every sound and every changed file gets the verdict of Node', async () => {
-    const all = await cases(30);
+  it('every sound and every changed file gets the verdict of Node, with signed approvals by each kind of key', async () => {
+    const all = [...(await cases(30)), ...signedEvidence()];
     const files = all.map(({ bytes, trust }) => ({ base64: Buffer.from(bytes).toString('base64'), trust }));
     const verdicts = await page.evaluate(async (given) => {
       const { verify, readTrust } = verifier;

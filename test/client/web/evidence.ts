@@ -7,7 +7,8 @@ import { verifyReport } from '../../../src/core/report/verify.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
 import { artifactOf, events, inChunks } from '../../core/export/log.ts';
 import { answer } from '../../core/proof/asked.ts';
-import { bytesOf, sample, trust, witnessSigner } from '../../core/proof/log.ts';
+import { bytesOf, sample, trust, verify, witnessSigner } from '../../core/proof/log.ts';
+import { byPasskey, lies, signedByEach } from '../../core/proof/signed-log.ts';
 import { sampleReport, signedPdf } from '../../core/report/sample.ts';
 import { parseVerifierKey } from '../../../src/core/note/signed.ts';
 
@@ -88,4 +89,17 @@ function isJson(bytes: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/** Bundles with signed approvals: by each kind of key, changed, and of logs that lie. */
+export function signedEvidence(): Case[] {
+  const { cases: each, end } = signedByEach();
+  end();
+  return [...each, ...lies(byPasskey('ES256'))].map(({ name, bundle }) => ({
+    name,
+    kind: 'proof',
+    bytes: bytesOf(bundle),
+    trust: trustText(trust),
+    verdict: verify(bundle),
+  }));
 }

@@ -85,6 +85,8 @@ export interface ProveOptions {
   readonly between?: number;
   /** As a log that says of every graph that its nodes are bound to leaves. */
   readonly blindToPosing?: boolean;
+  /** What the log says in the layer `policy_compliance`. */
+  readonly compliance?: LayerResult;
 }
 
 export class ProofLog {
@@ -240,7 +242,7 @@ export class ProofLog {
       event_integrity: () => integrity,
       causal_consistency: () =>
         causalConsistency({ ...graph.facts, checks }, { graphIndex: graph.index, runEvents: graph.covered }),
-      policy_compliance: noPolicyActive,
+      policy_compliance: () => options.compliance ?? noPolicyActive(),
       decision_lineage: decisionNotRun,
       replay_determinism: replayNotRun,
       log_inclusion: () =>

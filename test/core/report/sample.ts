@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { signCheckpoint } from '../../../src/core/note/checkpoint.ts';
 import type { NoteSigner } from '../../../src/core/note/signed.ts';
 import { dataHash } from '../../../src/core/report/artifacts.ts';
-import type { Paper, ReportAttachment, ReportFonts } from '../../../src/core/report/inputs.ts';
+import type { ReportPaper } from '../../../src/contract/report-parts.ts';
+import type { ReportAttachment, ReportFonts } from '../../../src/core/report/inputs.ts';
 import type { Report, ReportBranding, ReportCell, ReportTable } from '../../../src/core/report/model.ts';
 import { type PdfOptions, toPdf } from '../../../src/core/report/pdf/render.ts';
 import { presentationBytes } from '../../../src/core/report/presentation.ts';
@@ -34,7 +35,7 @@ export function signatureOf(
 interface Signing {
   readonly fonts: ReportFonts | null;
   readonly branding: ReportBranding;
-  readonly paper: Paper;
+  readonly paper: ReportPaper;
   readonly signers: readonly NoteSigner[];
 }
 

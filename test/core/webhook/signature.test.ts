@@ -1,7 +1,14 @@
 import * as fc from 'fast-check';
+import { verifiesV1a } from './v1a.ts';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { newWebhookSecret, webhookHeaders, webhookKey } from '../../../src/core/webhook/signature.ts';
+import {
+  newWebhookKeyPair,
+  newWebhookSecret,
+  webhookHeaders,
+  webhookKey,
+  webhookSigner,
+} from '../../../src/core/webhook/signature.ts';
 
 const headersOf = (body: string, ...secrets: string[]): Record<string, string> => {
   const keys = secrets.flatMap((secret) => webhookKey(secret) ?? []);
@@ -64,4 +71,52 @@ describe('the signature of a webhook', () => {
   ])('another text is no key: %j', (text) => {
     expect(webhookKey(text)).toBe(null);
   });
+});
+
+describe('the asymmetric signature of a webhook', () => {
+  const body = Buffer.from('{"test": 2432232314}');
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body, nowMs: 1_614_265_330_000 };
+  const signed = (secret: string, of = message): Record<string, string> => {
+    const key = webhookSigner(secret);
+    if (key === null) throw new Error('expected a key');
+    return { ...webhookHeaders(of, [key]) };
+  };
+
+  it('is that of the vector of Svix, whose key pair it reads', () => {
+    // svix-webhooks/server/svix-server, tests of the worker: secret, public key and signature of the same message
+    const secret =
+      'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==';
+    const seed = Buffer.from(secret.slice(5), 'base64').subarray(0, 32);
+    expect(newWebhookKeyPair(() => seed)).toEqual({
+      secret,
+      publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
+    });
+    expect(signed(secret)['webhook-signature']).toBe(
+      'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==',
+    );
+  });
+
+  it('verifies with its public key alone, and not for another body, id, time or key', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.uint8Array({ minLength: 32, maxLength: 32 }), (text, bytes) => {
+        const { secret, publicKey } = newWebhookKeyPair(() => Buffer.from(bytes));
+        const sent = Buffer.from(JSON.stringify({ text }));
+        const headers = signed(secret, { ...message, body: sent });
+        expect(verifiesV1a(publicKey, headers, sent)).toBe(true);
+        expect(verifiesV1a(publicKey, headers, Buffer.from(`${sent.toString()} `))).toBe(false);
+        expect(verifiesV1a(publicKey, { ...headers, 'webhook-id': 'msg_2' }, sent)).toBe(false);
+        expect(verifiesV1a(publicKey, { ...headers, 'webhook-timestamp': '1' }, sent)).toBe(false);
+        const other = newWebhookKeyPair(() => Buffer.from(bytes).reverse().fill(7, 0, 1)).publicKey;
+        if (other !== publicKey) expect(verifiesV1a(other, headers, sent)).toBe(false);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each(['whsk_', 'whsk_AAAA', `whsk_${Buffer.alloc(32).toString('base64')}`, 'whpk_AAAA'])(
+    'another text is no signing key: %j',
+    (text) => {
+      expect(webhookSigner(text)).toBe(null);
+    },
+  );
 });

@@ -144,6 +144,31 @@ describe('work in a thread', () => {
     await release();
   });
 
+  it('a stopped task ends at its next call or chunk with the reason, a waiting one at once, and others continue', async () => {
+    const on = work();
+    const why = new GovError('CONFLICT', 'cancelled');
+    const running = new AbortController();
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    let asks = (): void => {};
+    const asked = new Promise<void>((resolve) => (asks = resolve));
+    const host = { stage: async () => (asks(), answered), hold: async () => {} };
+    const input = { ...of(), graphId: 'g', hold: false, judge: false };
+    const options = { events: heavyEvents, host, signal: running.signal };
+    const task = on.run('deriveGraph', input, options).catch((error: unknown) => error);
+    await asked;
+    const waiting = new AbortController();
+    const wait = on.run('graphBody', of(), { events: heavyEvents, signal: waiting.signal });
+    const next = on.run('graphBody', of(), { events: heavyEvents });
+    waiting.abort(why);
+    await expect(wait).rejects.toBe(why);
+    running.abort(why);
+    answer(); // the second call of the task is refused
+    expect(await task).toMatchObject({ code: 'CONFLICT', message: 'cancelled' });
+    expect(await next).not.toBeNull();
+    await expect(on.run('graphBody', of(), { events: 1, signal: running.signal })).rejects.toBe(why);
+  });
+
   it('a closed thread pool refuses running, waiting and new tasks', async () => {
     const on = work();
     const running = derive(on, () => new Promise(() => {}));

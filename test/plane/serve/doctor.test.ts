@@ -97,7 +97,7 @@ describe('the doctor of a plane', () => {
     rmSync(join(dataDir, 'keys/store.key'));
     const bad = await govHere(['plane', 'doctor', '--data', dataDir, '--color', 'never'], { columns: 100 });
     expect(bad.code).toBe(3);
-    expect(bad.stdout).toMatch(/✗ keys .*expected a key at .*store\.key\n +→ restore it from a backup/);
+    expect(bad.stdout).toMatch(/✗ keys .*expected a key at\s+\S*store\.key\n +→ restore it from a backup/);
     expect(bad.stderr).toMatch(/^1 of \d+ checks failed\n/);
   });
 

@@ -1,6 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fileSender } from '../../../src/host/outbound/folder.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
+import { queueReport } from '../../../src/service/reports/queue.ts';
 import { attachmentOf, headerOf } from '../../host/outbound/mailbox.ts';
 import type { Receiver } from '../../support/network/receiver.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -78,7 +83,10 @@ describe('a due delivery', () => {
     expect(mail.to).toEqual(['ada@example.org']);
     expect(headerOf(mail, 'Message-ID')).toBe(`<${deliveryIds[0]}@gov.example>`);
     const attached = attachmentOf(mail, `executive-summary-${executionId}.json`)!;
-    const { artifacts } = (await on.tenant.call('GET', `/reporting/executions/${executionId}`)).body;
+    const { artifacts, signature } = (await on.tenant.call('GET', `/reporting/executions/${executionId}`))
+      .body;
+    const beside = attachmentOf(mail, `executive-summary-${executionId}.dsse.json`)!;
+    expect(beside.toString()).toBe(JSON.stringify(signature));
     const { sha256 } = artifacts.find(({ format }: Answer['body']) => format === 'json');
     expect(`sha256:${createHash('sha256').update(attached).digest('hex')}`).toBe(sha256);
     // quoted-printable (RFC 2045) breaks long lines
@@ -115,6 +123,70 @@ describe('a due delivery', () => {
     const answers = await on.tenant.call('GET', `/reporting/executions/${executionId}`);
     expect(answers.text).not.toContain(webhookSecret.slice(6));
     expect(answers.text).not.toContain('team=1');
+  });
+
+  it.each([
+    ['json', true],
+    ['csv', false],
+  ])('of a %s has the signature of the log beside it: %s', async (format, isSigned) => {
+    receiver = await receiverAt(on);
+    const { executionId } = await reported({ ...webhook(), format });
+    expect(await work(services, 'deliveries')).toMatchObject({ succeeded: 1 });
+    const { signature } = (await on.tenant.call('GET', `/reporting/executions/${executionId}`)).body;
+    expect(signature.payloadType).toBe('application/vnd.in-toto+json');
+    expect(JSON.parse(receiver.requests[0]!.body).data.signature).toEqual(isSigned ? signature : null);
+  });
+
+  it('of a JSON file writes its signature beside it, and a repetition after a crash changes neither', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gov-delivered-'));
+    const withFiles = { ...services, outbound: { ...services.outbound, file: fileSender(folder) } };
+    const { executionId } = await queueReport(
+      withFiles,
+      on.projectId,
+      {
+        reportTemplateId: 'executive-summary',
+        formats: ['csv', 'json'],
+        parameters: { startTime: '2026-03-01T00:00:00Z', endTime: '2026-03-31T00:00:00Z' },
+        deliveries: [
+          { channel: 'file', target: '{date}/{template}.{format}', format: 'json' },
+          { channel: 'file', target: '{date}/{template}.{format}', format: 'csv' },
+        ],
+      },
+      { by: { id: 'key_test', type: 'api_key' } },
+    );
+    await build(services);
+    const names = ['executive-summary.csv', 'executive-summary.dsse.json', 'executive-summary.json'];
+    // as a crash leaves it between the two files
+    const { body } = await on.tenant.call('GET', `/reporting/executions/${executionId}`);
+    mkdirSync(join(folder, '2026-03-31'));
+    writeFileSync(join(folder, '2026-03-31', names[1]!), JSON.stringify(body.signature));
+    expect(await work(withFiles, 'deliveries')).toMatchObject({ succeeded: 2 });
+    expect(readdirSync(join(folder, '2026-03-31')).toSorted()).toEqual(names);
+    const read = (name: string): Buffer => readFileSync(join(folder, '2026-03-31', name));
+    const report = createHash('sha256').update(read(names[2]!)).digest('hex');
+    expect(Buffer.from(JSON.parse(read(names[1]!).toString()).payload, 'base64').toString()).toContain(
+      report,
+    );
+  });
+
+  it('is stored with its address sealed, and one of an earlier version is sent too', async () => {
+    receiver = await receiverAt(on);
+    const { deliveryIds } = await reported(webhook('/sealed?team=1'), webhook('/old?team=2'));
+    const { store, seal } = services;
+    const stored = await Promise.all(
+      deliveryIds.map(async (id) => (await store.document(on.projectId, 'delivery', id))!),
+    );
+    expect(stored.map(({ data }) => data.includes('team='))).toEqual([false, false]);
+    const whole = (data: string): string => seal.open(JSON.parse(data).sealedTarget)!;
+    // the deliveries of a report are made at one time, so their order is random
+    const { projectId: _own, ...save } = stored.find(({ data }) => whole(data).endsWith('team=2'))!;
+    const { sealedTarget: _sealed, ...data } = JSON.parse(save.data);
+    const old = { ...save, data: JSON.stringify({ ...data, target: whole(save.data) }) };
+    expect(old.data).toContain('team=2');
+    expect(await store.saveDocuments(on.projectId, [{ save: old }])).toBe('saved');
+    expect(await work(services, 'deliveries')).toMatchObject({ succeeded: 2 });
+    expect(receiver.requests.map(({ path }) => path).toSorted()).toEqual(['/old?team=2', '/sealed?team=1']);
+    expect(await shown(old.documentId)).toMatchObject({ target: `https://127.0.0.1:${on.hookPort}/…` });
   });
 
   it('is repeated by the table of the contract, with the same id, until it succeeds', async () => {

@@ -132,6 +132,23 @@ describe.each(engines)('an export on %s whose process is killed', (engine) => {
     await end('SIGTERM');
   });
 
+  it('an export that is cancelled while its process dies stays cancelled, and leaves nothing', async () => {
+    const exportId = await killed(); // its parts lie there, and its lease is held
+    await serve();
+    const cancelled = await call('POST', `/exports/${exportId}/cancel`);
+    await end('SIGKILL');
+    expect([cancelled.status, cancelled.body.status]).toEqual([200, 'cancelled']);
+    expect((await lying(exportId)).size).toBeGreaterThan(0);
+    aheadMs += leaseMs;
+    await serve();
+    while ((await lying(exportId)).size > 0) await nextTurn();
+    expect((await call('GET', `/exports/${exportId}`)).body).toEqual(cancelled.body);
+    const again = await call('POST', `/exports/${exportId}/cancel`);
+    expect([again.status, again.body]).toEqual([200, cancelled.body]);
+    expect(await told(exportId)).toEqual(['export.created', 'export.cancelled']);
+    await end('SIGTERM');
+  });
+
   it(`an export whose process is killed each time has failed after ${limits.jobAttempts} attempts, and leaves nothing`, async () => {
     const exportId = await killed();
     for (let attempt = 2; attempt <= limits.jobAttempts; attempt++) {

@@ -35,6 +35,9 @@ async function exported(engine: EngineName) {
   return { service, call, projectId, exportId };
 }
 
+/** The signal of a job that nobody cancels. */
+const held = new AbortController().signal;
+
 describe.each(engines)('exports on %s', (engine) => {
   it('exports are sealed when there is a master key, and downloads return the original bytes', async () => {
     const service = await startService({ engine, env: { GOV_MASTER_KEY: masterKey } });
@@ -80,7 +83,7 @@ describe.each(engines)('exports on %s', (engine) => {
       request: '{"rootHash":""}',
       lease: 'of before',
     };
-    await expect(runExport(services, late as never)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(runExport(services, late as never, held)).rejects.toMatchObject({ code: 'CONFLICT' });
     // nor before it is complete
     const { exported: find } = services.store;
     const open = {
@@ -88,7 +91,7 @@ describe.each(engines)('exports on %s', (engine) => {
       store: { ...services.store, exported: find, renewJob: services.store.renewJob },
     };
     open.store.exported = async (...args) => ({ ...(await find(...args))!, done: null });
-    await expect(runExport(open as never, late as never)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(runExport(open as never, late as never, held)).rejects.toMatchObject({ code: 'CONFLICT' });
     expect((await call('GET', `/exports/${exportId}/download`)).status).toBe(200);
     await service.end();
   });
@@ -119,7 +122,9 @@ describe.each(engines)('exports on %s', (engine) => {
       },
     };
     const job = { projectId, jobId: '', resultId: exportId, request: '{"rootHash":""}' };
-    await expect(runExport(ending as never, job as never)).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await expect(runExport(ending as never, job as never, held)).rejects.toMatchObject({
+      code: 'SHUTTING_DOWN',
+    });
     await written;
     expect((await lying(service)).length).toBe(0);
     await service.end();

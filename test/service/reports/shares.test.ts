@@ -91,6 +91,28 @@ describe.each(worlds)('a share link on %s', (world) => {
     expect((await open(elsewhere)).status).toBe(404);
   });
 
+  it('a share link to JSON leads to its signature, which counts as no download and ends with the link', async () => {
+    const { url, token, signatureUrl, shareId } = await share({ format: 'json', maxDownloads: 1 });
+    expect(signatureUrl).toBe(`${at.origin}/api/v1/reporting/shares/${token}/signature`);
+    const { headers } = await open(url);
+    expect(headers['link']).toBe(`</api/v1/reporting/shares/${token}/signature>; rel="describedby"`);
+    expect((await open(url)).status).toBe(410);
+    const got = await open(signatureUrl);
+    expect(got.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-disposition': `attachment; filename="executive-summary-${executionId}.dsse.json"`,
+    });
+    const { signature } = (await at.call('GET', `/reporting/executions/${executionId}`)).body;
+    expect([got.status, got.text]).toEqual([200, JSON.stringify(signature)]);
+    expect((await shown(shareId)).downloadCount).toBe(1);
+    await at.call('DELETE', `/reporting/executions/${executionId}/shares/${shareId}`);
+    expect((await open(signatureUrl)).status).toBe(410);
+    const table = await share();
+    expect(table.signatureUrl).toBe(null);
+    expect((await open(table.url.replace('download?format=csv', 'signature'))).status).toBe(404);
+  });
+
   it('a share link of one format refuses the others', async () => {
     const { url } = await share();
     const { status, body } = await open(url.replace('format=csv', 'format=json'));

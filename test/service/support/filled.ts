@@ -29,7 +29,7 @@ export interface Filled extends Ids {
 export async function endOf(call: Call, jobId: string): Promise<Answer['body']> {
   for (;;) {
     const { body } = await call('GET', `/jobs/${jobId}`);
-    if (body.status === 'completed' || body.status === 'failed') return body;
+    if (body.status !== 'pending' && body.status !== 'processing') return body;
   }
 }
 
@@ -172,7 +172,7 @@ async function reportsOf(
   }
   const path = `/reporting/executions/${executionId}/shares`;
   await made('POST', path, { format: 'csv' });
-  const { shareId, token } = await made('POST', path, { format: 'csv' });
+  const { shareId, token } = await made('POST', path, { format: 'json' });
   await made('PUT', '/reporting/branding', { companyName: 'Analytical Engines' });
   const { body } = await call('POST', '/reporting/branding/logo', upload(logo));
   const schedule = {

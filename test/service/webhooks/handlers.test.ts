@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { endpointData, urlOf } from '../../../src/service/webhooks/endpoint.ts';
 import { unknownReceiver } from '../../support/rows.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 
@@ -50,6 +51,44 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
     await tenant.call('DELETE', `/webhooks/endpoints/${endpointId}`);
   });
 
+  it('the path of an address is in no answer, sealed in the store, and may be sent back masked', async () => {
+    const { store } = service.services;
+    const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
+    const created = await create({ url: `${url}path-canary?team=1` });
+    const { endpointId } = created.body.endpoint;
+    const path = `/webhooks/endpoints/${endpointId}`;
+    const stored = async () => (await store.document(projectId, 'webhook_endpoint', endpointId))!;
+    const masked = `${url}…`;
+    expect(created.body.endpoint.url).toBe(masked);
+    const { body } = await tenant.call('GET', path);
+    const sameUrl = await tenant.call('PUT', path, { body: { ...body, description: 'same' } });
+    expect([sameUrl.status, sameUrl.body.url, sameUrl.body.description]).toEqual([200, masked, 'same']);
+    const list = await tenant.call('GET', '/webhooks/endpoints');
+    for (const text of [created.text, sameUrl.text, list.text, (await stored()).data])
+      expect(text).not.toContain('canary');
+    expect(urlOf(endpointData(await stored()), service.services.seal)).toBe(`${url}path-canary?team=1`);
+    const changed = await tenant.call('PUT', path, { body: { url: `${url}other` } });
+    expect([changed.status, changed.body.url]).toEqual([200, masked]);
+    expect(urlOf(endpointData(await stored()), service.services.seal)).toBe(`${url}other`);
+    await tenant.call('DELETE', path);
+  });
+
+  it('an endpoint that an earlier version stored keeps its address, and shows it masked', async () => {
+    const { store, seal } = service.services;
+    const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
+    const { endpointId } = (await create({ url: `${url}old` })).body.endpoint;
+    const path = `/webhooks/endpoints/${endpointId}`;
+    const { projectId: _own, ...save } = (await store.document(projectId, 'webhook_endpoint', endpointId))!;
+    const { sealedUrl: _sealed, ...data } = JSON.parse(save.data);
+    const old = { ...save, data: JSON.stringify({ ...data, url: `${url}old` }) };
+    expect(await store.saveDocuments(projectId, [{ save: old }])).toBe('saved');
+    expect((await tenant.call('GET', path)).body.url).toBe(`${url}…`);
+    expect((await tenant.call('PUT', path, { body: { description: 'x' } })).status).toBe(200);
+    const kept = endpointData((await store.document(projectId, 'webhook_endpoint', endpointId))!);
+    expect(urlOf(kept, seal)).toBe(`${url}old`);
+    await tenant.call('DELETE', path);
+  });
+
   it('a project has at most twenty endpoints', async () => {
     const other = await service.signUp(`full-${engine}`);
     for (let at = 0; at < limits.webhookEndpoints; at++) expect((await create({}, other)).status).toBe(201);
@@ -64,6 +103,10 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
       body: { settings: { webhookDefaults } },
     });
     expect(put.status).toBe(200);
+    const mixed = await tenant.call('PUT', `/projects/${identity.projectId}`, {
+      body: { settings: { webhookDefaults: { events: ['*', 'job.failed'] } } },
+    });
+    expect([mixed.status, mixed.body.errors[0].pointer]).toEqual([400, '/settings/webhookDefaults/events']);
     const { body } = await tenant.call('POST', '/webhooks/endpoints', { body: { url } });
     expect(body.endpoint).toMatchObject(webhookDefaults);
     await tenant.call('PUT', `/projects/${identity.projectId}`, {

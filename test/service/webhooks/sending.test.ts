@@ -8,6 +8,7 @@ import { makeAuthority, type Authority, type Issued } from '../../support/certif
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startReceiver, type Receiver } from '../../support/network/receiver.ts';
 import { event } from '../../support/serving.ts';
+import { verifiesV1a } from '../../core/webhook/v1a.ts';
 
 let authority: Authority;
 let issued: Issued;
@@ -123,6 +124,41 @@ describe.each(engines)('webhooks of a service on %s', (engine) => {
     await tenant.call('POST', `${path}/rotate?overlapSeconds=0`);
     await tenant.call('POST', `${path}/test`);
     expect(() => verified(secret, at.requests[2]!)).toThrow();
+    await remove(endpoint.endpointId);
+  });
+
+  it('with v1a the public key of the endpoint verifies messages, and old and new keys sign after a rotation', async () => {
+    const at = await receiver();
+    const { secret, endpoint } = await create(at, { events: ['job.failed'], signing: 'v1a' });
+    expect([secret, endpoint]).toMatchObject([null, { signing: 'v1a' }]);
+    const path = `/webhooks/endpoints/${endpoint.endpointId}`;
+    const keysOf = async (): Promise<string[]> =>
+      (await tenant.call('GET', path)).body.publicKeys.map((each: { publicKey: string }) => each.publicKey);
+    const test = async (): Promise<Receiver['requests'][number]> => {
+      expect((await tenant.call('POST', `${path}/test`)).body.status).toBe('delivered');
+      return at.requests.at(-1)!;
+    };
+    const verifies = async (): Promise<boolean[]> => {
+      const { headers, body } = await test();
+      return (await keysOf()).map((key) => verifiesV1a(key, headers, body));
+    };
+    const [first] = await keysOf();
+    expect(await verifies()).toEqual([true]);
+    expect((await tenant.call('POST', `${path}/rotate`)).body.secret).toBe(null);
+    expect(await keysOf()).toEqual([expect.not.stringContaining(first!), first]);
+    expect(await verifies()).toEqual([true, true]);
+    await tenant.call('POST', `${path}/rotate?overlapSeconds=0`);
+    expect(await verifies()).toEqual([true]);
+    // to a secret and back, each with the signatures of both
+    const [second] = await keysOf();
+    const back = await tenant.call('POST', `${path}/rotate?signing=v1`);
+    expect(back.body.endpoint).toMatchObject({ signing: 'v1', publicKeys: [{ publicKey: second }] });
+    const both = await test();
+    expect(verified(back.body.secret, both)).toMatchObject({ type: 'webhook.test' });
+    expect(verifiesV1a(second!, both.headers, both.body)).toBe(true);
+    const { text } = await tenant.call('GET', '/events?runId=gov.system&limit=1000');
+    expect(text).toContain(first);
+    expect(text).not.toContain('whsk_');
     await remove(endpoint.endpointId);
   });
 

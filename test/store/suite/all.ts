@@ -9,6 +9,7 @@ export async function storeSuite(open: Open): Promise<void> {
   await import('./log/lists.ts');
   await import('./log/counts.ts');
   await import('./governance/jobs.ts');
+  await import('./governance/cancelled.ts');
   await import('./governance/policies.ts');
   await import('./log/checkpoints.ts');
   await import('./log/intake.ts');

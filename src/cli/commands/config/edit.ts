@@ -3,8 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { configPath, readUserConfig } from '../../context/config.ts';
-import { updateUserConfig } from '../../context/config-write.ts';
+import { configPath, readUserConfig, storable } from '../../context/config.ts';
+import type { UserConfig } from '../../context/config.ts';
+import { replaceUserConfig } from '../../context/config-write.ts';
+import { readSetting } from '../../context/stored.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -25,11 +27,20 @@ export const run: Run<typeof spec> = async ({ out, io }) => {
     const { exitCode } = await execa('/bin/sh', line, { stdio: 'inherit', reject: false });
     if (exitCode !== 0)
       throw new CliError(exit.error, `the editor ended with ${exitCode ?? 'a signal'}; nothing was changed`);
-    if (readFileSync(copy, 'utf8') === before) return out.note(safe`nothing was changed`);
-    const edited = readUserConfig({ GOV_CONFIG_DIR: folder });
-    await updateUserConfig(io.env, () => ({ settings: {}, ...edited }));
+    const edited = readFileSync(copy, 'utf8');
+    if (edited === before) return out.note(safe`nothing was changed`);
+    checkSettings(readUserConfig({ GOV_CONFIG_DIR: folder }), io.now());
+    await replaceUserConfig(io.env, edited);
     await out.note(safe`changed ${path}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 };
+
+/** Errors: exit 2 for a value that no command would use. */
+function checkSettings({ settings = {} }: UserConfig, now: number): void {
+  for (const key of storable) {
+    const text = settings[key];
+    if (text !== undefined) readSetting(key, text, now);
+  }
+}

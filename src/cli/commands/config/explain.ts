@@ -5,7 +5,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { View } from '../../terminal/view.ts';
 import type { configExplain as spec } from './spec.ts';
 
-const columns = ['value', 'from'].map((name) => ({ name, kind: 'text' as const }));
+const columns = ['value', 'from', 'problem'].map((name) => ({ name, kind: 'text' as const }));
 const view: View = { columns, wide: columns, id: 'value', items: undefined };
 
 export const run: Run<typeof spec> = async (call) => {

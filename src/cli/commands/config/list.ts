@@ -4,15 +4,19 @@ import type { Run } from '../../program/command.ts';
 import type { View } from '../../terminal/view.ts';
 import type { configList as spec } from './spec.ts';
 
-const columns = ['key', 'value', 'from'].map((name) => ({ name, kind: 'text' as const }));
+const columns = ['key', 'value', 'from', 'problem'].map((name) => ({ name, kind: 'text' as const }));
 const view: View = { columns, wide: columns, id: 'key', items: undefined };
 
 export const run: Run<typeof spec> = async (call) => {
-  const items = explained.flatMap((key) =>
-    candidatesOf(key, call)
-      .slice(0, 1)
-      .map((each) => ({ key, ...each })),
-  );
+  const items = explained.flatMap((key) => {
+    const candidates = candidatesOf(key, call);
+    const inUse = candidates.find(({ problem }) => problem === null);
+    const shown = [
+      ...(inUse === undefined ? [] : [inUse]),
+      ...candidates.filter(({ problem }) => problem !== null),
+    ];
+    return shown.map((each) => ({ key, ...each }));
+  });
   const pages = async function* () {
     yield { items, nextCursor: null };
   };

@@ -2,20 +2,15 @@
 import { configPath, storable } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { candidatesOf, keyIn } from '../../context/explain.ts';
+import { readSetting } from '../../context/stored.ts';
 import type { Run } from '../../program/command.ts';
-import { readFlag } from '../../program/flags.ts';
-import { formats, globalFlags } from '../../program/globals.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { configSet as spec } from './spec.ts';
-
-const colors = ['auto', 'always', 'never'] as const;
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, io } = call;
   const key = keyIn(storable, args.key);
-  const choices = { output: formats, color: colors, timeout: undefined, retries: undefined }[key];
-  const spec = choices === undefined ? globalFlags[key] : { ...globalFlags[key], choices };
-  readFlag({ flag: key, spec, text: args.value, now: io.now() });
+  readSetting(key, args.value, io.now());
   await updateUserConfig(io.env, (config) => ({
     ...config,
     settings: { ...config.settings, [key]: args.value },

@@ -7,13 +7,15 @@ const key = { name: 'key', description: `Setting: ${storable.join(', ')}` } as c
 
 export const configList = command({
   name: 'config list',
-  summary: 'List the settings in use, and the source of each',
+  summary: 'List the settings in use, the source of each, and values that gov does not use',
+  withoutSettings: true,
   examples: ['gov config list', 'gov config list -o json'],
 });
 
 export const configExplain = command({
   name: 'config explain',
-  summary: 'Show each source that names a setting; the first one is in use',
+  summary: 'Show each source that names a setting; the first one without a problem is in use',
+  withoutSettings: true,
   args: [{ name: 'key', description: `Setting: ${explained.join(', ')}` }],
   examples: ['gov config explain output', 'gov config explain project -C acme'],
 });
@@ -21,6 +23,7 @@ export const configExplain = command({
 export const configSet = command({
   name: 'config set',
   summary: 'Store a setting in your configuration file',
+  withoutSettings: true,
   details: ['A flag, a GOV_* variable and the project file .gov.json are stronger.'],
   args: [key, { name: 'value', description: 'Value, as the flag of that name takes it' }],
   examples: ['gov config set output json', 'gov config set timeout 60s'],
@@ -29,6 +32,7 @@ export const configSet = command({
 export const configUnset = command({
   name: 'config unset',
   summary: 'Remove a setting from your configuration file',
+  withoutSettings: true,
   args: [key],
   examples: ['gov config unset output'],
 });
@@ -36,12 +40,14 @@ export const configUnset = command({
 export const configPath = command({
   name: 'config path',
   summary: 'Print the path of your configuration file',
+  withoutSettings: true,
   examples: ['gov config path'],
 });
 
 export const configEdit = command({
   name: 'config edit',
   summary: 'Open your configuration file in an editor, and check the result',
+  withoutSettings: true,
   details: [
     'The editor is $GOV_EDITOR, $VISUAL or $EDITOR. A file with an error does not replace the present one.',
   ],

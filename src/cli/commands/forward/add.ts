@@ -27,8 +27,9 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) =
   };
   const { addTarget } = await import('../../../host/forward/edit.ts');
   const added = addTarget(dataDir, present(given));
-  if (!out.isHuman) return out.one(present(given), plainView(['name', 'to']));
-  await out.lines([safe`added ${added.name}: ${added.format} to ${added.to}, from ${added.from}`]);
+  if (out.isHuman)
+    await out.lines([safe`added ${added.name}: ${added.format} to ${added.to}, from ${added.from}`]);
+  else await out.one(present(given), plainView(['name', 'to']));
   return out.note(
     safe`gov forward test ${added.name} tries it; a serving process sends after its next start`,
   );

@@ -9,5 +9,5 @@ export const jobsWait = command({
   ],
   args: [{ name: 'jobId', description: 'Job, such as job_…', variadic: true }],
   examples: ['gov jobs wait job_01jq3v5k8hf7wb3c9x2m4n6p8r --timeout 2m'],
-  exitCodes: { 1: 'a job failed', 8: 'a job did not end within --timeout' },
+  exitCodes: { 1: 'a job failed or was cancelled', 8: 'a job did not end within --timeout' },
 });

@@ -1,5 +1,5 @@
 /**
- * `gov jobs wait JOB…`: exit 0 if all jobs completed, 1 if one failed, 8 at the deadline.
+ * `gov jobs wait JOB…`: exit 0 if all jobs completed, 1 if one failed or was cancelled, 8 at the deadline.
  * Tested by `test/cli/commands/jobs/wait.test.ts`.
  */
 import type { Run } from '../../program/command.ts';
@@ -19,7 +19,7 @@ export const run: Run<typeof spec> = async (call) => {
   const ended = async function* (): AsyncGenerator<ListPage> {
     for (const jobId of args.jobId) {
       const job = await waitForJob(client, { jobId, deadline }, call);
-      if (job.status === 'failed') {
+      if (job.status !== 'completed') {
         code = exit.error;
         await out.warn(safe`${jobFailure(job)}`);
       }

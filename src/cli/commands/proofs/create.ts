@@ -11,7 +11,7 @@ import { openBundle } from '../../../client/open.ts';
 import { noteUnchecked, openPlace, printProof, saveBundle, type Place } from './get.ts';
 import type { proofsCreate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
-import { defaultWaitMs, jobFailure, waitForJob } from '../../progress/waiting.ts';
+import { defaultWaitMs, unfinished, waitForJob } from '../../progress/waiting.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -65,10 +65,7 @@ async function awaited(
   if (job.status === 'completed') {
     return show(invocation, job.result as unknown as ComplianceProof, { place, isUnchecked: false });
   }
-  throw new CliError(exit.error, jobFailure(job), {
-    code: 'JOB_FAILED',
-    next: [`gov jobs retry ${jobId}`],
-  });
+  throw unfinished(job);
 }
 
 function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefined): ExitCode {

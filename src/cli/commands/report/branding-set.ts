@@ -8,9 +8,9 @@ import { viewOf } from '../../terminal/answer-view.ts';
 import type { reportBrandingSet as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {
-  const { company, primary, accent, footer } = flags;
-  if ([company, primary, accent, footer].every((each) => each === undefined))
-    throw usage('expected one of --company, --primary, --accent and --footer, got none');
+  const { company, primary, accent, footer, paper } = flags;
+  if ([company, primary, accent, footer, paper].every((each) => each === undefined))
+    throw usage('expected one of --company, --primary, --accent, --footer and --paper, got none');
   const client = await session.client();
   const before = await current(client);
   const emptyAsNull = (text: string): string | null => (text === '' ? null : text);
@@ -20,6 +20,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session }) => {
       ...(company === undefined ? {} : { companyName: emptyAsNull(company) }),
       ...(primary === undefined ? {} : { primaryColor: primary }),
       ...(accent === undefined ? {} : { accentColor: accent }),
+      ...(paper === undefined ? {} : { paper: paper === 'letter' ? 'Letter' : 'A4' }),
       ...(footer === undefined ? {} : { footerText: emptyAsNull(footer) }),
     },
   });

@@ -4,12 +4,13 @@ import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
+import { unreadable } from '../../program/flags.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import type { reportLogo as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session, io, settings }) => {
-  const bytes = await readFile(resolve(io.cwd, args.file)).catch((cause: NodeJS.ErrnoException) => {
-    throw usage(`${args.file}: expected a picture that can be read, got ${cause.code ?? 'an error'}`);
+  const bytes = await readFile(resolve(io.cwd, args.file)).catch((cause: unknown) => {
+    throw unreadable(args.file, cause);
   });
   const most = limits.logoBytes;
   if (bytes.length > most)

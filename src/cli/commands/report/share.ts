@@ -20,6 +20,10 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
     idempotencyKey: settings.idempotencyKey,
   });
   await out.one(body, viewOf('createShare'));
+  if (out.isHuman && body.signatureUrl !== null)
+    await out.note(
+      safe`gov report verify needs its signature beside the file, as FILE.dsse.json: ${body.signatureUrl}`,
+    );
   if (out.isHuman)
     await out.note(
       safe`anybody with the link can download the ${format}; revoke it: gov report unshare ${executionId} ${body.shareId}`,

@@ -138,14 +138,14 @@ export const reportUnshare = command({
 
 export const reportBrandingGet = command({
   name: 'report branding get',
-  summary: 'Show name, colors and logo of reports',
+  summary: 'Show name, colors, logo and paper of reports',
   examples: ['gov report branding get', 'gov report branding get -o json'],
   exitCodes: { 5: 'the project has no branding yet' },
 });
 
 export const reportBrandingSet = command({
   name: 'report branding set',
-  summary: 'Set name, colors and footer of reports',
+  summary: 'Set name, colors, footer and paper of reports',
   changes: true,
   details: ['Members without a flag keep their values. An empty text removes a name or a footer.'],
   flags: {
@@ -163,8 +163,12 @@ export const reportBrandingSet = command({
       maxLength: limits.brandingFooterChars,
       description: 'Text in the foot of each page',
     },
+    paper: { type: 'string', choices: ['a4', 'letter'], value: 'SIZE', description: 'Size of the pages' },
   },
-  examples: ["gov report branding set --company 'Analytical Engines' --primary '#1f3a5f'"],
+  examples: [
+    "gov report branding set --company 'Analytical Engines' --primary '#1f3a5f'",
+    'gov report branding set --paper letter',
+  ],
 });
 
 export const reportLogo = command({

@@ -5,13 +5,13 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
+import { signatureNameOf } from '../../../core/report/artifacts.ts';
 import type { ReportFonts } from '../../../core/report/inputs.ts';
 import { comparePagesWith } from '../../../core/report/verify-pages.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/report/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
-import { signatureNameOf } from '../../reports/created.ts';
 import { unreadable } from '../../program/flags.ts';
 import { readAll } from '../../terminal/io.ts';
 import type { Out } from '../../terminal/out.ts';

@@ -30,7 +30,7 @@ export const runsShow = command({
   args: [{ name: 'runId', description: 'Run' }],
   examples: [
     'gov runs show checkout-42',
-    'gov runs show checkout-42 | jq \'.calls[] | select(.decision == "denied")\'',
+    'gov runs show checkout-42 | jq \'.calls[] | select(any(.decisions[]; .decision == "deny"))\'',
   ],
 });
 

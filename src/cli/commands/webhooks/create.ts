@@ -5,11 +5,12 @@ import type { webhooksCreate as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, session, settings } = call;
-  const { events, description, disabled } = flags;
+  const { events, description, disabled, signing } = flags;
   const body = {
     url: args.url,
     ...(events.length === 0 ? {} : { events: [...events] }),
     ...(description === undefined ? {} : { description }),
+    ...(signing === undefined ? {} : { signing }),
     ...(disabled ? { enabled: false } : {}),
   };
   const client = await session.client();

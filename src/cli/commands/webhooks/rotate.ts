@@ -5,8 +5,11 @@ import type { webhooksRotate as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, session, settings } = call;
-  const { overlap } = flags;
-  const query = overlap === undefined ? {} : { overlapSeconds: Math.ceil(overlap / 1000) };
+  const { overlap, signing } = flags;
+  const query = {
+    ...(overlap === undefined ? {} : { overlapSeconds: Math.ceil(overlap / 1000) }),
+    ...(signing === undefined ? {} : { signing }),
+  };
   const client = await session.client();
   await issueSecret(call, { file: flags.out, force: flags.force }, async () => {
     const { idempotencyKey } = settings;

@@ -1,6 +1,7 @@
 /** Commands of the noun webhooks, as data. Tested by `test/cli/commands/webhooks/create.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { eventChoices } from '../../../contract/webhook-events.ts';
+import { webhookSignings } from '../../../contract/webhooks.ts';
 import { command } from '../../program/spec.ts';
 
 const endpointId = { name: 'endpointId', description: 'Endpoint, such as whe_…' } as const;
@@ -22,6 +23,13 @@ const out = {
   value: 'FILE',
   description: 'Write the secret to this file, readable by you alone, instead of showing it',
 } as const;
+const signing = (otherwise: string) =>
+  ({
+    type: 'string',
+    choices: webhookSignings,
+    value: 'SCHEME',
+    description: `v1: a secret that both sides have; v1a: a public key that verifies; ${otherwise}`,
+  }) as const;
 const force = { type: 'boolean', description: 'Replace the file of --out' } as const;
 const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
 
@@ -35,12 +43,14 @@ export const webhooksCreate = command({
     events,
     description,
     disabled: { type: 'boolean', description: 'Send no events yet; gov webhooks test works' },
+    signing: signing('default v1'),
     out,
     force,
   },
   examples: [
     'gov webhooks create https://hooks.example.com/gov --events job.failed,approval.requested --out hook.secret',
     'gov webhooks create https://hooks.example.com/gov -o json | jq -r .secret',
+    'gov webhooks create https://hooks.example.com/gov --signing v1a',
   ],
 });
 
@@ -69,7 +79,7 @@ export const webhooksDelete = command({
 
 export const webhooksRotate = command({
   name: 'webhooks rotate',
-  summary: 'Replace the secret of an endpoint; messages carry both signatures for a while',
+  summary: 'Replace the secret or key pair of an endpoint; messages carry both signatures for a while',
   changes: true,
   args: [endpointId],
   flags: {
@@ -78,6 +88,7 @@ export const webhooksRotate = command({
       value: 'TIME',
       description: 'Time that messages also carry the old signature, at most and by default 24h',
     },
+    signing: signing('default: as before'),
     out,
     force,
   },

@@ -5,10 +5,11 @@
  * Proven by `test/core/report/pdf/render.test.ts`.
  */
 import { hash as digest } from 'node:crypto';
+import type { ReportPaper } from '../../../contract/report-parts.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toJson, toTableCsv } from '../artifacts.ts';
 import { formatter } from '../format.ts';
 import { choosePrinted } from '../printed-rows.ts';
-import { answerEnd, type Paper, proofEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
+import { answerEnd, proofEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
 import { presentationBytes, producer } from '../presentation.ts';
 import type { Report, ReportBranding } from '../model.ts';
 import { reserveContents, setSections, setSummary } from './body.ts';
@@ -22,7 +23,7 @@ import { onePage, setOnePage } from './one-page.ts';
 import { Typesetter } from './typesetter.ts';
 
 export interface PdfOptions {
-  readonly paper: Paper;
+  readonly paper: ReportPaper;
   readonly fonts: ReportFonts;
   /** The signature of the log (`../signature.ts`). Null only for a verifier, and a report of an earlier version. */
   readonly signature: Uint8Array | null;
@@ -112,7 +113,7 @@ function setBook(flow: Flow, subject: Subject): void {
   fillContents();
 }
 
-const sizes: Readonly<Record<Paper, string>> = { A4: 'A4', Letter: 'LETTER' };
+const sizes: Readonly<Record<ReportPaper, string>> = { A4: 'A4', Letter: 'LETTER' };
 
 const sha256Hex = (bytes: Uint8Array): string => digest('sha256', bytes, 'hex');
 

@@ -2,7 +2,7 @@
  * Takes a receiver that answered 410 Gone out of its schedule (contract L10). Proven by
  * `test/service/deliveries/due.test.ts`.
  */
-import type { DeliveryInput } from '../../../contract/report-parts.ts';
+import { targetOf, type KeptInput } from '../../deliveries/document.ts';
 import type { Services } from '../../dependencies.ts';
 import { dataOf } from '../stored.ts';
 import { scheduleKind, type StoredSchedule } from './stored.ts';
@@ -10,20 +10,22 @@ import { scheduleKind, type StoredSchedule } from './stored.ts';
 const attempts = 5;
 
 export async function disableTarget(
-  { store, now, log }: Services,
+  { store, now, log, seal }: Services,
   of: {
     readonly projectId: string;
     readonly scheduleId: string;
-    readonly delivery: Pick<DeliveryInput, 'channel' | 'target'>;
+    readonly delivery: Pick<KeptInput, 'channel' | 'target' | 'sealedTarget'>;
   },
 ): Promise<void> {
   const { projectId, scheduleId, delivery } = of;
+  const target = targetOf(delivery, seal);
+  if (target === null) return;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const found = await store.document(projectId, scheduleKind, scheduleId);
     if (found === null) return;
     const stored = dataOf<StoredSchedule>(found);
     const deliveries = stored.deliveries.map((each) =>
-      each.channel === delivery.channel && each.target === delivery.target && each.disabledMs === null
+      each.channel === delivery.channel && targetOf(each, seal) === target && each.disabledMs === null
         ? { ...each, disabledMs: now() }
         : each,
     );

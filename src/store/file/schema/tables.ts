@@ -16,6 +16,7 @@ import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
+import { cancelledInSqlite } from '../../schema/jobs.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
@@ -226,6 +227,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 8, sql: inSqlite(eventTermTables) },
   { version: 9, sql: dropTerms },
   { version: 10, sql: inSqlite(signedApprovalColumn) + versionRule },
+  { version: 11, sql: cancelledInSqlite },
 ];
 
 export const headDelete =

@@ -13,6 +13,7 @@ import {
   jobColumns,
   jobOf,
   keptRequestSql,
+  openSql,
   refuseRetry,
   type JobRow,
 } from '../../rules/job-row.ts';
@@ -33,20 +34,19 @@ interface ClaimedRow extends JobRow<QueuedType> {
 /** A lost lease counts as an attempt; after the last one the job fails. */
 const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
 const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
-const open = "status IN ('pending', 'processing')";
 /**
  * Finds the first project above $4 that has a due job, and claims its longest due job. Steps from project to
  * project by the index. Cost: the projects whose jobs are not due yet.
  */
 const claim = sql<ClaimedRow>(
   `WITH RECURSIVE turn AS (
-     SELECT min(project) AS project FROM job WHERE ${open} AND project > $4
+     SELECT min(project) AS project FROM job WHERE ${openSql} AND project > $4
      UNION ALL
-     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+     SELECT (SELECT min(project) FROM job WHERE ${openSql} AND project > turn.project)
        FROM turn WHERE turn.project IS NOT NULL),
    due AS (
      SELECT first.project, first.job_id FROM turn CROSS JOIN LATERAL (
-       SELECT project, job_id FROM job WHERE ${open} AND project = turn.project AND due_ms <= $1::int8
+       SELECT project, job_id FROM job WHERE ${openSql} AND project = turn.project AND due_ms <= $1::int8
        ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
    UPDATE job j SET
      status = CASE WHEN ${lost} THEN 'failed' ELSE 'processing' END,
@@ -121,12 +121,13 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
     failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const project = await numberOf(projectId);
       const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
-      // Without the lease the job belongs to another worker: nothing changes.
+      // Without the lease the job belongs to another worker, or was cancelled: nothing changes.
       const move =
         retryAtMs === null
           ? step(fail, project, jobId, lease, atMs, summary)
           : step(putBack, project, jobId, lease, retryAtMs, summary, isExcused ? 1 : 0);
-      await database.write({ project }, [move]);
+      const [{ count }] = await database.write({ project }, [move]);
+      return count === 1;
     },
     retryJob: async (projectId, jobId, atMs) => {
       const project = await numberOf(projectId);

@@ -11,7 +11,7 @@ import { documentRows } from './documents.ts';
 import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
-import { versionKey } from '../write/facts.ts';
+import { openJobKey, versionKey } from '../write/facts.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
 import { tenantRows } from './tenants.ts';
@@ -100,14 +100,27 @@ const completeJob = sql(
      request = ${keptRequestSql} WHERE project = $1 AND job_id = $2`,
 );
 
-function jobRows({ project, facts, undo, write }: Writing): Of<'enqueueJob' | 'completeJob'> {
+const cancelJob = sql(
+  `UPDATE job SET status = 'cancelled', completed_ms = $3, lease = NULL, request = ${keptRequestSql}
+   WHERE project = $1 AND job_id = $2`,
+);
+
+function jobRows({ project, facts, undo, write }: Writing): Of<'enqueueJob' | 'completeJob' | 'cancelJob'> {
   return {
     enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) =>
       write(step(enqueueJob, project, jobId, type, runId, request, resultId, createdMs)),
     completeJob: ({ jobId, lease, result, summary = null, atMs }) => {
       if (facts.leases.get(jobId) !== lease) return false;
       undo.delete(facts.leases, jobId);
+      undo.delete(facts.openJobs, jobId);
       write(step(completeJob, project, jobId, result, summary, atMs));
+      return true;
+    },
+    cancelJob: ({ jobId, from, atMs }) => {
+      if (facts.openJobs.get(jobId) !== openJobKey(from)) return false;
+      undo.delete(facts.openJobs, jobId);
+      undo.delete(facts.leases, jobId);
+      write(step(cancelJob, project, jobId, atMs));
       return true;
     },
   };

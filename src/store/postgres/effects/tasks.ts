@@ -9,6 +9,7 @@ import type { Store, Use } from '../../port/store.ts';
 import { minuteOf } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
+import { endedSql } from '../../rules/job-row.ts';
 import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
@@ -68,7 +69,7 @@ const stagePart = sql(
 );
 const sweepRequests = sql(
   `UPDATE job SET request = NULL
-   WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < $1 AND NOT ${comparesSql}`,
+   WHERE request IS NOT NULL AND ${endedSql} AND completed_ms < $1 AND NOT ${comparesSql}`,
 );
 const sweepAnswers = sql(
   `DELETE FROM idempotency WHERE (project, key) IN (

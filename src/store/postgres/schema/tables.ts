@@ -16,6 +16,7 @@ import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
+import { cancelledInPostgres } from '../../schema/jobs.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
@@ -201,6 +202,7 @@ export const migrations: readonly Migration[] = [
   { version: 8, sql: inPostgres(eventTermTables) + rulesOf(eventTermRules) },
   { version: 9, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
   { version: 10, sql: inPostgres(signedApprovalColumn) + versionRule },
+  { version: 11, sql: cancelledInPostgres },
 ];
 
 /** The version that this release needs. */

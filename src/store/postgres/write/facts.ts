@@ -3,7 +3,8 @@
  * heads. The facts do not change until COMMIT. The look-ups only ask for rows that the requests name.
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
-import type { AppendRequest, ExportHolding, StoredPolicy } from '../../port/store.ts';
+import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
+import type { AppendRequest, ExportHolding, OpenJob, StoredPolicy } from '../../port/store.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../../read/exports.ts';
@@ -17,6 +18,9 @@ import { noTenantFacts, tenantLookups } from './tenant-facts.ts';
 import { sql, step, type Param, type Result, type Sql } from '../../read/queries.ts';
 import type { Facts, Lookup } from './known.ts';
 
+/** Names a state of a job that has not ended. */
+export const openJobKey = ({ status, startedMs }: OpenJob): string => `${status} ${startedMs}`;
+
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
 
 export const noFacts = (): Facts => ({
@@ -27,6 +31,7 @@ export const noFacts = (): Facts => ({
   snapshots: new Set(),
   intake: new Map(),
   leases: new Map(),
+  openJobs: new Map(),
   unfinished: new Set(),
   heldExports: nothingHeld,
   policies: new Map(),
@@ -62,7 +67,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   look(seals, ids.seals, ({ run_id: runId }, { sealed }) => sealed.add(runId));
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
   look(intakeFacts, ids.facts, ({ name, value }, facts) => facts.intake.set(name, value));
-  look(leases, ids.jobs, ({ job_id: jobId, lease }, facts) => facts.leases.set(jobId, lease));
+  look(jobStates, ids.jobs, takeJob);
   look(unfinishedExports, ids.exports, ({ export_id: id }, { unfinished }) => unfinished.add(id));
   if (effects.some(({ kind }) => kind === 'createExport' || kind === 'finishExport')) {
     lookups.push({
@@ -165,10 +170,25 @@ const snapshots = sql<{ run_id: string }>(
   'SELECT run_id FROM run_snapshot WHERE project = $1 AND run_id = ANY($2::text[])',
 );
 // Locked, because leases also move without the lock on the heads.
-const leases = sql<{ job_id: string; lease: string }>(
-  `SELECT job_id, lease FROM job WHERE project = $1 AND job_id = ANY($2::text[]) AND lease IS NOT NULL
+const jobStates = sql<JobStateRow>(
+  `SELECT job_id, lease, status, started_ms FROM job WHERE project = $1 AND job_id = ANY($2::text[])
    ORDER BY job_id FOR UPDATE`,
 );
+
+interface JobStateRow {
+  job_id: string;
+  lease: string | null;
+  status: JobStatus;
+  started_ms: number | null;
+}
+
+const takeJob: Take<JobStateRow> = (
+  { job_id: jobId, lease, status, started_ms: startedMs },
+  { leases, openJobs },
+) => {
+  if (lease !== null) leases.set(jobId, lease);
+  if (isOpen(status)) openJobs.set(jobId, openJobKey({ status, startedMs }));
+};
 
 /** Finds the incomplete ones of these exports. */
 const unfinishedExports = sql<{ export_id: string }>(

@@ -88,6 +88,8 @@ export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
   readonly intake: Map<string, string>;
   /** Leases of running jobs; the commit locks their rows. */
   readonly leases: Map<string, string>;
+  /** `openJobKey` of the named jobs that have not ended. */
+  readonly openJobs: Map<string, string>;
   /** Exports that are not complete. */
   readonly unfinished: Set<string>;
   /** Exports of the project, if the commit creates or finishes one. */

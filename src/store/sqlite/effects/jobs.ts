@@ -9,6 +9,7 @@ import {
   jobColumns,
   jobOf,
   keptRequestSql,
+  openSql,
   refuseRetry,
   type JobRow,
 } from '../../rules/job-row.ts';
@@ -18,20 +19,18 @@ import type { Prepare } from '../../file/statement.ts';
 
 const columns = `${jobColumns}, request, result`;
 
-const open = "status IN ('pending', 'processing')";
-
 /**
  * SQL: finds the first project above a number that has a due job, and its longest due job. Steps from project
  * to project by the index. Cost: the projects whose jobs are not due yet.
  */
 const dueAbove = (wanted: string): string =>
   `WITH RECURSIVE turn (project) AS (
-     SELECT min(project) FROM job WHERE ${open} AND project > ?
+     SELECT min(project) FROM job WHERE ${openSql} AND project > ?
      UNION ALL
-     SELECT (SELECT min(project) FROM job WHERE ${open} AND project > turn.project)
+     SELECT (SELECT min(project) FROM job WHERE ${openSql} AND project > turn.project)
        FROM turn WHERE turn.project IS NOT NULL)
    SELECT ${wanted} FROM turn CROSS JOIN job ON job.rowid = (
-       SELECT rowid FROM job WHERE ${open} AND project = turn.project AND due_ms <= ?
+       SELECT rowid FROM job WHERE ${openSql} AND project = turn.project AND due_ms <= ?
        ORDER BY due_ms, created_ms LIMIT 1)
      CROSS JOIN project ON project.project = job.project LIMIT 1`;
 
@@ -44,7 +43,8 @@ export function dueJobs(db: Connection): (nowMs: number) => boolean {
 export interface JobMoves {
   claim(nowMs: number, lease: { readonly token: string; readonly untilMs: number }): ClaimedJob | null;
   renew(project: number, jobId: string, lease: { readonly token: string; readonly untilMs: number }): boolean;
-  fail(project: number, jobId: string, failure: JobFailure): void;
+  /** False if the lease was lost. */
+  fail(project: number, jobId: string, failure: JobFailure): boolean;
   retry(project: number, jobId: string, atMs: number): StoredJob;
 }
 
@@ -126,9 +126,12 @@ function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
     renew: (project, jobId, { token, untilMs }) => renew.run(untilMs, project, jobId, token).changes === 1,
     fail: (project, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
       const summary = errorSummary.slice(0, limits.jobErrorChars);
-      // Without the lease the job belongs to another worker: nothing changes.
-      if (retryAtMs === null) fail.run(atMs, summary, project, jobId, lease);
-      else putBack.run(retryAtMs, isExcused ? 1 : 0, summary, project, jobId, lease);
+      // Without the lease the job belongs to another worker, or was cancelled: nothing changes.
+      const { changes } =
+        retryAtMs === null
+          ? fail.run(atMs, summary, project, jobId, lease)
+          : putBack.run(retryAtMs, isExcused ? 1 : 0, summary, project, jobId, lease);
+      return changes === 1;
     },
   };
 }

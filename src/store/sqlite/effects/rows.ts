@@ -108,7 +108,7 @@ function runGraphRows(prepare: Prepare, current: Current): Of<'isSealed' | 'decl
   };
 }
 
-function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'completeJob'> {
+function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'completeJob' | 'cancelJob'> {
   const enqueue = prepare(
     'enqueue job',
     `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt,
@@ -120,12 +120,19 @@ function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'complet
        request = ${keptRequestSql}
      WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
   );
+  const cancel = prepare(
+    'cancel job',
+    `UPDATE job SET status = 'cancelled', completed_ms = ?, lease = NULL, request = ${keptRequestSql}
+     WHERE project = ? AND job_id = ? AND status = ? AND started_ms IS ?`,
+  );
   return {
     enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) => {
       enqueue.run(current.project, jobId, type, runId, request, resultId, createdMs, createdMs);
     },
     completeJob: ({ jobId, lease, result, summary = null, atMs }) =>
       complete.run(result, summary, atMs, current.project, jobId, lease).changes === 1,
+    cancelJob: ({ jobId, from: { status, startedMs }, atMs }) =>
+      cancel.run(atMs, current.project, jobId, status, startedMs).changes === 1,
   };
 }
 

@@ -10,6 +10,7 @@ import type { Project } from '../../port/store.ts';
 import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
+import { endedSql } from '../../rules/job-row.ts';
 import { documentTasks, type DocumentTasks } from './documents.ts';
 import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
 import { exportTasks, type ExportTasks } from './exports.ts';
@@ -136,7 +137,7 @@ function sweepTasks(
   const requests = prepare(
     'sweep job requests',
     `UPDATE job SET request = NULL
-     WHERE request IS NOT NULL AND status IN ('completed', 'failed') AND completed_ms < ? AND NOT ${comparesSql}`,
+     WHERE request IS NOT NULL AND ${endedSql} AND completed_ms < ? AND NOT ${comparesSql}`,
   );
   const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
   const facts = prepare(

@@ -78,7 +78,7 @@ interface Results extends Record<keyof Inputs, unknown> {
   claimJob: ClaimedJob | null;
   claimDocument: StoredDocument | null;
   renewJob: boolean;
-  failJob: void;
+  failJob: boolean;
   retryJob: StoredJob;
   saveApiKey: void;
   expireExport: void;

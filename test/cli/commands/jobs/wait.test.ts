@@ -13,8 +13,11 @@ beforeAll(async () => {
   server = await startServer((seen, response) => {
     const pending = { ...base, jobId: 'job_p', status: 'processing', completedAt: null };
     const done = { ...base, completedAt: '2026-03-01T12:00:05.000Z' };
-    if (seen.method === 'POST') return json(response, 202, { jobId: 'job_s' });
+    if (seen.method === 'POST')
+      return json(response, 202, { jobId: seen.body.includes('"cancelled"') ? 'job_c' : 'job_s' });
     if (seen.url.includes('job_p')) return json(response, 200, pending, { 'retry-after': '0' });
+    if (seen.url.includes('job_c'))
+      return json(response, 200, { ...done, jobId: 'job_c', status: 'cancelled', errorSummary: null });
     if (seen.url.includes('job_f')) {
       const failed = { ...done, jobId: 'job_f', status: 'failed' };
       const isOld = seen.url.includes('job_f_old');
@@ -57,6 +60,27 @@ describe('gov jobs wait', () => {
     // a service of an older release does not say why
     const old = await govHere(['jobs', 'wait', 'job_f_old'], { env });
     expect([old.code, old.stderr]).toEqual([1, 'warning: job job_f_old failed\n']);
+  });
+});
+
+describe('a job that somebody cancelled', () => {
+  it('ends every command that waits for it, which says so and exits with 1', async () => {
+    const waited = await govHere(['jobs', 'wait', 'job_c'], { env });
+    expect([waited.code, waited.stdout.includes('cancelled')]).toEqual([1, true]);
+    expect(waited.stderr).toBe('warning: job job_c was cancelled\n');
+    const json = ['--wait', '-o', 'json'];
+    for (const argv of [
+      ['proofs', 'create', '--run', 'cancelled', ...json],
+      ['replay', 'run', '--run', 'cancelled', ...json],
+    ]) {
+      const { code, stderr } = await govHere(argv, { env });
+      expect(code).toBe(1);
+      expect(JSON.parse(stderr).error).toMatchObject({
+        code: 'JOB_CANCELLED',
+        message: 'job job_c was cancelled',
+        next: ['gov jobs retry job_c'],
+      });
+    }
   });
 });
 

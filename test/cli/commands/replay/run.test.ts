@@ -27,6 +27,8 @@ describe('replay run', () => {
     expect(await plane.json(`replay get ${told.replayId}`)).toEqual(told);
     const { data } = await plane.json('replay list --run first');
     expect(data).toMatchObject([{ replayId: told.replayId, status: 'completed', stepsCount: 2 }]);
+    // -o id gives what replay get takes, although a replay also has the id of its job
+    expect((await plane.gov('replay list --run first -o id')).stdout).toBe(`${told.replayId}\n`);
   });
 
   it('replay run names each drifted field and exits with 3 from the given severity', async () => {

@@ -127,6 +127,19 @@ describe('gov report', () => {
     expect((await plane.call('GET', shared.url, { key: null })).status).toBe(410);
   });
 
+  it('gov report verify finds the signature of a shared JSON in FILE.dsse.json', async () => {
+    const shared = await json('report', 'share', executionId, '--format', 'json');
+    for (const [url, name] of [
+      [shared.url, 'shared.json'],
+      [shared.signatureUrl, 'shared.dsse.json'],
+    ])
+      writeFileSync(at(name), (await plane.call('GET', url, { key: null })).bytes);
+    const verify = ['report', 'verify', at('shared.json'), '--trust', join(plane.dataDir, 'trust')];
+    expect(await json(...verify)).toMatchObject({ verified: true, executionId });
+    rmSync(at('shared.dsse.json'));
+    expect((await tool(...verify)).code).toBe(3);
+  });
+
   it('gov report branding set keeps what it does not name, and logo uploads a picture', async () => {
     expect((await tool('report', 'branding', 'get')).code).toBe(5);
     await json('report', 'branding', 'set', '--company', 'Analytical Engines', '--footer', 'Confidential');
@@ -136,12 +149,30 @@ describe('gov report', () => {
       primaryColor: '#123456',
       footerText: null,
     });
+    expect(set.paper).toBe('A4');
+    expect(await json('report', 'branding', 'set', '--paper', 'letter')).toMatchObject({
+      companyName: 'Analytical Engines',
+      paper: 'Letter',
+    });
     writeFileSync(at('logo.png'), png(16, 8));
     const { logoUrl } = await json('report', 'logo', at('logo.png'));
     expect((await json('report', 'branding', 'get')).logoUrl).toBe(logoUrl);
     writeFileSync(at('logo.svg'), '<svg/>');
     const refused = await tool('report', 'logo', at('logo.svg'));
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PNG, JPEG or WebP')]);
+  });
+
+  it('gov report branding set --paper letter sets the pages of the next report, which verifies', async () => {
+    const create = ['executive-summary', '--format', 'pdf', '-O'];
+    const sizeOf = (name: string): string | undefined =>
+      /\/MediaBox \[(.*?)\]/.exec(readFileSync(at(name), 'latin1'))?.[1];
+    await json('report', 'branding', 'set', '--paper', 'a4');
+    expect((await tool('report', 'create', ...create, at('a4.pdf'))).code).toBe(0);
+    await json('report', 'branding', 'set', '--paper', 'letter');
+    expect((await tool('report', 'create', ...create, at('letter.pdf'))).code).toBe(0);
+    expect([sizeOf('a4.pdf'), sizeOf('letter.pdf')]).toEqual(['0 0 595.28 841.89', '0 0 612 792']);
+    const trusted = ['--trust', join(plane.dataDir, 'trust')];
+    expect(await json('report', 'verify', at('letter.pdf'), ...trusted)).toMatchObject({ verified: true });
   });
 
   it('a report that nobody has, or that has no such format, ends with its own exit code', async () => {

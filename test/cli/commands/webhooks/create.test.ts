@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unknownReceiver } from '../../../support/rows.ts';
@@ -23,7 +24,7 @@ describe('gov webhooks', () => {
     const made = await account.json(['webhooks', 'create', url, '--events', 'job.failed', '--disabled']);
     expect(made).toMatchObject({
       secret: expect.stringMatching(/^whsec_/),
-      endpoint: { url, events: ['job.failed'], enabled: false },
+      endpoint: { url: new URL(url).origin, events: ['job.failed'], enabled: false },
     });
     const { endpointId } = made.endpoint;
     const words = ['webhooks', 'update', endpointId, '--description', 'pager', '--events', '*', '--disable'];
@@ -45,6 +46,20 @@ describe('gov webhooks', () => {
     expect(await account.json(['webhooks', 'get', endpointId])).toMatchObject({ endpointId });
     expect((await account.gov(['webhooks', 'delete', endpointId, '--yes'])).code).toBe(0);
     expect((await account.gov(['webhooks', 'get', endpointId])).code).not.toBe(0);
+  });
+
+  it('gov webhooks create --signing v1a shows a public key, which get shows too, and keeps no file', async () => {
+    const words = ['webhooks', 'create', url, '--disabled', '--signing', 'v1a', '--out', 'none.secret'];
+    const made = await account.json(words);
+    const [{ publicKey }] = made.endpoint.publicKeys;
+    expect([made.secret, publicKey]).toEqual([null, expect.stringMatching(/^whpk_/)]);
+    expect(existsSync(join(account.folder, 'none.secret'))).toBe(false);
+    const { endpointId } = made.endpoint;
+    const shown = await account.gov(['webhooks', 'get', endpointId]);
+    expect(shown.stdout).toContain(publicKey);
+    const rotated = await account.json(['webhooks', 'rotate', endpointId, '--signing', 'v1']);
+    expect(rotated.secret).toMatch(/^whsec_/);
+    await account.gov(['webhooks', 'delete', endpointId, '--yes']);
   });
 
   it('gov webhooks test shows the outcome, and deliveries and redeliver find it', async () => {

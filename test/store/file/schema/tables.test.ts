@@ -1,6 +1,6 @@
 /** Append-only by trigger, and migrations that happen whole or not at all. */
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connect, type Connection } from '../../../../src/store/file/connection.ts';
 import { storeFiles } from '../../../../src/store/file/paths.ts';
 import { migrate, schemaVersion } from '../../../../src/store/file/migrate.ts';
@@ -16,7 +16,23 @@ afterEach(() => {
   for (const each of undo.splice(0).reverse()) each();
 });
 
+/** A test that a statement is refused and changes nothing. The tests of a group share one plane. */
+function refusing(filled: () => Promise<TestPlane>) {
+  let plane: TestPlane;
+  beforeAll(async () => {
+    plane = await filled();
+  });
+  afterAll(() => plane.drop());
+  return async (statement: string, message: string): Promise<void> => {
+    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
+    expect(() => db.exec(statement)).toThrow(message);
+    db.close();
+    expect((await plane.fsck()).problems).toEqual([]);
+  };
+}
+
 describe('the tables of the log', () => {
+  const refuses = refusing(() => new TestPlane().filled(60));
   it.each([
     ["UPDATE leaf SET record = '{}' WHERE idx = 1", 'leaf is append-only'],
     ['DELETE FROM leaf WHERE idx = 1', 'leaf is append-only'],
@@ -43,14 +59,7 @@ describe('the tables of the log', () => {
     ['UPDATE tile SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)', 'only grows'],
     ['UPDATE tile SET n = n + 1', 'only grows'],
     ['DELETE FROM tile', 'tile is append-only'],
-  ])('the tables of the log refuse %s', async (statement, message) => {
-    const plane = await new TestPlane().filled(60);
-    undo.push(() => plane.drop());
-    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
-    expect(() => db.exec(statement)).toThrow(message);
-    db.close();
-    expect((await plane.fsck()).ok).toBe(true);
-  });
+  ])('the tables of the log refuse %s', refuses);
 
   it('the tables let a tile grow and let an erasure remove fields from a body', async () => {
     const plane = await new TestPlane().filled(60);
@@ -67,6 +76,7 @@ describe('the tables of the log', () => {
 describe('the tables of governance', () => {
   const policy = 'revision = revision + 1';
   const decided = "outcome = 'approved', decided_by = 'k', decided_ms = 1";
+  const refuses = refusing(async () => (await new TestPlane().filled(10)).governed());
   it.each([
     ['UPDATE decided SET idx = 7', 'decided is append-only'],
     ['DELETE FROM decided', 'decided is append-only'],
@@ -102,14 +112,7 @@ describe('the tables of governance', () => {
     [`UPDATE approval SET ${decided}, used_by = 'pev_1', used_ms = 1`, 'is decided once'],
     ["UPDATE approval SET call_key = 'x'", 'is decided once'],
     ['DELETE FROM approval', 'approval is append-only'],
-  ])('the tables of governance refuse %s', async (statement, message) => {
-    const plane = await (await new TestPlane().filled(10)).governed();
-    undo.push(() => plane.drop());
-    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
-    expect(() => db.exec(statement)).toThrow(message);
-    db.close();
-    expect((await plane.fsck()).problems).toEqual([]);
-  });
+  ])('the tables of governance refuse %s', refuses);
 
   it('the tables let a version be published, and an open approval be decided and then used once', async () => {
     const plane = await (await new TestPlane().filled(10)).governed();
@@ -131,7 +134,6 @@ describe('the tables of governance', () => {
 describe('the tables of tenants', () => {
   const filled = async (): Promise<TestPlane> => {
     const plane = await new TestPlane().filled(10);
-    undo.push(() => plane.drop());
     const store = plane.open();
     await store.createTenant(toldTenant('x'));
     await store.claimInstallation('keys');
@@ -143,6 +145,7 @@ describe('the tables of tenants', () => {
     return plane;
   };
 
+  const refuses = refusing(filled);
   it.each([
     ["UPDATE period SET base = '{}'", 'period is append-only'],
     ["UPDATE period SET month = '2027-01'", 'period is append-only'],
@@ -172,16 +175,11 @@ describe('the tables of tenants', () => {
     ["UPDATE api_key SET key_id = 'key_2'", 'never changes in api_key'],
     ['UPDATE api_key SET digest = (SELECT digest FROM api_key LIMIT 1)', 'UNIQUE'],
     ['DELETE FROM api_key', 'api_key stays'],
-  ])('the tables of tenants refuse %s', async (statement, message) => {
-    const plane = await filled();
-    const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
-    expect(() => db.exec(statement)).toThrow(message);
-    db.close();
-    expect((await plane.fsck()).problems).toEqual([]);
-  });
+  ])('the tables of tenants refuse %s', refuses);
 
   it('the tables of tenants allow the changes that keys, sessions, projects and homes need', async () => {
     const plane = await filled();
+    undo.push(() => plane.drop());
     const db = connect(storeFiles(plane.dataDir).main, { applicationId: mainApplicationId });
     const changes = (sql: string): number => db.prepare(sql).run().changes;
     expect(changes('UPDATE api_key SET revoked_ms = 1')).toBe(2);
@@ -217,6 +215,30 @@ describe('migrations', () => {
     migrate(db, [first, second]);
     expect(schemaVersion(db)).toBe(2);
     expect(db.prepare('SELECT a FROM one').pluck().all()).toEqual([2]);
+  });
+
+  it('the migration to cancelled jobs keeps every job and its indexes, and refuses other words', () => {
+    const db = newDatabase();
+    const before = mainMigrations.filter(({ version: each }) => each <= 10);
+    migrate(db, before);
+    const insert = (status: string): string =>
+      `INSERT INTO job (project, job_id, type, run_id, request, created_ms, status, attempt, attempts_before, due_ms,
+         result_id) VALUES (1, 'job_${status}', 'replay', 'r', '{}', 1, '${status}', 1, 0, 1, 'rpl_${status}')`;
+    for (const status of ['pending', 'processing', 'completed', 'failed']) db.exec(insert(status));
+    expect(() => db.exec(insert('cancelled'))).toThrow('CHECK constraint failed');
+    const rows = () => db.prepare('SELECT * FROM job ORDER BY job_id').all();
+    const indexes = () =>
+      db
+        .prepare(
+          "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'job' ORDER BY name",
+        )
+        .all();
+    const kept = [rows(), indexes()];
+    migrate(db, mainMigrations);
+    expect([rows(), indexes()]).toEqual(kept);
+    db.exec(insert('cancelled'));
+    expect(() => db.exec(insert('lost'))).toThrow('CHECK constraint failed');
+    expect(() => db.exec(insert('failed'))).toThrow('UNIQUE');
   });
 
   it('a migration that fails leaves the database at the version before', () => {
