@@ -52,6 +52,8 @@ export function AtProvider({ issuer, isAgain }: { readonly issuer: string; reado
       location.assign(body.authorizationUrl);
     } catch (cause) {
       setError(cause);
+    } finally {
+      // also on the way out: a browser that comes back may show this page as it left it
       setBusy(false);
     }
   };

@@ -244,6 +244,30 @@ describe('signing in from a browser', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
+  it('a person whose organization has no project left signs in, and may make one', async () => {
+    const tenant = await service.signUp('carol');
+    for (const environment of ['production', 'sandbox'] as const) {
+      const [project] = (await tenant.call('GET', '/projects', { environment })).body.data;
+      await tenant.call('DELETE', `/projects/${project.id}`, { environment });
+    }
+    const begun = await begin(service);
+    idTokenIs(await service.idToken('carol', { nonce: begun.nonce }));
+    const cookie = withCookie(sessionOf(await finish(service, begun, good())));
+    expect((await service.call('GET', '/projects', cookie)).body).toEqual({ data: [] });
+    const body = { name: 'Next', environment: 'production' };
+    expect((await service.call('POST', '/projects', { ...cookie, body })).status).toBe(201);
+  });
+
+  it('an answer that is longer than any provider sends is refused as a whole', async () => {
+    const begun = await begin(service);
+    const answer = await finish(service, begun, {
+      ...good(),
+      code: 'c'.repeat(limits.signInAnswerChars + 1),
+    });
+    expect(codeOf(answer)).toEqual([400, 'VALIDATION_ERROR']);
+    expect((await finish(service, begun, { ...good(), scope: 'openid' })).body.code).toBe('UNKNOWN_FIELD');
+  });
+
   it.each<[string, Record<string, string>]>([
     ['a program', {}],
     ['a page of another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
