@@ -1,7 +1,7 @@
 /** The frame of every page: navigation, who is signed in, and the place of the content. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { visible } from '../../core/forward/text.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
 import { pages } from './pages.tsx';
 import type { Place } from './router.ts';
@@ -109,7 +109,7 @@ function ProjectChoice() {
       <select value={identity.projectId} onChange={(event) => choose(event.currentTarget.value)}>
         {projects.map(({ id, name, environment }) => (
           <option key={id} value={id}>
-            {visible(name)} ({environment})
+            {visibleLine(name)} ({environment})
           </option>
         ))}
       </select>
