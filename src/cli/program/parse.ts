@@ -247,7 +247,10 @@ function commandIn(tool: Tool): Found | undefined {
   }
 }
 
-/** Reads the words. `now` is the base of relative times, `cwd` of relative paths. Errors: `CliError` with exit 2. Cost: some milliseconds. */
+/**
+ * Reads the words. `now` is the base of relative times, `cwd` of relative paths. Errors: `CliError` with exit 2. Cost: some
+ * milliseconds.
+ */
 export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
   const { tool, found } = readWords(prepared(argv));
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();

@@ -3,11 +3,8 @@ import { readAliases } from '../../context/config.ts';
 import { checkAliases, isCommand } from '../../program/alias.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError } from '../../program/exit.ts';
-import type { View } from '../../terminal/view.ts';
+import { problemView } from '../../terminal/view.ts';
 import type { aliasList as spec } from './spec.ts';
-
-const columns = ['name', 'expansion', 'problem'].map((name) => ({ name, kind: 'text' as const }));
-const view: View = { columns, wide: columns, id: 'name', items: undefined };
 
 export const run: Run<typeof spec> = async ({ out, io }) => {
   const aliases = readAliases(io.env);
@@ -27,5 +24,5 @@ export const run: Run<typeof spec> = async ({ out, io }) => {
   const pages = async function* () {
     yield { items, nextCursor: null };
   };
-  await out.list(pages(), view, 'aliases');
+  await out.list(pages(), problemView(['name', 'expansion'], items, out), 'aliases');
 };
