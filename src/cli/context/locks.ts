@@ -1,10 +1,11 @@
 /**
  * Locks of an administrator: settings that nobody of this machine can override, in `/etc/gov/policy.json`:
  * `{"locks": {"baseUrl": "https://gov.example.com/api/v1", "output": "json"}}`. No variable moves the file. A file that is
- * broken, or that every user may write, ends every command that reads settings.
+ * broken, or that every user may write or replace, ends every command that reads settings.
  * Tested by `test/cli/context/locks.test.ts`.
  */
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { isObject } from '../../core/json/object.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { kebab, unreadable } from '../program/flags.ts';
@@ -55,6 +56,10 @@ function check(
 }
 
 function refuseWritable(path: string): void {
+  for (const each of [path, dirname(path)]) refuseWorldWritable(each);
+}
+
+function refuseWorldWritable(path: string): void {
   let mode: number;
   try {
     ({ mode } = statSync(path));
@@ -65,10 +70,10 @@ function refuseWritable(path: string): void {
   const found = (mode & 0o777).toString(8).padStart(4, '0');
   throw new CliError(
     exit.denied,
-    `${path}: expected a file that only administrators may write, got mode ${found}`,
+    `${path}: expected that only administrators may write it, got mode ${found}`,
     {
       code: 'POLICY_WRITABLE',
-      hint: `as root: chmod 644 ${path}`,
+      hint: `as root: chmod o-w ${path}`,
     },
   );
 }

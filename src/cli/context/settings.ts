@@ -1,6 +1,7 @@
 /**
- * The global settings of one call: lock of the administrator, else flag, else GOV_* variable, else project file, else the user's configuration, else the
- * machine's, else default. `session.ts` has the settings that a context decides (address, credential, trust). Tested by `test/cli/context/config.test.ts`.
+ * The global settings of one call: lock of an administrator, else flag, else GOV_* variable, else project file, else the
+ * user's configuration, else the machine's, else default. `session.ts` has the settings that a context decides (address,
+ * credential, trust). Tested by `test/cli/context/config.test.ts` and `test/cli/context/locks.test.ts`.
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { configPath, readProjectConfig, readSettings, storable, systemConfigPath } from './config.ts';

@@ -84,8 +84,19 @@ describe('a locked address', () => {
 });
 
 describe('a file of locks that cannot be trusted', () => {
+  it('stops every command where everybody may replace the file', async () => {
+    lock({ locks: {} });
+    chmodSync(home, 0o777);
+    const { code, stderr } = await gov(['version']);
+    chmodSync(home, 0o700);
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining(`${home}: expected that only administrators`),
+    ]);
+  });
+
   it.each<[string, unknown, number, number, RegExp]>([
-    ['everybody may write', { locks: {} }, 0o666, 4, /only administrators may write, got mode 0666/],
+    ['everybody may write', { locks: {} }, 0o666, 4, /only administrators may write it, got mode 0666/],
     ['is no JSON', '{', 0o644, 2, /expected a JSON object/],
     ['has another member', { locks: {}, settings: {} }, 0o644, 2, /got "settings"/],
     ['has no locks', {}, 0o644, 2, /expected \{"locks"/],
