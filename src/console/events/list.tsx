@@ -76,7 +76,7 @@ const columns: readonly Column<AuditEvent>[] = [
   {
     name: 'Event',
     cell: ({ eventId, eventType }) => (
-      <a href={linkTo(['events', eventId])}>
+      <a class="word" href={linkTo(['events', eventId])}>
         <RemoteLine text={eventType} />
       </a>
     ),
@@ -90,8 +90,11 @@ const columns: readonly Column<AuditEvent>[] = [
   { name: 'Resource', cell: ({ resource }) => <RemoteLine text={partyName(resource) ?? ''} /> },
   {
     name: 'Run',
-    kind: 'wide',
-    cell: ({ runId, eventId }) => <a href={linkTo(['runs', runId], { event: eventId })}>{runId}</a>,
+    cell: ({ runId, eventId }) => (
+      <a class="word" href={linkTo(['runs', runId], { event: eventId })}>
+        {runId}
+      </a>
+    ),
   },
   { name: 'Recorded', cell: ({ serverTimestamp }) => <Time at={serverTimestamp} /> },
 ];
