@@ -1,7 +1,8 @@
 /**
  * Benchmark of the contents of reports: the one-page summary of a large log, and the evidence of a run of 10,000
  * events. The templates read the store of a running plane, as the thread of exports does; answers and bundles come
- * from the plane over HTTP. `node bench/reports.ts [events]`
+ * from the plane over HTTP. Then what a running evidence report costs those who record: p99 of single events, which alone
+ * are the floor, stalls of the event loop and memory. `node bench/reports.ts [events]`
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,13 +13,19 @@ import { openOwn } from '../src/service/log/checkpoints.ts';
 import { templates } from '../src/service/reports/templates/list.ts';
 import type { ReportHost } from '../src/service/reports/templates/source.ts';
 import { openReader } from '../src/store/sqlite/store.ts';
+import { besideReports } from './support/beside-reports.ts';
 import { discard, report, scratch, startPlane } from './support/harness.ts';
 import { load, recordedEvents } from './support/recorded.ts';
 
 const events = Number(process.argv[2] ?? 1_000_000);
 const evidenceEvents = 10_000;
 const folder = scratch();
-const plane = await startPlane({ dataDir: join(folder, 'plane') });
+const delayFile = join(folder, 'delay.json');
+process.env['GOV_BENCH_DELAY'] = delayFile;
+const plane = await startPlane({
+  dataDir: join(folder, 'plane'),
+  node: ['--import', new URL('./support/loop-delay.ts', import.meta.url).href],
+});
 const port = Number(new URL(plane.baseUrl).port);
 const client = createClient({ baseUrl: plane.baseUrl, apiKey: plane.apiKey, timeoutMs: 600_000 });
 const headers = { authorization: `Bearer ${plane.apiKey}` };
@@ -108,5 +115,23 @@ for (const [id, seconds] of bounds) {
   });
 }
 report(`Reports over ${size} leaves, evidence of ${evidenceEvents} events`, rows);
+const cost = await besideReports(plane, { runId, sample: recordedEvents('beside'), folder }, delayFile);
+report(`Recording beside ${cost.reports} evidence reports, one after the other`, [
+  {
+    ratio: `${(cost.beside / cost.alone).toFixed(2)}×`,
+    figure: `p99 ${cost.beside.toFixed(1)} ms`,
+    what: `single events; alone ${cost.alone.toFixed(1)} ms (at most 2×)`,
+  },
+  {
+    ratio: '',
+    figure: `${cost.stallBeside.toFixed(0)} ms`,
+    what: `longest stall of the event loop; alone ${cost.stallAlone.toFixed(0)} ms (at most 50 ms)`,
+  },
+  {
+    ratio: '',
+    figure: `+${(cost.most - cost.baseline).toFixed(0)} MB`,
+    what: `memory above ${cost.baseline.toFixed(0)} MB (at most 300 MB)`,
+  },
+]);
 await plane.stop();
 discard(folder);

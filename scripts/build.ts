@@ -43,6 +43,7 @@ import { frozenData } from './frozen.ts';
 import { library, librarySources } from './library.ts';
 import { notice } from './notice.ts';
 import { buildVerifyPage } from './verify-page.ts';
+import { failOnWarnings } from './warnings.ts';
 
 interface Target {
   readonly source: string;
@@ -134,9 +135,7 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     external,
     plugins: [references(), realImport, devtools, commandFiles, await frozenData(project, { beside: true })],
     transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
-    onLog: (level, log) => {
-      if (level === 'warn') throw new Error(`${source}: ${log.message}`);
-    },
+    ...failOnWarnings(source),
   });
   const result = await bundler.write({
     dir: folder,

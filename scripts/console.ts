@@ -9,6 +9,7 @@ import { extname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { frozenData } from './frozen.ts';
 import { webBuild } from './library.ts';
+import { failOnWarnings } from './warnings.ts';
 
 /** Writes the console to `folder`/console. Returns the paths of all its modules. */
 export async function buildConsole(project: string, folder: string): Promise<string[]> {
@@ -22,9 +23,7 @@ export async function buildConsole(project: string, folder: string): Promise<str
     ...options,
     tsconfig: join(source, 'tsconfig.json'),
     plugins: [...plugins, await frozenData(project, { beside: false })],
-    onLog: (level, log) => {
-      if (level === 'warn') throw new Error(`console: ${log.message}`);
-    },
+    ...failOnWarnings('console'),
   });
   const { output } = await bundler.write({
     dir: target,

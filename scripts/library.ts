@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { type Plugin, rolldown, type RolldownOptions } from 'rolldown';
 import { frozenData } from './frozen.ts';
+import { failOnWarnings } from './warnings.ts';
 
 /** Source of each entry, by the name of its file. */
 const entries = { client: 'src/client/index.ts', verify: 'src/client/verify.ts' } as const;
@@ -52,9 +53,7 @@ async function bundle(
     external: [...external],
     plugins: [...(isWeb ? web.plugins : []), await frozenData(project, { beside: false })],
     ...(isWeb ? web.options : { platform: 'node', transform: { target: 'node24' } }),
-    onLog: (level, log) => {
-      if (level === 'warn') throw new Error(`library for ${runtime}: ${log.message}`);
-    },
+    ...failOnWarnings(`library for ${runtime}`),
   });
   const result = await bundler.write({
     dir: folder,

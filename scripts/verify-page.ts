@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { frozenData } from './frozen.ts';
 import { webBuild } from './library.ts';
+import { failOnWarnings } from './warnings.ts';
 
 /** Writes the page to `folder`/verify.html. Returns the paths of all its modules. */
 export async function buildVerifyPage(project: string, folder: string): Promise<string[]> {
@@ -19,9 +20,7 @@ export async function buildVerifyPage(project: string, folder: string): Promise<
     input: join(source, 'main.ts'),
     ...options,
     plugins: [...plugins, await frozenData(project, { beside: false })],
-    onLog: (level, log) => {
-      if (level === 'warn') throw new Error(`verify page: ${log.message}`);
-    },
+    ...failOnWarnings('verify page'),
   });
   const { output } = await bundler.generate({ format: 'iife', minify: true, comments: false });
   await bundler.close();

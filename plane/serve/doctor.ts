@@ -103,10 +103,13 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examine('backup', () => lookAtBackup(dataDir));
   if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
   const ours = portsOf(dataDir);
-  const look = (address: Address): Promise<Found> => lookAtAddress(address, () => ours.has(address.port));
-  await examine('address', () => look(config.listen));
+  const look = (address: Address, flag: string): Promise<Found> =>
+    lookAtAddress(address, () => ours.has(address.port), flag);
+  await examine('address', () => look(config.listen, '--listen'));
   const { metricsListen } = config;
-  await examine('metrics address', () => (metricsListen === null ? ok('off') : look(metricsListen)));
+  await examine('metrics address', () =>
+    metricsListen === null ? ok('off') : look(metricsListen, '--metrics-listen'),
+  );
   await examine('telemetry', () => lookAtTelemetry(dataDir));
   await examine('unit', () => lookAtUnit(folders ?? unitFolders(env)));
 }

@@ -5,6 +5,7 @@
 import { version } from '../client/version.ts';
 import { processIo } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
+import { exit } from './program/exit.ts';
 import { run } from './run.ts';
 
 /** Runs the tool on these words (without `node` and the script). Never throws. */
@@ -14,5 +15,17 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     return;
   }
   if (argv[0] === '__complete') return (await import('./completion/complete.ts')).complete(argv.slice(1), io);
-  process.exitCode = await run(argv, io);
+  if (argv[0] === '__update') return (await import('./update/check.ts')).checkForUpdate(io);
+  const code = await run(argv, io);
+  process.exitCode = code;
+  if (code >= exit.interrupted || !mayNotice(argv, io)) return;
+  const { noticeUpdate, startBehind } = await import('./update/notice.ts');
+  noticeUpdate(io, (words) => startBehind(words, io.env));
 }
+
+/** A notice about a release is for a person: no pipe, no CI, no --quiet. */
+const mayNotice = (argv: readonly string[], { stdout, stderr, env }: Io): boolean =>
+  stdout.isTTY === true &&
+  stderr.isTTY === true &&
+  !env['CI'] &&
+  !argv.some((word) => word === '-q' || word === '--quiet');

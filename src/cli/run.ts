@@ -2,6 +2,7 @@
 import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
 import type { Invocation } from './program/command.ts';
+import { withoutAlias } from './program/alias.ts';
 import { kebab } from './program/flags.ts';
 import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
@@ -48,7 +49,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   let release = (): void => {};
   let listing: string | undefined;
   try {
-    const parsed = parse(argv, io.now());
+    const words = withoutAlias(argv, io);
+    asJson = wantsJsonErrors(words, io.env);
+    const parsed = parse(words, io.now(), io.cwd);
     if (parsed.kind === 'text') {
       const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));
@@ -151,7 +154,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
 
 /** Nouns that work on this machine, or on the data plane of --data: no context says where, and no --env. */
 const ofThisMachine =
-  /^(?:plane|service|witness|log|forward|quickstart|version|doctor|help|commands|completion)(?: |$)/;
+  /^(?:plane|service|witness|log|forward|quickstart|version|doctor|alias|help|commands|completion)(?: |$)/;
 
 /** Commands that speak to an agent, or that say themselves which plane they change, name no target before they write. */
 const withoutTarget = new RegExp(`${ofThisMachine.source}|^(?:hook|mcp|agents|run)(?: |$)`);

@@ -155,7 +155,7 @@ export const auth = {
         ),
       }),
     },
-    statuses: [500],
+    statuses: [403, 500],
   }),
   getIdentity: operation({
     ...extension,

@@ -1,4 +1,4 @@
-/** Exports: files of whole resources that can be verified outside the system (contract K1-K13). */
+/** Exports: files of whole resources that can be verified outside the system (contract K1-K14). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

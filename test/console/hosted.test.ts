@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   page = await context.newPage();
   await page.goto('/console/');
-  // as the sign-in page does once the identity provider has answered
+  // as any page of the service may; how a person gets there: sign-in.test.ts
   const status = await page.evaluate(async (body) => {
     const headers = { 'content-type': 'application/json' };
     return (await fetch('/api/v1/auth/session', { method: 'POST', headers, body })).status;

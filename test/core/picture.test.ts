@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { readPicture } from '../../src/core/picture.ts';
-import { jpeg, png, webpLossless, webpLossy } from '../support/pictures.ts';
+import { jpeg, jpegOfScans, png, webpLossless, webpLossy } from '../support/pictures.ts';
 
 const faultOf = (bytes: Uint8Array): string => {
   const read = readPicture(bytes);
@@ -59,6 +59,11 @@ it.each([
 it('animations and pictures without pixels are refused', () => {
   expect(faultOf(png(16, 8, [['acTL', Buffer.alloc(8)]]))).toBe('got an animation');
   expect(faultOf(png(0, 8))).toBe('got one without pixels');
+});
+
+it('a JPEG of 100 scans is a picture, and one more scan refuses it before it costs a decoder minutes', () => {
+  expect(readPicture(jpegOfScans(2000, 100))).toEqual({ kind: 'jpeg', width: 2000, height: 2000 });
+  expect(faultOf(jpegOfScans(2000, 101))).toBe('got a JPEG with more than 100 scans');
 });
 
 it('no bytes make the reader throw', () => {

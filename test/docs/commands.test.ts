@@ -89,6 +89,8 @@ const otherVariables = [
   'GOV_SMTP_PASSWORD',
   'GOV_SMTP_PASSWORD_FILE',
   'GOV_DELIVERY_DIR',
+  'GOV_ISSUER_CLIENT_SECRET',
+  'GOV_ISSUER_CLIENT_SECRET_FILE',
   'GOV_STRIPE_KEY',
   'GOV_STRIPE_KEY_FILE',
   'HTTPS_PROXY',
@@ -293,6 +295,30 @@ describe('docs/how-to/erase-a-person.md', () => {
       await reader.stop();
       const [pruning = ''] = blocks(page('docs/how-to/keep-and-prune.md'), 'sh', 'Prune');
       await reader.follow(pruning);
+    },
+  );
+});
+
+describe('docs/how-to/watch-from-the-terminal.md', () => {
+  const reader = new Reader();
+  const of = page('docs/how-to/watch-from-the-terminal.md');
+  afterAll(() => reader.end());
+
+  it(
+    'docs/how-to/watch-from-the-terminal.md gives programs the data that its lines take from a pipe',
+    { timeout: 60_000 },
+    async () => {
+      await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
+      // a minute of samples is a minute of this test
+      reader.fill.set('--count 60', '--count 1');
+      const [piped = ''] = blocks(of, 'sh', 'Use the same data in a program');
+      const [sample, ...rows] = await reader.follow(piped);
+      expect(sample?.stdout).toMatch(/^\d{4}-\d\d-\d\dT\S+\t/);
+      expect(rows).toHaveLength(2);
+      for (const screen of ['gov runs browse', 'gov approvals inbox']) {
+        expect(of.text).toContain(`\n${screen}\n`);
+        await reader.follow(screen);
+      }
     },
   );
 });

@@ -44,3 +44,26 @@ export const webpLossy = read(
   'UklGRkgAAABXRUJQVlA4WAoAAAAQAAAADwAABwAAQUxQSAoAAAABB1DkiAhERP8DVlA4IBgAAAAwAQCdASoQAAgAAoBCJaQAA3AA/vDvgAA=',
 );
 export const webpLossless = read('UklGRh4AAABXRUJQVlA4TBEAAAAvD8ABEAdQ5CIXuciBiOh/AAA=');
+
+/** A progressive JPEG of one color, whose scans have a few bytes and cost a decoder a pass over all pixels each. */
+export function jpegOfScans(side: number, scans: number): Buffer {
+  const segment = (marker: number, body: readonly number[]): number[] => [
+    0xff,
+    marker,
+    (body.length + 2) >> 8,
+    (body.length + 2) & 255,
+    ...body,
+  ];
+  const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
+  const blocks = Math.ceil(side / 8) ** 2;
+  const size = [side >> 8, side & 255];
+  // one code of one bit each: a difference of 0, and a run of 16,384 or more blocks without coefficients
+  const tables = [0x00, 0x10].flatMap((id) => segment(0xc4, [id, 1, ...zeros(15), id === 0 ? 0 : 0xe0]));
+  const frame = segment(0xc2, [8, ...size, ...size, 1, 1, 0x11, 0]);
+  const quantization = segment(0xdb, [0, ...Array.from({ length: 64 }, () => 1)]);
+  const first = [...segment(0xda, [1, 1, 0, 0, 0, 0]), ...zeros(Math.ceil(blocks / 8))];
+  const runs = Array.from({ length: Math.ceil(blocks / 16_384) }, () => `0${'0'.repeat(14)}`).join('');
+  const other = [...segment(0xda, [1, 1, 0, 1, 63, 0]), ...zeros(Math.ceil(runs.length / 8))];
+  const others = Array.from({ length: scans - 1 }, () => other).flat();
+  return Buffer.from([0xff, 0xd8, ...quantization, ...frame, ...tables, ...first, ...others, 0xff, 0xd9]);
+}

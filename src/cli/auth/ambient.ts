@@ -10,9 +10,14 @@ import { checkIdToken } from './id-token-shape.ts';
 import type { Web } from './web.ts';
 
 /** `audience`: who the token is for. Errors: exit 2 if no source has a token, or if its text is not a token. */
-export async function ambientIdToken(env: Io['env'], audience: string, web: Web): Promise<string> {
+export async function ambientIdToken(
+  { env, cwd }: Pick<Io, 'env' | 'cwd'>,
+  audience: string,
+  web: Web,
+): Promise<string> {
   const file = env['GOV_ID_TOKEN_FILE'];
-  if (file !== undefined && file !== '') return checkIdToken(`GOV_ID_TOKEN_FILE (${file})`, readText(file));
+  if (file !== undefined && file !== '')
+    return checkIdToken(`GOV_ID_TOKEN_FILE (${file})`, readText(file, cwd));
   const direct = env['GOV_ID_TOKEN'];
   if (direct !== undefined && direct !== '') return checkIdToken('GOV_ID_TOKEN', direct);
   const address = env['ACTIONS_ID_TOKEN_REQUEST_URL'];

@@ -47,7 +47,7 @@ export async function idTokenOf(client: Client, call: Surroundings): Promise<str
   try {
     if (flags.ci) {
       const { ambientIdToken } = await import('./ambient.ts');
-      return await ambientIdToken(io.env, configuration.clientId, web);
+      return await ambientIdToken(io, configuration.clientId, web);
     }
     if (call.out.settings.noInput)
       throw usage(

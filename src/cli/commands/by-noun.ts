@@ -6,6 +6,7 @@
 import type { CommandSpec } from '../program/spec.ts';
 import { generatedSpecs } from '../program/manifest.ts';
 import * as agents from './agents/spec.ts';
+import * as alias from './alias/spec.ts';
 import * as api from './api/spec.ts';
 import * as approvals from './approvals/spec.ts';
 import * as approvers from './approvers/spec.ts';
@@ -56,6 +57,7 @@ import { nouns } from './nouns.ts';
 
 const handMade: readonly CommandSpec[] = [
   agents,
+  alias,
   api,
   approvals,
   approvers,

@@ -45,6 +45,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Account', 'billing', 'Billing, and retention of event bodies'],
   ['This tool', 'doctor', ''],
   ['This tool', 'context', 'Services and planes you use'],
+  ['This tool', 'alias', 'Words of your own for commands'],
   ['This tool', 'config', 'Your settings of this tool, and where each comes from'],
   ['This tool', 'api', ''],
   ['This tool', 'completion', ''],
@@ -66,6 +67,7 @@ function readOtherNumbers(): Map<string, string> {
 }
 
 function inOtherNumber(noun: string): string {
+  if (noun.endsWith('as')) return `${noun}es`;
   if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`;
   if (noun.endsWith('s')) return noun.slice(0, -1);
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;

@@ -6,6 +6,7 @@
  */
 import { nouns } from '../commands/nouns.ts';
 import { allSpecs } from '../commands/specs.ts';
+import { aliasesOf, withoutAlias } from '../program/alias.ts';
 import { kebab } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
 import { Safe } from '../terminal/safe.ts';
@@ -20,7 +21,8 @@ const emptyWord = "''";
 /** Prints the words. Cost: at most one list call of a second, where an id is meant. Never throws. */
 export async function complete(argv: readonly string[], io: Io): Promise<void> {
   try {
-    const typed = readTyped(argv.map((word) => (word === emptyWord ? '' : word)));
+    const given = argv.map((word) => (word === emptyWord ? '' : word));
+    const typed = readTyped([...withoutAlias(given.slice(0, -1), io, 'incomplete'), given.at(-1) ?? '']);
     const { words, paths } = await offerAt(typed, io);
     const lines = words
       .filter(({ word }) => word.startsWith(typed.current))
@@ -40,13 +42,14 @@ async function offerAt(typed: Typed, io: Io): Promise<Offer> {
     case 'value': {
       const { name, flag, before } = expected;
       const offer = await valuesOf({ name, ...flag }, typed, io);
-      // --layers a,b: the next word of a list
-      const listed = flag.separator === undefined ? -1 : current.lastIndexOf(flag.separator);
+      // --layers a,b and --json=a,b: the next word of a list
+      const separator = name === 'json' ? ',' : flag.separator;
+      const listed = separator === undefined ? -1 : current.lastIndexOf(separator);
       const kept = listed < 0 ? before : current.slice(0, listed + 1);
       return { ...offer, words: offer.words.map((each) => ({ ...each, word: `${kept}${each.word}` })) };
     }
     case 'word': {
-      const below = args.length === 0 ? wordsBelow(path) : [];
+      const below = args.length === 0 ? [...wordsBelow(path), ...(path === '' ? aliasWords(io) : [])] : [];
       const offer: Offer =
         expected.arg === undefined ? { words: [] } : await valuesOf(expected.arg, typed, io);
       return { ...offer, words: [...below, ...offer.words] };
@@ -62,6 +65,9 @@ function flagWords({ spec, flags, globals }: Typed): Word[] {
   const words = open.map(({ name, flag }) => ({ word: `--${kebab(name)}`, description: flag.description }));
   return [...words, { word: '--help', description: 'Help' }];
 }
+
+const aliasWords = ({ env }: Io): Word[] =>
+  Object.entries(aliasesOf(env)).map(([word, text]) => ({ word, description: `alias: ${text}` }));
 
 /** Nouns, verbs of a noun, or verbs of a group such as `risk config`. */
 function wordsBelow(path: string): Word[] {

@@ -6,8 +6,9 @@
 import { table } from '../../contract/table.ts';
 import { nouns } from '../commands/nouns.ts';
 import { allSpecs } from '../commands/specs.ts';
-import { readUserConfig } from '../context/config.ts';
+import { readAliases, readUserConfig } from '../context/config.ts';
 import { formats } from '../program/globals.ts';
+import { fieldsOf, outputOf } from '../program/prints.ts';
 import type { ArgSpec, FlagSpec } from '../program/spec.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Typed, Word } from './typed.ts';
@@ -57,11 +58,14 @@ const contextWords: Source = (_, io) =>
 const sources: Readonly<Record<string, Source>> = {
   context: contextWords,
   'context name': contextWords,
+  'alias name': (_, io) =>
+    Object.entries(readAliases(io.env)).map(([word, description]) => ({ word, description })),
   data: (_, io) =>
     contexts(io).flatMap(([name, context]) =>
       context.kind === 'plane' ? [{ word: context.dataDir, description: `context ${name}` }] : [],
     ),
   output: ({ spec }) => [...formats, ...(spec?.formats ?? [])].map((word) => ({ word })),
+  json: ({ spec }) => (spec === undefined ? [] : fieldsOf(outputOf(spec)).map((word) => ({ word }))),
   color: () => ['auto', 'always', 'never'].map((word) => ({ word })),
   starter: async () => {
     const { starters } = await import('../policy/starters.ts');

@@ -22,10 +22,14 @@ export interface UserConfig {
   readonly contexts: Readonly<Record<string, Context>>;
   /** Settings by the names of their flags (`gov config set`), as texts. */
   readonly settings?: StoredSettings;
+  /** Words of the user, each for the words of a command (`gov alias set`). */
+  readonly aliases?: Aliases;
 }
 
-/** Global flags that a configuration file may set. */
-export const storable = ['output', 'color', 'timeout', 'retries'] as const;
+export type Aliases = Readonly<Record<string, string>>;
+
+/** Settings that a configuration file may have: global flags, and two that have no flag. */
+export const storable = ['output', 'color', 'timeout', 'retries', 'updateNotice', 'updateRegistry'] as const;
 export type StoredSettings = Readonly<Partial<Record<(typeof storable)[number], string>>>;
 
 export type Variables = Io['env'];
@@ -120,7 +124,23 @@ export function readUserConfig(env: Variables): UserConfig {
     contexts: checked,
     ...(typeof currentContext === 'string' ? { currentContext } : {}),
     ...(value['settings'] === undefined ? {} : { settings: settingsIn(path, value) }),
+    ...(value['aliases'] === undefined ? {} : { aliases: aliasesIn(path, value) }),
   };
+}
+
+/** Returns the user's aliases alone, also where another member of the file is broken. Errors: exit 2. */
+export function readAliases(env: Variables): Aliases {
+  const path = configPath(env);
+  return aliasesIn(path, readObject(path) ?? {});
+}
+
+function aliasesIn(path: string, { aliases = {} }: Readonly<Record<string, unknown>>): Aliases {
+  if (isObject(aliases) && Object.values(aliases).every((text) => typeof text === 'string'))
+    return aliases as Aliases; // checked above
+  throw usage(
+    `${path}: expected aliases such as {"denied": "events list"}, got another form`,
+    'gov config edit',
+  );
 }
 
 /** The members that a project file may set: the form of results, never the service or the credential. */

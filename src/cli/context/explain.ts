@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { configPath, readProjectConfig, readUserConfig, storable } from './config.ts';
+import { lockable, policyPath, readLocks } from './locks.ts';
 import { kebab } from '../program/flags.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, usage } from '../program/exit.ts';
@@ -29,6 +30,7 @@ const defaults: Partial<Record<Explained, string>> = {
   color: 'auto',
   timeout: 'that of the operation',
   retries: '2',
+  updateNotice: 'false',
 };
 
 /** Returns the name as one of `names`. Errors: exit 2. */
@@ -45,8 +47,8 @@ export function keyIn<Name extends string>(names: readonly Name[], text: string)
 export function candidatesOf(name: Explained, call: Call): readonly Candidate[] {
   const { globals, io } = call;
   const typed = globals[name];
-  const variable = fromEnvironment[name] ?? '';
-  const found: Candidate[] = [];
+  const variable = new Map<string, string>(Object.entries(fromEnvironment)).get(name) ?? '';
+  const found: Candidate[] = ofLocks(name, call);
   const add = (value: string, from: string, problem: string | null = null): void =>
     void found.push({ value, from, problem });
   if (typeof typed === 'string') add(typed, `--${kebab(name)}`);
@@ -64,6 +66,14 @@ export function candidatesOf(name: Explained, call: Call): readonly Candidate[] 
   const standard = defaults[name];
   if (standard !== undefined) add(standard, 'default');
   return found;
+}
+
+function ofLocks(name: Explained, { io }: Call): Candidate[] {
+  const key = lockable.find((each) => each === name);
+  const value = key && readLocks(io)[key];
+  return value === undefined
+    ? []
+    : [{ value, from: `${lineOf(policyPath(io), name)}, locked`, problem: null }];
 }
 
 function ofContext(name: Explained, { io, session }: Call): Candidate[] {

@@ -4,13 +4,14 @@
  * Tested by `test/cli/context/config.test.ts`.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Client, ClientNote } from '../../client/create.ts';
 import type { WebOptions } from '../auth/web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { readSecret, readUserConfig } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
 import { placeOf, readCredentials } from './credentials.ts';
+import { policyPath, refuseAddress } from './locks.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
@@ -59,6 +60,11 @@ export class Session {
     return this.#context;
   }
 
+  /** The folder of relative paths. */
+  get cwd(): string {
+    return this.#options.io.cwd;
+  }
+
   /** Replaces the chosen context for the rest of the call; null: no context. */
   use(context: NamedContext | null): void {
     this.#context = context;
@@ -103,15 +109,19 @@ export class Session {
     }
     const chosen = this.context();
     if (chosen !== null) return ownBaseUrl(chosen);
+    const locked = settings.locks.baseUrl;
+    if (locked !== undefined)
+      return { value: givenAddress(locked, settings.environment?.value), from: policyPath(io) };
     throw new CliError(exit.usage, 'expected the address of a service: there is no context', {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
   }
 
-  /** Returns whether a flag, a variable or a context names the service. */
+  /** Returns whether a flag, a variable, a context or an administrator names the service. */
   hasTarget(): boolean {
-    return this.#options.settings.baseUrl !== undefined || this.context() !== null;
+    const { baseUrl, locks } = this.#options.settings;
+    return baseUrl !== undefined || locks.baseUrl !== undefined || this.context() !== null;
   }
 
   /** Returns the environment of the address; undefined if nothing shows it. */
@@ -187,11 +197,12 @@ export class Session {
     );
   }
 
-  /** Returns the text of the context's trust file, which applies without a flag. */
+  /** Returns the absolute path of the context's trust file, which applies without a flag. */
   trustFile(): string | undefined {
     const context = this.context()?.context;
     if (context === undefined) return undefined;
-    const file = context.kind === 'plane' ? join(context.dataDir, 'trust') : context.trustFile;
+    const named = context.kind === 'plane' ? join(context.dataDir, 'trust') : context.trustFile;
+    const file = named && resolve(this.cwd, named);
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
@@ -214,7 +225,8 @@ export class Session {
     baseUrl: string,
     { token, project, ...defaults }: { token?: string | undefined; project?: string | undefined } & Patience,
   ): Promise<Client> {
-    const { settings, signal, observe, warn } = this.#options;
+    const { settings, signal, observe, warn, io } = this.#options;
+    refuseAddress(baseUrl, { locks: settings.locks, io });
     const { createClient } = await import('../../client/create.ts');
     if (token !== undefined && !isPrivate(new URL(baseUrl)))
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
@@ -226,7 +238,7 @@ export class Session {
       observe,
       env,
       ca,
-      certificate: ownCertificate(env),
+      certificate: ownCertificate(this.#options.io),
       apiKey: token,
       project,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -242,7 +254,7 @@ export class Session {
     const caFile = settings.cacert ?? this.#contextCa() ?? (io.env['SSL_CERT_FILE'] || undefined);
     return {
       env: io.env,
-      ca: caFile === undefined ? [] : [readText(caFile)],
+      ca: caFile === undefined ? [] : [readText(caFile, io.cwd)],
       timeoutMs: settings.timeoutMs,
     };
   }

@@ -1,10 +1,13 @@
 /**
- * The global settings of one call: flag, else GOV_* variable, else project file, else the user's configuration, else the
- * machine's, else default. `session.ts` has the settings that a context decides (address, credential, trust). Tested by `test/cli/context/config.test.ts`.
+ * The global settings of one call: lock of an administrator, else flag, else GOV_* variable, else project file, else the
+ * user's configuration, else the machine's, else default. `session.ts` has the settings that a context decides (address,
+ * credential, trust). Tested by `test/cli/context/config.test.ts` and `test/cli/context/locks.test.ts`.
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { configPath, readProjectConfig, readSettings, storable, systemConfigPath } from './config.ts';
 import type { ProjectConfig, StoredSettings } from './config.ts';
+import { readLocks, refuseFlag, type Locks } from './locks.ts';
+import { readSetting } from './stored.ts';
 import { usage } from '../program/exit.ts';
 import { kebab, readFlag } from '../program/flags.ts';
 import { formats, globalFlags } from '../program/globals.ts';
@@ -21,6 +24,8 @@ export interface Settings {
   readonly jq: string | undefined;
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
+  /** Of an administrator; `session.ts` refuses other addresses. */
+  readonly locks: Locks;
   /** The project file may set project and environment. */
   readonly project: Chosen<string> | undefined;
   readonly environment: Chosen<Environment> | undefined;
@@ -44,7 +49,7 @@ export interface Settings {
 }
 
 /** Where a global flag's value comes from, from the strongest to the weakest. */
-type From = 'flag' | 'environment' | 'configuration' | 'configuration of the machine';
+type From = 'lock' | 'flag' | 'environment' | 'configuration' | 'configuration of the machine';
 
 /** A value and its source. */
 interface Chosen<Value> {
@@ -87,6 +92,7 @@ class Source {
   readonly #io: Io;
   #projectFile: ProjectConfig | undefined;
   #stored: readonly Stored[] | undefined;
+  #locks: Locks | undefined;
 
   constructor(given: GivenFlags, io: Io) {
     this.#given = given;
@@ -104,6 +110,21 @@ class Source {
     return this.#stored;
   }
 
+  get locks(): Locks {
+    this.#locks ??= readLocks(this.#io);
+    return this.#locks;
+  }
+
+  /** The value that an administrator locked. Errors: exit 4 for a flag with another one. */
+  locked(name: Name): { value: unknown; from: 'lock' } | undefined {
+    const key = storable.find((each) => each === name);
+    const text = key && this.locks[key];
+    if (key === undefined || text === undefined) return undefined;
+    const typed = this.#given[name];
+    if (typeof typed === 'string') refuseFlag(key, typed, { locks: this.locks, io: this.#io });
+    return { value: readSetting(key, text, this.#io.now()), from: 'lock' };
+  }
+
   variable(name: string): string | undefined {
     const value = this.#io.env[name];
     return value === '' ? undefined : value;
@@ -115,7 +136,7 @@ class Source {
 
   /** Returns the checked value and its source; undefined if no flag, variable or configuration file sets it. */
   read(name: Name): { value: unknown; from: From } | undefined {
-    return this.typed(name) ?? this.kept(name);
+    return this.locked(name) ?? this.typed(name) ?? this.kept(name);
   }
 
   /** The same of flag and variable alone. */
@@ -167,6 +188,7 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
     jq: source.text('jq'),
     context: source.text('context'),
     baseUrl: source.text('baseUrl'),
+    locks: source.locks,
     // read on first use: few commands need the file
     get project() {
       return choose<string>(source, 'project');
@@ -213,15 +235,21 @@ export const withoutFiles = (io: Io): Io =>
   Object.create(withVariables(io, { ...io.env, ...noFiles }), { cwd: { value: '/' } });
 
 /** Settings before the flags are read, and if reading them fails. */
-export const plainSettings = (io: Io): Settings =>
-  resolveSettings({ output: 'table' }, withVariables(io, noFiles));
+export function plainSettings(io: Io): Settings {
+  const bare: Io = Object.create(withVariables(io, noFiles), { policyFile: { value: '/dev/null/none' } });
+  return resolveSettings({ output: 'table' }, bare);
+}
 
 function chooseFormat(source: Source, extra: readonly string[]): Pick<Settings, 'format' | 'formatFrom'> {
   const known = [...formats, ...extra];
-  const chosen = source.typed('output');
+  const locked = source.locked('output');
+  const chosen = locked ?? source.typed('output');
   const filter =
     source.text('json') === undefined ? (source.text('jq') === undefined ? null : '--jq') : '--json';
-  if (filter !== null) return jsonFormat(filter, chosen?.from === 'flag' ? String(chosen.value) : undefined);
+  if (filter !== null) {
+    const isFixed = chosen?.from === 'flag' || chosen?.from === 'lock';
+    return jsonFormat(filter, isFixed ? String(chosen.value) : undefined);
+  }
   if (chosen !== undefined) {
     const name = chosen.from === 'flag' ? '--output' : 'GOV_OUTPUT';
     const format = String(chosen.value);

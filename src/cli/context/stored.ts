@@ -15,6 +15,17 @@ const specs: Readonly<Record<Storable, FlagSpec>> = {
   color: { ...globalFlags.color, choices: ['auto', 'always', 'never'] },
   timeout: globalFlags.timeout,
   retries: globalFlags.retries,
+  updateNotice: {
+    type: 'string',
+    choices: ['true', 'false'],
+    description: 'Say once a day on a terminal that a newer release is available',
+  },
+  updateRegistry: {
+    type: 'string',
+    value: 'URL',
+    pattern: '^https?://[^\\s/@?#]+(?:/[^\\s@?#]*)?$',
+    description: 'Address of the npm registry to ask',
+  },
 };
 
 /** Returns the value. Errors: exit 2, with the name of the setting. */

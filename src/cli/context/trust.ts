@@ -31,7 +31,7 @@ export function trustFrom(
   session: Session,
 ): TrustSource | null {
   const file = given.trust ?? (given.key.length === 0 ? session.trustFile() : undefined);
-  const policy = file === undefined ? null : reading(file, () => parseTrust(readText(file)));
+  const policy = file === undefined ? null : reading(file, () => parseTrust(readText(file, session.cwd)));
   const keys = given.key.map((text) => reading('--key', () => parseVerifierKey(text)));
   const [first] = keys;
   if (first === undefined) return policy === null ? null : { trust: policy, from: file ?? '' };

@@ -84,13 +84,14 @@ function configurationAt(path: string): unknown {
     return 'unreadable';
   }
   if (value === undefined) return null;
-  const { contexts = {}, currentContext, settings = {}, ...others } = value;
+  const { contexts = {}, currentContext, settings = {}, aliases = {}, ...others } = value;
   return {
     currentContext: currentContext ?? null,
     contexts: isObject(contexts)
       ? Object.entries(contexts).map(([name, context]) => ({ name, ...shownContext(context) }))
       : 'unreadable',
     settings: isObject(settings) ? only(settings, storable) : 'unreadable',
+    aliases: isObject(aliases) ? Object.keys(aliases) : 'unreadable',
     otherMembers: Object.keys(others),
   };
 }

@@ -40,7 +40,7 @@ export async function diagnose(call: Call): Promise<Diagnosis> {
   try {
     const checks = await Promise.all([
       examine('node', lookAtNode),
-      examine('version', lookAtVersion),
+      examine('version', () => lookAtVersion(io)),
       examine('configuration', () => lookAtConfiguration(io)),
       examine('context', () => server.lookAtContext()),
       examine('server', () => server.lookAtServer()),

@@ -20,8 +20,10 @@ import { credentialsPath } from '../context/credentials.ts';
 import { storedSettings } from '../context/settings.ts';
 import { faultIn } from '../context/stored.ts';
 import type { Storable } from '../context/stored.ts';
-import { probeKeychain, whyNoKeychain } from '../keychain/secrets.ts';
+import { probeKeychain } from '../keychain/probe.ts';
+import { whyNoKeychain } from '../keychain/secrets.ts';
 import type { Io } from '../terminal/io.ts';
+import { isNewer, readUpdateState } from '../update/state.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
 import type { Found } from './finding.ts';
 
@@ -37,10 +39,15 @@ export function lookAtNode(): Found {
     : warning(`${detail}: too old to check the second kind of signature`, './install.sh');
 }
 
-export const lookAtVersion = (): Found => ok(`gov ${version}`);
+/** Asks nobody: it reads what a notice of updates would say. */
+export function lookAtVersion({ env }: Io): Found {
+  const { latest } = readUpdateState(env);
+  if (latest === null || !isNewer(latest)) return ok(`gov ${version}`);
+  return warning(`gov ${version}; ${latest} is available`, 'docs/how-to/install.md');
+}
 
 /** Members of `config.json` that gov reads. */
-const known = new Set(['contexts', 'currentContext', 'settings']);
+const known = new Set(['contexts', 'currentContext', 'settings', 'aliases']);
 
 /** The user's file, the machine's and the project's: whether gov can read them and uses all that they say. */
 export function lookAtConfiguration(io: Io): Found {

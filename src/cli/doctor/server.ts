@@ -271,7 +271,7 @@ export class ServerChecks {
     const { io, signal } = this.#options;
     const { value: baseUrl } = this.#session.baseUrl();
     const { env, ca = [] } = this.#session.webOptions();
-    const connection = new Connection({ baseUrl, env, ca, certificate: ownCertificate(env) });
+    const connection = new Connection({ baseUrl, env, ca, certificate: ownCertificate(io) });
     try {
       await resolveName(new URL(connection.proxy ?? baseUrl).hostname);
       const started = performance.now();

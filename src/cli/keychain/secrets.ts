@@ -46,20 +46,6 @@ export function removeFromKeychain(env: Variables, account: string): string | nu
   return code === 0 || code === 2 ? null : reason;
 }
 
-/** Asks the keychain for a secret that nobody stored. Returns why it did not answer in time; null: it works. */
-export async function probeKeychain(env: Variables, timeoutMs: number): Promise<string | null> {
-  // every command loads this file, and few need execa
-  const { execa } = await import('execa');
-  const { exitCode, stderr, timedOut, shortMessage } = await execa(
-    process.execPath,
-    [fileURLToPath(program), 'get', 'no such account'],
-    { env, extendEnv: false, reject: false, stdin: 'ignore', timeout: timeoutMs, killSignal: 'SIGKILL' },
-  );
-  if (exitCode === 0 || exitCode === 2) return null;
-  if (timedOut) return `no answer within ${timeoutMs / 1000} s`;
-  return stderr.trim() || (shortMessage ?? 'unknown error');
-}
-
 function call(env: Variables, args: readonly string[], input = '') {
   const { status, signal, stdout, stderr, error } = spawnSync(
     process.execPath,

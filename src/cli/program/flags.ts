@@ -3,6 +3,7 @@
  * Tested by `test/cli/program/flags.test.ts`.
  */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { FlagSpec } from './spec.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { editedText } from '../../core/text.ts';
@@ -38,6 +39,8 @@ interface Given {
   readonly spec: FlagSpec;
   readonly text: string;
   readonly now: number;
+  /** Folder of the file of a `json` flag. */
+  readonly cwd?: string;
 }
 
 const shownText = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
@@ -65,7 +68,7 @@ function asString(given: Given): string {
 }
 
 function asJson(given: Given): unknown {
-  const text = given.text.startsWith('@') ? readText(given.text.slice(1)) : given.text;
+  const text = given.text.startsWith('@') ? readText(given.text.slice(1), given.cwd ?? '.') : given.text;
   try {
     return JSON.parse(text);
   } catch {
@@ -73,10 +76,10 @@ function asJson(given: Given): unknown {
   }
 }
 
-/** Reads a file, or standard input for `-`. Errors: exit 2 with the reason. */
-export function readText(path: string): string {
+/** Reads a file, or standard input for `-`; `cwd`: folder of relative paths. Errors: exit 2 with the reason. */
+export function readText(path: string, cwd: string): string {
   try {
-    return editedText(readFileSync(path === '-' ? 0 : path, 'utf8'));
+    return editedText(readFileSync(path === '-' ? 0 : resolve(cwd, path), 'utf8'));
   } catch (cause) {
     throw unreadable(path, cause);
   }

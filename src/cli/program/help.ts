@@ -44,6 +44,13 @@ function pairs(entries: readonly Pair[], { styles, columns }: HelpLayout): Safe[
 const paragraph = (text: string, { columns }: HelpLayout): Safe[] =>
   wrapped(text, Math.min(columns, 100)).map((line) => Safe.cell(line));
 
+/** A bold label and its text, on as many lines as they need. */
+function labelled(label: string, text: string, layout: HelpLayout): Safe[] {
+  const [first = '', ...rest] = wrapped(`${label} ${text}`, layout.columns);
+  const bold = layout.styles.bold(label);
+  return [safe`${bold}${first.slice(label.length)}`, ...rest.map((line) => safe`  ${line}`)];
+}
+
 const page = (sections: readonly (readonly Safe[])[]): Safe =>
   Safe.join(
     sections.filter((lines) => lines.length > 0).map((lines) => Safe.join(lines, '\n')),
@@ -86,12 +93,12 @@ export function helpOfTool(specs: readonly CommandSpec[], layout: HelpLayout): S
   });
   return page([
     paragraph(`gov ${version}: record what AI agents do, prove it, decide and replay it`, layout),
-    [safe`${styles.bold('Usage:')} gov NOUN VERB [ARGUMENT…] [--FLAG…]`],
+    labelled('Usage:', 'gov NOUN VERB [ARGUMENT…] [--FLAG…]', layout),
     ...groups,
     [styles.bold('Flags of every command'), ...pairs(globalPairs(), layout)],
     [
-      safe`More: gov NOUN --help, gov NOUN VERB --help`,
-      safe`Topics: gov help ${Object.keys(topics).join(' | ')}`,
+      ...paragraph('More: gov NOUN --help, gov NOUN VERB --help', layout),
+      ...paragraph(`Topics: gov help ${Object.keys(topics).join(' | ')}`, layout),
     ],
   ]);
 }
@@ -103,7 +110,7 @@ export function helpOfNoun(noun: string, specs: readonly CommandSpec[], layout: 
   const summary = nouns.find(([, each]) => each === noun.split(' ')[0])?.[2] ?? '';
   const entries = specs.map((spec): Pair => [`${spec.name}${argText(spec)}`, spec.summary]);
   return page([
-    [safe`${styles.bold(noun)}: ${summary}`],
+    labelled(`${noun}:`, summary, layout),
     [styles.bold('Commands'), ...pairs(entries, layout)],
     [safe`More: gov ${noun} VERB --help`],
   ]);
@@ -129,13 +136,13 @@ export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
   return page([
     paragraph(spec.summary, layout),
     ...(spec.details ?? []).map((text) => paragraph(text, layout)),
-    [safe`${styles.bold('Usage:')} gov ${spec.name}${argText(spec)}${flags.length > 0 ? ' [--FLAG…]' : ''}`],
+    labelled('Usage:', `gov ${spec.name}${argText(spec)}${flags.length > 0 ? ' [--FLAG…]' : ''}`, layout),
     section('Arguments', args),
     section('Flags', flags),
     section('Output', [['-o, --output FORMAT', more]]),
     section('Exit codes', codes),
     [styles.bold('Examples'), ...spec.examples.map((example) => safe`  ${example}`)],
-    [safe`More: gov --help (flags of every command), gov help exit-codes`],
+    paragraph('More: gov --help (flags of every command), gov help exit-codes', layout),
   ]);
 }
 

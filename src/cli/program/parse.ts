@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../client/version.ts';
+import { commandAt } from './alias.ts';
 import type { CommandSpec, FlagSpec } from './spec.ts';
 import { CliError, usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
@@ -60,8 +61,16 @@ const alone = new Map([
 ]);
 const prepared = (argv: readonly string[]): string[] => {
   const end = argv.indexOf('--');
-  return argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
+  const words = argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
+  return withMethod(words);
 };
+
+/** `gov api /runs` is `gov api GET /runs`. */
+function withMethod(words: readonly string[]): string[] {
+  const at = commandAt(words);
+  const isShort = words[at] === 'api' && words[at + 1]?.startsWith('/') === true;
+  return isShort ? words.toSpliced(at + 1, 0, 'GET') : [...words];
+}
 
 const isMeant = (words: readonly string[], noun: string): boolean =>
   words.includes(noun) || words.includes(otherNumber(noun) ?? noun);
@@ -238,31 +247,46 @@ function commandIn(tool: Tool): Found | undefined {
   }
 }
 
-/** Reads the words. `now` is the base of relative times. Errors: `CliError` with exit 2. Cost: some milliseconds. */
-export function parse(argv: readonly string[], now: number): Parsed {
+/**
+ * Reads the words. `now` is the base of relative times, `cwd` of relative paths. Errors: `CliError` with exit 2. Cost: some
+ * milliseconds.
+ */
+export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
   const { tool, found } = readWords(prepared(argv));
   const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
   // commander reads --no-input as the negation of an option named input
   const globals = { ...given, noInput: input === false };
   if (typeof found === 'function') return { kind: 'text', write: found, globals };
   const { spec, words, command } = found;
-  return { kind: 'command', spec, args: argsOf(spec, words), flags: flagsOf(spec, command, now), globals };
+  return {
+    kind: 'command',
+    spec,
+    args: argsOf(spec, words),
+    flags: flagsOf(spec, command, { now, cwd }),
+    globals,
+  };
 }
 
 function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {
   const args = Object.fromEntries((spec.args ?? []).map((arg, at) => [arg.name, words[at]]));
   for (const [name, value] of Object.entries(args)) {
-    if (value === '') throw usage(`${name}: expected a value, got an empty one`);
+    const words = Array.isArray(value) ? value : [value];
+    if (words.length > 0 && words.every((word) => word === ''))
+      throw usage(`${name}: expected a value, got an empty one`);
   }
   return args;
 }
 
-function flagsOf(spec: CommandSpec, command: Command, now: number): Record<string, unknown> {
+function flagsOf(
+  spec: CommandSpec,
+  command: Command,
+  base: { readonly now: number; readonly cwd: string },
+): Record<string, unknown> {
   const given = command.opts<Record<string, string | boolean | readonly string[] | undefined>>();
   const flags: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(spec.flags ?? {})) {
     const value = given[name];
-    const read = (text: string): unknown => readFlag({ flag: `--${kebab(name)}`, spec: flag, text, now });
+    const read = (text: string): unknown => readFlag({ flag: `--${kebab(name)}`, spec: flag, text, ...base });
     if (flag.type === 'boolean') flags[name] = value === true;
     else if (flag.type === 'strings') {
       const texts = Array.isArray(value) ? (value as readonly string[]) : [];

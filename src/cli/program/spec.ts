@@ -50,6 +50,8 @@ export interface CommandSpec {
   readonly examples: readonly string[];
   /** Output formats beyond the common ones, such as `dot`. */
   readonly formats?: readonly string[];
+  /** The JSON that it prints, as `prints.ts` reads it. A generated command prints the response of its row. */
+  readonly prints?: string;
   /** Exit codes that have a special meaning for this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   /** Changes data at the service: always, with one of these flags, without this one, or unless an argument or flag has this value. */

@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Io } from '../terminal/io.ts';
 import { whyUnwritable } from '../terminal/write-fault.ts';
 import { CliError, exit } from './exit.ts';
 import { fileChunks } from './file-chunks.ts';
@@ -20,8 +21,8 @@ export interface Rereadable {
 }
 
 /** Whether the word names a regular file, which can be opened again. */
-export const isFile = (word: string): boolean =>
-  word !== '-' && statSync(word, { throwIfNoEntry: false })?.isFile() === true;
+export const isFile = (word: string, { cwd }: Pick<Io, 'cwd'>): boolean =>
+  word !== '-' && statSync(resolve(cwd, word), { throwIfNoEntry: false })?.isFile() === true;
 
 export function fileReread(path: string, signal: AbortSignal): Rereadable {
   const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {

@@ -23,6 +23,8 @@ export interface Io {
   readonly stderr: OutputStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The file with an administrator's locks, if it is not `/etc/gov/policy.json`. */
+  readonly policyFile?: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

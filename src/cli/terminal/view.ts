@@ -26,3 +26,13 @@ export const plainView = (names: readonly string[], id = names[0]): View => {
   const columns = names.map((name) => ({ name, kind: 'text' as const }));
   return { columns, wide: columns, id, items: undefined };
 };
+
+/** The same, with a column of problems: in a pipe always, for people only if a row has one. */
+export function problemView(
+  names: readonly string[],
+  items: readonly { readonly problem: string | null }[],
+  { isHuman }: { readonly isHuman: boolean },
+): View {
+  const isShown = !isHuman || items.some(({ problem }) => problem !== null);
+  return plainView(isShown ? [...names, 'problem'] : names);
+}

@@ -10,9 +10,9 @@ import { usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 
-/** Errors: exit 2 with the path for a file that is missing or is not a trust file. */
+/** Reads an absolute path. Errors: exit 2 with the path for a file that is missing or is not a trust file. */
 export function readTrust(path: string): Trust {
-  const text = readText(path);
+  const text = readText(path, '/');
   try {
     return parseTrust(text);
   } catch (cause) {

@@ -3,6 +3,7 @@
  * it on, and keeps which page was asked for. Tested by `test/console/sign-in.test.ts`.
  */
 import { useState } from 'preact/hooks';
+import { GovApiError } from '../../client/errors.ts';
 import { callbackFile } from '../../contract/auth-words.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
@@ -51,6 +52,8 @@ export function AtProvider({ issuer, isAgain }: { readonly issuer: string; reado
       location.assign(body.authorizationUrl);
     } catch (cause) {
       setError(cause);
+    } finally {
+      // also on the way out: a browser that comes back may show this page as it left it
       setBusy(false);
     }
   };
@@ -82,3 +85,20 @@ export const SignedOut = ({ providerUrl }: SignedOutFrom) => (
     )}
   </div>
 );
+
+/** Why a sign-in failed, and the next step. */
+export function SignInFault({ error }: { readonly error: unknown }) {
+  const { reason, command } = error instanceof GovApiError ? error.problem : {};
+  if (reason !== 'no-account') return <ErrorBox error={error} />;
+  return (
+    <div role="alert">
+      <p>
+        <strong>This service has no account of you.</strong> The identity provider signed you in, but nobody
+        has signed up under that account. Make one on the command line, then sign in again:
+      </p>
+      <pre class="code" tabIndex={0}>
+        {String(command)}
+      </pre>
+    </div>
+  );
+}

@@ -9,7 +9,7 @@ import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { clientOf } from './api.ts';
-import { AtProvider, SignedOut, type Answer, type SignedOutFrom } from './provider.tsx';
+import { AtProvider, SignInFault, SignedOut, type Answer, type SignedOutFrom } from './provider.tsx';
 import { useLoad } from './load.ts';
 
 /** The code in the address, which this call removes from it and from the history. */
@@ -54,7 +54,7 @@ export function SignIn({ code, answer, signedOut, signedIn, stay }: SignInProps)
     <main class="alone">
       <h1>Sign in</h1>
       {signedOut !== null && error === null && <SignedOut {...signedOut} />}
-      {error !== null && <ErrorBox error={error} />}
+      {error !== null && <SignInFault error={error} />}
       {stay !== undefined && <Button onClick={stay}>Keep the open session</Button>}
       {issuer.data === undefined && issuer.error === null && <Loading what="the way to sign in" />}
       {issuer.error !== null && <ErrorBox error={issuer.error} retry={issuer.reload} />}

@@ -85,10 +85,11 @@ export function ofExports(dataDir: string): string {
   return bytes === 0 ? '' : `; exports take ${bytesText(bytes)}`;
 }
 
-/** Listens for a moment. Where the address is taken, checks whether gov serves there. */
+/** `flag` chooses another address. Listens for a moment. Where the address is taken, checks whether gov serves there. */
 export async function lookAtAddress(
   { host, port }: Address,
   isOurs: (place: string) => Promise<boolean> | boolean = servesAt,
+  flag = '--listen',
 ): Promise<Found> {
   if (port === 0) return ok('chosen by the system at each start');
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -100,7 +101,7 @@ export async function lookAtAddress(
   if (code === null) return ok(`${place} is free`);
   if (code === 'EADDRINUSE' && (await isOurs(place))) return ok(`gov serves at ${place}`);
   const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
-  return fail(`${place}: ${why}`, 'give --listen HOST:PORT');
+  return fail(`${place}: ${why}`, `give ${flag} HOST:PORT`);
 }
 
 /** Asks over HTTP, then over TLS with any certificate. The request contains nothing secret. */

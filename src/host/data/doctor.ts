@@ -180,13 +180,29 @@ async function lookAtIssuer({ issuer }: ServiceConfig): Promise<Found> {
   }
   const { createIdentity } = await import('../identity/id-token.ts');
   const { readIssuerKeys, reasonOf } = await import('../identity/issuer-keys.ts');
-  createIdentity(issuer, { now, log: (await import('../../service/call/log.ts')).silentLog });
+  const { silentLog } = await import('../../service/call/log.ts');
+  let why = '';
+  const log = {
+    ...silentLog,
+    warn: (fields: object) => void (why = String((fields as { reason?: string }).reason)),
+  };
+  const { browsers } = createIdentity(issuer, { now, log });
   try {
     await readIssuerKeys(issuer);
-    return ok(`${issuer.url} answers with its keys`);
   } catch (error) {
     return fail(reasonOf(error), 'check issuer.url, the network and its certificates');
   }
+  const redirectUri = browsers.redirectUri ?? '/console/callback of the address that people use';
+  try {
+    await browsers.begin({ redirectUri, state: '', nonce: '', challenge: '' });
+  } catch {
+    return warn(
+      `${issuer.url} answers with its keys, but signs no browser in: ${why}`,
+      'check its discovery document',
+    );
+  }
+  const client = issuer.clientSecret === undefined ? 'a public client' : 'a client with a secret';
+  return ok(`${issuer.url} answers with its keys; browsers return to ${redirectUri}, to ${client}`);
 }
 
 function lookAtPublicUrl({ publicUrl }: ServiceConfig): Found {

@@ -23,11 +23,10 @@ import {
 import { untrustedSite } from '../access/shown.ts';
 
 const secretBytes = 32;
-const purpose = 'gov.sign-in/1';
+/** Begins the sealed text, because the seal protects others too. */
+const purpose = 'gov.sign-in/1 ';
 
 interface Started extends SignInSecrets {
-  /** The seal protects other texts too. */
-  readonly purpose: typeof purpose;
   readonly untilMs: number;
 }
 
@@ -40,8 +39,8 @@ export const signIns: Pick<Handlers, 'startSignIn' | 'finishSignIn' | 'signOut'>
     const challenge = sha256(verifier).toString('base64url');
     const authorizationUrl = await browsers.begin({ redirectUri, state, nonce, challenge });
     const untilMs = services.now() + limits.signInSeconds * 1000;
-    const started: Started = { purpose, untilMs, redirectUri, state, nonce, verifier };
-    const cookie = `${signInCookie}=${hosting.seal.seal(JSON.stringify(started))}`;
+    const started: Started = { untilMs, redirectUri, state, nonce, verifier };
+    const cookie = `${signInCookie}=${hosting.seal.seal(purpose + JSON.stringify(started))}`;
     return {
       status: 200,
       body: { authorizationUrl, expiresAt: formatTimestamp(untilMs) },
@@ -59,18 +58,21 @@ export const signIns: Pick<Handlers, 'startSignIn' | 'finishSignIn' | 'signOut'>
     const idToken = await identity.browsers.finish(body, started);
     const verified = await identity.verify(idToken, { freshSignIn: true, nonce: started.nonce });
     const person = await accountOf(verified, services, origin());
-    const before = presented?.cookie ?? null;
-    if (before !== null) await endSession(services, { token: before, kind: 'browser', reason: 'replaced' });
     const { token, session } = newSession('browser', person, services);
     // the record of this key, kept for a day, makes the sign-in count once; it holds no secret
-    const idempotency = { key: sha256(`${purpose} ${started.state}`).toString('hex'), fingerprint: purpose };
+    const idempotency = { key: sha256(purpose + started.state).toString('hex'), fingerprint: purpose };
     const answer = { status: 200, body: { success: true } } as const;
     const opened = await openSession(services, person, { session, idempotency, answer });
     if ('replayed' in opened) throw notStarted();
+    // only now: an answer that comes twice must not end the session that it opened
+    const before = presented?.cookie ?? null;
+    if (before !== null) await endSession(services, { token: before, kind: 'browser', reason: 'replaced' });
     return { ...answer, headers: { 'set-cookie': cookieOf(token) } };
   },
 
   async signOut({ presented }, services) {
+    // a form of another site could clear the cookie otherwise
+    pageOf(presented);
     const token = presented?.cookie ?? null;
     if (token !== null) await endSession(services, { token, kind: 'browser', reason: 'signed_out' });
     const providerUrl = (await services.hosting?.identity?.browsers.signOutUrl()) ?? null;
@@ -107,9 +109,9 @@ function redirectUriFor(page: string, configured: string | null): string {
 /** Null for a cookie that is missing, altered, of another purpose, or too old. An attacker may send any text. */
 function openStarted(cookie: string | null, { seal }: Hosting, nowMs: number): Started | null {
   const text = cookie === null ? null : seal.open(cookie);
-  if (text === null) return null;
-  const started = JSON.parse(text) as Started; // a process of this service sealed it
-  return started.purpose === purpose && started.untilMs > nowMs ? started : null;
+  if (text?.startsWith(purpose) !== true) return null;
+  const started = JSON.parse(text.slice(purpose.length)) as Started; // a process of this service sealed it
+  return started.untilMs > nowMs ? started : null;
 }
 
 const notStarted = (): GovError =>
@@ -126,7 +128,7 @@ async function accountOf(
   const user = await store.user(issuer, subject);
   const organization = user === null ? null : await store.organization(user.organizationId);
   if (user !== null && organization !== null) return { user, organization };
-  const who = email === null ? 'you' : email;
-  const detail = `${issuer} knows ${who}, but this service has no account of that person; make one with: gov auth signup --base-url ${origin} --name NAME --organization NAME`;
-  throw new GovError('FORBIDDEN', detail, { extensions: { reason: 'no-account' } });
+  const command = `gov auth signup --base-url ${origin} --name NAME --organization NAME`;
+  const detail = `${issuer} knows ${email ?? 'you'}, but this service has no account of that person; make one with: ${command}`;
+  throw new GovError('FORBIDDEN', detail, { extensions: { reason: 'no-account', command } });
 }

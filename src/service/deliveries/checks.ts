@@ -9,6 +9,7 @@ import { webhookKey } from '../../core/webhook/signature.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { isDifferentEachTime, isFileTarget } from './file-name.ts';
+import { isMasked } from './masked.ts';
 
 /** VALIDATION_ERROR. `formats`: those of the report. `schedule`: the deliveries are repeated. */
 export function checkDeliveries(
@@ -84,7 +85,8 @@ function faultOf(channel: DeliveryInput['channel'], target: string): string | nu
     case 'webhook': {
       const url = URL.canParse(target) ? new URL(target) : null;
       const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '';
-      return isPlain ? null : 'an https URL without user name and password';
+      if (!isPlain) return 'an https URL without user name and password';
+      return isMasked(target) ? 'the whole URL, not the masked one of an answer' : null;
     }
     case 'email':
       return mailbox.test(target) && target.length <= mailboxChars

@@ -1,6 +1,9 @@
 /** Targets of deliveries as the interface shows them. Proven by `test/service/deliveries/masked.test.ts`. */
 import type { DeliveryInput } from '../../contract/report-parts.ts';
 
+/** Whether somebody copied the address of an answer, which would send to a path that nobody has. */
+export const isMasked = (url: string): boolean => url.endsWith('/…');
+
 /**
  * Hides what may be secret: the path and query of a URL, and most of the name in an e-mail address. File names are
  * shown whole.

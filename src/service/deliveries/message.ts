@@ -3,6 +3,8 @@
  * attempt. Proven by `test/service/deliveries/due.test.ts`.
  */
 import type { ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
+import { formatter } from '../../core/report/format.ts';
+import type { ReportFigure } from '../../core/report/model.ts';
 import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import { filledName } from './file-name.ts';
@@ -46,7 +48,8 @@ const mostFigures = 20;
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 
 export function mailOf(delivered: Delivered): { readonly subject: string; readonly text: string } {
-  const { report, executionId, made, format } = delivered;
+  const { report, executionId, made } = delivered;
+  const words = formatter(report.locale, report.timezone);
   const { summary, title } = report;
   const failed = summary?.checks.filter(({ status }) => status === 'fail') ?? [];
   const isSigned = signatureOf(delivered) !== null;
@@ -59,13 +62,15 @@ export function mailOf(delivered: Delivered): { readonly subject: string; readon
       : ['Checks that failed:', ...failed.map(({ name, detail }) => `- ${name}: ${detail}`), '']),
     ...(summary?.figures
       .slice(0, mostFigures)
-      .map(({ label, value }) => `${label}: ${String(value ?? '-')}`) ?? []),
+      .map(({ label, value, kind }) => `${label}: ${words.cell(value, kind as ReportFigure['kind'])}`) ?? []),
     '',
     `Attached: ${filenameOf(delivered)}, ${made.sizeBytes} bytes`,
     `SHA-256: ${made.sha256}`,
     ...(isSigned ? [`Signature: ${signatureNameOf(filenameOf(delivered))}`] : []),
     `Report: ${executionId}`,
-    ...(format === 'pdf' || isSigned ? ['', 'Check it without the sender: gov report verify FILE'] : []),
+    ...(delivered.format === 'pdf' || isSigned
+      ? ['', 'Check it without the sender: gov report verify FILE']
+      : []),
   ];
   return { subject: oneLine(`${title}, ${periodOf(report)}`), text: `${lines.map(oneLine).join('\n')}\n` };
 }

@@ -1,5 +1,5 @@
 /**
- * Handlers of exports (contract K1-K13): create, list, show, cancel, download, delete. `job.ts` builds artifacts.
+ * Handlers of exports (contract K1-K14): create, list, show, cancel, download, delete. `job.ts` builds artifacts.
  * Proven by `test/service/exports/handlers.test.ts` and `test/http/answer/exports.test.ts`.
  */
 import type { ExportFilters, ExportInput, ExportJob, ExportManifest } from '../../contract/exports.ts';

@@ -16,6 +16,7 @@ import { keepAnswer, sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
 import { eventsFault } from '../call/settings.ts';
+import { isMasked } from '../deliveries/masked.ts';
 import type { Services } from '../dependencies.ts';
 import { unmetered } from '../events/append.ts';
 import { appendFor } from '../events/asking.ts';
@@ -135,7 +136,6 @@ export const endpoints: Pick<
     const { store, now, salt, seal } = services;
     const { endpointId } = params;
     const { url, events, enabled, description, ...readOnly } = body;
-    if (url !== undefined) refuseAddress(services, url);
     refuseEvents(events);
     return judged(
       async () => {
@@ -145,7 +145,9 @@ export const endpoints: Pick<
         refuseReadOnly(readOnly, shown);
         const before = endpointData(endpoint);
         // the masked address of an answer changes nothing
-        const address = url === undefined || url === shown.url ? null : sealedUrl(url, seal);
+        const isOther = url !== undefined && url !== shown.url;
+        if (isOther) refuseAddress(services, url);
+        const address = isOther ? sealedUrl(url, seal) : null;
         const isOn = enabled ?? isEnabled(endpoint);
         const data: EndpointData = {
           ...before,
@@ -328,7 +330,9 @@ async function endpointOf(
 
 /** VALIDATION_ERROR for an address that can be refused before its name is looked up. */
 function refuseAddress({ outbound }: Services, url: string): void {
-  const refused = outbound.refusal?.(url) ?? null;
+  const refused = isMasked(url)
+    ? 'expected the whole address, got the masked one of an answer'
+    : (outbound.refusal?.(url) ?? null);
   if (refused === null) return;
   throw fieldError({ pointer: '/url', in: 'body', code: 'NOT_ALLOWED', detail: refused });
 }

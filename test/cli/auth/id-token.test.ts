@@ -48,7 +48,7 @@ describe('of the job', () => {
     web.close();
     await github.close();
   });
-  const of = (env: Record<string, string>) => ambientIdToken(env, 'gov-cli', web);
+  const of = (env: Record<string, string>) => ambientIdToken({ env, cwd: '/' }, 'gov-cli', web);
 
   it('the ID token of a CI job comes from a file, then from a variable', async () => {
     const file = join(emptyDirectory(), 'token');

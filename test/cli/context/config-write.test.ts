@@ -88,7 +88,8 @@ describe('changes of the configuration', () => {
       const { code, stderr } = await govHere(['context', 'use', 'a'], { env });
       expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot write .*: the disk is full/)]);
       expect(readFileSync(join(directory, 'config.json'), 'utf8')).toBe(before);
-      expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'rest']);
+      // conf removes its draft without waiting for that
+      await vi.waitFor(() => expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'rest']));
     } finally {
       unmount();
     }

@@ -63,7 +63,7 @@ describe('gov config', () => {
     [['output', 'foo'], /output: expected one of table, wide, json.* got "foo"/],
     [['retries', '21'], /retries: expected a whole number from 0 to 20, got "21"/],
     [['color', 'red'], /color: expected one of auto, always, never, got "red"/],
-    [['baseUrl', 'https://x'], /expected one of output, color, timeout, retries, got "baseUrl"/],
+    [['baseUrl', 'https://x'], /expected one of output, color, timeout, retries, .*got "baseUrl"/],
   ])('config set refuses %j and changes nothing', async (words, message) => {
     const before = readFileSync(file, 'utf8');
     const { code, stderr } = await gov(['config', 'set', ...words, '-o', 'table']);
@@ -162,7 +162,7 @@ describe('gov config', () => {
     writeFileSync(system, '{"settings": {"colour": "never"}}');
     expect(await gov(['context', 'list'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('expected settings output, color, timeout, retries, got "colour"'),
+      stderr: expect.stringMatching(/expected settings output, color, .*, got "colour"/),
     });
   });
 });

@@ -14,6 +14,7 @@ const planted = {
   query: 'token-in-an-address',
   setting: 'not-a-format-but-a-secret',
   content: 'content-of-an-event',
+  alias: 'word-in-an-alias',
 } as const;
 
 let plane: TestPlane;
@@ -40,6 +41,7 @@ beforeAll(async () => {
       currentContext: 'local',
       contexts: { local: { kind: 'plane', dataDir: plane.dataDir }, acme: service },
       settings: { output: planted.setting },
+      aliases: { mine: `search ${planted.alias}` },
       apiKey: planted.member,
     }),
   );
@@ -90,7 +92,7 @@ describe('gov doctor --bundle', () => {
         hasCredential: true,
       }),
     ]);
-    expect(value.configuration.user.otherMembers).toEqual(['apiKey']);
+    expect(value.configuration.user).toMatchObject({ aliases: ['mine'], otherMembers: ['apiKey'] });
     expect(value.environment).toEqual(
       expect.arrayContaining(['GOV_CONFIG_DIR', 'GOV_CRON_SECRET', 'HTTPS_PROXY']),
     );

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { updateUserState } from '../../../src/cli/context/config-write.ts';
 import { placeOf, readCredentials, type StoredCredential } from '../../../src/cli/context/credentials.ts';
 import { whyNoKeychain, writeKeychain } from '../../../src/cli/keychain/secrets.ts';
+import { probeKeychain } from '../../../src/cli/keychain/probe.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
 const token = `gov_cli_${'x'.repeat(40)}`;
@@ -112,6 +113,7 @@ describe.skipIf(process.platform !== 'linux')('without a keychain that answers (
       GOV_CONFIG_DIR: join(home, 'hanging'),
       DBUS_SESSION_BUS_ADDRESS: `unix:path=${socket}`,
     };
+    expect(await probeKeychain(env, 300)).toBe('no answer within 0.3 s');
     const before = performance.now();
     expect(writeKeychain(env, 'a', 'b')).toBe('no answer within 3 s');
     expect(performance.now() - before).toBeLessThan(10_000);

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { run } from '../../../src/cli/run.ts';
 import { projectRoot } from '../../paths.ts';
+import { checkPrinted } from './printed.ts';
 
 export interface Result {
   readonly code: number | null;
@@ -45,7 +46,10 @@ export function gov(argv: readonly string[], options: ToolOptions = {}): Promise
   });
   child.stdin.on('error', () => {});
   child.stdin.end(options.input ?? '');
-  return ended(child);
+  return ended(child).then((result) => {
+    if (result.signal === null) checkPrinted(argv, result.stdout);
+    return result;
+  });
 }
 
 export function ended(child: ReturnType<typeof spawn>): Promise<Result> {
@@ -70,6 +74,8 @@ export interface InProcessOptions extends ToolOptions {
   /** Somebody sits at the terminal, and types the input. */
   readonly typed?: boolean;
   readonly now?: number;
+  /** An administrator's locks. */
+  readonly policyFile?: string;
 }
 
 export interface Serving {
@@ -131,7 +137,9 @@ export async function govHere(argv: readonly string[], options: InProcessOptions
     stderr: stream('stderr'),
     env: cleanEnv(options.env),
     cwd: options.cwd ?? tmpdir(),
+    ...(options.policyFile === undefined ? {} : { policyFile: options.policyFile }),
     now: () => options.now ?? Date.parse('2026-03-01T12:00:00Z'),
   });
+  checkPrinted(argv, texts.stdout);
   return { code, signal: null, ...texts };
 }

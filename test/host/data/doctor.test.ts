@@ -76,6 +76,17 @@ describe('the doctor', () => {
     });
     expect(check(report, 'public address')?.status).toBe('warn');
     await issuer.resume();
+    issuer.discovery = { authorization_endpoint: undefined };
+    expect(check(await examine(dataDir), 'issuer')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining(
+        'signs no browser in: its discovery document names no authorization_endpoint',
+      ),
+    });
+    issuer.discovery = {};
+    expect(check(await examine(dataDir), 'issuer')?.detail).toContain(
+      'browsers return to http://gov.example.com/console/callback, to a public client',
+    );
     configure(dataDir, { issuer: undefined, publicUrl: undefined });
     const bare = await examine(dataDir);
     expect([bare.ok, check(bare, 'issuer')?.status, check(bare, 'public address')?.status]).toEqual([

@@ -141,6 +141,30 @@ describe('mail through an SMTP server', () => {
     });
   });
 
+  it('a server that never ends its greeting is left long before its megabytes end', async () => {
+    const line = `220-${'y'.repeat(1000)}\r\n`;
+    let sent = 0;
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      const push = (): void => {
+        if (socket.destroyed || sent > 64 * 1024 * 1024) return;
+        sent += line.length;
+        if (socket.write(line)) setImmediate(push);
+        else socket.once('drain', push);
+      };
+      push();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await mailSender(config(port))(message)).toMatchObject({
+      ok: false,
+      failed: 'the mail server answered with no SMTP',
+      isFinal: false,
+    });
+    expect(sent).toBeLessThan(8 * 1024 * 1024);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it.each<Partial<OutboundMail>>([
     { subject: 'a\r\nBcc: mallory@example.org' },
     { to: 'ada@example.org\nRCPT TO:<mallory@example.org>' },

@@ -162,7 +162,10 @@ describe('the doctor of a plane', () => {
     writeFileSync(join(folder, 'gov-plane.service'), '[Service]\nType=exec\n');
     const report = await examine({ listen: `127.0.0.1:${port}`, metricsListen: `127.0.0.1:${port}` });
     expect(check(report, 'address')?.detail).toBe(`127.0.0.1:${port}: another program listens there`);
-    expect(check(report, 'metrics address')?.status).toBe('fail');
+    expect(check(report, 'metrics address')).toMatchObject({
+      status: 'fail',
+      advice: 'give --metrics-listen HOST:PORT',
+    });
     expect(check(report, 'certificate')).toMatchObject({
       status: 'fail',
       detail: expect.stringContaining('tls_certificate_expired'),

@@ -22,6 +22,8 @@ describe('a provider that misbehaves', () => {
     ['a page without encryption', { authorization_endpoint: 'http://id.example/authorize' }],
     ['no page', { authorization_endpoint: undefined }],
     ['tokens without encryption', { token_endpoint: 'http://id.example/token' }],
+    ['a page that is no text', { authorization_endpoint: { toString: 'x' } }],
+    ['a page with a user', { authorization_endpoint: 'https://a:b@id.example/' }],
     ['the name of another', { issuer: 'https://accounts.example' }],
   ])('a provider with %s gets no browser', async (_, discovery) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * limits.issuerKeysStaleSeconds * 1000 });
@@ -31,13 +33,38 @@ describe('a provider that misbehaves', () => {
     expect(answer.text).not.toContain('javascript');
   });
 
+  it('a provider that puts parameters into its page replaces none of the sign-in', async () => {
+    later(limits.issuerKeysStaleSeconds * 20_000);
+    const page = `${service.issuer.url}/authorize?policy=p&state=known&redirect_uri=https%3A%2F%2Fevil.example`;
+    service.issuer.discovery = { authorization_endpoint: page };
+    const { url, state } = await begin(service);
+    expect([url.searchParams.get('policy'), url.searchParams.getAll('state')]).toEqual(['p', [state]]);
+    expect(url.searchParams.getAll('redirect_uri')).toEqual([
+      `http://localhost:${service.port}/console/callback`,
+    ]);
+    expect(state).not.toBe('known');
+  });
+
+  it.each([
+    ['a sign-out page that is a script', { end_session_endpoint: 'javascript:alert(1)' }],
+    ['ways to authenticate that are no list', { token_endpoint_auth_methods_supported: 5 }],
+  ])('signing out works at a provider with %s, and leads nowhere', async (_, discovery) => {
+    later(limits.issuerKeysStaleSeconds * 30_000);
+    service.issuer.discovery = discovery;
+    const { status, body } = await service.call('POST', '/auth/sign-out', { headers: pageOf(service) });
+    expect([status, body]).toEqual([200, { success: true, providerUrl: null }]);
+  });
+
   it('a provider that is down is a page with the next step, and signing out still works', async () => {
     service.issuer.discovery = {};
     later(limits.issuerKeysStaleSeconds * 10_000);
     await service.issuer.pause();
     const answer = await start();
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5']);
-    expect((await service.call('POST', '/auth/sign-out')).body).toEqual({ success: true, providerUrl: null });
+    expect((await service.call('POST', '/auth/sign-out', { headers: pageOf(service) })).body).toEqual({
+      success: true,
+      providerUrl: null,
+    });
     await service.issuer.resume();
     expect((await start()).status).toBe(200);
   });
@@ -65,7 +92,10 @@ it('a service without an identity provider has no sign-in, and can still be sign
   expect((await service.call('POST', '/auth/sign-in/finish', { headers, body: { state: 's' } })).status).toBe(
     404,
   );
-  expect((await service.call('POST', '/auth/sign-out')).body).toEqual({ success: true, providerUrl: null });
+  expect((await service.call('POST', '/auth/sign-out', { headers: pageOf(service) })).body).toEqual({
+    success: true,
+    providerUrl: null,
+  });
   await service.end();
 });
 

@@ -43,8 +43,8 @@ describe.each(engines)('a sign-in on %s', (engine) => {
     expect((await who(before)).status).toBe(401);
     const told = (await eventsOf(tenant)).map(({ eventType, metadata }) => [eventType, metadata['reason']]);
     expect(told.slice(-2)).toEqual([
-      ['session.closed', 'replaced'],
       ['session.opened', undefined],
+      ['session.closed', 'replaced'],
     ]);
   });
 
@@ -59,6 +59,15 @@ describe.each(engines)('a sign-in on %s', (engine) => {
     expect((await finish(service, begun, good())).body.detail).toContain('did not finish; sign in again');
   });
 
+  it('an answer that comes twice does not end the session that it opened', async () => {
+    const begun = await begin(service);
+    idTokenIs(await service.idToken('ada', { nonce: begun.nonce }));
+    const session = sessionOf(await finish(service, begun, good()));
+    const again = await finish(service, begun, good(), [`__Host-gov_session=${session}`]);
+    expect(again.status).toBe(401);
+    expect((await service.call('GET', '/auth/identity', withCookie(session))).status).toBe(200);
+  });
+
   it.runIf(engine === 'postgres')('a sign-in may end at another process of the service, once', async () => {
     const other = await service.again();
     const begun = await begin(service);
@@ -66,7 +75,9 @@ describe.each(engines)('a sign-in on %s', (engine) => {
     const session = sessionOf(await finish(other, begun, good()));
     expect((await service.call('GET', '/auth/identity', withCookie(session))).status).toBe(200);
     expect((await finish(service, begun, good())).status).toBe(401);
-    await other.call('POST', '/auth/sign-out', withCookie(session));
+    await other.call('POST', '/auth/sign-out', {
+      headers: pageOf(other, [`__Host-gov_session=${session}`]),
+    });
     later(limits.credentialCacheSeconds * 1000);
     expect((await service.call('GET', '/auth/identity', withCookie(session))).status).toBe(401);
   });
@@ -75,7 +86,7 @@ describe.each(engines)('a sign-in on %s', (engine) => {
 describe('signing in from a browser', () => {
   let service: TestService;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ file: { corsOrigins: ['https://app.example.com'] } });
     await service.signUp('ada');
   });
   afterAll(() => service.end());
@@ -126,16 +137,13 @@ describe('signing in from a browser', () => {
     expect(service.issuer.asked.length).toBe(asked);
   });
 
-  it('a sealed text of another purpose is no cookie of a sign-in', async () => {
-    const { seal } = service.services;
-    const other = JSON.stringify({ purpose: 'other', state: 's', untilMs: Date.now() + 1e6 });
-    const answer = await finish(
-      service,
-      { state: 's', cookie: `__Host-gov_sign_in=${seal.seal(other)}` },
-      good(),
-    );
-    expect(answer.status).toBe(401);
-  });
+  it.each(['{"state":"s","untilMs":9e15}', 'null', 'whsec_c2VjcmV0', 'gov.sign-in/2 {}'])(
+    'the sealed text %s of another purpose is no cookie of a sign-in',
+    async (text) => {
+      const cookie = `__Host-gov_sign_in=${service.services.seal.seal(text)}`;
+      expect((await finish(service, { state: 's', cookie }, good())).status).toBe(401);
+    },
+  );
 
   it('a person who takes longer than ten minutes signs in again', async () => {
     const begun = await begin(service);
@@ -236,6 +244,30 @@ describe('signing in from a browser', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
+  it('a person whose organization has no project left signs in, and may make one', async () => {
+    const tenant = await service.signUp('carol');
+    for (const environment of ['production', 'sandbox'] as const) {
+      const [project] = (await tenant.call('GET', '/projects', { environment })).body.data;
+      await tenant.call('DELETE', `/projects/${project.id}`, { environment });
+    }
+    const begun = await begin(service);
+    idTokenIs(await service.idToken('carol', { nonce: begun.nonce }));
+    const cookie = withCookie(sessionOf(await finish(service, begun, good())));
+    expect((await service.call('GET', '/projects', cookie)).body).toEqual({ data: [] });
+    const body = { name: 'Next', environment: 'production' };
+    expect((await service.call('POST', '/projects', { ...cookie, body })).status).toBe(201);
+  });
+
+  it('an answer that is longer than any provider sends is refused as a whole', async () => {
+    const begun = await begin(service);
+    const answer = await finish(service, begun, {
+      ...good(),
+      code: 'c'.repeat(limits.signInAnswerChars + 1),
+    });
+    expect(codeOf(answer)).toEqual([400, 'VALIDATION_ERROR']);
+    expect((await finish(service, begun, { ...good(), scope: 'openid' })).body.code).toBe('UNKNOWN_FIELD');
+  });
+
   it.each<[string, Record<string, string>]>([
     ['a program', {}],
     ['a page of another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
@@ -243,8 +275,11 @@ describe('signing in from a browser', () => {
       'a page over plain HTTP on the network',
       { origin: 'http://gov.example', 'sec-fetch-site': 'same-origin' },
     ],
-  ])('%s neither begins nor finishes a sign-in', async (_, headers) => {
-    expect((await service.call('POST', '/auth/sign-in', { headers })).status).toBe(403);
+  ])('%s neither begins nor finishes a sign-in, and signs nobody out', async (_, headers) => {
+    for (const path of ['/auth/sign-in', '/auth/sign-out']) {
+      const answer = await service.call('POST', path, { headers });
+      expect([answer.status, answer.headers['set-cookie']]).toEqual([403, undefined]);
+    }
     const { cookie, state } = await begin(service);
     const options = { headers: { ...headers, cookie }, body: { state, ...good() } };
     const asked = service.issuer.asked.length;
@@ -258,7 +293,10 @@ describe('signing in from a browser', () => {
         await service.call('POST', '/auth/session', { body: { idToken: await service.idToken('ada') } }),
       );
     const [first, second] = [await open(), await open()];
-    const signOut = (session: string) => service.call('POST', '/auth/sign-out', withCookie(session));
+    const signOut = (session: string) =>
+      service.call('POST', '/auth/sign-out', {
+        headers: pageOf(service, [`__Host-gov_session=${session}`]),
+      });
     expect((await signOut(first)).body).toEqual({ success: true, providerUrl: null });
     expect((await service.call('GET', '/auth/identity', withCookie(first))).status).toBe(401);
     later(limits.issuerKeysSeconds * 1000);

@@ -38,6 +38,7 @@ it.each([
   ['webhook', 'http://hooks.example/'],
   ['webhook', 'https://ada:word@hooks.example/'],
   ['webhook', 'hooks.example'],
+  ['webhook', 'https://hooks.example/…'],
   ['email', 'ada@example.org, eve@example.org'],
   ['email', 'Ada <ada@example.org>'],
   ['email', 'ada@example.org\r\nBcc: eve@example.org'],

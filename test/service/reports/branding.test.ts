@@ -1,7 +1,7 @@
 /** Names, colors and logos of reports, and hostile pictures and bodies, at a plane and at a service on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPicture } from '../../../src/core/picture.ts';
-import { jpeg, png, webpLossless, webpLossy } from '../../support/pictures.ts';
+import { jpeg, jpegOfScans, png, webpLossless, webpLossy } from '../../support/pictures.ts';
 import type { CallOptions, TestPlane } from '../../support/serving.ts';
 import { multipart, upload } from '../../support/upload.ts';
 import { startWorld, worlds } from '../../support/worlds.ts';
@@ -92,11 +92,16 @@ describe.each(worlds)('the branding of a project on %s', (world) => {
       Buffer.from(png(16, 8).toString('latin1').replace('IDAT', 'IDAZ'), 'latin1'),
     ],
     ['a PNG whose data decodes to other rows', png(16, 8, [['IDAT', Buffer.from('no deflated rows')]])],
+    ['a JPEG of 1 MiB whose scans take minutes', jpegOfScans(2000, 55_000)],
     ['nothing', Buffer.alloc(0)],
     ['a text that says it is a PNG', Buffer.from('\u0089PNG\r\n\u001a\n', 'latin1')],
   ])('%s is refused as a logo', async (_name, bytes) => {
     const { status, body } = await send(upload(bytes));
     expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'VALIDATION_ERROR', '/file']);
+  });
+
+  it('a logo as JPEG of 2000 × 2000 pixels in 100 scans is decoded', async () => {
+    expect((await send(upload(jpegOfScans(2000, 100)))).status).toBe(201);
   });
 
   it('a logo of 2000 × 2000 pixels is accepted', async () => {

@@ -70,7 +70,14 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
     const changed = await tenant.call('PUT', path, { body: { url: `${url}other` } });
     expect([changed.status, changed.body.url]).toEqual([200, masked]);
     expect(urlOf(endpointData(await stored()), service.services.seal)).toBe(`${url}other`);
-    await tenant.call('DELETE', path);
+    const other = (await create()).body.endpoint;
+    for (const wrong of [
+      await create({ url: masked }),
+      await tenant.call('PUT', `/webhooks/endpoints/${other.endpointId}`, { body: { url: masked } }),
+    ])
+      expect([wrong.status, wrong.body.errors[0].pointer]).toEqual([400, '/url']);
+    for (const { endpointId: made } of [body, other])
+      await tenant.call('DELETE', `/webhooks/endpoints/${made}`);
   });
 
   it('an endpoint that an earlier version stored keeps its address, and shows it masked', async () => {

@@ -23,6 +23,7 @@ const dryRun = {
 
 export const agentsInstall = command({
   name: 'agents install',
+  prints: 'dryRun:boolean files:array',
   summary: 'Let the plane decide what the agents on this machine do',
   changes: { without: 'dryRun' },
   details: [
@@ -56,6 +57,7 @@ export const agentsInstall = command({
 
 export const agentsUninstall = command({
   name: 'agents uninstall',
+  prints: 'dryRun:boolean files:array',
   summary: 'Take back what gov agents install did',
   changes: { without: 'dryRun' },
   details: [
@@ -68,6 +70,7 @@ export const agentsUninstall = command({
 
 export const agentsDoctor = command({
   name: 'agents doctor',
+  prints: 'ok:boolean clients:array',
   summary: 'Whether a call of an agent could run without a decision',
   details: [
     'For each client: found, version, where hooks are installed, whether Codex trusts them, whether every failure blocks the call, and whether the plane decides with the key of the hooks.',
@@ -79,6 +82,7 @@ export const agentsDoctor = command({
 
 export const agentsDrill = command({
   name: 'agents drill',
+  prints: 'ok:boolean drills:array',
   summary: 'Let a real client ask for a forbidden call, and see that it is stopped and recorded',
   changes: true,
   details: [

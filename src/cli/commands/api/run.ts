@@ -65,13 +65,13 @@ async function inputOf({ flags, io, signal }: Call, found: FoundOperation): Prom
     return { params, query, file: (await readInput(flags.input, { io, signal })).bytes };
   if (flags.input !== undefined)
     return { params, query, body: objectOf(await readInput(flags.input, { io, signal })) };
-  const fields = fieldsOf(flags.field, isQuery ? undefined : row.body);
+  const fields = fieldsOf(flags.field, isQuery ? undefined : row.body, io.cwd);
   if (isQuery) return { params, query: { ...query, ...fields } };
   return { params, query, ...(row.body === undefined && flags.field.length === 0 ? {} : { body: fields }) };
 }
 
 /** Reads `name=value`. A value is text where the schema wants text, else JSON where it is JSON. */
-function fieldsOf(texts: readonly string[], schema: unknown): Record<string, unknown> {
+function fieldsOf(texts: readonly string[], schema: unknown, cwd: string): Record<string, unknown> {
   const { properties = {} } = schemaOf(schema);
   const fields: Record<string, unknown> = {};
   for (const text of texts) {
@@ -79,7 +79,7 @@ function fieldsOf(texts: readonly string[], schema: unknown): Record<string, unk
     if (name === undefined || written === undefined)
       throw usage(`--field: expected NAME=VALUE, got ${JSON.stringify(text.slice(0, 64))}`);
     if (Object.hasOwn(fields, name)) throw usage(`--field: expected each name once, got ${name} again`);
-    const value = written.startsWith('@') ? readText(written.slice(1)) : written;
+    const value = written.startsWith('@') ? readText(written.slice(1), cwd) : written;
     fields[name] = schema === undefined || properties[name]?.type === 'string' ? value : jsonOrText(value);
   }
   return fields;

@@ -3,10 +3,11 @@ import { command } from '../../program/spec.ts';
 
 export const api = command({
   name: 'api',
+  prints: 'any',
   summary: 'Call an operation of the HTTP interface by its path, with the credential of the context',
   changes: { unless: { method: 'GET', curl: true } },
   details: [
-    'The path is relative to the base URL and must belong to the interface; docs/reference/http.md lists all operations. The response is printed as JSON, unless -o says otherwise.',
+    'gov api /runs is short for gov api GET /runs. The path is relative to the base URL and must belong to the interface; docs/reference/http.md lists all operations. The response is printed as JSON, unless -o says otherwise.',
     'The interface decides the type of a field: -F amount=5 is a number, and -F runId=5 text. With GET, fields become the query.',
   ],
   args: [

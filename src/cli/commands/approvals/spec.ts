@@ -26,6 +26,7 @@ const details = [
 
 export const approvalsShow = command({
   name: 'approvals show',
+  prints: '=getApproval',
   summary:
     'Show what a person has to know to decide: tool, arguments, actor, policies, and how long it waits',
   details: [
@@ -37,6 +38,7 @@ export const approvalsShow = command({
 
 export const approvalsApprove = command({
   name: 'approvals approve',
+  prints: '=getApproval',
   summary: 'Approve an escalated decision',
   changes: true,
   details,
@@ -51,6 +53,7 @@ export const approvalsApprove = command({
 
 export const approvalsDeny = command({
   name: 'approvals deny',
+  prints: '=getApproval',
   summary: 'Deny an escalated decision',
   changes: true,
   details,
@@ -62,6 +65,7 @@ export const approvalsDeny = command({
 
 export const approvalsExport = command({
   name: 'approvals export',
+  prints: 'none',
   summary: 'Write a signed decision as files that ssh-keygen or openssl verifies',
   args: [approvalId],
   flags: { out: { type: 'string', value: 'DIR', required: true, description: 'Folder for the files' } },
@@ -71,6 +75,7 @@ export const approvalsExport = command({
 
 export const approvalsWait = command({
   name: 'approvals wait',
+  prints: '=getApproval',
   summary: 'Wait until somebody decides an approval',
   details: ['Waits at most --timeout, default 10m.'],
   args: [approvalId],
@@ -80,6 +85,7 @@ export const approvalsWait = command({
 
 export const approvalsInbox = command({
   name: 'approvals inbox',
+  prints: 'none',
   summary: 'Decide approvals on a screen: the longest waiting first, each in full',
   details: [
     'a approves and d denies the chosen approval: gov shows it in full, asks for a comment, and decides after a y. ? shows the keys.',

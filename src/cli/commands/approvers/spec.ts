@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const approversAdd = command({
   name: 'approvers add',
+  prints: '=enrolApprover',
   summary: 'Enrol an SSH key that signs approvals',
   changes: true,
   details: [

@@ -15,6 +15,7 @@ const open = { type: 'boolean', description: 'Open the page in a browser' } as c
 
 export const authSignup = command({
   name: 'auth signup',
+  prints: 'orgId projectId:any apiKeys?:object keyFile? contexts:array',
   summary: 'Create an organization with a sandbox and a production project, and a key for each',
   details: [
     'You sign in at the identity provider that the service names. gov shows the two keys only this once, and stores them for the contexts NAME and NAME-sandbox. -C sets NAME; by default it follows from the organization.',
@@ -53,6 +54,8 @@ export const authSignup = command({
 
 export const authLogin = command({
   name: 'auth login',
+  prints:
+    'type id name:string|null organizationId:string|null organizationName:string|null expiresAt:string|null contexts:array currentContext',
   summary: 'Sign in to a service, or give this tool an API key for it',
   details: [
     'Shows a page of the identity provider and a code, and waits for the sign-in there. gov stores a token of the service in the keychain of the system. Without one, or with GOV_KEYCHAIN=0, it stores the token in credentials.json beside config.json, readable by you alone.',
@@ -74,6 +77,7 @@ export const authLogin = command({
 
 export const authStatus = command({
   name: 'auth status',
+  prints: '=getIdentity context:string|null baseUrl credential from',
   summary: 'Show who is signed in, where, and until when',
   examples: ['gov auth status', 'gov auth status -C acme -o json'],
   exitCodes: { 0: 'signed in', 4: 'not signed in, or the sign-in has ended' },
@@ -81,6 +85,7 @@ export const authStatus = command({
 
 export const authWhoami = command({
   name: 'auth whoami',
+  prints: '=getIdentity context:string|null baseUrl credential from',
   summary:
     'Show whose credential calls have, and what it may do: a person or an API key, also on a data plane',
   examples: ['gov auth whoami', 'gov auth whoami -C local -o json | jq -r .id'],
@@ -89,6 +94,7 @@ export const authWhoami = command({
 
 export const authToken = command({
   name: 'auth token',
+  prints: 'token from',
   summary: 'Print the credential of calls, for scripts',
   examples: ['gov auth token', 'GOV_API_KEY=$(gov auth token -C acme) ./my-agent'],
   exitCodes: { 4: 'no credential is stored' },
@@ -96,6 +102,7 @@ export const authToken = command({
 
 export const authLogout = command({
   name: 'auth logout',
+  prints: 'none',
   summary: 'End the sign-in at the service, and remove the credential from this machine',
   details: [
     'For an API key, this only removes the local copy; gov keys revoke ends the key. If gov cannot reach the service, it removes nothing without --force.',

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const billingPortal = command({
   name: 'billing portal',
+  prints: '=openBillingPortal',
   summary: 'Print the address of the payment provider’s portal for the organization',
   details: ['The address works for a few minutes, for everybody who has it.'],
   flags: {
@@ -21,12 +22,14 @@ export const billingPortal = command({
 
 export const billingSummary = command({
   name: 'billing summary',
+  prints: '=getBillingSummary',
   summary: 'Show this month’s usage of all projects of the organization',
   examples: ['gov billing summary', 'gov billing summary -o csv'],
 });
 
 export const billingRetention = command({
   name: 'billing retention',
+  prints: '=getRetention',
   summary: 'Show or set the retention of the project’s event bodies, and a legal hold',
   changes: { with: ['days', 'legalHold'] },
   flags: {

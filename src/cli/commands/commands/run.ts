@@ -3,11 +3,10 @@
  * Tested by `test/cli/program/manifest.test.ts`.
  */
 import { version } from '../../../client/version.ts';
-import type { Operation } from '../../../contract/operation.ts';
-import { table } from '../../../contract/table.ts';
 import type { Run } from '../../program/command.ts';
 import type { CommandSpec, FlagSpec } from '../../program/spec.ts';
 import { exitCodesOf, exitMeanings } from '../../program/exit.ts';
+import { outputOf } from '../../program/prints.ts';
 import { kebab } from '../../program/flags.ts';
 import { environment, formats, globalFlags } from '../../program/globals.ts';
 import type { commands as spec } from './spec.ts';
@@ -20,10 +19,6 @@ const flagsOf = (flags: Readonly<Record<string, FlagSpec>>) =>
     .map(([name, flag]) => Object.assign({ name: `--${kebab(name)}` }, flag));
 
 function described(each: CommandSpec) {
-  const row: Operation | undefined = Object.entries<Operation>(table).find(
-    ([id]) => id === each.operation,
-  )?.[1];
-  const output = row === undefined ? undefined : Object.values(row.success)[0];
   const { name, summary, details = [], args = [], examples, changes = false } = each;
   return {
     name,
@@ -35,7 +30,8 @@ function described(each: CommandSpec) {
     exitCodes: exitCodesOf(each),
     examples,
     changes,
-    ...(each.operation === undefined ? {} : { operation: each.operation, output }),
+    ...(each.operation === undefined ? {} : { operation: each.operation }),
+    output: outputOf(each),
   };
 }
 

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const completion = command({
   name: 'completion',
+  prints: 'none',
   summary: 'Print a completion script for a shell',
   details: [
     'At Tab the script asks gov for commands, flags and words, and for ids of the chosen context: runs, policies, approvals, proofs, reports, keys and jobs. A service that does not answer within a second offers none.',

@@ -2,11 +2,8 @@
 import { candidatesOf, explained, keyIn } from '../../context/explain.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { View } from '../../terminal/view.ts';
+import { problemView } from '../../terminal/view.ts';
 import type { configExplain as spec } from './spec.ts';
-
-const columns = ['value', 'from', 'problem'].map((name) => ({ name, kind: 'text' as const }));
-const view: View = { columns, wide: columns, id: 'value', items: undefined };
 
 export const run: Run<typeof spec> = async (call) => {
   const items = candidatesOf(keyIn(explained, call.args.key), call).map((each) => ({ ...each }));
@@ -14,5 +11,5 @@ export const run: Run<typeof spec> = async (call) => {
   const pages = async function* () {
     yield { items, nextCursor: null };
   };
-  await call.out.list(pages(), view, 'sources');
+  await call.out.list(pages(), problemView(['value', 'from'], items, call.out), 'sources');
 };

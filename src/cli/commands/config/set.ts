@@ -16,6 +16,8 @@ export const run: Run<typeof spec> = async (call) => {
     settings: { ...config.settings, [key]: args.value },
   }));
   await out.note(safe`${key} is ${args.value} in ${configPath(io.env)}`);
+  if (key === 'updateNotice' && args.value === 'true' && candidatesOf('updateRegistry', call).length === 0)
+    await out.warn(safe`gov asks no registry yet: gov config set updateRegistry URL`);
   const [first] = candidatesOf(key, call);
   if (first !== undefined && !first.from.startsWith(configPath(io.env)))
     await out.warn(safe`${first.from} is stronger, and says ${first.value}`);

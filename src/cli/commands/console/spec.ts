@@ -4,9 +4,12 @@ import { command } from '../../program/spec.ts';
 
 export const consoleOpen = command({
   name: 'console open',
-  summary: 'Open the console of a plane in the browser, signed in with the scopes of a key',
+  prints: 'url expiresAt',
+  summary:
+    'Open the console in the browser: of a plane signed in with the scopes of a key, of a service to sign in there',
   details: [
-    `The link works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
+    `The link to a plane works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
+    'The address has localhost for 127.0.0.1, because passkeys need a name. It stays 127.0.0.1 where another program listens at the same port of ::1.',
     'Decide approvals with the key of an approver: --key approver.key. The key that asked may not decide.',
   ],
   flags: {

@@ -3,12 +3,14 @@ import { command } from '../../program/spec.ts';
 
 export const contextList = command({
   name: 'context list',
+  prints: 'contexts[] name current:boolean kind environment:string|null place project:string|null credential',
   summary: 'List the contexts: the services and planes of this user',
   examples: ['gov context list'],
 });
 
 export const contextUse = command({
   name: 'context use',
+  prints: 'none',
   summary: 'Make a context the current one',
   args: [{ name: 'name', description: 'Context' }],
   examples: ['gov context use production'],
@@ -16,12 +18,15 @@ export const contextUse = command({
 
 export const contextShow = command({
   name: 'context show',
+  prints:
+    'name:string|null kind:string|null baseUrl:any environment:any project:any apiKey:any trustFile:any configFile',
   summary: 'Show the service, credential and trust in use, and the source of each',
   examples: ['gov context show', 'gov context show -C production -o json'],
 });
 
 export const contextSet = command({
   name: 'context set',
+  prints: 'none',
   summary: 'Create a context, or change one',
   details: [
     'Stores the global flags --base-url, --env, --project and --cacert in the context. Settings without a flag stay. An address without a path gets the path of the API.',
@@ -56,6 +61,7 @@ export const contextSet = command({
 
 export const contextDelete = command({
   name: 'context delete',
+  prints: 'none',
   summary: 'Delete a context, and its stored credential unless another context uses it',
   details: ['The service does not learn of it: gov auth logout ends a sign-in, gov keys revoke a key.'],
   args: [{ name: 'name', description: 'Context' }],

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const cronRun = command({
   name: 'cron run',
+  prints: 'data[] =runReportSchedules work',
   summary: 'Do the scheduled work of reports now, as a scheduler does',
   changes: true,
   details: [

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const doctor = command({
   name: 'doctor',
+  prints: 'ok:boolean checks:array',
   summary: 'Check that gov works here: configuration, service, key, trust, disk, agents',
   withoutSettings: true,
   details: [

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const erase = command({
   name: 'erase',
+  prints: 'erasureIds:array leaves:integer fields:integer dryRun:boolean keyDestroyed:boolean request?',
   summary: 'Erase values of an event or decision, or all data about a subject; hashes and proofs stay',
   changes: { without: 'dryRun' },
   details: [

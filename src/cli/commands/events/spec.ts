@@ -11,6 +11,8 @@ import { asciiFlag } from '../../screens/flags.ts';
 
 export const eventsPush = command({
   name: 'events push',
+  prints:
+    'accepted:integer rejected:integer duplicates:integer known:integer runs:integer imports?:array results?:array dryRun?:boolean spool?:object',
   summary: 'Record events, or recordings of other programs, from files or standard input',
   changes: { without: 'dryRun' },
   details: [
@@ -88,6 +90,7 @@ export const eventsPush = command({
 
 export const eventsList = command({
   name: 'events list',
+  prints: '=listEvents|searchEvents',
   summary: 'List the events of a run, or find events of all runs',
   details: [
     'With --run alone: the events of the run in the order of recording. Otherwise the newest recording comes first, and every flag narrows the search.',
@@ -111,6 +114,8 @@ export const eventsList = command({
 
 export const eventsFormats = command({
   name: 'events formats',
+  prints:
+    'formats[] format about expects maps:array example:any | format about expects maps:array example:any',
   summary: 'List the recordings that events push --from reads, with an example each',
   details: ['With a FORMAT: what becomes of each part of a recording, and a small example to push.'],
   args: [{ name: 'format', description: 'One format in full', optional: true }],
@@ -123,6 +128,7 @@ export const eventsFormats = command({
 
 export const eventsTail = command({
   name: 'events tail',
+  prints: '=getEvent',
   summary: 'Follow events as they are recorded',
   details: [
     'Prints one JSON object per line into a pipe. After a broken connection it continues at the same event. Ctrl-C ends it.',

@@ -64,6 +64,7 @@ const exitCodes = {
 
 export const exportCreate = command({
   name: 'export create',
+  prints: '=createExport|getExport',
   summary: 'Create an export of all rows of a resource, as of now',
   changes: true,
   details: ['With --wait the command returns after the export is complete, at most after --timeout.'],
@@ -80,6 +81,7 @@ export const exportCreate = command({
 
 export const exportDelete = command({
   name: 'export delete',
+  prints: 'none',
   summary: 'Delete an export and its file from the service',
   details: [
     'A project may keep a limited number and size of exports; deleting one makes room. Downloaded files stay.',
@@ -92,6 +94,8 @@ export const exportDelete = command({
 
 export const exportDownload = command({
   name: 'export download',
+  prints:
+    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
   summary: 'Download a completed export',
   args: [exportId],
   details: [downloading],
@@ -106,6 +110,8 @@ export const exportDownload = command({
 
 export const exportRun = command({
   name: 'export run',
+  prints:
+    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
   summary: 'Create an export, wait for it and download it',
   changes: true,
   details: [downloading],

@@ -6,6 +6,8 @@ const name = { name: 'name', description: 'Name of the target, such as siem' } a
 
 export const forwardAdd = command({
   name: 'forward add',
+  prints:
+    'name to format? ocsfVersion? from? eventTypes?:array decisions?:array projects?:array content? ca? cert? key? serverName? maxBytes?:integer confirm? shape? header?:any secretFile? secretEnv? endpoint? region? accessKeyId? everySeconds?:integer',
   summary: 'Add a receiver to which a plane or service copies its log',
   details: [
     'ADDRESS is syslog+tls://HOST:PORT, syslog+tcp://HOST:PORT, https://…, http://… or s3://BUCKET/PREFIX. A serving process sends after its next start.',
@@ -99,6 +101,8 @@ export const forwardAdd = command({
 
 export const forwardList = command({
   name: 'forward list',
+  prints:
+    'forwards[] name to format from eventTypes:array|null decisions:array|null content:any projects:any',
   summary: 'List the configured targets of a plane or service on this machine',
   flags: { data },
   examples: ['gov forward list', 'gov forward list --data /var/lib/gov -o json'],
@@ -106,6 +110,7 @@ export const forwardList = command({
 
 export const forwardTest = command({
   name: 'forward test',
+  prints: 'name to id ok:boolean said durationMs:number',
   summary: 'Send one record that is marked as a test, and show what came back',
   details: [
     'Sends from this command, not from the serving process, so also before the target is in use. The position stays as it is.',
@@ -118,6 +123,7 @@ export const forwardTest = command({
 
 export const forwardRemove = command({
   name: 'forward remove',
+  prints: 'none',
   summary: 'Remove a target; what it has stays there',
   args: [name],
   flags: { data },

@@ -6,6 +6,7 @@ const formats = ['dot', 'mermaid'] as const;
 
 export const graphsGet = command({
   name: 'graphs get',
+  prints: '=getGraph',
   summary: 'Show the causal graph of a run',
   details: [
     'On a terminal: a tree, in which containers and causes are above their effects. Into a pipe: one edge per line.',
@@ -17,6 +18,7 @@ export const graphsGet = command({
 
 export const graphsLineage = command({
   name: 'graphs lineage',
+  prints: '=getLineage',
   summary: 'Show the ancestors and descendants of a node',
   args: [runId],
   flags: {

@@ -1,12 +1,14 @@
 /** `gov help`, `gov help events list`, `gov help exit-codes`. Tested by `test/cli/main.test.ts`. */
+import { aliasesOf } from '../../program/alias.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
 import { helpOf, helpOfNoun, helpOfTool, topics } from '../../program/help.ts';
+import { safe } from '../../terminal/safe.ts';
 import type { help as spec } from './spec.ts';
 import { allSpecs } from '../specs.ts';
 import { otherNumber } from '../nouns.ts';
 
-export const run: Run<typeof spec> = async ({ args, out }) => {
+export const run: Run<typeof spec> = async ({ args, out, io }) => {
   const layout = { styles: out.styles, columns: out.settings.columns };
   const words = args.topic ?? [];
   const specs = allSpecs();
@@ -17,6 +19,9 @@ export const run: Run<typeof spec> = async ({ args, out }) => {
   const nouns = new Set(specs.map(({ name }) => name.split(' ')[0] ?? name));
   const named = [...nouns].find((each) => each === noun || otherNumber(each) === noun);
   const mine = specs.filter(({ name }) => name === named || name.startsWith(`${named} `));
+  const aliases = named === undefined && verb.length === 0 ? aliasesOf(io.env) : {};
+  if (Object.hasOwn(aliases, noun))
+    return out.line(safe`gov ${noun} is your alias for: gov ${aliases[noun] ?? ''}`);
   const found = mine.find(({ name }) => name === [named, ...verb].join(' '));
   if (found !== undefined) return out.line(helpOf(found, layout));
   if (named !== undefined && verb.length === 0) return out.line(helpOfNoun(named, mine, layout));

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const hook = command({
   name: 'hook',
+  prints: 'none',
   summary: 'Decide and record what an agent does; its client runs this',
   changes: true,
   details: [

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const jobsWait = command({
   name: 'jobs wait',
+  prints: 'data[] =getJob',
   summary: 'Wait until jobs have ended',
   details: [
     'Waits at most --timeout, default 10m, for all jobs together. Prints each job as soon as it has ended.',

@@ -26,6 +26,7 @@ const force = { type: 'boolean', description: 'Replace the file of --out' } as c
 
 export const keysCreate = command({
   name: 'keys create',
+  prints: 'key? keyFile? record:object',
   summary: 'Create an API key of the project; gov shows it only this once',
   changes: true,
   args: [{ name: 'name', description: 'Purpose of the key' }],
@@ -48,6 +49,7 @@ export const keysCreate = command({
 
 export const keysUpdate = command({
   name: 'keys update',
+  prints: '=updateApiKey',
   summary: 'Change name, description, scopes or expiry of an API key',
   changes: true,
   args: [keyId],
@@ -71,6 +73,7 @@ export const keysUpdate = command({
 
 export const keysRevoke = command({
   name: 'keys revoke',
+  prints: 'none',
   summary: 'Revoke an API key: at once here, within five seconds everywhere',
   changes: true,
   args: [keyId],
@@ -79,6 +82,7 @@ export const keysRevoke = command({
 
 export const keysRotate = command({
   name: 'keys rotate',
+  prints: 'key? keyFile? record:object',
   summary: 'Replace an API key by a new one with the same name and scopes',
   details: [
     'The old key stops at once, or after --overlap. If the context stores the old key, gov stores the new one in its place.',

@@ -7,6 +7,7 @@ import { data } from '../../program/data-flag.ts';
 
 export const logCheckpoint = command({
   name: 'log checkpoint',
+  prints: 'none',
   summary: 'Print the newest signed checkpoint of the log, to store on another machine',
   details: [
     'A stored checkpoint can prove later that a log lost entries: gov plane restore --last-checkpoint.',
@@ -24,6 +25,7 @@ export const logCheckpoint = command({
 
 export const logRecover = command({
   name: 'log recover',
+  prints: 'dataDir projectId epoch:integer origin meteringOrigin previous:array archive:object',
   summary: 'Start a new log if the old one is behind a signed checkpoint and no newer copy exists',
   details: [
     'Makes a plane with the same project and keys. The first leaves of its new logs name the old logs and the reason. ' +
@@ -47,6 +49,8 @@ export const logRecover = command({
 
 export const logFsck = command({
   name: 'log fsck',
+  prints:
+    'ok:boolean problems:array projects:integer found:integer leaves:integer checkpoints:integer unopened:integer deep:boolean',
   summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
   flags: {
     data,
@@ -61,6 +65,7 @@ export const logFsck = command({
 
 export const logIndexBuild = command({
   name: 'log index build',
+  prints: 'projectId size:integer leafIndex:integer',
   summary: 'Index the log now, so that bundles show that no event is missing',
   details: [
     'A serving process does this in the background. Use it for a log from before, or before a prune.',
@@ -76,6 +81,8 @@ export const logIndexBuild = command({
 
 export const logPrune = command({
   name: 'log prune',
+  prints:
+    'projectId from:integer to:integer archive:string|null archiveHash:string|null archiveBytes:integer',
   summary: 'Move old events from the store to an archive; hashes stay, and proofs still verify',
   details: [
     'gov writes the archive, reads it back and checks it against a signed checkpoint before it removes events. Keep the archive: it is the only copy.',
@@ -102,6 +109,7 @@ export const logPrune = command({
 
 export const logCompact = command({
   name: 'log compact',
+  prints: 'beforeBytes:integer afterBytes:integer',
   summary: 'Rewrite the database, so that no page keeps copies of erased or pruned data',
   details: [
     'gov log prune does this itself, and so does a stop after an erasure, up to 512 MiB. It needs free space of twice the size of the database, in its folder and in the one for temporary files (SQLITE_TMPDIR).',

@@ -7,6 +7,7 @@ const server = { name: 'server', description: 'Name of the MCP server in policie
 
 export const mcpProxy = command({
   name: 'mcp proxy',
+  prints: 'none',
   summary: 'Put an MCP server under policy: decide and record each tool call',
   changes: true,
   details: [
@@ -74,6 +75,7 @@ export const mcpProxy = command({
 
 export const mcpList = command({
   name: 'mcp list',
+  prints: 'server tools:array',
   summary: 'List the pinned tool definitions of a server, and what has changed',
   args: [server],
   examples: ['gov mcp list files', 'gov mcp list files -o json'],
@@ -82,6 +84,7 @@ export const mcpList = command({
 
 export const mcpPin = command({
   name: 'mcp pin',
+  prints: 'server policyId version:integer tools:array',
   summary: 'Accept the newest definitions of a server’s tools, and refuse all others',
   changes: true,
   details: [
@@ -101,6 +104,7 @@ export const mcpPin = command({
 
 export const mcpWrap = command({
   name: 'mcp wrap',
+  prints: 'config dryRun:boolean undo:boolean servers:array',
   summary: 'Rewrite the configuration of a client so that its MCP servers run through gov mcp proxy',
   details: [
     'Changes the command and the arguments of each server that the client starts, and no other byte. What it replaces is kept in CONFIG.gov-mcp-wrap.json, and --undo puts it back. Servers at a URL are reported and stay: run gov mcp proxy --url for them, and put its address into the configuration.',

@@ -34,7 +34,7 @@ export const run: Run<typeof spec> = async (call) => {
     from: resolve(io.cwd, args.from),
     dataDir: resolve(io.cwd, flags.data),
     lastCheckpoints,
-    trust: flags.trust === undefined ? undefined : readText(resolve(io.cwd, flags.trust)),
+    trust: flags.trust === undefined ? undefined : readText(flags.trust, io.cwd),
     onProgress: ({ step, done, of }) => {
       signal.throwIfAborted();
       progress.at(step, { done, total: of, unit: step === 'checking' ? 'leaves' : 'bytes' });

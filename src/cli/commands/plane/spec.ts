@@ -13,6 +13,8 @@ const file = {
 
 export const planeInit = command({
   name: 'plane init',
+  prints:
+    'created:boolean dataDir name projectId environment listen keyFile approverKeyFile agentKeyFile trustFile context:any',
   summary: 'Make a data plane: directory, keys, configuration and a context for it',
   flags: {
     data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
@@ -39,6 +41,7 @@ export const planeInit = command({
 
 export const planeServe = command({
   name: 'plane serve',
+  prints: 'none',
   summary: 'Serve a data plane until a signal stops it',
   flags: {
     data,
@@ -86,6 +89,7 @@ export const planeServe = command({
 
 export const planeStop = command({
   name: 'plane stop',
+  prints: 'dataDir result pid:integer|null',
   summary: 'Stop the process that serves a data plane on this machine, and wait until it has ended',
   details: [
     'Sends SIGTERM to the process that holds the lock of the directory, and to no other. The plane answers running requests first. --timeout sets how long gov waits; default: 30s.',
@@ -109,6 +113,8 @@ export const planeStop = command({
 
 export const planeStatus = command({
   name: 'plane status',
+  prints:
+    'state dataDir:string|null baseUrl pid:integer|null version:string|null startedAt:string|null configHash:string|null chain:object|null treeSize:integer|null databaseBytes:integer|null disk:object|null telemetry:object|null contentCapture:any integrity:object|null drills:any queueDepth:integer|null reasons:array',
   summary: 'Show whether a data plane serves, and its state',
   details: ['--watch is gov top for this plane; into a pipe it prints one JSON object per second.'],
   flags: {
@@ -126,6 +132,7 @@ export const planeStatus = command({
 
 export const planeConfigShow = command({
   name: 'plane config show',
+  prints: '=getConfigBundle',
   summary: 'Show the current configuration from the service: version, hash, policies',
   details: ['gov asks a serving plane; otherwise it reads the data directory.'],
   flags: { data },
@@ -135,6 +142,7 @@ export const planeConfigShow = command({
 
 export const planeConfigApply = command({
   name: 'plane config apply',
+  prints: '=applyConfigBundle | taken:boolean reason detail',
   summary: 'Apply a signed configuration from a file, on a plane that cannot reach its service',
   details: [
     'gov first checks signature, project, version and every policy; the version must be newer than the current one. It applies all or nothing: after a refusal the current configuration stays.',
@@ -155,6 +163,8 @@ export const planeConfigApply = command({
 
 export const planeConfigVerify = command({
   name: 'plane config verify',
+  prints:
+    'taken:boolean bundleVersion:integer bundleHash projectId environment issuedAt signedBy policies:integer findings:integer | taken:boolean reason detail',
   summary: 'Check a signed configuration, and change nothing',
   details: ['The enrolment or plane.json names the trusted key. Elsewhere give --key and --project-id.'],
   args: [file],
@@ -186,6 +196,7 @@ export const planeConfigVerify = command({
 
 export const planeConfigSet = command({
   name: 'plane config set',
+  prints: 'policies? projectId? keys?:array intervalSeconds?:integer',
   summary: 'Set whose configurations a plane accepts, and how its policies combine',
   details: [
     'An enrolled plane knows its service. For a plane that cannot reach its service, set project and verifier key; gov planes bundle prints both.',
@@ -213,6 +224,7 @@ export const planeConfigSet = command({
 
 export const planeBackup = command({
   name: 'plane backup',
+  prints: 'out bytes:integer createdAt withKeys:boolean left:array removed:array',
   summary: 'Copy a data plane to a directory, also while it serves, and verify the copy',
   details: [
     'The copy shows one moment: log, database, configuration and trust, with a signed manifest of sizes, hashes and ' +
@@ -235,6 +247,7 @@ export const planeBackup = command({
 
 export const planeRestore = command({
   name: 'plane restore',
+  prints: 'verdict dataDir createdAt projectId withKeys:boolean logs:array known:array unopened:integer',
   summary: 'Make a data plane from a backup, and prove that it is not behind a signed checkpoint',
   details: [
     'Give the newest known checkpoints: files that clients or a witness stored, a receipt of the service, or the ' +
@@ -269,6 +282,7 @@ export const planeRestore = command({
 
 export const planeDoctor = command({
   name: 'plane doctor',
+  prints: 'ok:boolean checks:array',
   summary: 'Check whether a data plane can serve, and show what to do if it cannot',
   flags: {
     data,
@@ -285,6 +299,7 @@ export const planeDoctor = command({
 
 export const planeKeysRotate = command({
   name: 'plane keys rotate',
+  prints: 'change keys:array leaf:integer inForce:array retired:array trustFile warning:string|null',
   summary: 'Make new keys for the log of a plane; old and new sign until gov plane keys retire',
   details: [
     'A leaf of the log, signed by both keys, records the change. The trust file gets the new keys. Before gov plane keys retire, give the trust file to all verifiers and the new keys to witnesses.',
@@ -297,6 +312,7 @@ export const planeKeysRotate = command({
 
 export const planeKeysRetire = command({
   name: 'plane keys retire',
+  prints: 'change keys:array leaf:integer inForce:array retired:array trustFile warning:string|null',
   summary: 'Sign with the new keys only; the old keys still verify earlier proofs',
   details: [
     'The private keys move to keys/retired, where no process reads them. The service of an enrolled plane knows it by the old key until it enrols again.',

@@ -98,7 +98,7 @@ async function chainOf(client: Client, trust: string | undefined): Promise<Plane
 /** Returns the time of a trusted signature that includes one; null if there is none. */
 function signedAt(note: string, file: string): string | null {
   try {
-    const { keys, origin } = parseTrust(readText(file));
+    const { keys, origin } = parseTrust(readText(file, '/'));
     const { signedBy } = openCheckpoint(note, keys, origin);
     const seconds = Math.max(0, ...signedBy.map(({ timestampSeconds }) => timestampSeconds ?? 0));
     return seconds === 0 ? null : new Date(seconds * 1000).toISOString();

@@ -7,6 +7,8 @@ import { data } from '../../program/data-flag.ts';
 
 export const planeEnroll = command({
   name: 'plane enroll',
+  prints:
+    'service:string|null dataPlaneId projectId environment cosignerKey configKey:string|null reportIntervalSeconds:integer caFile:string|null certificateFile:string|null certificateKeyFile:string|null enrolledAt mode clockAheadSeconds?:number keyLast4 enrolment?:object',
   summary: 'Enrol a data plane with a service, and report usage counts to it',
   details: [
     'The plane sends counts, times and hashes only: gov plane telemetry schema prints their schema, gov plane telemetry show the bytes. A serving plane starts reporting within seconds.',
@@ -67,6 +69,7 @@ export const planeEnroll = command({
 
 export const planeRotateCredentials = command({
   name: 'plane rotate-credentials',
+  prints: 'dataPlaneId keyLast4 previousValidUntil:string|null',
   summary: 'Get a new hybrid key and signing secret; the old ones work for a while',
   flags: {
     data,
@@ -81,6 +84,7 @@ export const planeRotateCredentials = command({
 
 export const planeTelemetryShow = command({
   name: 'plane telemetry show',
+  prints: 'any',
   summary: 'Print the exact bytes of waiting or sent messages',
   details: [
     'One message per line, as its signature covers it. With --last and --all the responses of the service follow.',
@@ -103,6 +107,7 @@ export const planeTelemetryShow = command({
 
 export const planeTelemetrySend = command({
   name: 'plane telemetry send',
+  prints: 'settled:integer refused:integer reportsWaiting:integer challengesOpen:integer failure:any',
   summary: 'Create a report now, and send all waiting messages',
   details: [
     'A serving plane reports by itself. Use this at the end of a month, before an audit, or after an outage of the service. Events of the last second may follow in the next report.',
@@ -119,12 +124,14 @@ export const planeTelemetrySend = command({
 
 export const planeTelemetrySchema = command({
   name: 'plane telemetry schema',
+  prints: 'any',
   summary: 'Print the JSON Schema of all messages of a plane',
   examples: ['gov plane telemetry schema'],
 });
 
 export const planeUsageExport = command({
   name: 'plane usage export',
+  prints: 'any',
   summary: 'Write signed usage reports to a file, for a service that the plane cannot reach',
   details: [
     'NDJSON: one signed message per line, for gov usage import. Each export repeats messages without a receipt, which is harmless.',
@@ -144,6 +151,7 @@ export const planeUsageExport = command({
 
 export const planeUsageReceipts = command({
   name: 'plane usage receipts',
+  prints: 'accepted:integer refused:integer unsettled:integer challenges:integer held:string|null',
   summary: 'Read the service’s receipts for exported reports',
   details: ['Receipts bring challenges; the next gov plane usage export answers them.'],
   args: [{ name: 'file', description: 'File of receipts (NDJSON), or - for standard input' }],

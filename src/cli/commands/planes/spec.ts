@@ -16,6 +16,7 @@ const tokenFlags = {
 
 export const planesCreate = command({
   name: 'planes create',
+  prints: 'dataPlane:object enrolmentToken? tokenFile? expiresAt next',
   summary: 'Register a data plane; gov shows its enrolment token only this once',
   details: [
     `The token works once, for ${limits.enrolmentHours} hours. gov also prints the command to run on the plane.`,
@@ -32,6 +33,7 @@ export const planesCreate = command({
 
 export const planesToken = command({
   name: 'planes token',
+  prints: 'dataPlane:object enrolmentToken? tokenFile? expiresAt next',
   summary: 'Issue another enrolment token for a data plane; gov shows it only this once',
   details: [
     'For a plane that lost its credentials, was restored or recovered, has new keys, or was revoked. It enrols again and stays the same data plane with its reports, so the service bills nothing twice.',
@@ -45,6 +47,7 @@ export const planesToken = command({
 
 export const planesEnroll = command({
   name: 'planes enroll',
+  prints: 'none',
   summary: 'Answer the enrolment request of a data plane that cannot reach the service',
   details: [
     'gov plane enroll --request makes the request, with a token of gov planes create or gov planes token. Carry the answer back by any means: it is encrypted, and only that data plane can open it.',
@@ -72,6 +75,7 @@ export const planesEnroll = command({
 
 export const planesCosigner = command({
   name: 'planes cosigner',
+  prints: 'cosignerKey',
   summary: 'Print the service’s verifier key, which checks the receipts of data planes',
   details: [
     'No credential is needed. To check the receipts of a data plane, take the key from the service and not from the plane.',
@@ -87,6 +91,7 @@ export const planesCosigner = command({
 
 export const planesRevoke = command({
   name: 'planes revoke',
+  prints: 'none',
   summary: 'Revoke a data plane: at once here, within five seconds everywhere',
   details: [
     'Its reports stay, and are billed. The plane still records events. It reports again after enrolling with a token of gov planes token.',
@@ -98,6 +103,7 @@ export const planesRevoke = command({
 
 export const planesBundle = command({
   name: 'planes bundle',
+  prints: 'any',
   summary: 'Get the signed configuration of the project, to carry it to its data planes',
   flags: {
     out: {

@@ -45,6 +45,7 @@ const fileForm =
 
 export const policyCreate = command({
   name: 'policy create',
+  prints: 'data[] policyId did version:integer status activeVersion:integer|null file',
   summary: 'Create policies from files, or add a version if an existing policy differs',
   changes: true,
   details: [
@@ -64,6 +65,7 @@ export const policyCreate = command({
 
 export const policyGet = command({
   name: 'policy get',
+  prints: '=getPolicy',
   summary: 'Get a policy with its active and its newest version',
   details: ['-o policy prints the file that policy create reads.'],
   args: [policyId],
@@ -81,6 +83,7 @@ export const policyGet = command({
 
 export const policyPublish = command({
   name: 'policy publish',
+  prints: '=publishPolicy',
   summary: 'Activate a version of a policy, by default the newest',
   changes: true,
   args: [policyId],
@@ -94,6 +97,7 @@ export const policyPublish = command({
 
 export const policyTransition = command({
   name: 'policy transition',
+  prints: '=transitionPolicy',
   summary: 'Move a policy to another status of its life cycle',
   changes: true,
   details: [
@@ -110,6 +114,7 @@ export const policyTransition = command({
 
 export const policyRollback = command({
   name: 'policy rollback',
+  prints: '=rollbackPolicy',
   summary: 'Activate an earlier version of a policy again',
   changes: true,
   args: [policyId],
@@ -123,6 +128,7 @@ export const policyRollback = command({
 
 export const policyEvaluate = command({
   name: 'policy evaluate',
+  prints: '=evaluatePolicy',
   summary: 'Evaluate the active policies for an input of a run, and record the decision',
   changes: true,
   flags: {
@@ -140,6 +146,7 @@ export const policyEvaluate = command({
 
 export const policySimulate = command({
   name: 'policy simulate',
+  prints: '=simulatePolicies|simulatePolicy',
   summary: 'Show what policies would decide and which clause decides it, without recording',
   details: ['With a policy, evaluates its newest version; without one, all active policies.'],
   args: [{ ...policyId, optional: true }],
@@ -161,6 +168,7 @@ export const policySimulate = command({
 
 export const policyLint = command({
   name: 'policy lint',
+  prints: 'findings:array',
   summary: 'Find errors in policy files: clauses that never match, missing guards, conflicting types',
   details: ['Works offline; only --seen with a run asks the service.'],
   args: [files],
@@ -190,6 +198,7 @@ export const policyLint = command({
 
 export const policyTest = command({
   name: 'policy test',
+  prints: 'passed:integer failed:integer coverage:number cases:array policies:array mutants:array|null',
   summary: 'Run test cases against policy files, without a service, and show what they do not test',
   details: [
     'Cases are JSON: [{"name": "…", "checkpoint": {…}, "expect": "deny"}]. expect is the combined decision, or decisions by policy id: {"no-shell": "deny"}. In a directory, cases are the files that end in .cases.json or .cases.ndjson.',
@@ -217,6 +226,7 @@ export const policyTest = command({
 
 export const policyDiff = command({
   name: 'policy diff',
+  prints: 'policyId from:integer|null to:integer|string changed:boolean lines:array',
   summary: 'Show the differences between two versions, or between the newest version and a file, by clause',
   details: ['Without versions: compares the active version with the newest.'],
   args: [
@@ -238,6 +248,7 @@ export const policyDiff = command({
 
 export const policyImpact = command({
   name: 'policy impact',
+  prints: '=analyzePolicyImpact|analyzePolicyHistory',
   summary: 'Show which decisions a proposed version would change, on samples or recorded decisions',
   details: [
     '--samples takes at most 50 checkpoints of a file. Without it, gov uses recorded decisions, of a period with --since or --until. A loosened decision is a call that would have passed.',
@@ -281,12 +292,14 @@ export const policyImpact = command({
 
 export const policyStarterList = command({
   name: 'policy starter list',
+  prints: 'starters:array',
   summary: 'List starter policies: what most agents with tools need first',
   examples: ['gov policy starter list'],
 });
 
 export const policyStarterAdd = command({
   name: 'policy starter add',
+  prints: 'files:array',
   summary: 'Write starter policies and their test cases into a folder',
   details: [
     'It replaces no file. Change the names of tools and arguments to yours, then test the folder: gov policy test policies --cases policies --mutants.',

@@ -7,6 +7,7 @@ const projectId = { name: 'projectId', description: 'Project, such as prj_…' }
 
 export const projectsCreate = command({
   name: 'projects create',
+  prints: '=createProject',
   summary: 'Create a project in the organization',
   changes: true,
   args: [{ name: 'name', description: 'Unique in the organization and environment' }],
@@ -23,6 +24,7 @@ export const projectsCreate = command({
 
 export const projectsUpdate = command({
   name: 'projects update',
+  prints: '=updateProject',
   summary: 'Change the name or settings of a project; other settings stay',
   changes: true,
   args: [projectId],
@@ -42,6 +44,7 @@ export const projectsUpdate = command({
 
 export const projectsDelete = command({
   name: 'projects delete',
+  prints: '=deleteProject id',
   summary: 'Delete a project: its keys stop working, its data stay',
   changes: true,
   args: [projectId],

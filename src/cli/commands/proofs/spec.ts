@@ -16,6 +16,7 @@ const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as co
 
 export const proofsCreate = command({
   name: 'proofs create',
+  prints: '=createProof',
   summary: 'Create a proof of a run',
   changes: true,
   details: [
@@ -57,6 +58,7 @@ export const proofsCreate = command({
 
 export const proofsGet = command({
   name: 'proofs get',
+  prints: '=getProof',
   summary: 'Get a proof, or everything needed to verify it without the service',
   args: [proofId],
   flags: {
@@ -92,6 +94,8 @@ export const proofsGet = command({
 
 export const proofsAsk = command({
   name: 'proofs ask',
+  prints:
+    'verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer',
   summary: 'Ask how many events of a run or type the log has, or that it has none, with proof',
   details: [
     'Times are server times: when the log recorded an event. The answer is about all leaves below one leaf of the log, which it names. Give it to others with --out: they verify it with gov proofs verify, without the service.',
@@ -119,6 +123,8 @@ export const proofsAsk = command({
 
 export const proofsVerify = command({
   name: 'proofs verify',
+  prints:
+    'source verified:boolean code?:string|null authentic?:boolean compliant? violation?:object|null approvals?:object proofId:string|null runId?:string|null layers:array checks:array digests?:object|null notes:array trustedOrigin?:string|null trustFrom?:string|null explanations?:array brokenBy?:object|null | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any | verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer',
   summary: 'Verify a proof by its id, or a bundle, answer or export without the service',
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',

@@ -3,6 +3,7 @@
  * verified, 11 authentic but not compliant, 3 not verified, 2 no trusted key or unreadable, 5 unknown id. The exit code is set before any output, so that
  * a reader that closes the pipe cannot turn a no into a yes. Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
+import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
@@ -47,9 +48,9 @@ export const run: Run<typeof spec> = async (invocation) => {
     if (artifact !== null) return verifyByService(invocation, artifact);
     return verifyHere(invocation, bytesReread(small.bytes));
   }
-  const { signal } = invocation;
-  const source = isFile(args.proof)
-    ? fileReread(args.proof, signal)
+  const { io, signal } = invocation;
+  const source = isFile(args.proof, io)
+    ? fileReread(resolve(io.cwd, args.proof), signal)
     : await spool(small.chunks, limits.bundleBytes);
   return verifyHere(invocation, source).finally(source.close);
 };
@@ -65,7 +66,7 @@ interface Given {
 /** Opens the file or standard input and reads only its beginning. Errors: exit 2 if that fails. */
 async function openGiven({ args, io, signal }: Call): Promise<Given> {
   const source: AsyncIterable<Buffer | string> =
-    args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(args.proof, signal);
+    args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(resolve(io.cwd, args.proof), signal);
   const chunks = source[Symbol.asyncIterator]();
   const next = async (): Promise<Buffer | null> => {
     try {

@@ -4,6 +4,8 @@ import { command } from '../../program/spec.ts';
 
 export const quickstart = command({
   name: 'quickstart',
+  prints:
+    'runId events:integer proofId proofHash verified:boolean authentic:boolean compliant tamperedRefused:boolean payments:array folder',
   summary: 'Watch policies decide about an agent’s payments, and prove what happened',
   details: [
     'Starts a data plane of its own with two policies. An agent pays three invoices: one is allowed, one waits for a person, one is denied. gov records and proves the run, verifies the proof without network, and rejects a changed copy.',

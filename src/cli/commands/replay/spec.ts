@@ -24,6 +24,7 @@ const exitCodes = {
 
 export const replayRun = command({
   name: 'replay run',
+  prints: '=getReplay|createReplay',
   summary: 'Repeat the recorded decisions of a run and compare them',
   changes: true,
   details: [
@@ -52,6 +53,7 @@ export const replayRun = command({
 
 export const replayGraph = command({
   name: 'replay graph',
+  prints: '=getReplay|createGraphReplay',
   summary: 'Compare a declared causal graph with the graph of the events',
   changes: true,
   args: [{ name: 'file', description: 'JSON file with runId, nodes and edges, or - for standard input' }],
@@ -66,6 +68,7 @@ export const replayGraph = command({
 
 export const replayGet = command({
   name: 'replay get',
+  prints: '=getReplay',
   summary: 'Get the result of a completed replay',
   args: [{ name: 'replayId', description: 'Replay, such as rpl_…' }],
   examples: ['gov replay get rpl_01jq3v5k8hf7wb3c9x2m4n6p8r'],

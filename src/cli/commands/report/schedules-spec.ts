@@ -65,6 +65,7 @@ const channels =
 
 export const reportSchedulesCreate = command({
   name: 'report schedules create',
+  prints: '=createReportSchedule',
   summary: 'Create a schedule, which makes a report each time that it is due',
   changes: true,
   details: [channels],
@@ -92,6 +93,7 @@ export const reportSchedulesCreate = command({
 
 export const reportSchedulesUpdate = command({
   name: 'report schedules update',
+  prints: '=updateReportSchedule',
   summary: 'Change a schedule; what you do not name stays',
   changes: true,
   details: [channels, 'A target replaces all targets of the schedule.'],
@@ -113,6 +115,7 @@ export const reportSchedulesUpdate = command({
 
 export const reportSchedulesDelete = command({
   name: 'report schedules delete',
+  prints: 'none',
   summary: 'Delete a schedule; its reports stay',
   changes: true,
   args: [scheduleId],

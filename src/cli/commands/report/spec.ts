@@ -24,6 +24,7 @@ const waitCodes = {
 
 export const reportCreate = command({
   name: 'report create',
+  prints: '=createExecution|getExecution',
   summary: 'Create a report of a period',
   changes: true,
   details: [
@@ -72,6 +73,7 @@ export const reportCreate = command({
 
 export const reportDownload = command({
   name: 'report download',
+  prints: 'executionId file signature? sizeBytes:integer sha256',
   summary: 'Download an artifact of a report',
   args: [executionId],
   details: [
@@ -96,6 +98,7 @@ export const reportDownload = command({
 
 export const reportShare = command({
   name: 'report share',
+  prints: '=createShare',
   summary: 'Create a link to a report that needs no credential',
   changes: true,
   args: [executionId],
@@ -130,6 +133,7 @@ export const reportShare = command({
 
 export const reportUnshare = command({
   name: 'report unshare',
+  prints: 'none',
   summary: 'Revoke a share link',
   changes: true,
   args: [executionId, shareId],
@@ -138,6 +142,7 @@ export const reportUnshare = command({
 
 export const reportBrandingGet = command({
   name: 'report branding get',
+  prints: '=getBranding',
   summary: 'Show name, colors, logo and paper of reports',
   examples: ['gov report branding get', 'gov report branding get -o json'],
   exitCodes: { 5: 'the project has no branding yet' },
@@ -145,6 +150,7 @@ export const reportBrandingGet = command({
 
 export const reportBrandingSet = command({
   name: 'report branding set',
+  prints: '=putBranding',
   summary: 'Set name, colors, footer and paper of reports',
   changes: true,
   details: ['Members without a flag keep their values. An empty text removes a name or a footer.'],
@@ -173,6 +179,7 @@ export const reportBrandingSet = command({
 
 export const reportLogo = command({
   name: 'report logo',
+  prints: '=uploadLogo',
   summary: 'Upload the logo of reports: PNG, JPEG or WebP',
   changes: true,
   args: [{ name: 'file', description: 'Picture' }],
@@ -184,6 +191,8 @@ export const reportLogo = command({
 
 export const reportVerify = command({
   name: 'report verify',
+  prints:
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer trustedOrigin:string|null trustFrom:string|null',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',

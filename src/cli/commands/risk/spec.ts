@@ -6,6 +6,7 @@ const configFile = { name: 'file', description: 'JSON file, or - for standard in
 
 export const riskEvaluate = command({
   name: 'risk evaluate',
+  prints: '=evaluateRisk',
   summary: 'Score an input of a run, record it, and route it: allow, flag, escalate or block',
   changes: true,
   details: [
@@ -36,6 +37,7 @@ export const riskEvaluate = command({
 
 export const riskConfigSet = command({
   name: 'risk config set',
+  prints: '=putRiskConfig',
   summary: 'Replace the configuration of the risk router',
   changes: true,
   args: [configFile],
@@ -44,6 +46,7 @@ export const riskConfigSet = command({
 
 export const riskConfigDiff = command({
   name: 'risk config diff',
+  prints: 'changed:boolean changes:array',
   summary: 'Show what a file would change in the configuration of the risk router',
   args: [configFile],
   flags: {

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const run = command({
   name: 'run',
+  prints: 'none',
   summary: 'Run a program as a recorded run: start, end, telemetry, proof',
   changes: true,
   details: [

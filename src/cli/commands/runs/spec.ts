@@ -5,6 +5,7 @@ import { asciiFlag } from '../../screens/flags.ts';
 
 export const runsCoverage = command({
   name: 'runs coverage',
+  prints: '=getRunCoverage',
   summary: 'Compare the sources of a run: what ran ungoverned, and what is missing',
   details: [
     'For each call: governed, ungoverned (it ran, nothing decided), denied_but_ran, gap (a source lacks it), single_source (nothing else confirms it), not_run.',
@@ -21,6 +22,7 @@ export const runsCoverage = command({
 
 export const runsShow = command({
   name: 'runs show',
+  prints: 'runId events:object coverage:object calls:array approvals:array proof:object|null cut:array',
   summary: 'Show a run: its events, tool calls with their decisions, approvals, coverage, newest proof',
   details: [
     'Nothing is verified: the proof is shown as the service stores it, with the command that verifies it.',
@@ -36,6 +38,7 @@ export const runsShow = command({
 
 export const runsBrowse = command({
   name: 'runs browse',
+  prints: 'none',
   summary: 'Browse runs on a screen: timeline, event, decision with its clause, proof',
   details: [
     'Enter goes from the runs to the timeline of one, to an event, to its decision, to the proof; esc goes back. / filters, ? shows the keys.',

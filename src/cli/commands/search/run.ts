@@ -1,6 +1,6 @@
 /** `gov search TEXT…`. Tested by `test/cli/commands/search/run.test.ts`. */
 import type { Run } from '../../program/command.ts';
-import { exit } from '../../program/exit.ts';
+import { exit, usage } from '../../program/exit.ts';
 import { find } from '../../search/find.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -17,6 +17,7 @@ const columns: readonly Column[] = [
 
 export const run: Run<typeof spec> = async ({ args, out, session }) => {
   const text = args.text.join(' ');
+  if (text.trim() === '') throw usage('text: expected a word to find, got blanks alone');
   const found = await find(await session.client(), text);
   out.verdict = found.results.length === 0 ? exit.notFound : exit.ok;
   await printReport(out, { whole: found, columns, rows: found.results.map((each) => ({ ...each })) });

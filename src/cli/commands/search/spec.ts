@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const search = command({
   name: 'search',
+  prints: 'results:array cut:array',
   summary: 'Find runs, events, policies and approvals by an id, a name or a word',
   details: [
     'Several words are one text. gov compares it, whole and as recorded, with the ids of runs, events and proofs, and with the actor, resource, tool, type, decision and AI system of events.',

@@ -31,6 +31,12 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
       safe`  settings ${made.configFile}`,
     ]);
   } else await out.one(made, plainView(Object.keys(made)));
+  if (made.created && issuer !== undefined) {
+    const origin = options.publicUrl ?? `http://localhost:${new URL(`http://${made.listen}`).port}`;
+    await out.note(
+      safe`register at ${issuer} as redirect URI of ${clientId ?? ''}: ${origin}/console/callback`,
+    );
+  }
   if (made.engine === 'sqlite') return out.note(safe`next: gov service serve --data ${dataDir}`);
   const { doctor } = await import('../../../host/data/doctor.ts');
   const { checks } = await doctor({ dataDir, env: io.env });

@@ -24,6 +24,7 @@ const broken = { 6: 'the service runs on SQLite: stop it first' } as const;
 
 export const serviceInit = command({
   name: 'service init',
+  prints: 'created:boolean dataDir configFile name listen engine',
   summary: 'Make the data directory of a hosted service: keys and configuration',
   details: [
     'Works offline, except for a look at the database of --database. All processes of one service need the same directory, copied or mounted.',
@@ -50,6 +51,7 @@ export const serviceInit = command({
 
 export const serviceMigrate = command({
   name: 'service migrate',
+  prints: 'from:integer to:integer madeRole:boolean roleMayLogIn:boolean',
   summary: 'Create the tables of a PostgreSQL database, or update them to this release',
   details: [
     'Run it as the role that owns the tables; no serving process may use that role. It grants the serving role its rights. Repeating it changes nothing. For SQLite, the service migrates when it starts.',
@@ -71,6 +73,7 @@ export const serviceMigrate = command({
 
 export const serviceServe = command({
   name: 'service serve',
+  prints: 'none',
   summary: 'Serve the hosted service until a signal stops it',
   flags: {
     data,
@@ -127,6 +130,7 @@ export const serviceServe = command({
 
 export const serviceDoctor = command({
   name: 'service doctor',
+  prints: 'ok:boolean checks:array',
   summary: 'Check whether the service can serve as configured, and show what to do',
   details: ['Changes nothing. Works while the service serves.'],
   flags: {
@@ -140,6 +144,8 @@ export const serviceDoctor = command({
 
 export const serviceProjects = command({
   name: 'service projects',
+  prints:
+    'projects[] projectId name environment deletedAt:string|null organizationId createdAt quotas:object',
   summary: 'List the projects of all organizations, including deleted ones',
   flags: {
     data,
@@ -154,6 +160,8 @@ export const serviceProjects = command({
 
 export const serviceRestore = command({
   name: 'service restore',
+  prints:
+    'changed:boolean projectId name environment organizationId createdAt deletedAt:string|null quotas:object',
   summary: 'Restore a deleted project with its keys',
   args: [{ name: 'project', description: 'Project id' }],
   flags: { data },
@@ -163,6 +171,8 @@ export const serviceRestore = command({
 
 export const serviceQuota = command({
   name: 'service quota',
+  prints:
+    'changed:boolean projectId name environment organizationId createdAt deletedAt:string|null quotas:object',
   summary: 'Set monthly quotas of a project',
   details: [
     'TYPE is audit_event, compliance_proof, risk_decision or replay_verification. The value is units per month, none (unlimited) or default (that of the environment). Other types stay.',
@@ -187,6 +197,7 @@ export const serviceQuota = command({
 
 export const serviceCustomer = command({
   name: 'service customer',
+  prints: 'changed:boolean organizationId name customerId:string|null',
   summary: 'Set the payment provider’s customer of an organization',
   args: [{ name: 'organization', description: 'Organization id' }],
   flags: {

@@ -22,6 +22,7 @@ const policy = {
 
 export const toolsEvaluate = command({
   name: 'tools evaluate',
+  prints: '=evaluateTool',
   summary: 'Decide whether a tool call may run, and record the decision',
   changes: { without: 'dryRun' },
   details: [
@@ -54,6 +55,7 @@ export const toolsEvaluate = command({
 
 export const toolsExec = command({
   name: 'tools exec',
+  prints: 'none',
   summary: 'Run a command only if the policies allow it, and record call and outcome',
   changes: true,
   details: [

@@ -4,6 +4,8 @@ import { asciiFlag } from '../../screens/flags.ts';
 
 export const top = command({
   name: 'top',
+  prints:
+    'status reasons:array version:string|null answerMs:number ingest:object checkpoint:object|null integrity:object|null jobs:object|null sources:object|null approvals:object|null time address context:string|null unread:array',
   summary: 'Watch a plane or a service: is it well?',
   details: [
     'A screen with ingest, checkpoint, jobs, approvals, sources and disk, read once a second. It changes nothing. ? shows the keys.',

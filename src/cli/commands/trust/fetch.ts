@@ -122,7 +122,7 @@ async function judge({ client, fetched, expected, present }: Evidence): Promise<
   return { trust, text, keys: shown };
 }
 
-const endedText = (file: string): string => readText(file).replace(/\n?$/, '\n');
+const endedText = (file: string): string => readText(file, '/').replace(/\n?$/, '\n');
 
 function unproven(key: VerifierKey, present: Present | null): CliError {
   const what = `the log has a key that no trusted key vouches for: ${key.algorithm}, ${fingerprint(key)}`;

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const trustFetch = command({
   name: 'trust fetch',
+  prints: 'origin file:string|null firstUse:boolean checkpoint:object quorumMet:boolean keys:array trust',
   summary: 'Fetch the keys of a log from its service or plane, as a trust file',
   details: [
     'Checks that the newest checkpoint verifies under the keys, and shows the fingerprint of each key. A first fetch trusts the answer: it proves that keys and checkpoint match, and not whose they are. Get the fingerprints from the operator by another channel, and give them to --expect-key.',
@@ -31,6 +32,7 @@ export const trustFetch = command({
 
 export const trustShow = command({
   name: 'trust show',
+  prints: 'file origin quorum:integer keys:array',
   summary: 'Show the keys, fingerprints and witnesses of a trust file',
   args: [{ name: 'file', optional: true, description: 'Trust file; default: that of the context' }],
   examples: ['gov trust show', 'gov trust show acme.trust -o json'],

@@ -4,6 +4,7 @@ import { command } from '../../program/spec.ts';
 
 export const usageShow = command({
   name: 'usage show',
+  prints: '=getUsage',
   summary: 'Show the metered operations of a month and their quotas',
   flags: {
     period: {
@@ -24,6 +25,7 @@ export const usageShow = command({
 
 export const usageThresholds = command({
   name: 'usage thresholds',
+  prints: '=getThresholds',
   summary: 'Show or set the percentages of a quota that cause a notification',
   changes: { with: ['set'] },
   flags: {
@@ -39,6 +41,7 @@ export const usageThresholds = command({
 
 export const usageImport = command({
   name: 'usage import',
+  prints: 'receipts:array',
   summary: 'Send the usage files of data planes to the service, and write its receipts',
   details: [
     'Files have one message per line, as gov plane usage export writes them. Sending a file again changes nothing.',

@@ -3,6 +3,7 @@ import { command } from '../../program/spec.ts';
 
 export const verifyPage = command({
   name: 'verify-page',
+  prints: 'none',
   summary: 'Write a page that verifies evidence in a browser, offline',
   details: [
     'The page is one HTML file without anything outside of it. It checks proof bundles, exports, answers of the log and reports with the verifier of this tool, sends nothing, and works with the network off.',

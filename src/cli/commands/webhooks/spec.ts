@@ -35,6 +35,7 @@ const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
 
 export const webhooksCreate = command({
   name: 'webhooks create',
+  prints: 'secret?:string|null secretFile? endpoint:object',
   summary: 'Create an endpoint that gets webhooks; gov shows its secret only this once',
   details: ['Without --events the endpoint gets the kinds of the setting webhookDefaults, or all.'],
   changes: true,
@@ -56,6 +57,7 @@ export const webhooksCreate = command({
 
 export const webhooksUpdate = command({
   name: 'webhooks update',
+  prints: '=updateWebhookEndpoint',
   summary: 'Change address, events, description or state of an endpoint',
   changes: true,
   args: [endpointId],
@@ -71,6 +73,7 @@ export const webhooksUpdate = command({
 
 export const webhooksDelete = command({
   name: 'webhooks delete',
+  prints: 'none',
   summary: 'Delete an endpoint, and cancel the messages that wait for it',
   changes: true,
   args: [endpointId],
@@ -79,6 +82,7 @@ export const webhooksDelete = command({
 
 export const webhooksRotate = command({
   name: 'webhooks rotate',
+  prints: 'secret?:string|null secretFile? endpoint:object',
   summary: 'Replace the secret or key pair of an endpoint; messages carry both signatures for a while',
   changes: true,
   args: [endpointId],

@@ -11,8 +11,8 @@ import type { witnessAddLog as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 
-export const run: Run<typeof spec> = async ({ args, flags, out }) => {
-  const ofFile = flags.trust === undefined ? [] : parseTrust(readText(flags.trust)).keys;
+export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
+  const ofFile = flags.trust === undefined ? [] : parseTrust(readText(flags.trust, io.cwd)).keys;
   const keys = [...(args.vkey ?? []), ...ofFile.map(({ text }) => text)];
   if (keys.length === 0) throw usage('expected verifier keys of a log, or --trust FILE', '');
   const { addLogKeys } = await import('../../../host/witness/server.ts');

@@ -22,6 +22,7 @@ const vkeys = {
 
 export const witnessInit = command({
   name: 'witness init',
+  prints: 'created:boolean dataDir name listen verifierKeys:array',
   summary: 'Make the directory of a witness: keys and store',
   details: [
     'Works offline. Prints its verifier keys: Ed25519, then ML-DSA-44 if this Node has it. Give one of them to each plane that uses this witness, and to verifiers.',
@@ -44,6 +45,7 @@ export const witnessInit = command({
 
 export const witnessServe = command({
   name: 'witness serve',
+  prints: 'none',
   summary: 'Cosign checkpoints of known logs until a signal stops it',
   details: [
     'C2SP tlog-witness: POST /add-checkpoint. A log gets a cosignature only if each checkpoint extends the one before. The witness stores a checkpoint durably before it returns the cosignature.',
@@ -71,6 +73,7 @@ export const witnessServe = command({
 
 export const witnessAddLog = command({
   name: 'witness add-log',
+  prints: 'added:array known:integer',
   summary: 'Add keys of a log to witness, also while the witness serves',
   args: [{ ...vkeys, optional: true }],
   flags: { data, trust },
@@ -82,6 +85,7 @@ export const witnessAddLog = command({
 
 export const witnessRemoveLog = command({
   name: 'witness remove-log',
+  prints: 'removed:array',
   summary: 'Remove keys of a log; a log without keys is no longer witnessed',
   args: [vkeys],
   flags: { data },
@@ -90,6 +94,7 @@ export const witnessRemoveLog = command({
 
 export const witnessLogs = command({
   name: 'witness logs',
+  prints: 'logs[] origin size:integer|null cosignedAt:string|null keys:array',
   summary: 'List the witnessed logs and their newest tree size',
   flags: { data },
   examples: ['gov witness logs --data ./witness'],

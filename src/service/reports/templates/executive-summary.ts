@@ -61,7 +61,7 @@ export const executiveSummary: Template = {
       rows.table(
         `${attentionTable.lists}. They are counted from the records of the period.`,
         notShown(
-          'The table has every topic. The reports named in its last column show what each count comes from.',
+          'The table has every topic. Its counts are of what records say, such as a denial, and the lists of the log are by run and by type alone. The reports of the last column list the records, and show which lists are complete.',
         ),
         { rest: '' },
       ),

@@ -1,8 +1,6 @@
 /** Template `incident-bundle`: what happened around an incident, and the evidence for the reports that follow it. */
 import { limits } from '../../../contract/limits.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
-import { openPolicyChange } from '../../../core/decided/policy-change.ts';
-import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
 import { systemRun } from '../../../core/event/record.ts';
@@ -10,6 +8,7 @@ import type { ReportCell } from '../../../core/report/model.ts';
 import type { Leaf } from '../../../store/port/store.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { ReportSource } from './source.ts';
+import { beforeTable, changesBefore, type Changes } from './changes-before.ts';
 import { incidentClocks, monthAfter } from './clauses.ts';
 import { Draft, barsOf } from './draft.ts';
 import { faultTypes } from './integrity-completeness.ts';
@@ -17,7 +16,6 @@ import { count, timeText } from './period.ts';
 import {
   eventsOf,
   leavesIn,
-  leavesOf,
   pagesOf,
   partyText,
   readEvent,
@@ -62,23 +60,6 @@ const runTable: TableSpec = {
   }),
 };
 
-const beforeTable: TableSpec = {
-  id: 'changes-before',
-  title: 'Changes before the first failure',
-  lists: 'Changes to policies and to the risk router in the 7 days before the first failure, newest first',
-  columns: columns({
-    leaf: ['Leaf', 'number'],
-    changedAt: ['Changed', 'time'],
-    kind: 'Kind',
-    subject: 'Subject',
-    change: 'Change',
-    actor: 'Changed by',
-    reason: 'Reason',
-  }),
-};
-
-const beforeMs = 7 * 86_400_000;
-
 interface Entry {
   readonly index: number;
   readonly ms: number;
@@ -99,14 +80,14 @@ export const incidentBundle: Template = {
     const { rows, kinds, failuresByRun, firstMs, lastMs } = found;
     const failures = [...kinds.values()].reduce((sum, n) => sum + n, 0);
     const runs = await affectedRuns(draft, failuresByRun);
-    const changes = await changesBefore(source, firstMs);
+    const changes = await changesBefore(draft, firstMs);
 
     draft.figure('failures', 'Failures in the period', failures);
     draft.figure('first', 'First failure', timeText(firstMs), 'time');
     draft.figure('last', 'Last failure', timeText(lastMs), 'time');
     draft.figure('runs', 'Affected runs', runs.rows.population);
     draft.figure('proofs', 'Proofs attached', runs.attached);
-    draft.figure('changes', 'Changes in the 7 days before', changes.population);
+    draft.figure('changes', 'Changes in the 7 days before', changes.rows.population);
 
     const proved = 'Each affected run has an attached proof';
     if (runs.rows.population === 0) draft.check(proved, 'not_shown', 'No run is affected.');
@@ -151,29 +132,29 @@ export const incidentBundle: Template = {
   },
 };
 
-function tables(draft: Draft, { rows, runs, changes }: { rows: Rows; runs: Rows; changes: Rows }): void {
+function tables(draft: Draft, { rows, runs, changes }: { rows: Rows; runs: Rows; changes: Changes }): void {
   const { source } = draft;
   const rest = 'gov export create --resource audit_events has all events.';
   draft.table(
     rows.table(
       `${timelineTable.lists}.${source.runId === null ? '' : ` Only run ${source.runId}, and faults of the service.`}`,
-      notShown('Its rows are chosen by what they say, from several lists of the log.'),
+      notShown(
+        'Its rows are chosen by what records say: a denial, an error, a difference. The log commits to these contents one by one, and its lists are by run and by type alone, so none of them has exactly the failures. The reports decisions-exceptions and replay-drift show that they have every decision and every replay.',
+      ),
       { rest },
     ),
   );
   draft.table(
     runs.table(
       `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.`,
-      notShown('Its rows follow from the timeline.'),
+      notShown('Its rows are the runs that the timeline names, so they are as complete as the timeline.'),
       { rest: 'gov proofs list --run has the proofs of a run.' },
     ),
   );
   draft.table(
-    changes.table(
-      `${beforeTable.lists}.`,
-      notShown('The report policy-changes shows that no change is missing.'),
-      { rest: 'The report policy-changes has all of them.' },
-    ),
+    changes.rows.table(`${beforeTable.lists}.`, changes.completeness, {
+      rest: 'The report policy-changes has all of them.',
+    }),
   );
 }
 
@@ -372,27 +353,4 @@ async function newestProof(
     after = found.at(-1)?.leafIndex ?? after;
     if (found.length < 50) return newest;
   }
-}
-
-async function changesBefore(source: ReportSource, firstMs: number | null): Promise<Rows> {
-  const rows = new Rows(beforeTable);
-  if (firstMs === null) return rows;
-  const found: { index: number; row: ReportCell[] }[] = [];
-  const isBefore = (at: string): boolean => {
-    const ms = parseTimestamp(at) ?? 0;
-    return ms >= firstMs - beforeMs && ms <= firstMs;
-  };
-  for await (const leaf of leavesOf(source, { type: 'gov.policy/1' })) {
-    const { at, policyId, event, from, to, version, actor, reason } = openPolicyChange(leaf);
-    if (!isBefore(at)) continue;
-    const change = `${event}: ${from ?? 'none'} to ${to}, version ${version}`;
-    found.push({ index: leaf.index, row: [at, 'policy', policyId, change, actor, reason] });
-  }
-  for await (const leaf of leavesOf(source, { type: 'gov.config/1' })) {
-    const { at, configHash, actor } = openConfigChange(leaf);
-    if (isBefore(at))
-      found.push({ index: leaf.index, row: [at, 'risk router', configHash, 'configured', actor, null] });
-  }
-  for (const { index, row } of found.toSorted((a, b) => b.index - a.index)) rows.add([index, ...row]);
-  return rows;
 }

@@ -35,12 +35,15 @@ export class Evidence {
     this.#period = period;
   }
 
-  /** The completeness of a table whose rows are the leaves of these lists. `name` begins the names of the files. */
-  async shows(name: string, lists: readonly ListRows[]): Promise<Completeness> {
+  /**
+   * The completeness of a table whose rows are the leaves of these lists. `name` begins the names of the files. `period`:
+   * where it is another one than that of the report.
+   */
+  async shows(name: string, lists: readonly ListRows[], period = this.#period): Promise<Completeness> {
     const files: string[] = [];
     for (const [at, list] of lists.entries()) {
       const file = `${name}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
-      const refusal = await this.#shown(file, list);
+      const refusal = await this.#shown(file, list, period);
       if (refusal !== null) return notShown(refusal);
       files.push(file);
     }
@@ -56,8 +59,7 @@ export class Evidence {
   }
 
   /** Why a list is not shown; null where an answer confirms it. */
-  async #shown(file: string, { key, rows, whole = false }: ListRows): Promise<string | null> {
-    const period = this.#period;
+  async #shown(file: string, { key, rows, whole = false }: ListRows, period: Period): Promise<string | null> {
     const { startMs, endMs, asOfMs, firstMs, prunedBelow } = period;
     if (prunedBelow > 0 && period.from < prunedBelow && !whole)
       return 'Part of the period was pruned, so its entries are not counted by time.';

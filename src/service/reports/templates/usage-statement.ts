@@ -108,14 +108,18 @@ export const usageStatement: Template = {
     draft.table(
       months.rows.table(
         `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
-        notShown('Its rows follow from the totals of the metering log and the counters.'),
+        notShown(
+          'Its rows follow from totals of the metering log, which has no index, and from counters of quotas and reports of planes, which are in no log.',
+        ),
         { rest: '' },
       ),
     );
     draft.table(
       planes.table(
         `${planeTable.lists}.`,
-        notShown('Reports of planes are stored beside the log. Each is signed by its plane.'),
+        notShown(
+          'Reports of planes are stored beside the log, which has no list of them. Each is signed by its plane, and the column “Follows its predecessor” shows a missing one.',
+        ),
         { rest: 'gov planes reports shows those of one plane.' },
       ),
     );
@@ -302,7 +306,7 @@ async function addReports(
 const signedText = ({ note }: Meter): string =>
   note === null
     ? 'The metering log has no index, and no signed checkpoint covers the period yet.'
-    : 'The metering log has no index. Its signed checkpoint is attached, and its totals are in the leaves named above.';
+    : 'The metering log has no index, so no answer of it counts days. Its signed checkpoint is attached. Each of its leaves has running totals: the two leaves named above give the units of the whole period, with which the check of the days compares the table.';
 
 function usageChecks(
   draft: Draft,

@@ -38,6 +38,21 @@ describe('gov api', () => {
     });
   });
 
+  it('gov api takes a path alone for GET, also behind flags', async () => {
+    const { code, stdout } = await api('/runs?limit=2');
+    expect({ code, body: JSON.parse(stdout) }).toMatchObject({ code: 0, body: { nextCursor: 'two' } });
+    expect((await govHere(['-q', 'api', '/runs', '--jq', '.nextCursor'], { env })).stdout).toBe('two\n');
+    expect(server.seen.at(-1)?.method).toBe('GET');
+    expect(await refusal('runs')).toContain("missing required argument 'path'");
+  });
+
+  it('gov api reads the file of a field from the folder of the caller', async () => {
+    writeFileSync(join(folder, 'name.txt'), 'No shells');
+    const words = ['api', 'POST', '/governance/policies', '-F', 'name=@name.txt'];
+    expect((await govHere(words, { env, cwd: folder })).code).toBe(0);
+    expect(JSON.parse(String(server.seen.at(-1)?.body))).toMatchObject({ name: 'No shells' });
+  });
+
   it('gov api follows every page of a list with --paginate', async () => {
     const all = await api('GET', 'runs', '--paginate');
     expect(JSON.parse(all.stdout)).toEqual({

@@ -48,6 +48,12 @@ describe('a bundle', () => {
     }
   });
 
+  it('paths of the bundle and of the trust file are relative to the folder of the caller', async () => {
+    const words = ['proofs', 'verify', 'run 1.govproof.json', '--trust', 'trust'];
+    expect((await govHere(words, { cwd: folder })).code).toBe(0);
+    expect((await govHere(words, { cwd: '/' })).code).toBe(2);
+  });
+
   it('a bundle is verified from standard input', async () => {
     expect(await gov(['proofs', 'verify', '-', '--key', key, '-o', 'id'], { input: text })).toMatchObject({
       code: 0,

@@ -87,3 +87,8 @@ describe('gov search', () => {
     );
   });
 });
+
+it.each(['', ' '])('gov search %j names the argument, before it asks anybody', async (text) => {
+  const { code, stderr } = await govHere(['search', text], { env: { GOV_BASE_URL: 'http://127.0.0.1:1' } });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: text: expected a/)]);
+});

@@ -35,7 +35,10 @@ describe('gov service init', () => {
       expect.stringContaining('--issuer and --client-id together'),
     ]);
     expect(existsSync(dataDir)).toBe(false);
-    await govHere([...init, '--issuer', 'https://id.example', '--client-id', 'gov']);
+    const { stderr } = await govHere([...init, '--issuer', 'https://id.example', '--client-id', 'gov']);
+    expect(stderr).toContain(
+      'register at https://id.example as redirect URI of gov: http://localhost:7470/console/callback',
+    );
     expect(JSON.parse(readFileSync(join(dataDir, 'service.json'), 'utf8'))).toMatchObject({
       issuer: { url: 'https://id.example', clientId: 'gov' },
     });

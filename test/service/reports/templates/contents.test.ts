@@ -294,6 +294,7 @@ describe('incident-bundle', () => {
       subject: 'ask-refund',
       change: 'published: draft to active, version 1',
     });
+    expect(tableOf(made, 'changes-before').completeness.status).toBe('proven');
   });
 
   it('of one run, lists all its events', async () => {

@@ -1,0 +1,18 @@
+/** `gov alias set NAME TEXT`. Tested by `test/cli/program/alias.test.ts`. */
+import { configPath } from '../../context/config.ts';
+import { updateUserConfig } from '../../context/config-write.ts';
+import { checkAliases, checkAliasName } from '../../program/alias.ts';
+import type { Run } from '../../program/command.ts';
+import { safe } from '../../terminal/safe.ts';
+import type { aliasSet as spec } from './spec.ts';
+
+export const run: Run<typeof spec> = async ({ args, out, io }) => {
+  const { name, expansion } = args;
+  checkAliasName(name);
+  await updateUserConfig(io.env, (config) => {
+    const aliases = { ...config.aliases, [name]: expansion };
+    checkAliases(name, aliases);
+    return { ...config, aliases };
+  });
+  await out.note(safe`gov ${name} is gov ${expansion}, in ${configPath(io.env)}`);
+};
