@@ -43,8 +43,12 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
     };
 
     it('the Go program accepts notes, hashes, consistency, and inclusion of proof, events and graph', () => {
+      const { proofLeaf, events } = exported.bundle;
+      const { index } = proofLeaf;
       expect(check([exported.file])[0]).toMatch(
-        /^ok: prf_\S+, leaf 382 of 383, 27 events of 382 leaves, [1-9] hashes of consistency$/,
+        new RegExp(
+          `^ok: prf_\\S+, leaf ${index} of \\d+, ${events?.length} events of ${index} leaves, [1-9]\\d* hashes of consistency$`,
+        ),
       );
     });
 
@@ -74,7 +78,8 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
       const out = join(plane.folder, 'run.tlog-proof');
       await plane.run(['proofs', 'get', bundle.proof.proofId, '--format', 'tlog-proof', '--out', out]);
       write(plane, 'run.tlog-proof.record', bundle.proofLeaf.record);
-      expect(check([out])).toEqual(['ok: tlog-proof of leaf 382 of 383']);
+      const { index } = bundle.proofLeaf;
+      expect(check([out])[0]).toMatch(new RegExp(`^ok: tlog-proof of leaf ${index} of \\d+$`));
       write(plane, 'run.tlog-proof.record', `${bundle.proofLeaf.record} `);
       expect(check([out])[0]).toMatch(/^refused: /);
     });

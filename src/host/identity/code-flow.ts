@@ -10,7 +10,8 @@ import { GovError } from '../../contract/problems.ts';
 import type { BrowserSignIn, SignInSecrets } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
 import { boundedBody } from '../witness/fetched.ts';
-import { readDiscovery, reasonOf, urlFault, type IssuerPlace } from './issuer-keys.ts';
+import { readDiscovery, reasonOf, type IssuerPlace } from './issuer-keys.ts';
+import { urlFault } from './url-fault.ts';
 
 export interface ClientConfig extends IssuerPlace {
   readonly clientId: string;

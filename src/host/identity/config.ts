@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../service/call/explain.ts';
 import { secretFile, secretOf } from '../data/config-secrets.ts';
 import { invalid, text, type Variables } from '../process/layers.ts';
 import type { IssuerConfig } from './id-token.ts';
-import { urlFault } from './issuer-keys.ts';
+import { urlFault } from './url-fault.ts';
 
 /** The section as the file has it. */
 export interface IssuerFile extends Omit<IssuerConfig, 'clientSecret'> {

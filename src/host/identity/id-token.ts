@@ -10,7 +10,8 @@ import { GovError } from '../../contract/problems.ts';
 import type { IdentityProvider, VerifiedPerson } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
 import { CodeFlow, type ClientConfig } from './code-flow.ts';
-import { IssuerKeys, urlFault } from './issuer-keys.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { urlFault } from './url-fault.ts';
 
 /**
  * The algorithms that an operator may choose. All are asymmetric, so that a public key can never act as a

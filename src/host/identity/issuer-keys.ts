@@ -6,11 +6,11 @@
  * `test/host/identity/issuer-keys.test.ts`.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
-import { isLoopback } from '../../client/proxy.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
 import { boundedBody } from '../witness/fetched.ts';
+import { urlFault } from './url-fault.ts';
 
 type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 type SigningKey = Awaited<ReturnType<LocalKeys>>;
@@ -107,16 +107,6 @@ export const reasonOf = (error: unknown): string => {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 };
-
-/** Returns what is wrong with a URL, or null. Keys must not cross a network in clear. */
-export function urlFault(text: string): string | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const isSafe =
-    url?.protocol === 'https:' ||
-    (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
-  if (url !== null && isSafe && url.username === '' && url.search === '' && url.hash === '') return null;
-  return `expected an https URL (http on loopback) without user, query and fragment, got ${text}`;
-}
 
 /** Returns the URL of an issuer's keys. */
 async function discover(issuer: string): Promise<string> {

@@ -10,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { BillingPortal } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
 import { boundedBody } from '../witness/fetched.ts';
-import { urlFault } from './issuer-keys.ts';
+import { urlFault } from './url-fault.ts';
 
 export interface PortalConfig {
   readonly stripeKey: string;

@@ -71,8 +71,9 @@ describe.each(engines)('exports on %s answer', (engine) => {
       ['GET', `/exports/${nobodys}`, 'exports:read'],
       ['GET', `/exports/${nobodys}/download`, 'exports:read'],
       ['DELETE', `/exports/${nobodys}`, 'exports:write'],
+      ['POST', `/exports/${nobodys}/cancel`, 'exports:write'],
     ] as const) {
-      const sent = method === 'POST' ? { body } : {};
+      const sent = path === '/exports' && method === 'POST' ? { body } : {};
       const unknown = await tenant.call(method, path, { ...sent, key: null });
       expect([unknown.status, unknown.body.code]).toEqual([401, 'UNAUTHENTICATED']);
       const denied = await tenant.call(method, path, { ...sent, key: bare });
@@ -91,6 +92,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
       ['GET', `/exports/${nobodys}`],
       ['GET', `/exports/${nobodys}/download`],
       ['DELETE', `/exports/${nobodys}`],
+      ['POST', `/exports/${nobodys}/cancel`],
     ] as const) {
       expect((await refusal(method, path)).slice(0, 2)).toEqual([404, 'NOT_FOUND']);
       const foreign = await stranger.call(method, path.replace(nobodys, exportId));
@@ -136,15 +138,22 @@ describe.each(engines)('exports on %s answer', (engine) => {
       expect([status, problem.code, problem.detail, headers['retry-after'], problem.retryable]).toEqual([
         409,
         'EXPORT_NOT_READY',
-        `export ${exportId} is processing; wait until it is completed`,
+        `export ${exportId} is processing; wait until it is completed, or cancel it`,
         '1',
         true,
       ]);
     });
     expect((await tenant.call('DELETE', `/exports/${exportId}`)).body.code).toBe('EXPORT_NOT_READY');
+    const cancelled = (await create()).body.exportId;
+    const { status, body: shownThen } = await tenant.call('POST', `/exports/${cancelled}/cancel`);
+    expect([status, shownThen.status]).toEqual([200, 'cancelled']);
     Object.assign(service.services.exports, { work });
     release();
     expect((await exportEnd(tenant.call, exportId)).status).toBe('completed');
+    const ended = await refusal('POST', `/exports/${exportId}/cancel`);
+    expect(ended.slice(0, 2)).toEqual([409, 'ALREADY_ENDED']);
+    const text = `export ${cancelled} was cancelled; create it again`;
+    expect(await refusal('GET', `/exports/${cancelled}/download`)).toEqual([409, 'EXPORT_FAILED', text]);
   });
 
   it('a failed export gets 409 EXPORT_FAILED permanently, with the reason', async () => {

@@ -224,7 +224,8 @@ export const planeConfigSet = command({
 
 export const planeBackup = command({
   name: 'plane backup',
-  prints: 'out bytes:integer createdAt withKeys:boolean left:array removed:array',
+  prints:
+    'out bytes:integer schema createdAt version projectId withKeys:boolean logs:array files:array left:array removed:array',
   summary: 'Copy a data plane to a directory, also while it serves, and verify the copy',
   details: [
     'The copy shows one moment: log, database, configuration and trust, with a signed manifest of sizes, hashes and ' +
@@ -247,7 +248,8 @@ export const planeBackup = command({
 
 export const planeRestore = command({
   name: 'plane restore',
-  prints: 'verdict dataDir createdAt projectId withKeys:boolean logs:array known:array unopened:integer',
+  prints:
+    'verdict dataDir createdAt projectId withKeys:boolean logs:array known:array unopened:integer lacksSubjects:boolean',
   summary: 'Make a data plane from a backup, and prove that it is not behind a signed checkpoint',
   details: [
     'Give the newest known checkpoints: files that clients or a witness stored, a receipt of the service, or the ' +

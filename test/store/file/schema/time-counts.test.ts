@@ -22,6 +22,7 @@ DROP TABLE run_span;
 DROP INDEX run_event_time;
 DROP INDEX run_system;
 DROP INDEX run_type_runs;
+DROP TABLE job;
 DROP TRIGGER approval_update;
 DROP INDEX approval_call;
 ALTER TABLE approval DROP COLUMN used_ms;
@@ -32,8 +33,8 @@ ALTER TABLE policy_version DROP COLUMN require_signed;
 PRAGMA user_version = 2;
 `;
 
-/** A trigger in the words of the second version. */
-function triggerThen(name: string): string {
+/** A trigger, table or index in the words of the second version. */
+function textThen(name: string): string {
   const fresh = new Database(':memory:');
   migrate(fresh, mainMigrations.slice(0, 2));
   const sql = fresh
@@ -58,7 +59,8 @@ describe('a database of the second version', () => {
     const before = [rows('event_count'), rows('run_span')];
     expect(before.map(({ length }) => length > 3)).toEqual([true, false]);
     const db = new Database(main);
-    db.exec(older + triggerThen('approval_update') + triggerThen('policy_version_update'));
+    const parts = ['job', 'job_result', 'job_age', 'job_due', 'approval_update', 'policy_version_update'];
+    db.exec(older + parts.map(textThen).join('\n'));
     db.close();
     expect(await plane.fsck()).toMatchObject({ ok: true, problems: [] });
     const store = plane.open();
