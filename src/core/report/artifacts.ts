@@ -24,9 +24,9 @@ export const dataHash = (report: Report): string => sha256Text(toJson(report));
 export const toJson = (report: Report): Uint8Array => Buffer.from(canonicalText(report));
 
 /** Returns the CSV artifact: the first table, or only the two constant columns for a report without tables. */
-export const toCsv = (report: Report): Uint8Array => {
+export const toCsv = (report: Report, hash: string = dataHash(report)): Uint8Array => {
   const [first] = report.tables;
-  return first === undefined ? Buffer.from(csvHeader(constantNames)) : toTableCsv(report, first);
+  return first === undefined ? Buffer.from(csvHeader(constantNames)) : toTableCsv(report, first, hash);
 };
 
 /** In every row the same: the hash of the report's data, and the size and root of the log that it was read from. */

@@ -1,7 +1,7 @@
 /**
  * Copies logs to the operator's targets while the process serves. Each target and project has its own lane, and at most
  * `limits.forwardAtOnce` lanes of a target send at once, in turns. It looks at the sizes of the logs twice a second, so
- * recording does nothing for it. Proven by `test/plane/serve/forwards.test.ts`.
+ * recording does nothing for it. Proven by `test/plane/serve/forwards.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { LogSource } from '../../core/forward/record.ts';

@@ -1,6 +1,6 @@
 /**
  * Opens the forwarding of a plane or a service. Loads its modules only where there are targets. Proven by
- * `test/plane/serve/forwards.test.ts`.
+ * `test/plane/serve/forwards.long.test.ts`.
  */
 import { hostname } from 'node:os';
 import type { LogSource } from '../../core/forward/record.ts';

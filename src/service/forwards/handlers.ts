@@ -1,6 +1,6 @@
 /**
  * Handler of forward targets. A target belongs to the operator, so a service shows tenants neither its address nor its
- * errors. Proven by `test/service/scenarios.test.ts` and `test/plane/serve/forwards.test.ts`.
+ * errors. Proven by `test/service/scenarios.test.ts` and `test/plane/serve/forwards.long.test.ts`.
  */
 import type { Forward } from '../../contract/forwards.ts';
 import { formatTimestamp } from '../../core/time.ts';
