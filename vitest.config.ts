@@ -12,7 +12,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // Groups by file suffix:
 //   *.engines.test.ts  runs twice: on SQLite, and on PostgreSQL by test/support/on-postgres.ts
 //   *.alone.test.ts    runs in a process of its own: it measures memory, reads prepared statements, or loads a whole suite
-//   *.long.test.ts     takes minutes (every step of a commit fails, disks fill, whole stories of several services): `npm run test:long` runs these alone
+//   *.long.test.ts     takes long (every step of a commit fails, disks fill, stories of several services, fuzzing, waits): `npm run test:long` runs these alone
 // All other files share three processes, since loading the project takes longer than most of them run.
 const isLong = process.env['GOV_TEST_LONG'] !== undefined;
 const built = (name: string): string => pathToFileURL(join(import.meta.dirname, 'dist', name)).href;

@@ -1,7 +1,7 @@
 /**
  * The offline verifier: `import { verify, readTrust } from 'gov/verify'`. It is the verifier of `gov proofs verify` and
  * `gov report verify`, for Node, browsers and edge runtimes. It needs no network, and it throws for nothing in a file: a verdict is a value.
- * Tested by `test/client/verify.test.ts`, and in a browser by `test/client/web/browser.test.ts`.
+ * Tested by `test/client/verify.test.ts`, and in a browser by `test/client/web/browser.long.test.ts`.
  */
 import { GovError as CoreError } from '../contract/problems.ts';
 import { verifyExport, type ExportVerdict } from '../core/export/verify.ts';

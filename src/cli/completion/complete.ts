@@ -2,7 +2,7 @@
  * `gov __complete WORD…`: prints what may replace the last word, one a line, with a description after a tab. A line
  * `:files` or `:folders` lets the shell add the names of its own. Prints no error, asks nothing, and ends with exit 0: a
  * message at Tab would spoil the line that a person types.
- * Tested by `test/cli/completion/complete.test.ts`, and in the shells by `test/cli/completion/scripts.test.ts`.
+ * Tested by `test/cli/completion/complete.test.ts`, and in the shells by `test/cli/completion/scripts.long.test.ts`.
  */
 import { nouns } from '../commands/nouns.ts';
 import { allSpecs } from '../commands/specs.ts';

@@ -1,7 +1,7 @@
 /**
  * Completion scripts. Each one asks `gov __complete WORD…` (`complete.ts`) at Tab, with the words up to the cursor, so that
  * a script knows no command and stays right after an update.
- * Tested by `test/cli/completion/scripts.test.ts`, which runs the scripts in their shells.
+ * Tested by `test/cli/completion/scripts.long.test.ts`, which runs the scripts in their shells.
  */
 
 /** bash splits words at `=` and `:` and replaces only the part after the last one. It shows no descriptions. */

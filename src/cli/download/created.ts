@@ -1,4 +1,4 @@
-/** Creates an export and waits for it. Tested by `test/cli/download/run.test.ts` against a real service. */
+/** Creates an export and waits for it. Tested by `test/cli/download/run.long.test.ts` against a real service. */
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
 import type { Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';

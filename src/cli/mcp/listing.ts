@@ -2,7 +2,7 @@
  * Lists of tools that a call waits for. A pinned tool runs only under a definition that the server has listed in this
  * session, and a client may call before it has the answer to tools/list, or keep a list from an earlier session. So a call
  * waits for the lists that were asked for before it; then the proxy asks for one itself.
- * Tested by `test/cli/commands/mcp/early.test.ts` and `test/cli/commands/mcp/http.test.ts`.
+ * Tested by `test/cli/commands/mcp/early.long.test.ts` and `test/cli/commands/mcp/http.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { limits } from '../../contract/limits.ts';

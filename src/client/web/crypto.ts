@@ -3,7 +3,7 @@
  * synchronous there, which WebCrypto is not. `scripts/library.ts` puts this file in the place of node:crypto, and
  * `signatures.ts` for what verifies signatures.
  * Tested by `test/client/web/crypto.test.ts` against node:crypto (Wycheproof), and in a browser by
- * `test/client/web/browser.test.ts`.
+ * `test/client/web/browser.long.test.ts`.
  */
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';

@@ -1,7 +1,7 @@
 /**
  * Text that others wrote: agents, their users, clients. It is shown as text only. Characters that hide or reorder text
  * appear as `\u202e`, and a long text is cut until the reader asks for all of it. Tested by
- * `test/console/hostile.test.ts` and `test/console/hostile-runs.test.ts`.
+ * `test/console/hostile.test.ts` and `test/console/hostile-runs.long.test.ts`.
  */
 import { useState } from 'preact/hooks';
 import { visibleJson, visibleLine, visibleText } from '../../core/visible.ts';

@@ -1,6 +1,6 @@
 /**
  * `gov completion SHELL`: prints a script that asks gov for words when a person presses Tab.
- * Tested by `test/cli/completion/scripts.test.ts`.
+ * Tested by `test/cli/completion/scripts.long.test.ts`.
  */
 import { completionScripts } from '../../completion/scripts.ts';
 import type { Run } from '../../program/command.ts';

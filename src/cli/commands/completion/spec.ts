@@ -1,4 +1,4 @@
-/** `gov completion`, as data. Tested by `test/cli/completion/scripts.test.ts`. */
+/** `gov completion`, as data. Tested by `test/cli/completion/scripts.long.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 export const completion = command({

@@ -1,6 +1,6 @@
 /**
  * `gov export create`: returns at once, or with --wait after the export is complete.
- * Tested by `test/cli/download/run.test.ts`.
+ * Tested by `test/cli/download/run.long.test.ts`.
  */
 import type { Run } from '../../program/command.ts';
 import { completed, inputOf } from '../../download/created.ts';

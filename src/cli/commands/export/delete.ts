@@ -1,4 +1,4 @@
-/** `gov export delete ID`. Tested by `test/cli/download/run.test.ts`. */
+/** `gov export delete ID`. Tested by `test/cli/download/run.long.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';

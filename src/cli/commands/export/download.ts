@@ -1,4 +1,4 @@
-/** `gov export download ID`: downloads to a file or a pipe. Tested by `test/cli/download/run.test.ts`. */
+/** `gov export download ID`: downloads to a file or a pipe. Tested by `test/cli/download/run.long.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { checkFlags, deliver } from '../../download/deliver.ts';
 import type { exportDownload as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /**
  * `gov export run`: creates an export, waits for it and downloads it; or continues an interrupted download.
- * Tested by `test/cli/download/run.test.ts`.
+ * Tested by `test/cli/download/run.long.test.ts`.
  */
 import type { Run } from '../../program/command.ts';
 import { begunExport } from '../../download/begun.ts';

@@ -1,4 +1,4 @@
-/** Commands of the noun export, as data. Tested by `test/cli/download/run.test.ts`. */
+/** Commands of the noun export, as data. Tested by `test/cli/download/run.long.test.ts`. */
 import { command } from '../../program/spec.ts';
 import { exportFormats, exportResources } from '../../../contract/exports.ts';
 

@@ -3,7 +3,7 @@
  * its project in `grown`. The checkpoint that covers both trees removes the mark
  * (`src/store/postgres/write/checkpoints.ts`). A look therefore costs as much as there are marks, for any
  * number of projects.
- * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
+ * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.long.test.ts`.
  */
 import type { Store } from '../../port/store.ts';
 import { textArray } from './arrays.ts';

@@ -3,7 +3,7 @@
  * turn. A job is due when its retry time or its lease has passed. Several processes claim at a time: `FOR
  * UPDATE SKIP LOCKED` gives each job to one of them. A crash of a worker leaves its lease, which expires.
  * Source: PostgreSQL 18, SELECT (the locking clause).
- * Proven by `test/store/suite/governance/jobs.ts` and `test/store/postgres/processes.test.ts`.
+ * Proven by `test/store/suite/governance/jobs.ts` and `test/store/postgres/processes.long.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { QueuedType, Store } from '../../port/store.ts';

@@ -2,7 +2,7 @@
  * Reads of projects, trees and leaves, each checked before it is returned. Source: RFC 6962 §2.1. One
  * statement reads a leaf and its hash from the tiles, so both are of one snapshot. A record is returned only
  * if it has that hash, and a disclosure only if the record commits to it (`committedOf`).
- * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/write/fsck.test.ts`.
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/write/fsck.long.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { hashBytes, leafHash } from '../../../core/merkle/tree.ts';

@@ -3,7 +3,7 @@
  * are: the leaves are durable already; `head_anchor` stores the head durably; this data directory stores it
  * durably; the log signs it; the database stores the note. A crash between two steps leaves a head without a
  * note: the checkpoint was about to be signed.
- * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.test.ts`.
+ * Proven by `test/store/suite/log/checkpoints.ts` and `test/store/postgres/processes.long.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';

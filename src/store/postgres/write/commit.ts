@@ -8,7 +8,7 @@
  * While the response to (2) is missing, nobody knows which: callers get STORAGE_FAULT and repeat with their
  * keys. Processes take turns by the lock; the heads still move by compare-and-swap.
  * Source: PostgreSQL 18, chapter 13.3 (explicit locking).
- * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/processes.test.ts`.
+ * Proven by `test/store/postgres/suite.alone.test.ts` and `test/store/postgres/processes.long.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';

@@ -2,7 +2,7 @@
  * Copies the rows that fsck checks of one project, in one snapshot, into the two files of the SQLite engine.
  * The tables have the same columns; only the project's number differs. A crash leaves files that nobody
  * opens.
- * Proven by `test/store/postgres/write/fsck.test.ts`.
+ * Proven by `test/store/postgres/write/fsck.long.test.ts`.
  */
 import { connect, type Connection, type Value } from '../../file/connection.ts';
 import { openHeads } from '../../file/heads.ts';

@@ -3,7 +3,7 @@
  * snapshot and row by row, into a database file, which `src/store/fsck/run.ts` checks. One check serves both
  * engines, at the cost of space for the largest project. It only reads, while processes serve, and runs under
  * the serving role.
- * Proven by `test/store/postgres/write/fsck.test.ts`.
+ * Proven by `test/store/postgres/write/fsck.long.test.ts`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,7 +3,7 @@
  * this process left them: no process changes that state without moving a head. If a head moved, the state is
  * read again.
  * Source: PostgreSQL 18, chapter 13.3.2 (row-level locks).
- * Proven by `test/store/postgres/processes.test.ts`.
+ * Proven by `test/store/postgres/processes.long.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
