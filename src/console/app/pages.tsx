@@ -1,6 +1,6 @@
 /**
  * The pages of the console: each is one line here, and gets the parameters of its path. Tested by
- * `test/console/accessible.test.ts`, which opens every page.
+ * `test/console/accessible.long.test.ts`, which opens every page.
  */
 import { Approvers } from '../approvals/approvers.tsx';
 import { Approvals } from '../approvals/list.tsx';

@@ -1,4 +1,4 @@
-/** What policies decided lately, as the start page shows it. Tested by `test/console/accessible.test.ts`. */
+/** What policies decided lately, as the start page shows it. Tested by `test/console/accessible.long.test.ts`. */
 import type { Client } from '../../client/create.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import { limits } from '../../contract/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * The start page: is it well, what needs me, what was denied, and decisions a day. A key sees what its scopes allow.
- * Tested by `test/console/accessible.test.ts`.
+ * Tested by `test/console/accessible.long.test.ts`.
  */
 import { useLoad } from '../app/load.ts';
 import { linkTo } from '../app/router.ts';

@@ -1,4 +1,4 @@
-/** Reports of the project, and a form for another one. Tested by `test/console/runs/page.test.ts`. */
+/** Reports of the project, and a form for another one. Tested by `test/console/runs/page.long.test.ts`. */
 import { useState } from 'preact/hooks';
 import type { ReportFormat } from '../../contract/report-parts.ts';
 import { useLoad } from '../app/load.ts';

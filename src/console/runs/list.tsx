@@ -1,4 +1,4 @@
-/** The runs, newest first: what was denied, and which have gaps. Tested by `test/console/runs/page.test.ts`. */
+/** The runs, newest first: what was denied, and which have gaps. Tested by `test/console/runs/page.long.test.ts`. */
 import type { Run } from '../../contract/events.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';

@@ -1,6 +1,6 @@
 /**
  * Reads a run for its page: the first events at once, so that the page opens with them, and the rest while the reader
- * looks. Bounded: `isCut` says that the run has more. Tested by `test/console/runs/page.test.ts`.
+ * looks. Bounded: `isCut` says that the run has more. Tested by `test/console/runs/page.long.test.ts`.
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { ShownApproval } from '../../contract/approvals.ts';

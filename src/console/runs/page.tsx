@@ -1,4 +1,4 @@
-/** One run: what happened, why, and whether it holds. Tested by `test/console/runs/page.test.ts`. */
+/** One run: what happened, why, and whether it holds. Tested by `test/console/runs/page.long.test.ts`. */
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';

@@ -1,6 +1,6 @@
 /**
  * The proofs of a run, as two questions: is the record authentic, and did the run obey the policies? The service answers
- * here; the verify page answers without it. Tested by `test/console/runs/page.test.ts`.
+ * here; the verify page answers without it. Tested by `test/console/runs/page.long.test.ts`.
  */
 import { useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';

@@ -1,6 +1,6 @@
 /**
  * The timeline of a run as a list of which only the visible rows are in the document. One tab stop; arrow keys move the
- * selection. Tested by `test/console/runs/page.test.ts`.
+ * selection. Tested by `test/console/runs/page.long.test.ts`.
  */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { visibleLine } from '../../core/visible.ts';
