@@ -43,11 +43,12 @@ for (const { name, hasXmod, skip, build } of goPrograms) {
     };
 
     it('the Go program accepts notes, hashes, consistency, and inclusion of proof, events and graph', () => {
-      const { proofLeaf, events } = exported.bundle;
+      const { proofLeaf, proofCheckpoint, events } = exported.bundle;
+      const [, size] = proofCheckpoint.split('\n');
       const { index } = proofLeaf;
       expect(check([exported.file])[0]).toMatch(
         new RegExp(
-          `^ok: prf_\\S+, leaf ${index} of \\d+, ${events?.length} events of ${index} leaves, [1-9]\\d* hashes of consistency$`,
+          `^ok: prf_\\S+, leaf ${index} of ${size}, ${events?.length} events of ${index} leaves, [1-9]\\d* hashes of consistency$`,
         ),
       );
     });

@@ -9,7 +9,7 @@ export interface Finding {
   /** `warning`: gov works, but not as it should. `skipped`: there is nothing to check, or an earlier check failed. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
-  /** The next step; null: there is none. */
+  /** The next step; null where nothing is to do. */
   readonly next: string | null;
 }
 

@@ -6,7 +6,7 @@ import { isOpen } from '../../contract/job-words.ts';
 import { canonicalize } from '../../core/json/parse.ts';
 import { begunExports } from './file.ts';
 
-/** Returns the export to continue; null if there is none, or if it has failed, was cancelled or has expired. */
+/** Returns the export to continue; null if none was begun, or if it has failed, was cancelled or has expired. */
 export async function begunExport(
   client: Client,
   target: string,

@@ -130,7 +130,7 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
       if (rows.cancelJob(effect)) return;
       throw new GovError(
         'CONFLICT',
-        `expected job ${effect.jobId} to be ${effect.from.status} as it was read, got another state; read it again`,
+        `expected job ${effect.jobId} to be still ${effect.from.status}, got another state; read it again`,
       );
     case 'createExport':
       refuseMoreExports(rows.heldExports(), effect.most);

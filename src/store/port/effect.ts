@@ -62,7 +62,7 @@ export type Effect =
   | {
       readonly kind: 'cancelJob';
       readonly jobId: string;
-      /** As it was read: of a job that has not ended. */
+      /** The state that the caller read, of a job that has not ended. */
       readonly from: OpenJob;
       readonly atMs: number;
     }

@@ -69,7 +69,7 @@ export async function cases(changes = 60): Promise<Case[]> {
     await add('without trust', kind, bytes, null);
     await add('with a witness', kind, bytes, witnessed);
     for (const [name, copy] of tampered(bytes, Math.ceil(bytes.length / changes))) {
-      // a file is told apart by its beginning: a file that does not begin like an export, an answer or a report is a proof
+      // the verifier looks at how a file begins: one that does not begin like an export, an answer or a report is a proof
       const asProof = name === 'byte 0 changed' || name === 'empty' || (kind === 'answer' && !isJson(copy));
       await add(name, asProof ? 'proof' : kind, copy, trust);
     }

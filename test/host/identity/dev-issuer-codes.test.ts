@@ -121,7 +121,7 @@ describe('the code flow of the development issuer', () => {
     expect(answered.status).toBe(403);
   });
 
-  it('an address that is none is asked for again', async () => {
+  it('a text that is no e-mail address is asked for again', async () => {
     const answered = await post('/authorize', { ...asked, email: 'ada' });
     expect([answered.status, (await answered.text()).includes('role="alert"')]).toEqual([400, true]);
   });

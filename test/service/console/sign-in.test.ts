@@ -159,7 +159,7 @@ describe('signing in from a browser', () => {
     ['the key of a stranger', async (nonce) => service.issuer.token({ nonce }, { key: await newKey() })],
     ['an old sign-in', (nonce) => service.idToken('ada', { nonce, auth_time: Date.now() / 1000 - 600 })],
     ['an empty text', async () => ''],
-    ['a text that is none', async () => 'a.b.c'],
+    ['a text that is no token', async () => 'a.b.c'],
   ])('an ID token with %s opens no session', async (_, token) => {
     const begun = await begin(service);
     idTokenIs(await token(begun.nonce));
@@ -233,7 +233,7 @@ describe('signing in from a browser', () => {
     expect((await finish(service, begun, good())).status).toBe(503);
   });
 
-  it('a person without an account is told how to make one, and gets no session', async () => {
+  it('a person without an account reads how to make one, and gets no session', async () => {
     const begun = await begin(service);
     idTokenIs(
       await service.idToken('stranger', { nonce: begun.nonce, email: 's@example.org', email_verified: true }),
