@@ -133,38 +133,30 @@ export const exportEnded = (
   );
 
 /** A caller deleted an artifact early. Concurrent requests record one event. */
-export const exportDeleted = (
-  exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
-  { by, ...context }: Context & { by: By },
-): EventDraft => {
-  const { exportId, resource, format } = exported;
-  return systemEvent(
-    {
-      eventType: 'export.deleted',
-      action: 'delete',
-      actor: { id: by.id, type: by.type },
-      resource: { id: exportId, type: 'export' },
-      metadata: { resource, format },
-      clientEventId: `export/${exportId}/deleted`,
-    },
-    context,
-  );
-};
+export const exportDeleted = (exported: Named, context: Context & { readonly by: By }): EventDraft =>
+  endedBy(exported, context, {
+    eventType: 'export.deleted',
+    action: 'delete',
+    clientEventId: `export/${exported.exportId}/deleted`,
+  });
 
-/** Somebody cancelled an export. */
-export const exportCancelled = (
-  exported: Pick<StoredExport, 'exportId' | 'resource' | 'format'>,
+/** A caller cancelled an export. */
+export const exportCancelled = (exported: Named, context: Context & { readonly by: By }): EventDraft =>
+  endedBy(exported, context, { eventType: 'export.cancelled', action: 'cancel' });
+
+type Named = Pick<StoredExport, 'exportId' | 'resource' | 'format'>;
+
+const endedBy = (
+  { exportId, resource, format }: Named,
   { by, ...context }: Context & { readonly by: By },
-): EventDraft => {
-  const { exportId, resource, format } = exported;
-  return systemEvent(
+  what: { readonly eventType: string; readonly action: string; readonly clientEventId?: string },
+): EventDraft =>
+  systemEvent(
     {
-      eventType: 'export.cancelled',
-      action: 'cancel',
+      ...what,
       actor: { id: by.id, type: by.type },
       resource: { id: exportId, type: 'export' },
       metadata: { resource, format },
     },
     context,
   );
-};
