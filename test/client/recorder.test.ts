@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createClient,
@@ -262,13 +261,13 @@ it.each(['away', 'there'])(
     for (let round = 0; round < 3; round += 1) {
       const child = start(spool, 'saved');
       const last = numbers(5, 40)[Math.floor(Math.random() * 35)]!;
-      let own = -1;
-      for await (const line of createInterface({ input: child.stdout! })) {
-        own = Number(line.split(' ')[1]);
-        if (own === last) child.kill('SIGKILL');
-      }
+      let said = '';
+      child.stdout!.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes(`saved ${last}\n`)) child.kill('SIGKILL');
+      });
       await ended(child);
-      saved += own + 1;
+      saved += said.split('\n').length - 1;
     }
     isAway = false;
     const next = await recorder({ spool });
