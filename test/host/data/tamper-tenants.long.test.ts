@@ -212,7 +212,11 @@ describe.each(engines)('rows of tenants on %s', (engine) => {
     );
   });
 
-  const problems = async (deep = false) => (await fsck({ dataDir: service.dataDir, env: {}, deep })).problems;
+  /** Without the copies above, which fsck rightly reports as foreign tables. */
+  const problems = async (deep = false) => {
+    const all = (await fsck({ dataDir: service.dataDir, env: {}, deep })).problems;
+    return all.filter(({ position }) => !position.startsWith('gov.db/table kept_'));
+  };
   const told = async (): Promise<string[]> =>
     (await problems()).map(({ position, kind }) => `${position} ${kind}`);
 
