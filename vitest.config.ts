@@ -20,7 +20,8 @@ const setup = 'test/support/setup.ts';
 
 const longProject = {
   extends: true as const,
-  test: { name: 'long', include: ['test/**/*.long.test.ts'], setupFiles: [setup] },
+  // each file in a process of its own: two of them load the whole suite of the store
+  test: { name: 'long', include: ['test/**/*.long.test.ts'], isolate: true, setupFiles: [setup] },
 };
 
 /** Threads run what is published: they load one built file instead of hundreds of sources, and tests start ten times as many. */

@@ -58,6 +58,7 @@ describe.skipIf(!hasData)('the airline’s rules over 200 runs (skipped without 
   beforeAll(async () => {
     plane = await startPlaneProcess(folder);
     symlinkSync(join(projectRoot, 'examples'), join(folder, 'examples'));
+    symlinkSync(plane.dataDir, join(folder, 'my-plane'));
     const [block = ''] = blocks(doc, 'sh', 'Do it yourself');
     for (const line of block.trim().split('\n')) {
       if (line.startsWith('gov plane')) continue;

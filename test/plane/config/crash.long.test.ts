@@ -78,7 +78,7 @@ describe('a plane that is killed while it takes a configuration', () => {
         const { policies } = await services.store.policiesInForce(config.projectId);
         const inForce = policies.map(({ policyHash }) => policyHash);
         expect(inForce).toEqual(expected.policies.map(({ policyHash }) => policyHash));
-        expect(held.settings()).toEqual(expected.settings);
+        expect(held.settings()).toEqual({ contentCapture: 'hashes', ...expected.settings });
         expect(
           readdirSync(dataDir).filter((name) => name.includes('coming') && name.endsWith('.json')),
         ).toEqual([]);

@@ -109,7 +109,7 @@ export const logPrune = command({
 
 export const logCompact = command({
   name: 'log compact',
-  prints: 'beforeBytes:integer afterBytes:integer',
+  prints: 'dataDir beforeBytes:integer afterBytes:integer',
   summary: 'Rewrite the database, so that no page keeps copies of erased or pruned data',
   details: [
     'gov log prune does this itself, and so does a stop after an erasure, up to 512 MiB. It needs free space of twice the size of the database, in its folder and in the one for temporary files (SQLITE_TMPDIR).',
