@@ -48,7 +48,7 @@ it.skipIf(!mayMount)(
     const events = Array.from({ length: 200 }, () => event({ metadata: { text: 'x'.repeat(60_000) } }));
     expect((await call('POST', '/events/batch', { body: { events } })).status).toBe(201);
     const ids: string[] = [];
-    for (let at = 0; at < 7; at++) {
+    for (let at = 0; at < 9; at++) {
       const { body } = await call('POST', '/exports', { body: { resource: 'audit_events', format: 'json' } });
       expect((await exportEnd(call, body.exportId)).status).toBe('completed');
       ids.push(body.exportId);
