@@ -18,11 +18,15 @@ const isLong = process.env['GOV_TEST_LONG'] !== undefined;
 const built = (name: string): string => pathToFileURL(join(import.meta.dirname, 'dist', name)).href;
 const setup = 'test/support/setup.ts';
 
-const longProject = {
-  extends: true as const,
-  // each file in a process of its own: two of them load the whole suite of the store
-  test: { name: 'long', include: ['test/**/*.long.test.ts'], isolate: true, setupFiles: [setup] },
-};
+// each file in a process of its own: two of them load the whole suite of the store
+const longProjects = [
+  { name: 'long', include: ['test/**/*.long.test.ts'], setupFiles: [setup] },
+  {
+    name: 'long-postgres',
+    include: ['test/**/*.engines.long.test.ts'],
+    setupFiles: [setup, 'test/support/on-postgres.ts'],
+  },
+].map((test) => ({ extends: true as const, test: { ...test, isolate: true } }));
 
 /** Threads run what is published: they load one built file instead of hundreds of sources, and tests start ten times as many. */
 const builtThreads = {
@@ -69,7 +73,7 @@ export default defineConfig({
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     isolate: false,
     projects: isLong
-      ? [longProject]
+      ? longProjects
       : [
           {
             extends: true,

@@ -1,7 +1,7 @@
 /**
  * Exports usage reports to a file and imports receipts, for a plane without a connection to its service.
  * Messages and receipts are lines of JSON (contract) with the bytes that the network would carry. Both work
- * with or without a serving plane. Proven by `test/plane/telemetry/by-file.test.ts`.
+ * with or without a serving plane. Proven by `test/plane/telemetry/by-file.long.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@
  * JSON event per message. The server reads events from the store page by page, only as fast as the client
  * reads. At most one page waits for a client. The server closes a stalled stream with 1013; the client
  * resumes by `after`. Each page passes the same admission as a request. Proven by
- * `test/http/stream.engines.test.ts` and `test/http/admit/revoked.test.ts`.
+ * `test/http/stream.engines.long.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';

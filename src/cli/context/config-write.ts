@@ -1,6 +1,6 @@
 /**
  * Changes the user's configuration files under one lock, so that two processes do not lose each other's change. A crash
- * leaves the old file, and a lock that the next process takes over. Tested by `test/cli/context/config-write.test.ts`.
+ * leaves the old file, and a lock that the next process takes over. Tested by `test/cli/context/config-write.long.test.ts`.
  */
 import type Conf from 'conf';
 import { dirname, join } from 'node:path';

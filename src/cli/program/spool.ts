@@ -1,6 +1,6 @@
 /**
  * Bytes that are read more than once: a file, or a copy of bytes from a pipe on the disk.
- * Tested by `test/cli/commands/proofs/large.test.ts`.
+ * Tested by `test/cli/commands/proofs/large.long.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';

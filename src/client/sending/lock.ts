@@ -2,7 +2,7 @@
  * A lock file that names its owner. If the owner's process has ended, on this machine and in this boot, the next process
  * takes the lock over. A second, momentary lock guards the takeover, so that only one of two processes does it. The package
  * `proper-lockfile` judges by the age of a folder instead, so a stopped push would block the next one for seconds.
- * Tested by `test/client/sending/spool.test.ts` and `test/cli/context/config-write.test.ts`.
+ * Tested by `test/client/sending/spool.test.ts` and `test/cli/context/config-write.long.test.ts`.
  */
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

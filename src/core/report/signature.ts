@@ -3,7 +3,7 @@
  * subjects are the data and, where the report is printed, how it is printed. It names the report, its project, template
  * and checkpoint, and the keys that sign. Canonical JSON (RFC 8785), so each byte of it counts. It is attached outside of
  * the data hash, which it signs. Proven by `test/core/report/signature.test.ts`, and by hand in
- * `test/interop/reports.test.ts`.
+ * `test/interop/reports.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';

@@ -4,7 +4,7 @@
  * over its limit gets no further answers; all others do. The server cuts a connection that takes nothing for
  * `limits.unsentStallSeconds`, or less than `limits.unsentBytesPerSecond` on average. An answer that the
  * system takes at once, as nearly all are, costs one comparison. Proven by
- * `test/http/answer/unsent.alone.test.ts`.
+ * `test/http/answer/unsent.long.test.ts`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { limits } from '../../contract/limits.ts';

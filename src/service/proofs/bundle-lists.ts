@@ -1,6 +1,6 @@
 /**
  * The long lists of a bundle as canonical texts, in pieces with commas in between. Each list can be read from any piece on.
- * Proven by `test/service/proofs/bundle-stream.engines.test.ts` and `test/service/proofs/bundle-graph.long.test.ts`.
+ * Proven by `test/service/proofs/bundle-stream.engines.long.test.ts` and `test/service/proofs/bundle-graph.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { bundleEvent } from '../../core/proof/bundle.ts';

@@ -1,6 +1,6 @@
 /**
  * Sends a large bundle in parts, each made when the client is ready for it. Proven by
- * `test/service/proofs/bundle-stream.engines.test.ts` and `test/service/proofs/bundle-graph.long.test.ts`.
+ * `test/service/proofs/bundle-stream.engines.long.test.ts` and `test/service/proofs/bundle-graph.long.test.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';

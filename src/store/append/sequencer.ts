@@ -5,7 +5,7 @@
  * is kept.
  * Records, bodies, tiles, run rows, counters, metering leaves, stored answers, effects and heads are one
  * transaction. A crash before COMMIT leaves nothing of the commit. A crash after it leaves everything.
- * Proven by `test/store/suite/log/append.ts` and `test/store/sqlite/crash.test.ts`.
+ * Proven by `test/store/suite/log/append.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';

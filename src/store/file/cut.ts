@@ -2,7 +2,7 @@
  * Cuts a write-ahead log: copies all of it into its database, then empties it.
  * Afterwards neither file has overwritten bytes. If a reader is in the way, SQLite returns that and does not
  * throw. A caller must check the result, because the bytes may still exist.
- * Proven by `test/store/sqlite/readers.test.ts`.
+ * Proven by `test/store/sqlite/readers.long.test.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
 /**
  * Checks whether a database file belongs to a service or to a plane.
- * Proven by `test/host/data/old-copies.test.ts`.
+ * Proven by `test/host/data/old-copies.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Connection, Value } from './connection.ts';

@@ -1,6 +1,6 @@
 /**
  * Checks the files of a data directory like a start does, without starting.
- * Reads only; another process may serve the files. Proven by `test/host/data/old-copies.test.ts`.
+ * Reads only; another process may serve the files. Proven by `test/host/data/old-copies.long.test.ts`.
  */
 import { statSync } from 'node:fs';
 import { opening } from './faults.ts';

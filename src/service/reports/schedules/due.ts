@@ -1,7 +1,7 @@
 /**
  * Makes the reports of due schedules. Several processes may do so at once: a claim belongs to one of them, and a
  * schedule and its due time make at most one report, also where a process ends between the report and the schedule.
- * Proven by `test/service/reports/schedules/due.test.ts`.
+ * Proven by `test/service/reports/schedules/due.long.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';

@@ -1,4 +1,4 @@
-/** The report that a schedule asks for at one of its due times. Proven by `test/service/reports/schedules/due.test.ts`. */
+/** The report that a schedule asks for at one of its due times. Proven by `test/service/reports/schedules/due.long.test.ts`. */
 import type { ExecutionInput } from '../../../contract/reports.ts';
 import { periodOf } from '../../../core/schedule/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';

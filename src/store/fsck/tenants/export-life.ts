@@ -2,7 +2,7 @@
  * Recomputes the columns of a project's exports from its system events, the same for both engines.
  * The request and the completion of an export are one event each, in the transaction of the change
  * (`src/service/exports/events.ts`). The removal of an artifact is not an event.
- * Proven by `test/service/exports/fsck.test.ts`.
+ * Proven by `test/service/exports/fsck.long.test.ts`.
  */
 import { canonicalize } from '../../../core/json/parse.ts';
 import { text, type TenantEvent, type KnownColumns } from './project-life.ts';

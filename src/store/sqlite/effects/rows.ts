@@ -1,7 +1,7 @@
 /**
  * The rows of effects, read and written one by one in the transaction of their request.
  * `src/store/append/effects.ts` judges the effects. A crash before COMMIT leaves none of these rows.
- * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
 import type { Assigned } from '../../port/store.ts';

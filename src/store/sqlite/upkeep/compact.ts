@@ -4,7 +4,7 @@
  * statement, so a thread runs it while this thread reports progress. A crash leaves the old database or the
  * new one. A reader keeps removed values in the files; then the rewrite does not count as done. Source:
  * SQLite's documentation of VACUUM and `PRAGMA wal_checkpoint`.
- * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/readers.test.ts`.
+ * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts` and `test/store/sqlite/readers.long.test.ts`.
  */
 import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -2,7 +2,7 @@
  * Upkeep between commits: destroys keys whose erasure is durable, shortens the write-ahead log, removes old
  * values. A reader or a full disk delays a task until a later try, the stop, or the next start. A task counts
  * as done only after it succeeded, so a crash repeats it.
- * Proven by `test/store/sqlite/readers.test.ts`.
+ * Proven by `test/store/sqlite/readers.long.test.ts`.
  */
 import type { Connection } from '../../file/connection.ts';
 import { cutLog, succeeds, within } from '../../file/cut.ts';

@@ -3,7 +3,7 @@
  * replaces a database under a running process, events would go into a file that nobody finds. The watch only
  * calls `stat`: closing a descriptor of a database would drop this process's locks on it. Source: POSIX
  * `fcntl` locks, in SQLite's "How To Corrupt An SQLite Database File" §2.2.
- * Proven by `test/store/sqlite/upkeep/moved.test.ts`.
+ * Proven by `test/store/sqlite/upkeep/moved.long.test.ts`.
  */
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
  * The writes of a store as plain data, so that they can cross to the writing thread. Says what each does in
  * its transaction. A crash before COMMIT leaves nothing of a write; a crash after COMMIT leaves all of it.
- * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import type { LeafDraft } from '../../../core/event/record.ts';
 import type {

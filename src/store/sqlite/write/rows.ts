@@ -2,7 +2,7 @@
  * The rows of one commit: collected while the sequencer plans requests, written together before COMMIT. Only
  * the summaries of a run's full blocks read rows that this commit wrote. A crash before COMMIT leaves none of
  * these rows; a crash after it leaves all.
- * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';

@@ -2,7 +2,7 @@
  * The sequencer over one connection. It looks rows up while it plans, inside the transaction of a commit. It
  * writes the rows of all requests together before COMMIT. `src/store/append/sequencer.ts` says what a crash
  * leaves.
- * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.test.ts`.
+ * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
