@@ -312,7 +312,7 @@ describe('usage-statement', () => {
     ]);
     expect(figuresOf(made)).toMatchObject({ audit_event: 5, compliance_proof: 1, risk_decision: 1 });
     expect(checksOf(made)).toMatchObject({ 'The days add up to the totals of the metering log': 'pass' });
-    expect([...made.attachments.keys()]).toEqual(['metering.checkpoint']);
+    expect([...made.attachments.keys()]).toEqual(['metering.checkpoint', 'units-by-day.govunits.json']);
     const all = await built(service.services, [known.projectId, 'usage-statement']);
     const month = new Date(known.startMs).toISOString().slice(0, 7);
     const { used } = (await tenant.call('GET', `/metering/usage?period=${month}`)).body.items.find(
