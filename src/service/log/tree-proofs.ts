@@ -14,8 +14,7 @@ import {
   rootPlan,
 } from '../../core/merkle/tile-proof.ts';
 import type { TileRead } from '../../core/merkle/tile-source.ts';
-import type { TreeName } from '../../store/port/log.ts';
-import type { StoreReader } from '../../store/port/store.ts';
+import type { StoreReader, TreeName } from '../../store/port/store.ts';
 
 type Tiles = Pick<StoreReader, 'tiles'>;
 
