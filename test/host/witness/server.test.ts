@@ -172,7 +172,9 @@ describe('a witness', () => {
     expect((await post(witness, other.body(0, 5))).status).toBe(404);
     expect(addLogKeys(dataDir, [other.vkey, log.vkey])).toEqual([other.vkey]);
     expect((await post(witness, other.body(0, 5))).status).toBe(200);
-    expect(() => removeLogKeys(dataDir, [other.vkey, 'x'])).toThrow('expected keys of witnessed logs, got x;');
+    expect(() => removeLogKeys(dataDir, [other.vkey, 'x'])).toThrow(
+      'expected keys of witnessed logs, got x;',
+    );
     expect(addLogKeys(dataDir, [other.vkey])).toEqual([]);
     expect(removeLogKeys(dataDir, [other.vkey])).toEqual([other.vkey]);
     expect((await post(witness, other.body(5, 6))).status).toBe(404);

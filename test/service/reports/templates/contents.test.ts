@@ -113,7 +113,7 @@ describe('run-evidence', () => {
     expect(figuresOf(made)).toMatchObject({ record: 'no event', events: 0 });
     expect(made.contents.checks.find(({ name }) => name === 'No event of the run is missing')).toMatchObject({
       status: 'not_shown',
-      detail: 'The log has no event of a run with the id mistyped.',
+      detail: 'The log has no event of a run with the id mistyped. gov runs list shows the runs.',
     });
   });
 
