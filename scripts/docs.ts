@@ -268,7 +268,7 @@ function templatesPage(): string {
       '- A leaf without a time has the time of the newest entry below it.',
       '- Each table states its population, which rows it lists, how many are left out and why. Exceptions come first.',
       `- A table has at most ${reportRows} rows and ${reportTableBytes / 2 ** 20} MiB of text. Exceptions take the place of other rows.`,
-      '- A table is *proven* where an attached answer of the log (`*.govanswer.json`) counts the same entries in the same period. `gov proofs verify` checks the file offline. Otherwise the table says why completeness is not shown.',
+      '- A table is *proven* where an attached answer of the log (`*.govanswer.json`) counts the same entries in the same period. `gov proofs verify` checks the file offline. The units by day are *proven* by leaves of the metering log with their inclusion proofs (`*.govunits.json`), from which `gov report verify` computes the table again. Otherwise the table says why completeness is not shown.',
       `- A report asks no question about a part of a log with more than ${reportAskLeaves} leaves, because the answer reads that part again. The table then names the command that answers it.`,
       `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
       '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report. A report whose period ends after the newest entry of the log says that the period is not over.',

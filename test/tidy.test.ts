@@ -174,7 +174,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     ],
     export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
     plane: ['json', 'merkle', 'note', 'policy', 'risk'],
-    report: ['json', 'merkle', 'note', 'proof'],
+    report: ['json', 'merkle', 'note', 'proof', 'plane'], // units follow from leaves of the metering log
     forward: ['json', 'event', 'decided'],
     // The index has terms of events and of evaluations.
     search: ['event', 'decided'],

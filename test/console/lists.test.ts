@@ -1,5 +1,10 @@
 /** Keys, webhooks and exports in a real Chromium: a secret is shown once, and a list says when it is cut. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { parseTrust } from '../../src/core/note/trust.ts';
+import { signatureNameOf } from '../../src/core/report/artifacts.ts';
+import { verifyReport } from '../../src/core/report/verify.ts';
+import { reportEnd } from '../service/support/filled.ts';
 import { event } from '../support/serving.ts';
 import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
@@ -86,6 +91,28 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     await page.getByRole('row').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('cell', { name: 'expired' }).waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  it('a report in JSON can be downloaded with its signature, and both verify', async () => {
+    const { call } = world.plane;
+    const parameters = { startTime: '2020-01-01T00:00:00Z', endTime: '2020-12-01T00:00:00Z' };
+    const asked = { reportTemplateId: 'policy-changes', formats: ['json'], parameters };
+    const { executionId } = (await call('POST', '/reporting/executions', { body: asked })).body;
+    await reportEnd(call, executionId);
+    const { page, context, errors } = await world.open(`/reports/${executionId}`);
+    const saved = async (name: RegExp) => {
+      const click = () => page.getByRole('button', { name }).click();
+      const [file] = await Promise.all([page.waitForEvent('download'), click()]);
+      return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+    };
+    const [report, signature] = [await saved(/^JSON, /), await saved(/^Signature of the JSON$/)];
+    expect(signature.name).toBe(signatureNameOf(report.name));
+    const keys = (await call('GET', '/log/key')).text.trim().split('\n');
+    const trust = parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
+    const verdict = await verifyReport(report.bytes, { trust, signature: signature.bytes, pages: '' });
+    expect(verdict).toMatchObject({ verified: true, executionId });
     expect(errors).toEqual([]);
     await context.close();
   });

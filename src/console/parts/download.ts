@@ -25,7 +25,8 @@ export async function download(
   save(await response.blob(), name);
 }
 
-function save(content: Blob, name: string): void {
+/** Saves a file that is here. */
+export function save(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = url;

@@ -1,18 +1,19 @@
 /** One report: what it found, its rows with links to events and runs, its files, and links for others. */
 import { useState } from 'preact/hooks';
 import type {
-  ReportArtifact,
   ReportData,
   ReportExecution,
+  ReportSignature,
   ReportSummary,
 } from '../../contract/report-parts.ts';
+import { canonicalText } from '../../core/json/canonical.ts';
 import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { download } from '../parts/download.ts';
+import { download, save } from '../parts/download.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -65,7 +66,7 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
       <div class="stack">
         {!isOver(status) && <p role="status">The report is being made…</p>}
         {errorSummary !== null && <ErrorBox error={new Error(errorSummary)} />}
-        {artifacts.length > 0 && <Files executionId={executionId} artifacts={artifacts} />}
+        {artifacts.length > 0 && <Files report={data} />}
         {summary !== null && <Found summary={summary} />}
         {data.data !== undefined && data.data !== null && <Rows data={data.data} />}
         {status === 'completed' && <Shares executionId={executionId} formats={data.formats} />}
@@ -75,14 +76,13 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
 }
 
 interface FilesProps {
-  readonly executionId: string;
-  readonly artifacts: readonly ReportArtifact[];
+  readonly report: ReportExecution & { readonly signature: ReportSignature | null };
 }
 
-function Files({ executionId, artifacts }: FilesProps) {
+function Files({ report: { executionId, artifacts, signature } }: FilesProps) {
   const session = useSession();
   const { isBusy, error, run } = useAction();
-  const save = (format: string): void =>
+  const saveArtifact = (format: string): void =>
     run((signal) =>
       download(session, {
         path: `/reporting/executions/${executionId}/download?format=${format}`,
@@ -96,12 +96,17 @@ function Files({ executionId, artifacts }: FilesProps) {
       <div class="actions">
         {artifacts.map(({ format, status, sizeBytes }) =>
           status === 'completed' ? (
-            <Button key={format} onClick={() => save(format)} isBusy={isBusy}>
+            <Button key={format} onClick={() => saveArtifact(format)} isBusy={isBusy}>
               {format.toUpperCase()}, {sizeText(sizeBytes)}
             </Button>
           ) : (
             <Status key={format} tone={toneOf(status)}>{`${format} ${status}`}</Status>
           ),
+        )}
+        {signature !== null && artifacts.some(({ format }) => format === 'json') && (
+          <Button onClick={() => save(signatureFile(signature), `${executionId}.dsse.json`)}>
+            Signature of the JSON
+          </Button>
         )}
         <a class="button" href="verify.html" target="_blank" rel="noopener">
           Open the verify page
@@ -111,6 +116,10 @@ function Files({ executionId, artifacts }: FilesProps) {
     </section>
   );
 }
+
+/** The bytes that the log signed, as a verifier reads them: canonical JSON. */
+const signatureFile = (signature: ReportSignature): Blob =>
+  new Blob([canonicalText(signature)], { type: 'application/json' });
 
 const checkTones = { pass: 'good', fail: 'bad', not_shown: 'plain' } as const;
 const checkWords = { pass: 'holds', fail: 'fails', not_shown: 'not shown' } as const;

@@ -1,8 +1,9 @@
 /** What the renderer of PDFs gets beside a report: fonts, and files to attach. */
 
-/** Ends of the names of attached proof bundles, and of answers of the log, which a verifier checks. */
+/** Ends of the names of attached proof bundles, answers of the log, and proofs of units, which a verifier checks. */
 export const proofEnd = '.govproof.json';
 export const answerEnd = '.govanswer.json';
+export const unitsEnd = '.govunits.json';
 
 export interface ReportFont {
   /** File name, for a verifier that needs the same font. */
@@ -20,7 +21,7 @@ export interface ReportFonts {
 
 /** A file that `report.attachments` names with its SHA-256, such as a proof bundle. */
 export interface ReportAttachment {
-  /** `*.govproof.json` and `*.govanswer.json` are verified as what they are. */
+  /** `*.govproof.json`, `*.govanswer.json` and `*.govunits.json` are verified as what they are. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }

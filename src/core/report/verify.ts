@@ -3,10 +3,11 @@
  * of it makes the verifier throw; trust comes from the caller only.
  *
  * The steps: 1 the form of the file; 2 the data hash, and the signature of the log over it (`signature.ts`); 3 every
- * attached file against the data; 4 the signed checkpoint; 5 attached proof bundles and answers of the log; 6 the pages: rendered again from the attached data, and compared object by object, so that a
- * printed figure that the data does not give is found, and anything that was drawn over it. Pages of another version of
- * the renderer, of ICU or of the fonts may come out otherwise: then the verdict says that they were not compared, and is
- * not “verified”. Proven by `test/core/report/verify.test.ts` (flips bytes of every attachment and page).
+ * attached file against the data; 4 the signed checkpoint; 5 attached proof bundles, answers of the log, and proofs of
+ * units, from which the table is computed again; 6 the pages: rendered again from the attached data, and compared object by
+ * object, so that a printed figure that the data does not give is found, and anything that was drawn over it. Pages of
+ * another version of the renderer, of ICU or of the fonts may come out otherwise: then the verdict says that they were not
+ * compared, and is not “verified”. Proven by `test/core/report/verify.test.ts` (flips bytes of every attachment and page).
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -17,10 +18,11 @@ import { type AnswerVerdict, verifyAnswer } from '../proof/answer.ts';
 import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
 import { verifyBundle } from '../proof/verify.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
-import { answerEnd, proofEnd } from './inputs.ts';
+import { answerEnd, proofEnd, unitsEnd } from './inputs.ts';
 import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
+import { checkUnits } from './units.ts';
 import type { Report } from './model.ts';
 
 /** The checks of a report, in the order of the verification. */
@@ -145,7 +147,7 @@ class ReportVerification {
     const shown = files.get(presentationFile) ?? Buffer.alloc(0);
     this.#signature(this.#report, files.get(signatureFile) ?? null, shown);
     this.#attachments(this.#report);
-    this.#bundles();
+    this.#bundles(this.#report);
     await this.#pages(this.#report, pdf);
   }
 
@@ -269,9 +271,14 @@ class ReportVerification {
   }
 
   /** Step 5. */
-  #bundles(): void {
+  #bundles(report: Report): void {
+    let units = 0;
     for (const [name, bytes] of this.#files) {
       if (name.endsWith(answerEnd)) this.#answer(name, bytes);
+      if (name.endsWith(unitsEnd)) {
+        this.#units(name, { bytes, report });
+        units += 1;
+      }
       if (!name.endsWith(proofEnd)) continue;
       const verdict = verifyBundle(bytes, this.#options.trust);
       this.#proofs.push({ name, verdict });
@@ -281,7 +288,7 @@ class ReportVerification {
       else if (isNotCompliant(verdict)) this.#checks.fail('proofs', 'RUN_NOT_COMPLIANT', name);
       else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
     }
-    const count = this.#proofs.length + this.#answers.length;
+    const count = this.#proofs.length + this.#answers.length + units;
     if (count === 0) this.#checks.skip('proofs', 'no proof is attached');
     else this.#checks.pass('proofs', `${count} verified`);
   }
@@ -294,6 +301,16 @@ class ReportVerification {
     if (verdict.code === 'NO_TRUSTED_KEY')
       this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
     else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
+  }
+
+  /** Units that follow from leaves of the metering log, which the same keys signed. */
+  #units(name: string, { bytes, report }: { readonly bytes: Buffer; readonly report: Report }): void {
+    const { trust } = this.#options;
+    const isTrusted = trust !== null && trust.keys.length > 0;
+    const fault = isTrusted ? checkUnits(bytes, report, trust) : null;
+    if (!isTrusted) this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
+    if (fault !== null)
+      this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${fault.code}, ${fault.detail}`);
   }
 
   /** Step 6. */

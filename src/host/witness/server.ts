@@ -145,11 +145,20 @@ export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] 
 }
 
 /**
- * Removes keys and returns those that existed. A log without keys is unknown, but its cosigned checkpoint
- * stays.
+ * Removes keys and returns them. NOT_FOUND, and nothing is removed, where one of them is unknown. A log without keys is
+ * unknown, but its cosigned checkpoint stays.
  */
 export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string[] =>
-  withStore(resolve(dataDir), (store) => vkeys.filter((vkey) => store.removeKey(vkey)));
+  withStore(resolve(dataDir), (store) => {
+    const known = new Set(store.logs().flatMap(({ keys }) => keys));
+    const unknown = vkeys.filter((vkey) => !known.has(vkey));
+    if (unknown.length > 0)
+      throw new GovError(
+        'NOT_FOUND',
+        `expected keys of witnessed logs, got ${unknown.join(', ')}; see gov witness logs --data ${dataDir} -o wide`,
+      );
+    return vkeys.filter((vkey) => store.removeKey(vkey));
+  });
 
 export const witnessedLogs = (dataDir: string): WitnessedRow[] =>
   withStore(resolve(dataDir), (store) => store.logs());

@@ -106,7 +106,8 @@ export class JobWorker {
       );
     }, limits.jobLeaseRenewSeconds * 1000);
     try {
-      await runJob(this.#services, job, stop.signal);
+      if (job.tries > limits.jobAttempts) await this.#giveUp(job);
+      else await runJob(this.#services, job, stop.signal);
     } catch (error) {
       await this.#fail(job, error).catch((again: unknown) => {
         log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
@@ -130,25 +131,22 @@ export class JobWorker {
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
     const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
+    const errorSummary = `${known.code}: ${detail}`.slice(0, limits.jobErrorChars);
     const retryAtMs = retryAt(job, known, atMs);
-    const isFailed = await store.failJob(job.projectId, job.jobId, {
+    if (retryAtMs === null) return failFinally(this.#services, job, { errorSummary, atMs });
+    await store.failJob(job.projectId, job.jobId, {
       lease: job.lease,
-      errorSummary: `${known.code}: ${detail}`.slice(0, limits.jobErrorChars),
+      errorSummary,
       atMs,
       retryAtMs,
       // the job itself is fine: after any number of shutdowns the next process completes it
       isExcused: known.code === 'SHUTTING_DOWN',
     });
-    // an export has an event of its own
-    if (isFailed && retryAtMs === null && job.type !== 'export') await this.#record(job, atMs);
   }
 
-  /** A crash before this leaves the failed job without its event. */
-  async #record(job: ClaimedJob, nowMs: number): Promise<void> {
-    const { salt } = this.#services;
-    const leaves = [jobFailed(job, { nowMs, salt })];
-    const fingerprints = new Map([[0, 'job.failed'] as const]);
-    await append(this.#services, { projectId: job.projectId, leaves, meter: unmetered, fingerprints });
+  async #giveUp(job: ClaimedJob): Promise<void> {
+    const errorSummary = `the worker was lost ${limits.jobAttempts} times`;
+    await failFinally(this.#services, job, { errorSummary, atMs: this.#services.now() });
   }
 
   /** Stops claiming and waits for running jobs; `work.close()` ends them early. */
@@ -156,6 +154,34 @@ export class JobWorker {
     this.#stopped = true;
     clearInterval(this.#timer);
     await Promise.allSettled(this.#running);
+  }
+}
+
+/**
+ * Ends a job as failed, and records it in the same transaction: a crash before the store answers leaves the job with a
+ * lease that runs out. An export has an event of its own, which its sweep records. Nothing changes if the lease was lost.
+ */
+async function failFinally(
+  services: Services,
+  job: ClaimedJob,
+  { errorSummary, atMs }: { readonly errorSummary: string; readonly atMs: number },
+): Promise<void> {
+  const { store, salt } = services;
+  const { projectId, jobId, lease } = job;
+  if (job.type === 'export') {
+    await store.failJob(projectId, jobId, { lease, errorSummary, atMs, retryAtMs: null });
+    return;
+  }
+  try {
+    await append(services, {
+      projectId,
+      leaves: [jobFailed(job, { nowMs: atMs, salt })],
+      meter: unmetered,
+      fingerprints: new Map([[0, 'job.failed'] as const]),
+      effects: [{ kind: 'failJob', jobId, lease, errorSummary, atMs }],
+    });
+  } catch (error) {
+    if (!(error instanceof GovError && error.code === 'CONFLICT')) throw error;
   }
 }
 

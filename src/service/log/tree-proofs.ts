@@ -1,5 +1,5 @@
 /**
- * Roots and proofs of the audit tree, read from the store: plan, one read, pure compute
+ * Roots and proofs of the audit tree, and inclusion proofs of both trees, read from the store: plan, one read, pure compute
  * (`src/core/merkle/tile-proof.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`.
  */
 import { sharedPath } from '../../core/merkle/shared-path.ts';
@@ -14,12 +14,17 @@ import {
   rootPlan,
 } from '../../core/merkle/tile-proof.ts';
 import type { TileRead } from '../../core/merkle/tile-source.ts';
-import type { StoreReader } from '../../store/port/store.ts';
+import type { StoreReader, TreeName } from '../../store/port/store.ts';
 
 type Tiles = Pick<StoreReader, 'tiles'>;
 
-async function readPlan(reader: Tiles, projectId: string, plan: readonly TileId[]): Promise<TileRead> {
-  const tiles = await reader.tiles(projectId, 'audit', plan);
+async function readPlan(
+  reader: Tiles,
+  projectId: string,
+  plan: readonly TileId[],
+  tree: TreeName = 'audit',
+): Promise<TileRead> {
+  const tiles = await reader.tiles(projectId, tree, plan);
   const byName = new Map(plan.map(({ level, index }, at) => [`${level}/${index}`, tiles[at]]));
   return (level, index) => byName.get(`${level}/${index}`) ?? new Uint8Array();
 }
@@ -37,9 +42,9 @@ export async function peaksAt(reader: Tiles, projectId: string, size: number): P
 export async function inclusionAt(
   reader: Tiles,
   projectId: string,
-  { index, size }: { index: number; size: number },
+  { index, size, tree }: { index: number; size: number; tree?: TreeName },
 ): Promise<Buffer[]> {
-  return inclusionProof(index, size, await readPlan(reader, projectId, inclusionPlan(index, size)));
+  return inclusionProof(index, size, await readPlan(reader, projectId, inclusionPlan(index, size), tree));
 }
 
 export async function consistencyAt(

@@ -60,9 +60,9 @@ async function makeReport(services: Services, lease: Lease, stored: StoredReport
   const files = new ReportFiles(services, projectId, stored);
   let writing: Promise<unknown> = Promise.resolve();
   try {
-    // its rows are from the metering log
-    if (stored.reportTemplateId === 'usage-statement') await services.checkpoints.sign(projectId, 'metering');
     const checkpoint = await witnessedNote(services, projectId);
+    // its rows are from the metering log: this note covers every leaf of the audit log below the checkpoint
+    if (stored.reportTemplateId === 'usage-statement') await services.checkpoints.sign(projectId, 'metering');
     const input = await taskInput(services, { projectId, executionId, stored, checkpoint });
     const host = {
       ...evidenceHost(services, projectId),

@@ -196,7 +196,10 @@ export function checkedInput(input: ExecutionInput, projectId: string): Checked 
     refuse('/parameters/projectIds/0', `expected the project of the call, ${projectId}, or none`);
   }
   if (template.run === 'required' && parameters.runId === undefined) {
-    refuse('/parameters/runId', `expected the run that ${reportTemplateId} is about, got none`);
+    refuse(
+      '/parameters/runId',
+      `expected the run that ${reportTemplateId} is about, got none; gov runs list shows the runs`,
+    );
   }
   if (template.run === undefined && parameters.runId !== undefined) {
     refuse(

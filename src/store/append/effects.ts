@@ -72,6 +72,8 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, Do
   savePrune(leaf: number, minIndex: number, root: Uint8Array): void;
   /** False if the lease was lost. */
   completeJob(effect: EffectOf<'completeJob'>): boolean;
+  /** False if the lease was lost. */
+  failJob(effect: EffectOf<'failJob'>): boolean;
   /** False if the job is in another state. */
   cancelJob(effect: EffectOf<'cancelJob'>): boolean;
   /** Null if there is no such fact. */
@@ -121,7 +123,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
     case 'saveDocuments':
       return changeDocuments(rows, effect.changes);
     case 'completeJob':
-      if (rows.completeJob(effect)) return;
+    case 'failJob':
+      if (effect.kind === 'failJob' ? rows.failJob(effect) : rows.completeJob(effect)) return;
       throw new GovError(
         'CONFLICT',
         `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job, or it was cancelled`,

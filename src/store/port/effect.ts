@@ -75,4 +75,12 @@ export type Effect =
       /** JSON of the part of the result that lists show; null if they show nothing. */
       readonly summary?: string | null;
       readonly atMs: number;
+    }
+  /** Ends a job finally as failed. Refused with CONFLICT if the worker has lost its lease. */
+  | {
+      readonly kind: 'failJob';
+      readonly jobId: string;
+      readonly lease: string;
+      readonly errorSummary: string;
+      readonly atMs: number;
     };

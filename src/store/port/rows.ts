@@ -169,7 +169,7 @@ export interface ClaimedJob extends Omit<StoredJob, 'type'> {
   readonly type: QueuedType;
   readonly projectId: string;
   readonly request: string;
-  /** Attempts since the job was created or retried by hand, 1 to limits.jobAttempts. */
+  /** Attempts since the job was created or retried by hand; limits.jobAttempts + 1 if the worker of the last one was lost. */
   readonly tries: number;
   /** Names this claim; a later claim has another lease. */
   readonly lease: string;

@@ -292,7 +292,8 @@ export interface Store
 
   /**
    * Claims a due job; projects take turns. Takes the pending job that is due longest, or one whose lease ran
-   * out (attempt + 1). Fails a job whose lease ran out in its last attempt.
+   * out (attempt + 1). A job whose lease ran out in its last attempt has `tries` above `limits.jobAttempts`: the caller
+   * fails it.
    */
   claimJob(nowMs: number, leaseMs: number): Promise<ClaimedJob | null>;
   /** False if the lease was lost. */

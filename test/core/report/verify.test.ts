@@ -227,8 +227,11 @@ describe('a changed report', () => {
     expect(result(verdict, 'pages')).toBe('passed');
   });
 
-  it('an answer of the log that does not verify is refused', async () => {
-    const attachment = { name: 'calls.govanswer.json', bytes: Buffer.from('{}') };
+  it.each([
+    ['an answer of the log', 'calls.govanswer.json'],
+    ['a proof of units', 'units-by-day.govunits.json'],
+  ])('%s that does not verify is refused', async (_what, name) => {
+    const attachment = { name, bytes: Buffer.from('{}') };
     const broken = sampleReport({ rows: 1, attachments: [attachment] });
     const changed = await signedPdf(broken, { attachments: [attachment], fonts });
     expect(await verify(changed)).toMatchObject({ verified: false, code: 'PROOF_NOT_VERIFIED' });

@@ -172,7 +172,11 @@ describe('a witness', () => {
     expect((await post(witness, other.body(0, 5))).status).toBe(404);
     expect(addLogKeys(dataDir, [other.vkey, log.vkey])).toEqual([other.vkey]);
     expect((await post(witness, other.body(0, 5))).status).toBe(200);
-    expect(removeLogKeys(dataDir, [other.vkey, 'x'])).toEqual([other.vkey]);
+    expect(() => removeLogKeys(dataDir, [other.vkey, 'x'])).toThrow(
+      'expected keys of witnessed logs, got x;',
+    );
+    expect(addLogKeys(dataDir, [other.vkey])).toEqual([]);
+    expect(removeLogKeys(dataDir, [other.vkey])).toEqual([other.vkey]);
     expect((await post(witness, other.body(5, 6))).status).toBe(404);
     addLogKeys(dataDir, [other.vkey]);
     expect(await post(witness, other.body(0, 6))).toMatchObject({ status: 409, text: '5\n' });
@@ -361,6 +365,10 @@ describe('gov witness', { timeout: 120_000 }, () => {
     expect((await post({ url: baseUrl }, log.body(0, 5))).status).toBe(200);
     expect(await run('logs')).toMatchObject({ logs: [{ origin: log.origin, size: 5, keys: [log.vkey] }] });
     expect(await run('remove-log', log.vkey)).toEqual({ removed: [log.vkey] });
+    expect(await gov(['witness', 'remove-log', log.vkey, '--data', dataDir])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining(`see gov witness logs --data ${dataDir}`),
+    });
     await stop();
     expect(readFileSync(join(dataDir, 'witness.json'), 'utf8')).toContain('w.example/1');
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
@@ -117,6 +118,30 @@ describe('a job that fails', () => {
     await own.sql('UPDATE job SET request = NULL');
     expect((await own.call('POST', `/jobs/${body.jobId}/retry`)).body.code).toBe('JOB_PAYLOAD_UNAVAILABLE');
     await own.end();
+  });
+
+  it('a job whose worker was lost in each attempt fails with its event, once, and again after a retry by hand', async () => {
+    const failures = async (jobId: string): Promise<object[]> => {
+      const { events } = (await plane.call('GET', '/events?runId=gov.system&eventType=job.failed')).body;
+      return events.filter(({ resource }: { resource: { id: string } }) => resource.id === jobId);
+    };
+    const { body } = await enqueue();
+    await finished(body.jobId);
+    for (const times of [1, 2]) {
+      // as after the third process that ended with it
+      await plane.sql(
+        `UPDATE job SET status = 'processing', attempt = attempts_before + ${limits.jobAttempts}, lease = 'lost', due_ms = 1,
+           completed_ms = NULL, result = NULL WHERE job_id = '${body.jobId}'`,
+      );
+      await finished((await enqueue()).body.jobId); // wakes the worker
+      const { status, errorSummary } = await finished(body.jobId);
+      expect([status, errorSummary]).toEqual(['failed', `the worker was lost ${limits.jobAttempts} times`]);
+      expect(await failures(body.jobId)).toHaveLength(times);
+      await finished((await enqueue()).body.jobId);
+      expect(await failures(body.jobId)).toHaveLength(times);
+      await plane.call('POST', `/jobs/${body.jobId}/retry`);
+      expect((await finished(body.jobId)).status).toBe('completed');
+    }
   });
 
   it('an unknown job is 404', async () => {

@@ -89,6 +89,7 @@ export const witnessRemoveLog = command({
   summary: 'Remove keys of a log; a log without keys is no longer witnessed',
   args: [vkeys],
   flags: { data },
+  exitCodes: { 5: 'the witness does not know one of the keys; nothing was removed' },
   examples: ['gov witness remove-log --data ./witness example.com/log+c1a2b3d4+ASWBVE…'],
 });
 

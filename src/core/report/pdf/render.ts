@@ -9,7 +9,7 @@ import type { ReportPaper } from '../../../contract/report-parts.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toJson, toTableCsv } from '../artifacts.ts';
 import { formatter } from '../format.ts';
 import { choosePrinted } from '../printed-rows.ts';
-import { answerEnd, proofEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
+import { answerEnd, proofEnd, unitsEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
 import { presentationBytes, producer } from '../presentation.ts';
 import type { Report, ReportBranding } from '../model.ts';
 import { reserveContents, setSections, setSummary } from './body.ts';
@@ -143,6 +143,7 @@ const signatureAttached = (bytes: Uint8Array): AttachedFile =>
 const descriptions: readonly (readonly [end: string, description: string])[] = [
   [proofEnd, 'a proof bundle'],
   [answerEnd, 'the log’s answer on how many rows there are'],
+  [unitsEnd, 'leaves of the metering log, from which the units of each day follow'],
 ];
 
 /** Safe to save on any system. */

@@ -100,7 +100,9 @@ export const runEvidence: Template = {
     draft.figure('ungoverned', 'Tool calls that ran without a decision', covered.counts.ungoverned);
     draft.figure('deniedButRan', 'Tool calls that ran after a denial', covered.counts.denied_but_ran);
     draft.figure('proof', 'Newest proof', newest?.proofId ?? null, 'text');
-    const detail = isEmpty ? `The log has no event of a run with the id ${runId}.` : complete.detail;
+    const detail = isEmpty
+      ? `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`
+      : complete.detail;
     evidenceChecks(draft, { runId, isWhole, timeline, proofs, covered, name, detail });
     sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
 

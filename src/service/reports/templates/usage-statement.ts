@@ -1,12 +1,15 @@
 /** Template `usage-statement`: units counted, day by day, from the signed metering log; what planes reported; what is billed. */
 import { meteredTypes, type MeteredType } from '../../../contract/operation.ts';
-import { parseMeterRecord, zeroTotals, type Totals } from '../../../core/plane/metering.ts';
-import { openOwn } from '../../log/checkpoints.ts';
+import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import { unitsEnd } from '../../../core/report/inputs.ts';
+import { unitsTable, type UnitsCut } from '../../../core/report/units.ts';
+import { leafFrom, meterOf, totalsBelow, unitsFile, type Meter } from '../meter.ts';
 import { endOfMonth, monthOf } from '../../access/month.ts';
 import { Draft, factsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
+import type { ReportTable } from '../../../core/report/model.ts';
 import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
 
 const unitColumns = {
@@ -15,15 +18,9 @@ const unitColumns = {
   risks: ['Risk decisions', 'number'],
   replays: ['Replays', 'number'],
 } as const;
-const inOrder: readonly MeteredType[] = [
-  'audit_event',
-  'compliance_proof',
-  'risk_decision',
-  'replay_verification',
-];
 
 const dayTable: TableSpec = {
-  id: 'units-by-day',
+  id: unitsTable,
   title: 'Units by day',
   lists: 'Days of the period in UTC on which units were counted, in order',
   columns: columns({ day: 'Day (UTC)', ...unitColumns }),
@@ -69,7 +66,7 @@ export const usageStatement: Template = {
     const planes = await planeRows(source);
     const units = difference(days.last, days.first);
 
-    for (const type of inOrder) draft.figure(type, titles[type], units[type]);
+    for (const type of meteredTypes) draft.figure(type, titles[type], units[type]);
     draft.figure('planeReports', 'Reports of data planes', planes.population);
     draft.figure('meterLeaves', 'Leaves of the metering log', meter.size);
     draft.check(
@@ -104,12 +101,14 @@ export const usageStatement: Template = {
     );
     if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
 
-    draft.table(days.rows.table(`${dayTable.lists}.`, notShown(signedText(meter)), { rest: '' }));
+    const proof = await unitsFile(source, meter, days.cuts);
+    if (proof !== null) draft.evidence.attachments.set(`${unitsTable}${unitsEnd}`, proof);
+    draft.table(days.rows.table(`${dayTable.lists}.`, daysShown(proof !== null), { rest: '' }));
     draft.table(
       months.rows.table(
         `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
         notShown(
-          'Its rows follow from totals of the metering log, which has no index, and from counters of quotas and reports of planes, which are in no log.',
+          'Counters of quotas and reports of planes are in no log, so nothing proves their rows. The table of days says whether its units are proven.',
         ),
         { rest: '' },
       ),
@@ -136,54 +135,10 @@ const titles: Readonly<Record<MeteredType, string>> = {
   replay_verification: 'Replays counted',
 };
 
-const unitsOf = (totals: Totals): number[] => inOrder.map((type) => totals[type]);
+const unitsOf = (totals: Totals): number[] => meteredTypes.map((type) => totals[type]);
 
 const difference = (last: Totals, first: Totals): Totals =>
   Object.fromEntries(meteredTypes.map((type) => [type, last[type] - first[type]])) as Totals;
-
-interface Meter {
-  /** Leaves that cover audit leaves below the tree size. */
-  readonly size: number;
-  readonly origin: string;
-  readonly root: string | null;
-  /** The smallest signed note that covers them; null where none is signed yet. */
-  readonly note: string | null;
-  /** Time and totals of a leaf. */
-  at(index: number): Promise<{ readonly ms: number; readonly totals: Totals }>;
-}
-
-async function meterOf({ reader, projectId, treeSize }: ReportSource): Promise<Meter> {
-  const last = treeSize === 0 ? null : await reader.meterIndexOf(projectId, treeSize - 1);
-  const size = last === null ? 0 : last + 1;
-  const note = size === 0 ? null : await reader.checkpointFrom(projectId, 'metering', size);
-  const project = await reader.project(projectId);
-  return {
-    size,
-    origin: project?.meteringOrigin ?? '',
-    root: note === null ? null : Buffer.from(openOwn(note).root).toString('base64'),
-    note,
-    at: async (index) => {
-      const [leaf] = await reader.leaves(projectId, 'metering', { from: index, to: index + 1 });
-      const read = leaf === undefined ? null : parseMeterRecord(leaf.record);
-      return { ms: read === null ? 0 : Date.parse(read.at), totals: read?.totals ?? zeroTotals };
-    },
-  };
-}
-
-/** The first leaf at or after a time, from `low` on. */
-async function leafFrom({ at, size }: Meter, ms: number, low = 0): Promise<number> {
-  let high = size;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if ((await at(middle)).ms >= ms) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** Totals after the leaves below an index. */
-const totalsBelow = async (meter: Meter, index: number): Promise<Totals> =>
-  index === 0 ? zeroTotals : (await meter.at(index - 1)).totals;
 
 const dayMs = 86_400_000;
 
@@ -195,29 +150,40 @@ interface Days {
   readonly last: Totals;
   /** Of all rows. */
   readonly sum: Totals;
+  /** Both ends of the period, and of each day with a leaf. */
+  readonly cuts: readonly UnitsCut[];
 }
 
 async function daysOf({ source, period }: Draft, meter: Meter): Promise<Days> {
   const rows = new Rows(dayTable);
+  const untilMs = period.endMs + 1;
   const from = await leafFrom(meter, period.startMs);
-  const to = await leafFrom(meter, period.endMs + 1, from);
+  const to = await leafFrom(meter, untilMs, from);
   const first = await totalsBelow(meter, from);
   const last = await totalsBelow(meter, to);
+  const cuts: UnitsCut[] = [{ ms: period.startMs, index: from }];
+  const cut = (ms: number, index: number): void => {
+    if (ms > (cuts.at(-1)?.ms ?? 0)) cuts.push({ ms, index });
+  };
   let sum = zeroTotals;
   let before = first;
   for (let at = from; at < to;) {
-    const day = Math.floor((await meter.at(at)).ms / dayMs);
-    const next = Math.min(to, await leafFrom(meter, (day + 1) * dayMs, at));
+    const startMs = Math.floor((await meter.at(at)).ms / dayMs) * dayMs;
+    const endMs = Math.min(untilMs, startMs + dayMs);
+    const next = Math.min(to, await leafFrom(meter, endMs, at));
+    cut(startMs, at);
+    cut(endMs, next);
     const after = await totalsBelow(meter, next);
     const units = difference(after, before);
     if (unitsOf(units).some((n) => n > 0))
-      rows.add([new Date(day * dayMs).toISOString().slice(0, 10), ...unitsOf(units)]);
+      rows.add([new Date(startMs).toISOString().slice(0, 10), ...unitsOf(units)]);
     sum = difference(sum, difference(zeroTotals, units));
     before = after;
     at = next;
     await source.breathe();
   }
-  return { rows, from, to, first, last, sum };
+  cut(untilMs, to);
+  return { rows, from, to, first, last, sum, cuts };
 }
 
 interface Months {
@@ -245,11 +211,11 @@ async function monthRows({ source, period }: Draft, meter: Meter): Promise<Month
     ];
     const isWhole =
       period.startMs <= Math.max(startMs, firstMs) && period.endMs >= endMs - 1 && endMs <= period.asOfMs;
-    const isSame = inOrder.every((type) => logged[type] === counted[type]);
+    const isSame = meteredTypes.every((type) => logged[type] === counted[type]);
     if (isWhole) compared += 1;
     if (isWhole && !isSame) differing += 1;
     const status = !isWhole ? 'not compared' : isSame ? 'same' : 'different';
-    const billed = inOrder.map((type) => (isWhole ? counted[type] : logged[type]) + planes[type]);
+    const billed = meteredTypes.map((type) => (isWhole ? counted[type] : logged[type]) + planes[type]);
     const shown = unitsOf(logged).some((n) => n > 0) || billed.some((n) => n > 0);
     if (shown) {
       rows.add([month, 'metering log', ...unitsOf(logged), status], status === 'different');
@@ -303,16 +269,19 @@ async function addReports(
   }
 }
 
-const signedText = ({ note }: Meter): string =>
-  note === null
-    ? 'The metering log has no index, and no signed checkpoint covers the period yet.'
-    : 'The metering log has no index, so no answer of it counts days. Its signed checkpoint is attached. Each of its leaves has running totals: the two leaves named above give the units of the whole period, with which the check of the days compares the table.';
+const daysShown = (isSigned: boolean): ReportTable['completeness'] =>
+  isSigned
+    ? {
+        status: 'proven',
+        detail: `The signed metering log counted exactly these units in the period. ${unitsTable}${unitsEnd} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
+      }
+    : notShown('No signed checkpoint covers the metering log of the period yet. Run the report again.');
 
 function usageChecks(
   draft: Draft,
   { months, planes, units, sum }: { months: Months; planes: Rows; days: Rows; units: Totals; sum: Totals },
 ): void {
-  const isSame = inOrder.every((type) => units[type] === sum[type]);
+  const isSame = meteredTypes.every((type) => units[type] === sum[type]);
   draft.check(
     'The days add up to the totals of the metering log',
     isSame ? 'pass' : 'fail',

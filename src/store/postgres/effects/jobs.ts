@@ -28,12 +28,12 @@ const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
 interface ClaimedRow extends JobRow<QueuedType> {
   project: number;
   project_id: string;
-  attempts_before: number;
+  tries: number;
 }
 
-/** A lost lease counts as an attempt; after the last one the job fails. */
-const attempt = "(j.attempt + CASE j.status WHEN 'processing' THEN 1 ELSE 0 END)";
-const lost = `${attempt} - j.attempts_before > ${limits.jobAttempts}`;
+/** A lost lease counts as an attempt. After the last one the job is claimed only to be failed, which is no attempt. */
+const tries = "(attempt + CASE status WHEN 'processing' THEN 1 ELSE 0 END - attempts_before)";
+const lost = `due.tries > ${limits.jobAttempts}`;
 /**
  * Finds the first project above $4 that has a due job, and claims its longest due job. Steps from project to
  * project by the index. Cost: the projects whose jobs are not due yet.
@@ -45,23 +45,20 @@ const claim = sql<ClaimedRow>(
      SELECT (SELECT min(project) FROM job WHERE ${openSql} AND project > turn.project)
        FROM turn WHERE turn.project IS NOT NULL),
    due AS (
-     SELECT first.project, first.job_id FROM turn CROSS JOIN LATERAL (
-       SELECT project, job_id FROM job WHERE ${openSql} AND project = turn.project AND due_ms <= $1::int8
+     SELECT first.project, first.job_id, first.tries FROM turn CROSS JOIN LATERAL (
+       SELECT project, job_id, ${tries} AS tries FROM job WHERE ${openSql} AND project = turn.project AND due_ms <= $1::int8
        ORDER BY due_ms, created_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
    UPDATE job j SET
-     status = CASE WHEN ${lost} THEN 'failed' ELSE 'processing' END,
-     attempt = CASE WHEN ${lost} THEN j.attempt ELSE ${attempt} END,
-     lease = CASE WHEN ${lost} THEN NULL ELSE $2 END,
+     status = 'processing',
+     attempt = CASE WHEN ${lost} THEN j.attempt ELSE due.tries + j.attempts_before END,
+     lease = $2,
      due_ms = $3::int8,
-     started_ms = CASE WHEN ${lost} THEN j.started_ms ELSE $1::int8 END,
-     completed_ms = CASE WHEN ${lost} THEN $1::int8 END,
-     error_summary = CASE WHEN ${lost} THEN 'the worker was lost ${limits.jobAttempts} times' ELSE j.error_summary END,
-     request = CASE WHEN ${lost} THEN ${keptRequestSql} ELSE request END
+     started_ms = CASE WHEN ${lost} THEN j.started_ms ELSE $1::int8 END
    FROM due WHERE j.project = due.project AND j.job_id = due.job_id
    RETURNING ${jobColumns
      .split(', ')
      .map((name) => `j.${name.trim()}`)
-     .join(', ')}, j.request, j.result, j.attempts_before, j.project,
+     .join(', ')}, j.request, j.result, due.tries, j.project,
      (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
 );
 
@@ -102,9 +99,9 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       const [row] = rows;
       if (row === undefined && served === 0) return null;
       served = row?.project ?? 0;
-      if (row === undefined || row.status === 'failed') continue;
-      const tries = row.attempt - row.attempts_before;
-      return { ...readJob(row), request: row.request ?? '', projectId: row.project_id, lease, tries };
+      if (row === undefined) continue;
+      const { request, project_id: projectId, tries } = row;
+      return { ...readJob(row), request: request ?? '', projectId, lease, tries };
     }
   };
   return {

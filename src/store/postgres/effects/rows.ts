@@ -100,12 +100,21 @@ const completeJob = sql(
      request = ${keptRequestSql} WHERE project = $1 AND job_id = $2`,
 );
 
+const failJob = sql(
+  `UPDATE job SET status = 'failed', error_summary = $3, completed_ms = $4, lease = NULL, request = ${keptRequestSql}
+   WHERE project = $1 AND job_id = $2`,
+);
 const cancelJob = sql(
   `UPDATE job SET status = 'cancelled', completed_ms = $3, lease = NULL, request = ${keptRequestSql}
    WHERE project = $1 AND job_id = $2`,
 );
 
-function jobRows({ project, facts, undo, write }: Writing): Of<'enqueueJob' | 'completeJob' | 'cancelJob'> {
+function jobRows({
+  project,
+  facts,
+  undo,
+  write,
+}: Writing): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
   return {
     enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) =>
       write(step(enqueueJob, project, jobId, type, runId, request, resultId, createdMs)),
@@ -114,6 +123,13 @@ function jobRows({ project, facts, undo, write }: Writing): Of<'enqueueJob' | 'c
       undo.delete(facts.leases, jobId);
       undo.delete(facts.openJobs, jobId);
       write(step(completeJob, project, jobId, result, summary, atMs));
+      return true;
+    },
+    failJob: ({ jobId, lease, errorSummary, atMs }) => {
+      if (facts.leases.get(jobId) !== lease) return false;
+      undo.delete(facts.leases, jobId);
+      undo.delete(facts.openJobs, jobId);
+      write(step(failJob, project, jobId, kept(errorSummary), atMs));
       return true;
     },
     cancelJob: ({ jobId, from, atMs }) => {

@@ -32,7 +32,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
     else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
     else if (effect.kind === 'saveFacts') for (const { name } of effect.facts) ids.facts.add(name);
-    else if (effect.kind === 'completeJob' || effect.kind === 'cancelJob') ids.jobs.add(effect.jobId);
+    else if (isOfJob(effect)) ids.jobs.add(effect.jobId);
     else if (effect.kind === 'finishExport') ids.exports.add(effect.exportId);
     else if (effect.kind === 'createPolicy') ids.policies.add(effect.policy.policyId);
     else if (effect.kind === 'addPolicyVersion') ids.policies.add(effect.version.policyId);
@@ -45,3 +45,8 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
   }
   return ids;
 }
+
+const isOfJob = (
+  effect: Effect,
+): effect is Extract<Effect, { kind: 'completeJob' | 'failJob' | 'cancelJob' }> =>
+  effect.kind === 'completeJob' || effect.kind === 'failJob' || effect.kind === 'cancelJob';

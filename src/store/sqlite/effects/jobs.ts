@@ -48,6 +48,11 @@ export interface JobMoves {
   retry(project: number, jobId: string, atMs: number): StoredJob;
 }
 
+const held = "WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'";
+/** SQL: ends a job as failed; changes nothing if the lease was lost. */
+export const failJobSql = `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
+     request = ${keptRequestSql} ${held}`;
+
 export interface JobFailure {
   readonly lease: string;
   readonly errorSummary: string;
@@ -77,46 +82,32 @@ function claimer(prepare: Prepare): JobMoves['claim'] {
     `UPDATE job SET status = 'processing', attempt = ?, lease = ?, due_ms = ?, started_ms = ?
      WHERE project = ? AND job_id = ?`,
   );
-  const giveUp = prepare(
-    'give up job',
-    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
-       request = ${keptRequestSql}
-     WHERE project = ? AND job_id = ?`,
-  );
   let served = 0; // number of the project served last
-  const next = (nowMs: number): DueRow | undefined => due.get(served, nowMs) ?? due.get(0, nowMs);
   return (nowMs, lease) => {
-    for (let row = next(nowMs); row !== undefined; row = next(nowMs)) {
-      const { project, job_id: jobId } = row;
-      const attempt = row.status === 'processing' ? row.attempt + 1 : row.attempt;
-      if (attempt - row.attempts_before > limits.jobAttempts) {
-        giveUp.run(nowMs, `the worker was lost ${limits.jobAttempts} times`, project, jobId);
-        continue;
-      }
-      served = project;
-      take.run(attempt, lease.token, lease.untilMs, nowMs, project, jobId);
-      const claimed = { ...row, attempt, status: 'processing' as const, started_ms: nowMs };
-      const tries = attempt - row.attempts_before;
-      return {
-        ...jobOf(claimed),
-        request: row.request ?? '',
-        projectId: row.project_id,
-        lease: lease.token,
-        tries,
-      };
-    }
-    return null;
+    const row = due.get(served, nowMs) ?? due.get(0, nowMs);
+    if (row === undefined) return null;
+    const { project, job_id: jobId } = row;
+    const next = row.status === 'processing' ? row.attempt + 1 : row.attempt;
+    const tries = next - row.attempts_before;
+    // claimed only to be failed, which is no attempt
+    const isLost = tries > limits.jobAttempts;
+    const [attempt, startedMs] = isLost ? [row.attempt, row.started_ms] : [next, nowMs];
+    served = project;
+    take.run(attempt, lease.token, lease.untilMs, startedMs, project, jobId);
+    const claimed = { ...row, attempt, status: 'processing' as const, started_ms: startedMs };
+    return {
+      ...jobOf(claimed),
+      request: row.request ?? '',
+      projectId: row.project_id,
+      lease: lease.token,
+      tries,
+    };
   };
 }
 
 function holder(prepare: Prepare): Pick<JobMoves, 'renew' | 'fail'> {
-  const held = "WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'";
   const renew = prepare('renew job', `UPDATE job SET due_ms = ? ${held}`);
-  const fail = prepare(
-    'fail job',
-    `UPDATE job SET status = 'failed', lease = NULL, completed_ms = ?, error_summary = ?,
-       request = ${keptRequestSql} ${held}`,
-  );
+  const fail = prepare('fail job', failJobSql);
   const putBack = prepare(
     'put job back',
     `UPDATE job SET status = 'pending', lease = NULL, due_ms = ?, attempt = attempt + 1, attempts_before = attempts_before + ?,

@@ -11,6 +11,7 @@ import { bodyRows, type EffectSealing } from './bodies.ts';
 import { documentRows } from './documents.ts';
 import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
+import { failJobSql } from './jobs.ts';
 import { keptRequestSql } from '../../rules/job-row.ts';
 import { policyRows } from './policy-changes.ts';
 import type { Prepare } from '../../file/statement.ts';
@@ -108,7 +109,10 @@ function runGraphRows(prepare: Prepare, current: Current): Of<'isSealed' | 'decl
   };
 }
 
-function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'completeJob' | 'cancelJob'> {
+function jobRows(
+  prepare: Prepare,
+  current: Current,
+): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
   const enqueue = prepare(
     'enqueue job',
     `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt,
@@ -120,6 +124,7 @@ function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'complet
        request = ${keptRequestSql}
      WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
   );
+  const fail = prepare('fail job', failJobSql);
   const cancel = prepare(
     'cancel job',
     `UPDATE job SET status = 'cancelled', completed_ms = ?, lease = NULL, request = ${keptRequestSql}
@@ -131,6 +136,8 @@ function jobRows(prepare: Prepare, current: Current): Of<'enqueueJob' | 'complet
     },
     completeJob: ({ jobId, lease, result, summary = null, atMs }) =>
       complete.run(result, summary, atMs, current.project, jobId, lease).changes === 1,
+    failJob: ({ jobId, lease, errorSummary, atMs }) =>
+      fail.run(atMs, errorSummary, current.project, jobId, lease).changes === 1,
     cancelJob: ({ jobId, from: { status, startedMs }, atMs }) =>
       cancel.run(atMs, current.project, jobId, status, startedMs).changes === 1,
   };

@@ -40,6 +40,17 @@ describe('gov report', () => {
     expect(stderr).toContain('see what there is: gov report templates\n');
   });
 
+  it('gov report create names the command that lists runs where the run is missing or unknown', async () => {
+    for (const line of ['run-evidence', 'incident-bundle --run nosuch']) {
+      const { code, stderr } = await tool('report', 'create', ...line.split(' '));
+      expect([line, code, stderr]).toEqual([
+        line,
+        2,
+        expect.stringContaining('gov runs list shows the runs\n'),
+      ]);
+    }
+  });
+
   it('gov report create --wait returns the complete report, and download writes its first format', async () => {
     const argv = ['report', 'create', 'executive-summary', '--format', 'csv,json', '--wait', '-o', 'json'];
     const { stdout, stderr } = await tool(...argv);

@@ -113,7 +113,7 @@ describe('run-evidence', () => {
     expect(figuresOf(made)).toMatchObject({ record: 'no event', events: 0 });
     expect(made.contents.checks.find(({ name }) => name === 'No event of the run is missing')).toMatchObject({
       status: 'not_shown',
-      detail: 'The log has no event of a run with the id mistyped.',
+      detail: 'The log has no event of a run with the id mistyped. gov runs list shows the runs.',
     });
   });
 
@@ -312,7 +312,7 @@ describe('usage-statement', () => {
     ]);
     expect(figuresOf(made)).toMatchObject({ audit_event: 5, compliance_proof: 1, risk_decision: 1 });
     expect(checksOf(made)).toMatchObject({ 'The days add up to the totals of the metering log': 'pass' });
-    expect([...made.attachments.keys()]).toEqual(['metering.checkpoint']);
+    expect([...made.attachments.keys()]).toEqual(['metering.checkpoint', 'units-by-day.govunits.json']);
     const all = await built(service.services, [known.projectId, 'usage-statement']);
     const month = new Date(known.startMs).toISOString().slice(0, 7);
     const { used } = (await tenant.call('GET', `/metering/usage?period=${month}`)).body.items.find(

@@ -5,6 +5,8 @@ import { GovError } from '../../../../src/contract/problems.ts';
 import { parseTrust, type Trust } from '../../../../src/core/note/trust.ts';
 import { verifyAnswer } from '../../../../src/core/proof/answer.ts';
 import { verifyBundle } from '../../../../src/core/proof/verify.ts';
+import { checkUnits } from '../../../../src/core/report/units.ts';
+import { formatTimestamp } from '../../../../src/core/time.ts';
 import { templates } from '../../../../src/service/reports/templates/list.ts';
 import { Evidence } from '../../../../src/service/reports/templates/shown.ts';
 import { periodOf } from '../../../../src/service/reports/templates/period.ts';
@@ -71,6 +73,20 @@ describe.each(engines)('the evidence of reports on %s', (engine) => {
     const verdict = await verifyBundle(bundle, trust);
     expect(verdict).toMatchObject({ runId: 'r1' });
     expect(verdict.checks.find(({ id }) => id === 'completeness')).toMatchObject({ result: 'passed' });
+  });
+
+  it('the units of each day follow from attached leaves of the metering log', async () => {
+    for (const of of [inPeriod(), { ...inPeriod(), endMs: known.endMs + 86_400_000 }]) {
+      const made = await built(service.services, [known.projectId, 'usage-statement'], of);
+      expect(tableOf(made, 'units-by-day').completeness.status).toBe('proven');
+      const [startTime, endTime] = [formatTimestamp(of.startMs), formatTimestamp(of.endMs)];
+      const bytes = made.attachments.get('units-by-day.govunits.json')!;
+      const check = (tables = made.contents.tables) =>
+        checkUnits(bytes, { parameters: { startTime, endTime }, tables }, trust);
+      expect(check()).toBeNull();
+      const fewer = made.contents.tables.map((table) => ({ ...table, rows: table.rows.slice(1) }));
+      expect(check(fewer)?.code).toBe('ROW_MISMATCH');
+    }
   });
 
   it('a run that went on after it began earlier is listed and not shown', async () => {

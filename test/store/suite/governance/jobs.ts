@@ -150,19 +150,53 @@ describe('jobs', () => {
     await drop();
   });
 
-  it('a job fails when its worker is lost too often, and the next job can run', async () => {
+  it('a job whose worker is lost too often is claimed to be failed, and the next job can run', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('poison'), job('next', { createdMs: startMs + 10 * lease }));
     for (let attempt = 1; attempt <= limits.jobAttempts; attempt += 1) {
       const claim = await store.claimJob(startMs + (attempt - 1) * lease, lease);
       expect(claim).toMatchObject({ jobId: 'job_poison', tries: attempt });
     }
-    const after = await store.claimJob(startMs + 10 * lease, lease);
-    expect(after?.jobId).toBe('job_next');
-    expect(await store.job('prj_a', 'job_poison')).toMatchObject({
+    // one claim more, to fail it, is no attempt, also where that worker is lost
+    for (const atMs of [3, 4]) {
+      const lost = await store.claimJob(startMs + atMs * lease, lease);
+      expect(lost).toMatchObject({ jobId: 'job_poison', tries: limits.jobAttempts + 1, attempt: 3 });
+      expect(lost?.startedMs).toBe(startMs + 2 * lease);
+    }
+    expect((await store.claimJob(startMs + 10 * lease, lease))?.jobId).toBe('job_poison');
+    expect((await store.claimJob(startMs + 10 * lease, lease))?.jobId).toBe('job_next');
+    await drop();
+  });
+
+  it('a job fails with the append that records it, unless the lease was lost', async () => {
+    const { store, drop } = await open();
+    await enqueue(store, job('1'));
+    const claim = await store.claimJob(startMs, lease);
+    const fail = (token: string) =>
+      store.append(
+        request([], {
+          meter: { op: 'none', units: 0 },
+          effects: [
+            {
+              kind: 'failJob',
+              jobId: 'job_1',
+              lease: token,
+              errorSummary: 'broken \u0000',
+              atMs: startMs + 5,
+            },
+          ],
+        }),
+      );
+    expect(await codeOf(fail('another'))).toBe('CONFLICT');
+    await fail(claim!.lease);
+    expect(await store.job('prj_a', 'job_1')).toMatchObject({
       status: 'failed',
-      errorSummary: `the worker was lost ${limits.jobAttempts} times`,
+      errorSummary: 'broken \u0000',
+      completedMs: startMs + 5,
+      request: '{"n":"1"}',
     });
+    expect(await codeOf(fail(claim!.lease))).toBe('CONFLICT');
+    expect(await store.claimJob(startMs + dayMs, lease)).toBeNull();
     await drop();
   });
 
