@@ -91,13 +91,17 @@ export class CoverageWatch implements Reporting {
 function findingOf({ counts, gaps, covered }: RunCoverage): string | null {
   if (covered) return null;
   const parts = [
-    [counts['denied_but_ran'] ?? 0, 'calls that ran after their denial'],
-    [counts['ungoverned'] ?? 0, 'ungoverned calls'],
-    [counts['gap'] ?? 0, 'calls that a source lacks'],
-    [gaps.reduce((sum, { first, last }) => sum + last - first + 1, 0), 'missing log records'],
+    [counts['denied_but_ran'] ?? 0, 'call that ran after its denial', 'calls that ran after their denial'],
+    [counts['ungoverned'] ?? 0, 'ungoverned call', 'ungoverned calls'],
+    [counts['gap'] ?? 0, 'call that a source lacks', 'calls that a source lacks'],
+    [
+      gaps.reduce((sum, { first, last }) => sum + last - first + 1, 0),
+      'missing log record',
+      'missing log records',
+    ],
   ] as const;
   return parts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => `${count} ${what}`)
+    .map(([count, one, many]) => `${count} ${count === 1 ? one : many}`)
     .join(', ');
 }

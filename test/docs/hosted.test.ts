@@ -112,8 +112,7 @@ const service = page('docs/tutorials/hosted-service.md');
 describe('docs/tutorials/hosted-service.md', () => {
   it('the quick start of docs/tutorials/hosted-service.md runs line by line', async () => {
     const reader = new Reader();
-    reader.fill.set('RUN', 'r1');
-    writeFileSync(join(reader.folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
+    writeFileSync(join(reader.folder, 'run.ndjson'), JSON.stringify(event({ runId: 'first' })));
     const [start = '', work = '', ...rest] = blocks(service, 'sh', 'Quick start');
     expect(rest).toEqual([]);
     await reader.follow(start);

@@ -300,7 +300,8 @@ function chooseColor(source: Source, tty: boolean): boolean {
 function columnsOf(forced: string | undefined, io: Io): number {
   const asked = Number(forced);
   if (Number.isInteger(asked) && asked >= 20 && asked <= 10_000) return asked;
-  return Math.max(20, io.stdout.columns ?? 80);
+  // a terminal that knows no size, such as docker exec -t of a script, says 0
+  return Math.max(20, io.stdout.columns || 80);
 }
 
 /** Returns whether errors before parsing should be JSON. Reads the words loosely. */

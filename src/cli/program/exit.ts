@@ -142,7 +142,8 @@ const hints: Readonly<Record<string, string>> = {
 const answerHints: Readonly<Record<string, string>> = {
   ...hints,
   UNAUTHENTICATED: 'sign in: gov auth login; or set GOV_API_KEY; or choose a context: gov context list',
-  INVALID_CREDENTIAL: 'see which credential is used: gov context show; sign in again: gov auth login',
+  INVALID_CREDENTIAL:
+    'see which credential is used: gov context show; for a service sign in again: gov auth login; for a plane see whether it is this one that serves: gov plane status',
   ENVIRONMENT_MISMATCH: 'choose the environment with --env, or another context: gov context list',
   INSUFFICIENT_SCOPE: 'use a key with this scope',
   QUOTA_EXCEEDED: 'see what remains: gov usage show',
@@ -162,6 +163,15 @@ const present = <Key extends string, Value>(key: Key, value: Value | undefined):
  * lists what the failed command looked for.
  */
 export function failureOf(thrown: unknown, listing?: string): Failure {
+  const failure = describedFailure(thrown, listing);
+  return { ...failure, message: withoutKeys(failure.message) };
+}
+
+/** A message may quote a file that the caller took for another one, such as `--trust my-plane/local.key`. */
+export const withoutKeys = (text: string): string =>
+  text.replaceAll(/\b(gov_[a-z]{2,12}_[A-Za-z0-9]{4})[A-Za-z0-9_-]{8,}/g, '$1…');
+
+function describedFailure(thrown: unknown, listing: string | undefined): Failure {
   if (thrown instanceof CliError) {
     const { exit: exitCode, code, message, hint, next } = thrown;
     return {

@@ -184,8 +184,15 @@ class Tool {
     }
     const message = cause.message.replace(/^error: /, '');
     const [sentence = message, suggestion] = message.split('\n');
+    const twin = group === undefined ? undefined : twinOf(words, group);
+    if (cause.code === 'commander.unknownCommand' && group !== undefined && twin !== undefined)
+      return usage(
+        `${cause.message.replace(/^error: /, '').split('\n')[0]} after ${JSON.stringify(group.path)}, which has: ${group.verbs}`,
+        `did you mean ${twin}?`,
+      );
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-    if (meant !== undefined) return usage(sentence, `did you mean ${meant.replace('one of ', '')}?`);
+    if (meant !== undefined && !(meant === 'set' && words.includes('get')))
+      return usage(sentence, `did you mean ${meant.replace('one of ', '')}?`);
     if (cause.code === 'commander.unknownCommand' && group !== undefined) {
       return usage(
         `${sentence} after ${JSON.stringify(group.path)}, which has: ${group.verbs}`,
@@ -195,13 +202,60 @@ class Tool {
     const called = allSpecs().find(({ name }) =>
       [3, 2, 1].some((count) => words.slice(0, count).join(' ') === name),
     );
-    return usage(sentence, called === undefined ? 'gov --help' : `gov ${called.name} --help`);
+    if (called === undefined) return usage(sentence, 'gov --help');
+    const flag = cause.code === 'commander.excessArguments' ? this.#flagFor(called) : undefined;
+    return usage(sentence, flag === undefined ? `gov ${called.name} --help` : `did you mean ${flag}?`);
+  }
+
+  /** The flag that a word without one was meant for: `--run ID`, or `--json=FIELDS`. */
+  #flagFor(spec: CommandSpec): string | undefined {
+    const at = this.#words.findIndex((_, at) => at > 0 && this.#words[at - 1] === '--json=');
+    if (at > 0 && !this.#words[at]?.startsWith('-')) return `--json=${this.#words[at]}`;
+    const last = this.#words.at(-1) ?? '';
+    const isNamed = this.#words.some((word) => word.startsWith('--run'));
+    return spec.flags?.['run'] === undefined || isNamed || last.startsWith('-') ? undefined : `--run ${last}`;
   }
 }
 
+/** What other tools call a verb. */
+const twins: Readonly<Record<string, readonly string[]>> = {
+  get: ['show', 'list'],
+  show: ['get', 'list'],
+  view: ['show', 'get'],
+  describe: ['show', 'get'],
+  ls: ['list'],
+  new: ['create', 'add'],
+  add: ['create'],
+  create: ['add'],
+  rm: ['delete', 'remove'],
+  delete: ['remove', 'revoke'],
+  remove: ['delete', 'revoke'],
+};
+
+/** The command with the verb that this tool has for the last known word: `gov runs show` for `gov runs get`. */
+function twinOf(
+  words: readonly string[],
+  { path, verbs }: { path: string; verbs: string },
+): string | undefined {
+  const verb = words[path.split(' ').length] ?? '';
+  const known = new Set(verbs.split(', '));
+  const found = known.has(verb) ? undefined : twins[verb]?.find((each) => known.has(each));
+  return found === undefined ? undefined : `gov ${path} ${found}`;
+}
+
 /** The commands with this verb, if the words begin with a verb instead of a noun: `gov auth login` for `gov login`. */
-function otherNouns([first = '']: readonly string[]): string[] {
-  if (groupOf([first]) !== undefined || everyVerb.has(first)) return [];
+function otherNouns([first = '', second = '']: readonly string[]): string[] {
+  if (groupOf([first]) !== undefined) return [];
+  if (everyVerb.has(first)) {
+    // `run` is a command of one word, and `runs` has the verbs
+    const group = [second, `${second}s`]
+      .map((noun) => groupOf([noun]))
+      .find((each) => (each?.verbs ?? '') !== '');
+    if (group === undefined) return [];
+    const verbs = group.verbs.split(', ');
+    const verb = verbs.includes(first) ? first : twins[first]?.find((each) => verbs.includes(each));
+    return verb === undefined ? [] : [`gov ${group.path} ${verb}`];
+  }
   return allSpecs()
     .filter((spec) => spec.hidden !== true && spec.name.includes(' ') && verbOf(spec) === first)
     .map(({ name }) => `gov ${name}`);

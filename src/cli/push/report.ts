@@ -53,6 +53,8 @@ export class Report {
   readonly #imports: ImportCount[] = [];
   readonly #changes = new Map<Change, number>();
   #conflicts = 0;
+  /** Lines that are no events: they name no run. */
+  #runless = 0;
   #completed = 0;
   #importedRuns = 0;
   #importedItems = 0;
@@ -167,6 +169,7 @@ export class Report {
     else {
       this.rejected += 1;
       if (verdict.reason?.startsWith('client_event_id_conflict') === true) this.#conflicts += 1;
+      if (verdict.reason?.startsWith('missing_field: /runId') === true) this.#runless += 1;
       if (this.rejected <= limits.pushListedRejections) await this.#listRejection(verdict);
     }
     if (this.#results.length <= limits.pushListedResults) this.#results.push(verdict);
@@ -235,15 +238,19 @@ export class Report {
     };
     if (this.#out.format === 'json') await this.#write(() => this.#out.json(value));
     if (this.#out.format === 'yaml') await this.#write(() => this.#out.lines(yamlLines(value)));
-    for (const sentence of [...this.#importSentences(), ...(more.sentences ?? [])])
-      await this.#remark(sentence);
+    const sentences = [...this.#importSentences(), ...(more.sentences ?? [])];
+    if (this.#runless > 0 && this.#runless === rejected && accepted + known === 0)
+      sentences.push(
+        safe`nothing here is an event. If it is a recording of an agent: gov events push --from auto FILE`,
+      );
+    for (const sentence of sentences) await this.#remark(sentence);
     const verb = more.dryRun ? 'would be accepted' : 'accepted';
     const again =
       duplicates > 0 ? safe`, ${number(duplicates)} of them recorded by an earlier request` : safe``;
     const runs = this.#runs.size > 0 ? safe` in ${counted(this.#runs.size, 'run')}` : safe``;
     const refused = rejected > 0 ? safe`, ${number(rejected)} rejected` : safe``;
     const before = known > 0 ? safe`, ${number(known)} recorded before` : safe``;
-    await this.#remark(safe`${counted(accepted, 'event')} ${verb}${again}${refused}${runs}${before}`);
+    await this.#remark(safe`${counted(accepted, 'event')} ${verb}${runs}${again}${before}${refused}`);
   }
 
   #importSentences(): Safe[] {

@@ -79,6 +79,16 @@ export const beside = (...blocks: readonly (readonly Safe[])[]): Safe[] =>
     ),
   );
 
+/** The end of a text, at most `columns` wide. */
+export function tail(text: string, columns: number): Safe {
+  const whole = remote(text);
+  const characters = [...String(whole)];
+  let left = columns - 1;
+  if (widthOf(whole) <= columns) return whole;
+  const first = characters.findLastIndex((each) => (left -= widthOf(Safe.cell(each))) < 0);
+  return Safe.cell(`…${characters.slice(first + 1).join('')}`);
+}
+
 /** Exactly `rows` lines. */
 export const filled = (lines: readonly Safe[], rows: number): Safe[] => [
   ...lines.slice(0, rows),

@@ -36,22 +36,24 @@ export interface Binding {
   readonly does: string;
   /** The word in the line of hints; absent: not there. */
   readonly hint?: string;
+  /** The word in the help of a small screen, where it is not the hint. */
+  readonly short?: string;
 }
 
 const common: readonly Binding[] = [
   { keys: ['q'], action: 'quit', does: 'leave', hint: 'quit' },
   { keys: ['?'], action: 'help', does: 'show or hide the keys', hint: 'help' },
-  { keys: ['ctrl-c'], action: 'interrupt', does: 'leave with exit code 130' },
-  { keys: ['ctrl-z'], action: 'suspend', does: 'stop; the shell command fg continues' },
+  { keys: ['ctrl-c'], action: 'interrupt', does: 'leave with exit code 130', short: 'leave' },
+  { keys: ['ctrl-z'], action: 'suspend', does: 'stop; the shell command fg continues', short: 'stop' },
 ];
 
 const moves: readonly Binding[] = [
-  { keys: ['up', 'k'], action: 'up', does: 'move up' },
-  { keys: ['down', 'j'], action: 'down', does: 'move down' },
-  { keys: ['pageup', 'b'], action: 'page up', does: 'move up by a page' },
-  { keys: ['pagedown', 'space'], action: 'page down', does: 'move down by a page' },
-  { keys: ['home', 'g'], action: 'first', does: 'move to the first row' },
-  { keys: ['end', 'G'], action: 'last', does: 'move to the last row' },
+  { keys: ['up', 'k'], action: 'up', does: 'move up', short: 'up' },
+  { keys: ['down', 'j'], action: 'down', does: 'move down', short: 'down' },
+  { keys: ['pageup', 'b'], action: 'page up', does: 'move up by a page', short: 'page up' },
+  { keys: ['pagedown', 'space'], action: 'page down', does: 'move down by a page', short: 'page down' },
+  { keys: ['home', 'g'], action: 'first', does: 'move to the first row', short: 'first row' },
+  { keys: ['end', 'G'], action: 'last', does: 'move to the last row', short: 'last row' },
 ];
 
 const open: Binding = { keys: ['enter'], action: 'open', does: 'open the chosen row', hint: 'open' };
@@ -93,7 +95,12 @@ export const bindings: Readonly<Record<ScreenName, readonly Binding[]>> = {
   approvals: [
     { keys: ['a'], action: 'approve', does: 'approve; asks for a comment, then for a yes', hint: 'approve' },
     { keys: ['d'], action: 'deny', does: 'deny; asks for a comment, then for a yes', hint: 'deny' },
-    { keys: ['y'], action: 'yes', does: 'answer yes to the question; any other key answers no' },
+    {
+      keys: ['y'],
+      action: 'yes',
+      does: 'answer yes to the question; any other key answers no',
+      short: 'answer yes',
+    },
     open,
     back,
     filter,

@@ -1,7 +1,9 @@
 /** Lists and texts as screens show them. Tested by `test/cli/screens/lists.test.ts`. */
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
-import { fit, fitLine, folded, type Look } from './draw.ts';
+import { fit, fitLine, folded, tail, type Look } from './draw.ts';
 import { firstVisible, type Loading } from './model.ts';
+import { counted, number } from '../terminal/numbers.ts';
+import { widthOf } from '../terminal/width.ts';
 
 /** A column: its heading, and its width; the one with `grow` takes what is left. */
 interface ListColumn<Row> {
@@ -53,14 +55,37 @@ interface Counted {
   /** There are more rows than were read. */
   readonly isCut: boolean;
   readonly filter: string;
+  /** One row: `run`. */
+  readonly noun: string;
 }
 
-/** `200+`, or `3 of 200 with "pay"`. */
-export function countText({ shown, all, isCut, filter }: Counted): string {
-  const most = `${all}${isCut ? '+' : ''}`;
+/** `1 run`, `200+ runs`, or `3 of 200 runs with "pay"`. */
+export function countText({ shown, all, isCut, filter, noun }: Counted): string {
+  const most = isCut ? `${number(all)}+ ${noun}s` : counted(all, noun);
   const which = filter === '' ? '' : ` with "${filter}"`;
-  return shown === all && which === '' ? most : `${shown} of ${most}${which}`;
+  return shown === all && which === '' ? most : `${number(shown)} of ${most}${which}`;
 }
+
+/** What the person types, with its end visible. */
+export function typingLine(
+  { label, text, hint }: { readonly label: Safe; readonly text: string; readonly hint: string },
+  columns: number,
+): Safe {
+  const room = Math.max(8, columns - widthOf(label) - hint.length - 6);
+  return safe` ${label} ${tail(text, room)}█  ${hint}`;
+}
+
+export const filterLine = (text: string, columns: number): Safe =>
+  typingLine({ label: safe`filter:`, text, hint: 'enter keeps, esc clears' }, columns);
+
+export interface Text {
+  readonly lines: readonly Safe[];
+  /** The greatest useful `scroll`. */
+  readonly lastScroll: number;
+}
+
+/** Lines that do not scroll. */
+export const still = (lines: readonly Safe[]): Text => ({ lines, lastScroll: 0 });
 
 /** The lines of text from `scroll` on. Long lines are folded; the last line says if more follow. */
 export function textLines(
@@ -69,18 +94,19 @@ export function textLines(
     scroll,
     size,
   }: { readonly scroll: number; readonly size: { readonly columns: number; readonly rows: number } },
-): Safe[] {
+): Text {
   const all = lines.flatMap((line) => {
     const indent = /^ */.exec(line)?.[0].length ?? 0;
     return folded(line, Math.max(20, size.columns - 2), foldedLines).map((part, at) =>
       at === 0 ? safe` ${part}` : safe` ${' '.repeat(Math.min(indent, 8))}${part}`,
     );
   });
-  const from = Math.min(scroll, Math.max(0, all.length - size.rows));
+  const lastScroll = Math.max(0, all.length - size.rows);
+  const from = Math.min(scroll, lastScroll);
   const shown = all.slice(from, from + size.rows);
-  if (from + size.rows >= all.length) return shown;
-  const more = safe` … ${all.length - from - size.rows + 1} lines more: down`;
-  return [...shown.slice(0, -1), more];
+  if (from === lastScroll) return { lines: shown, lastScroll };
+  const more = safe` … ${number(lastScroll - from + 1)} lines more: down`;
+  return { lines: [...shown.slice(0, -1), more], lastScroll };
 }
 
 /** Lines that one long value may take. */
@@ -90,15 +116,15 @@ const foldedLines = 40;
 export function whenReady<Value>(
   loading: Loading<Value>,
   { what, columns, styles }: { readonly what: string; readonly columns: number; readonly styles: Styles },
-  lines: (value: Value) => Safe[],
-): Safe[] {
-  if (loading.state === 'loading') return [safe``, safe` loading ${what} …`];
-  if (loading.state === 'ready') return lines(loading.value);
-  return [
+  text: (value: Value) => Text,
+): Text {
+  if (loading.state === 'loading') return still([safe``, safe` loading ${what} …`]);
+  if (loading.state === 'ready') return text(loading.value);
+  return still([
     safe``,
     fitLine(safe` ${styles.red('✗')} ${loading.why}`, columns),
     safe`   r loads again, esc goes back`,
-  ];
+  ]);
 }
 
 /** Colours of decisions; the word says the same. */

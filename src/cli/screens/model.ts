@@ -22,9 +22,18 @@ export interface Common {
   readonly nowMs: number;
   readonly isHelpOpen: boolean;
   readonly typing: Typing | null;
+  /** The first line of a text at which its last line is visible. */
+  readonly lastScroll: number;
 }
 
-export const common: Common = { columns: 80, rows: 24, nowMs: 0, isHelpOpen: false, typing: null };
+export const common: Common = {
+  columns: 80,
+  rows: 24,
+  nowMs: 0,
+  isHelpOpen: false,
+  typing: null,
+  lastScroll: 0,
+};
 
 /** Events that every screen knows. `text` comes only while the person types; `\b` deletes a character. */
 export type CommonEvent =
@@ -32,6 +41,7 @@ export type CommonEvent =
   | { readonly kind: 'other key' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'size'; readonly columns: number; readonly rows: number }
+  | { readonly kind: 'drawn'; readonly lastScroll: number }
   | { readonly kind: 'tick'; readonly nowMs: number };
 
 /** What the person waits for; the text says why, if it failed. */
@@ -49,6 +59,8 @@ export function reduceCommon<State extends Common>(state: State, event: CommonEv
       const { columns, rows } = event;
       return columns === state.columns && rows === state.rows ? state : { ...state, columns, rows };
     }
+    case 'drawn':
+      return event.lastScroll === state.lastScroll ? state : { ...state, lastScroll: event.lastScroll };
     case 'tick':
       return { ...state, nowMs: event.nowMs };
     case 'text':
@@ -93,6 +105,13 @@ export function moved(
   };
   const to = target[action];
   return to === undefined ? undefined : { ...list, cursor: Math.min(last, Math.max(0, to)) };
+}
+
+/** The first line of a text after a key; undefined for other keys. */
+export function scrolled(state: Common & { readonly scroll: number }, action: KeyAction): number | undefined {
+  const { lastScroll, scroll } = state;
+  const from = { cursor: Math.min(scroll, lastScroll), filter: '' };
+  return moved(from, action, { count: lastScroll + 1, page: bodyRows(state) - 2 })?.cursor;
 }
 
 /** Keeps the cursor on a row that exists. */

@@ -8,7 +8,7 @@ import { Safe, safe } from '../terminal/safe.ts';
 import { widthOf } from '../terminal/width.ts';
 import { asciiLine } from '../terminal/ascii.ts';
 import { filled, fit, fitLine, type Look } from './draw.ts';
-import { actionOf, bindings, type Binding, type ScreenName } from './keys.ts';
+import { actionOf, bindings, type Binding, type KeyAction, type ScreenName } from './keys.ts';
 import { bodyRows, leastSize, type Common, type CommonEvent } from './model.ts';
 import type { Store } from './store.ts';
 
@@ -18,6 +18,10 @@ export interface Frame {
   readonly body: readonly Safe[];
   /** Replaces the hints: a question, or what a key did. */
   readonly status?: Safe | undefined;
+  /** Keys that do nothing here; the hints leave them out. */
+  readonly idle?: readonly KeyAction[];
+  /** Of a text that scrolls: the greatest useful first line. */
+  readonly lastScroll?: number;
 }
 
 export interface ShellOptions<State extends Common> {
@@ -46,7 +50,8 @@ export function Shell<State extends Common>(options: ShellOptions<State>): React
       isActive: hasKeys,
     },
   );
-  const lines = linesOf({ ...state, columns, rows }, options);
+  const { lines, lastScroll } = drawn({ ...state, columns, rows }, options);
+  useEffect(() => store.dispatch({ kind: 'drawn', lastScroll }), [store, lastScroll]);
   return element(
     Box,
     { flexDirection: 'column', width: columns, height: rows, overflow: 'hidden' },
@@ -75,7 +80,7 @@ function react<State extends Common>(options: ShellOptions<State>, { input, key,
   if (characters.length > 1 && !key.ctrl && !key.meta && store.get().typing === null) {
     for (const [at, one] of characters.entries()) {
       if (store.get().typing !== null) return typed(options, characters.slice(at).join(''));
-      press(options, { name: keyName(one, key), input: one, suspend });
+      press(options, { name: one === '\r' ? 'enter' : keyName(one, key), input: one, suspend });
     }
     return;
   }
@@ -119,16 +124,26 @@ export function keyName(input: string, key: Key): string {
   return input === ' ' ? 'space' : input;
 }
 
-function linesOf<State extends Common>(state: State, options: ShellOptions<State>): readonly Safe[] {
-  const { columns, rows } = state;
-  if (columns < leastSize.columns || rows < leastSize.rows) return tooSmall(state);
-  const { title, body, status } = options.view(state, options.look);
-  const shown = state.isHelpOpen ? helpLines(options.name, state, options.look) : body;
-  return [
-    fitLine(title, columns),
-    ...filled(shown, bodyRows(state)).map((line) => fitLine(line, columns)),
-    fitLine(status ?? hintLine(options, columns), columns),
+interface Drawn {
+  readonly lines: readonly Safe[];
+  readonly lastScroll: number;
+}
+
+function drawn<State extends Common>(state: State, options: ShellOptions<State>): Drawn {
+  const { columns, rows, lastScroll } = state;
+  if (columns < leastSize.columns || rows < leastSize.rows) return { lines: tooSmall(state), lastScroll };
+  const frame = options.view(state, options.look);
+  const { bold } = options.look.styles;
+  const body = state.isHelpOpen ? helpLines(options.name, state, options.look) : frame.body;
+  const help = state.isHelpOpen
+    ? safe` ${bold('?')} or ${bold('esc')} closes the keys · ${bold('q')} quit`
+    : null;
+  const lines = [
+    fitLine(frame.title, columns),
+    ...filled(body, bodyRows(state)).map((line) => fitLine(line, columns)),
+    fitLine(help ?? frame.status ?? hintLine(options, { columns, idle: frame.idle ?? [] }), columns),
   ];
+  return { lines, lastScroll: frame.lastScroll ?? 0 };
 }
 
 function tooSmall({ columns, rows }: Common): Safe[] {
@@ -141,16 +156,18 @@ function tooSmall({ columns, rows }: Common): Safe[] {
 
 const hintsOf = (list: readonly Binding[]) => list.filter(({ hint }) => hint !== undefined);
 
-/** As many hints as fit; `? help` and `q quit` always do. */
+/** As many hints of keys that do something as fit; `? help` and `q quit` always do. */
 function hintLine(
   { name, look, hasKeys }: Pick<ShellOptions<never>, 'name' | 'look' | 'hasKeys'>,
-  columns: number,
+  { columns, idle }: { readonly columns: number; readonly idle: readonly KeyAction[] },
 ): Safe {
   if (!hasKeys) return look.styles.dim(safe` standard input is no terminal: no keys work; ctrl-c leaves`);
-  const all = hintsOf(bindings[name]).map(({ keys, action, hint }) => ({
-    text: safe`${look.styles.bold(keys[0] ?? '')} ${hint ?? ''}`,
-    isFixed: action === 'quit' || action === 'help',
-  }));
+  const all = hintsOf(bindings[name].filter(({ action }) => !idle.includes(action))).map(
+    ({ keys, action, hint }) => ({
+      text: safe`${look.styles.bold(keys[0] ?? '')} ${hint ?? ''}`,
+      isFixed: action === 'quit' || action === 'help',
+    }),
+  );
   const separator = ' · ';
   const fixed = all.filter(({ isFixed }) => isFixed);
   let left = columns - 1 - fixed.reduce((sum, { text }) => sum + widthOf(text) + separator.length, 0);
@@ -165,18 +182,24 @@ function hintLine(
   )}`;
 }
 
+/** `pagedown, space` */
+const keyColumns = 15;
+
 function helpLines(name: ScreenName, { columns, rows }: Common, { styles }: Look): Safe[] {
   const rest = bodyRows({ rows });
   const entries = bindings[name].map(
-    ({ keys, does }) => safe`${styles.bold(fit(keys.join(', '), 14))} ${does}`,
+    ({ keys, does }) => safe`${styles.bold(fit(keys.join(', '), keyColumns))} ${does}`,
   );
   const head = [safe` ${styles.bold('Keys')}`];
   if (entries.length + head.length <= rest) return [...head, ...entries.map((each) => safe`  ${each}`)];
-  // two columns, where one is too high
-  const half = Math.ceil(entries.length / 2);
+  // two columns of short words, where one is too high
+  const words = bindings[name].map(
+    ({ keys, short, hint }) => safe`${styles.bold(fit(keys.join(', '), keyColumns))} ${short ?? hint ?? ''}`,
+  );
+  const half = Math.ceil(words.length / 2);
   const width = Math.floor(columns / 2);
-  const pairs = entries.slice(0, half).map((each, at) => {
-    return safe` ${fitLine(each, width - 2)} ${fitLine(entries[half + at] ?? safe``, width - 1)}`;
+  const pairs = words.slice(0, half).map((each, at) => {
+    return safe` ${fitLine(each, width - 2)} ${fitLine(words[half + at] ?? safe``, width - 1)}`;
   });
   return [...head, ...pairs];
 }

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { counted } from './numbers.ts';
-import { failureOf } from '../program/exit.ts';
+import { failureOf, withoutKeys } from '../program/exit.ts';
 import type { Failure } from '../program/exit.ts';
 import type { Writer } from './io.ts';
 import { Safe, safe, stylesFor } from './safe.ts';
@@ -279,7 +279,7 @@ export class Out {
       await this.#stderr.write(`${Safe.join(this.#told(failure), '\n')}\n`);
     }
     if (this.settings.debug !== 'off' && thrown instanceof Error) {
-      await this.debug(Safe.clean(thrown.stack ?? thrown.message));
+      await this.debug(Safe.clean(withoutKeys(thrown.stack ?? thrown.message)));
     }
     return failure;
   }

@@ -62,12 +62,12 @@ function upkeepReasons({ fsck, backup, disk, isBackupPresent }: Upkeep, nowMs: n
     const at = formatTimestamp(fsck.atMs);
     reasons.push(`fsck_failed: gov log fsck found ${fsck.found} altered places at ${at}`);
   }
-  if (backup === null) reasons.push('backup_missing: no backup of gov plane backup is known');
+  if (backup === null) reasons.push('backup_missing: no backup is known; make one: gov plane backup');
   else if (nowMs - backup.createdMs > limits.backupDays * dayMs)
     reasons.push(`backup_old: the newest backup is of ${formatTimestamp(backup.createdMs)}`);
   else if (!isBackupPresent)
     reasons.push(
-      `backup_missing: ${backup.out} does not have the newest backup (any more), or this user may not read it`,
+      `backup_missing: the newest backup is no longer in ${backup.out}, or this user may not read it`,
     );
   if (disk?.daysLeft !== null && disk?.daysLeft !== undefined && disk.daysLeft < 30)
     reasons.push(`disk_space_low: ${disk.daysLeft} days left`);

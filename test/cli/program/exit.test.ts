@@ -64,6 +64,18 @@ describe('exit codes', () => {
     });
   });
 
+  it('no message shows an API key, such as one in a file that was taken for another', () => {
+    const key = 'gov_live_QDqT18VUaFY5k7JZXcxQFMp18jdDcEDz2VyGQJ';
+    const text = `local.key: line 1: expected log or witness, got "${key}"`;
+    for (const thrown of [usage(text), new Error(text), new GovError('CONFLICT', text)])
+      expect(failureOf(thrown).message).toContain(
+        'local.key: line 1: expected log or witness, got "gov_live_QDqT…"',
+      );
+    expect(failureOf(usage('expected gov_live_… or gov.local/prj_01jq3v5k8hf7wb3c9x2m4n6p8r')).message).toBe(
+      'expected gov_live_… or gov.local/prj_01jq3v5k8hf7wb3c9x2m4n6p8r',
+    );
+  });
+
   it('a missing resource is reported with the command that lists resources', () => {
     const thrown = new GovApiError(404, { code: 'NOT_FOUND' }, {});
     expect(failureOf(thrown, 'gov runs list').hint).toBe('see what there is: gov runs list');

@@ -87,7 +87,7 @@ describe('gov events push, against a plane', () => {
     write('in.ndjson', ndjson([...own('dry', 2), { ...event(0), eventId: 'x' }]));
     const words = ['events', 'push', 'in.ndjson', '--dry-run'];
     const { code, stderr } = await govHere(words, { cwd, env: {} });
-    expect([code, stderr.includes('2 events would be accepted, 1 rejected')]).toEqual([9, true]);
+    expect([code, stderr.includes('2 events would be accepted in 1 run, 1 rejected')]).toEqual([9, true]);
     expect(await countOf('dry')).toBe(0);
   });
 

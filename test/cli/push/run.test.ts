@@ -59,8 +59,14 @@ describe('pushing a file', () => {
     expect(outcome.code).toBe(9);
     expect(outcome.stderr).toContain('in.ndjson:5: rejected: missing_field: /runId');
     expect(outcome.stderr).toContain('in.ndjson:6: rejected: unsafe_json:');
-    expect(outcome.stderr).toContain('4 events accepted, 2 rejected in 3 runs');
+    expect(outcome.stderr).toContain('4 events accepted in 3 runs, 2 rejected');
     expect((await push({ files: ['in.ndjson'], failOn: 'none' }, { folder, service })).code).toBe(0);
+    expect(outcome.stderr).not.toContain('--from auto');
+    folder.write('chat.json', '{"messages":[]}\n{"messages":[]}\n');
+    const recording = await push({ files: ['chat.json'] }, { folder, service });
+    expect(recording.stderr).toContain(
+      'If it is a recording of an agent: gov events push --from auto FILE\n0 events',
+    );
   });
 
   it('a push lists a limited number of rejections and counts the rest', async () => {
@@ -218,7 +224,7 @@ describe('a dry run', () => {
     expect(outcome.code).toBe(9);
     expect(JSON.parse(outcome.stdout)).toMatchObject({ accepted: 1, rejected: 2, dryRun: true });
     expect(outcome.stderr).toContain('in.ndjson:3: rejected: invalid_field: /timestamp');
-    expect(outcome.stderr).toContain('1 event would be accepted, 2 rejected');
+    expect(outcome.stderr).toContain('1 event would be accepted in 1 run, 2 rejected');
   });
 });
 

@@ -141,28 +141,28 @@ describe('gov approvals inbox against a plane', () => {
     const { terminal, code } = opened(person, 'approvals inbox', { columns: 120, rows: 30 });
     await terminal.shows('3 pending');
     terminal.press('a');
-    await terminal.shows('approve: comment');
+    await terminal.shows('approve, comment');
     for (const part of ['pay on bank', 'payer, with key key_', 'run      r1', 'ask v1', 'amount: 5', 'waits'])
       expect(terminal.text).toContain(part);
     terminal.press('called them');
     await terminal.shows('called them█');
     terminal.press('\r');
-    await terminal.shows('y decides');
+    await terminal.shows('y: yes, any other key: no');
     terminal.press('y');
     await terminal.shows(`✓ approved ${ids[0]}`);
     expect(await statusOf(ids[0])).toMatchObject({ status: 'approved', comment: 'called them' });
     await terminal.shows('2 pending');
     terminal.press('d');
-    await terminal.shows('deny: comment');
+    await terminal.shows('deny, comment');
     terminal.press('\r');
-    await terminal.shows('y decides');
+    await terminal.shows('y: yes, any other key: no');
     terminal.press('n');
     await terminal.shows('nothing was decided');
     expect(await statusOf(ids[1])).toMatchObject({ status: 'pending' });
     terminal.press('d');
-    await terminal.shows('deny: comment');
+    await terminal.shows('deny, comment');
     terminal.press('\r');
-    await terminal.shows('y decides');
+    await terminal.shows('y: yes, any other key: no');
     terminal.press('y');
     await terminal.shows(`✓ denied ${ids[1]}`);
     terminal.press('q');
@@ -172,12 +172,25 @@ describe('gov approvals inbox against a plane', () => {
   });
 
   it('gov approvals inbox shows why the service refuses a decision', async () => {
-    const { terminal, code } = opened(plane, 'approvals inbox', { columns: 120 });
-    await terminal.shows('1 pending');
+    const { terminal, code } = opened(plane, 'approvals inbox', { columns: 60, rows: 12 });
+    await terminal.shows('1 pending approval,');
+    expect(terminal.text).not.toContain('esc back');
+    terminal.press('?');
+    await terminal.shows('? or esc closes the keys');
+    expect(terminal.text).toMatch(/d +deny +pagedown, space page down\n/);
+    terminal.press('?');
+    // both keys in one chunk, as a slow terminal sends them
+    terminal.press('j\r');
+    await terminal.shows('lines more: down');
+    terminal.press('G');
+    await terminal.shows('evaluation pev_');
+    expect(terminal.text).not.toContain('lines more');
+    terminal.press('k');
+    await terminal.shows('… 2 lines more: down');
     terminal.press('a');
-    await terminal.shows('approve: comment');
+    await terminal.shows('approve, comment');
     terminal.press('\r');
-    await terminal.shows('y decides');
+    await terminal.shows('y: yes, any other key: no');
     terminal.press('y');
     await terminal.shows('✗');
     expect(await statusOf(ids[2])).toMatchObject({ status: 'pending' });

@@ -103,7 +103,7 @@ describe('gov events tail --tui', () => {
     const { target, urls, sends } = await streaming();
     const { terminal, code } = opened(target, 'events tail --tui --run run-1 --after 0', { columns: 100 });
     await terminal.shows('✓ live');
-    await terminal.shows('5 received');
+    await terminal.shows('5 events');
     expect(terminal.text).toMatch(/› 12:00:01 {2}! {2}tool\.denied/);
     expect(terminal.text).toContain('look\\u001b[');
     terminal.press('!');
@@ -113,7 +113,7 @@ describe('gov events tail --tui', () => {
     terminal.press('\r');
     await terminal.shows('eventId: evt_7');
     terminal.press('\u001b');
-    await terminal.shows('6 received');
+    await terminal.shows('6 events');
     terminal.press('q');
     expect(await code).toBe(0);
     expect(urls).toEqual(['/api/v1/events/stream?runId=run-1&after=0']);
@@ -122,7 +122,7 @@ describe('gov events tail --tui', () => {
   it('gov events tail --tui shows a lost connection, and continues', async () => {
     const { target, cut, urls } = await streaming();
     const { terminal, code } = opened(target, 'events tail --tui', { columns: 120 });
-    await terminal.shows('5 received');
+    await terminal.shows('5 events');
     cut();
     await terminal.shows('connection lost');
     await terminal.shows('✓ live');

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { lookFor } from '../../../src/cli/screens/draw.ts';
-import { countText, listLines, paintDecision, textLines, whenReady } from '../../../src/cli/screens/lists.ts';
+import {
+  countText,
+  listLines,
+  paintDecision,
+  still,
+  textLines,
+  typingLine,
+  whenReady,
+} from '../../../src/cli/screens/lists.ts';
 import { safe, stylesFor } from '../../../src/cli/terminal/safe.ts';
 import { widthOf } from '../../../src/cli/terminal/width.ts';
 
@@ -41,15 +49,30 @@ describe('lists on a screen', () => {
   });
 
   it('the count names the filter, and that there are more rows than were read', () => {
-    expect(countText({ shown: 9, all: 9, isCut: true, filter: '' })).toBe('9+');
-    expect(countText({ shown: 2, all: 9, isCut: false, filter: 'pay' })).toBe('2 of 9 with "pay"');
-    expect(countText({ shown: 2, all: 9, isCut: false, filter: '' })).toBe('2 of 9');
+    const noun = 'run';
+    expect(countText({ shown: 9, all: 9, isCut: true, filter: '', noun })).toBe('9+ runs');
+    expect(countText({ shown: 1, all: 1, isCut: false, filter: '', noun })).toBe('1 run');
+    expect(countText({ shown: 2, all: 9, isCut: false, filter: 'pay', noun })).toBe('2 of 9 runs with "pay"');
+    expect(countText({ shown: 2, all: 9, isCut: false, filter: '', noun })).toBe('2 of 9 runs');
+  });
+
+  it('the end of what a person types is visible on a screen of any width', () => {
+    const text = `${'田中さん🎉'.repeat(30)} the end`;
+    for (const columns of [60, 80, 200]) {
+      const line = typingLine({ label: safe`approve, comment:`, text, hint: 'esc cancels' }, columns);
+      expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(String(line)).toMatch(/^ approve, comment: ….* the end█ {2}esc cancels$/);
+    }
+    expect(String(typingLine({ label: safe`filter:`, text: 'pay', hint: 'enter' }, 60))).toBe(
+      ' filter: pay█  enter',
+    );
   });
 
   it('a text scrolls to its end and no further, and says what is below', () => {
     const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
     const shown = (scroll: number) =>
-      textLines(lines, { scroll, size: { columns: 60, rows: 10 } }).map(String);
+      textLines(lines, { scroll, size: { columns: 60, rows: 10 } }).lines.map(String);
+    expect(textLines(lines, { scroll: 0, size: { columns: 60, rows: 10 } }).lastScroll).toBe(20);
     expect(shown(0).at(-1)).toBe(' … 21 lines more: down');
     expect(shown(20).at(-1)).toBe(' line 29');
     expect(shown(9999)).toEqual(shown(20));
@@ -58,7 +81,7 @@ describe('lists on a screen', () => {
   it('a part that is not there yet, or failed, says so', () => {
     const options = { what: 'runs', columns: 60, styles: stylesFor(false) };
     const lines = (of: Parameters<typeof whenReady<number>>[0]) =>
-      whenReady(of, options, (value) => [safe`${value}`]).map((line) => String(line).trimEnd());
+      whenReady(of, options, (value) => still([safe`${value}`])).lines.map((line) => String(line).trimEnd());
     expect(lines({ state: 'loading' })).toEqual(['', ' loading runs …']);
     expect(lines({ state: 'failed', why: 'refused' })).toEqual([
       '',

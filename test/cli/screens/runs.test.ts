@@ -88,6 +88,27 @@ describe('the state of the browser of runs', () => {
     expect(shownRuns(press(press(state, 'filter'), 'back'))).toHaveLength(3);
   });
 
+  it('a filter reads older runs until the screen is full of matches', () => {
+    const typed = reduceRuns(press(withRuns(['pay-1', 'ship-1'], 'second'), 'filter'), {
+      kind: 'text',
+      text: 'invoice',
+    });
+    expect(typed.wanted).toEqual({ kind: 'runs', cursor: 'second' });
+    const answer = (state: RunsState, ids: readonly string[], nextCursor: string | null) =>
+      loaded(state, {
+        kind: 'loaded',
+        for: state.wanted!,
+        loaded: { kind: 'runs', page: page(ids, nextCursor) },
+      });
+    const found = answer(typed, ['invoice-1'], 'third');
+    expect([shownRuns(found).length, found.wanted]).toEqual([1, { kind: 'runs', cursor: 'third' }]);
+    const many = Array.from({ length: 30 }, (_, at) => `invoice-2${at}`);
+    expect(answer(found, many, 'fourth').wanted).toBeNull();
+    const none = Array.from({ length: 5000 }, (_, at) => `ship-2${at}`);
+    expect(answer(found, none, 'fourth').wanted).toBeNull();
+    expect(press(press(withRuns(['a'], 'second'), 'filter'), 'open').wanted).toBeNull();
+  });
+
   it('enter goes from an event without a decision to the proof, and esc goes back step by step', () => {
     const open = press(withRuns(['a']), 'open');
     const event = { eventId: 'evt_1' } as unknown as NonNullable<TimelineRow['event']>;
@@ -96,7 +117,9 @@ describe('the state of the browser of runs', () => {
     const proof = press(state, 'open', 'open');
     expect(proof.levels).toEqual(['runs', 'timeline', 'event', 'proof']);
     expect(proof.wanted).toEqual({ kind: 'proof', proofId: 'prf_1' });
-    expect(press(state, 'decision')).toBe(state);
+    const without = press(state, 'decision');
+    expect([without.levels, without.message]).toEqual([state.levels, 'no policy decided about this event']);
+    expect(press(without, 'down').message).toBeNull();
     expect(press(proof, 'back', 'back', 'back', 'back').levels).toEqual(['runs']);
     const unproved = { ...state, run: { state: 'ready', value: { ...detail, proofId: null } } } as RunsState;
     expect(press(unproved, 'proof').proof).toMatchObject({

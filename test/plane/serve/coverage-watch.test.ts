@@ -62,7 +62,7 @@ describe('the watch over recent runs', () => {
     await watch.look();
     expect(watch.reasons().toSorted()).toEqual([
       'coverage: run gap has 3 missing log records; see gov runs coverage gap',
-      'coverage: run ungoverned has 1 ungoverned calls; see gov runs coverage ungoverned',
+      'coverage: run ungoverned has 1 ungoverned call; see gov runs coverage ungoverned',
     ]);
     // runs that have not grown are not read again
     expect(judged).toBe(2);

@@ -18,7 +18,7 @@ describe('the integrity of a plane', () => {
   it('a plane without a backup needs attention', async () => {
     const { status, reasons, backup, fsck: checked, disk } = await integrity();
     expect([status, backup, checked]).toEqual(['attention', null, null]);
-    expect(reasons).toEqual(['backup_missing: no backup of gov plane backup is known']);
+    expect(reasons).toEqual(['backup_missing: no backup is known; make one: gov plane backup']);
     expect(disk.freeBytes).toBeGreaterThan(0);
   });
 

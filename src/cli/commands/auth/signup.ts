@@ -35,9 +35,10 @@ export const run: Run<typeof spec> = async (call) => {
   file?.write(`${JSON.stringify(body, null, 2)}\n`);
   await show(call, { body, target });
   const current = await keep(call, keptOf(body, target));
-  await out.note(
-    safe`stored as contexts ${target.places.map(({ name }) => name).join(' and ')}; current context: ${current}`,
-  );
+  const names = target.places.map(({ name }) => name);
+  const sandbox = target.places.find(({ environment }) => environment === 'sandbox')?.name ?? '';
+  const use = names.includes(current) ? safe`` : safe`; to use this service: gov context use ${sandbox}`;
+  await out.note(safe`stored as contexts ${names.join(' and ')}; current context: ${current}${use}`);
 };
 
 async function signUp(call: Call, target: Target, idempotencyKey: string | undefined): Promise<SignedUp> {

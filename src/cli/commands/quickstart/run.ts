@@ -22,6 +22,7 @@ import type { Out } from '../../terminal/out.ts';
 import { whyUnwritable } from '../../terminal/write-fault.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
+import { wrapped } from '../../terminal/width.ts';
 import type { quickstart as spec } from './spec.ts';
 
 type Call = Invocation<typeof spec>;
@@ -163,12 +164,14 @@ async function govern(
 }
 
 /** `allow  184.5 to Nordlicht Papier GmbH: paid`, and why. */
-function paymentLines({ to, amount, paid, reason, approvalId }: Payment, { styles }: Out): Safe[] {
+function paymentLines({ to, amount, paid, reason, approvalId }: Payment, { styles, settings }: Out): Safe[] {
   const { green, red, yellow, dim } = styles;
   if (!paid)
     return [
       safe`  ${red('✗ denied')}    ${amount} to ${to}: nothing ran`,
-      dim(safe`              ${reason}`),
+      ...wrapped(reason, settings.tty ? settings.columns - 14 : Infinity).map((line) =>
+        dim(safe`              ${line}`),
+      ),
     ];
   if (approvalId === null) return [safe`  ${green('✓ allowed')}   ${amount} to ${to}: paid`];
   return [

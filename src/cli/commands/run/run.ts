@@ -3,7 +3,8 @@
  * the same service. If this process is killed, the run has no end, and on Linux the program ends too. Tested by `test/cli/commands/run/program.test.ts`.
  */
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Client } from '../../../client/create.ts';
 import type { EventInput } from '../../../contract/events.ts';
@@ -11,7 +12,7 @@ import { limits } from '../../../contract/limits.ts';
 import { defaultLayers } from '../../../contract/proofs.ts';
 import { digestOf } from '../../../core/json/digest.ts';
 import type { Invocation, Run } from '../../program/command.ts';
-import { exit, failureOf } from '../../program/exit.ts';
+import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type Ended } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
 import { environmentOf } from '../../start/environment.ts';
@@ -23,6 +24,7 @@ type Call = Invocation<typeof spec>;
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, session, io } = call;
   const [program = ''] = args.command;
+  requireProgram(program, io.env['PATH']);
   const runId = flags.run ?? newRunId(io.now());
   const actor = { name: flags.actor ?? basename(program), role: 'agent' };
   const relay = new Relay(isatty(0));
@@ -43,6 +45,18 @@ export const run: Run<typeof spec> = async (call) => {
     relay.release();
   }
 };
+
+const verbsOfRuns = new Set(['list', 'show', 'browse', 'coverage']);
+
+/** `gov run list` is meant for the noun `runs`, and a log keeps permanently what it starts. */
+function requireProgram(program: string, path = ''): void {
+  if (!verbsOfRuns.has(program) || path.split(delimiter).some((folder) => existsSync(join(folder, program))))
+    return;
+  throw usage(
+    `expected a program to start, and ${program} is not on PATH`,
+    `did you mean gov runs ${program}?`,
+  );
+}
 
 /** Names a run by its time, so that lists of runs sort by it. */
 function newRunId(nowMs: number): string {

@@ -12,6 +12,7 @@ import {
   matches,
   moved,
   reduceCommon,
+  scrolled,
   within,
   type Common,
   type CommonEvent,
@@ -186,8 +187,8 @@ function movedTo(state: ApprovalsState, action: KeyAction): ApprovalsState {
     const list = moved(state.list, action, { count: shownApprovals(state).length, page });
     return list === undefined ? state : { ...state, list };
   }
-  const scrolled = moved({ cursor: state.scroll, filter: '' }, action, { count: 10_000, page });
-  return scrolled === undefined || action === 'last' ? state : { ...state, scroll: scrolled.cursor };
+  const scroll = scrolled(state, action);
+  return scroll === undefined ? state : { ...state, scroll };
 }
 
 /** Opens the full view: nobody decides about a row of a list. */
@@ -222,8 +223,8 @@ function answered(state: ApprovalsState, asking: Decide, event: CommonEvent): Ap
   if (event.kind === 'key' && event.action === 'yes') return { ...state, asking: null, wanted: asking };
   if (event.kind !== 'key' && event.kind !== 'other key') return state;
   if (event.kind === 'key') {
-    const scrolled = movedTo(state, event.action);
-    if (scrolled !== state) return scrolled;
+    const next = movedTo(state, event.action);
+    if (next !== state) return next;
   }
   return { ...state, asking: null, message: { text: 'nothing was decided', isBad: false } };
 }

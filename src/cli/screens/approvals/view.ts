@@ -7,8 +7,19 @@ import { partyName } from '../../runs/party.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { relativeTime } from '../../terminal/table.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { ageText, dimmed, type Look } from '../draw.ts';
-import { countText, listLines, textLines, whenReady } from '../lists.ts';
+import { cut } from '../../terminal/width.ts';
+import { ageText, dimmed, remote, type Look } from '../draw.ts';
+import {
+  countText,
+  filterLine,
+  listLines,
+  still,
+  textLines,
+  typingLine,
+  whenReady,
+  type Text,
+} from '../lists.ts';
+import type { KeyAction } from '../keys.ts';
 import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import { chosenApproval, shownApprovals, type ApprovalsState } from './state.ts';
@@ -16,7 +27,7 @@ import { chosenApproval, shownApprovals, type ApprovalsState } from './state.ts'
 export function approvalsView(state: ApprovalsState, look: Look): Frame {
   const approval = state.openId === null ? undefined : chosenApproval(state);
   const { failure } = state;
-  const lines = approval === undefined ? inbox(state, look) : full(state, approval);
+  const { lines, lastScroll } = approval === undefined ? inbox(state, look) : full(state, approval);
   const isStale = failure !== null && state.approvals.state === 'ready';
   const age = isStale ? `  ! ${ageText(state.nowMs - state.readMs)} old: ${failure}` : '';
   const open = approval === undefined ? `  ${state.target}` : ` › ${approval.approvalId}`;
@@ -24,24 +35,37 @@ export function approvalsView(state: ApprovalsState, look: Look): Frame {
     title: safe` ${look.styles.bold('gov approvals')}${open}${age}`,
     body: isStale ? dimmed(lines, look) : lines,
     status: statusOf(state, look),
+    idle: idleOf(state),
+    lastScroll,
   };
 }
 
+function idleOf(state: ApprovalsState): readonly KeyAction[] {
+  if (state.openId !== null) return ['open', 'filter'];
+  const none = chosenApproval(state) === undefined ? (['approve', 'deny', 'open'] as const) : [];
+  return state.list.filter === '' ? [...none, 'back'] : none;
+}
+
 function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look): Safe | undefined {
-  const { typing, asking, wanted, message } = state;
-  if (typing?.purpose === 'filter') return safe` filter: ${typing.text}█  enter keeps, esc clears`;
+  const { typing, asking, wanted, message, columns } = state;
+  if (typing?.purpose === 'filter') return filterLine(typing.text, columns);
   const verb = (asking ?? wanted)?.outcome === 'approved' ? green('approve') : red('deny');
   const tool = chosenApproval(state)?.tool?.name ?? 'this';
   if (typing?.purpose === 'comment')
-    return safe` ${bold(verb)}: comment (enter continues, esc cancels): ${typing.text.slice(-40)}█`;
-  if (asking !== null)
-    return safe` ${bold(verb)} ${tool}${asking.comment === '' ? '' : ' with your comment'}? y decides, any other key does not`;
+    return typingLine(
+      { label: safe`${bold(verb)}, comment:`, text: typing.text, hint: 'enter continues, esc cancels' },
+      columns,
+    );
+  if (asking !== null) {
+    const shown = cut(remote(tool), Math.max(8, columns - 54));
+    return safe` ${bold(verb)} ${shown}${asking.comment === '' ? '' : ' with your comment'}? y: yes, any other key: no`;
+  }
   if (wanted !== null) return safe` sending: ${bold(verb)} ${wanted.approvalId} …`;
   if (message === null) return undefined;
   return safe` ${message.isBad ? red('✗') : green('✓')} ${message.text}`;
 }
 
-function inbox(state: ApprovalsState, look: Look): Safe[] {
+function inbox(state: ApprovalsState, look: Look): Text {
   const { columns, nowMs } = state;
   return whenReady(state.approvals, { what: 'approvals', columns, styles: look.styles }, (rows) => {
     const shown = shownApprovals(state);
@@ -50,10 +74,12 @@ function inbox(state: ApprovalsState, look: Look): Safe[] {
       all: rows.length,
       isCut: false,
       filter: filterOf(state, state.list),
+      noun: 'pending approval',
     });
-    if (rows.length === 0) return [safe``, safe` ${look.styles.green('✓')} nobody waits for a decision`];
-    return [
-      safe` ${count} pending, the longest waiting first`,
+    if (rows.length === 0)
+      return still([safe``, safe` ${look.styles.green('✓')} nobody waits for a decision`]);
+    return still([
+      safe` ${count}, the longest waiting first`,
       ...listLines(
         {
           rows: shown,
@@ -61,27 +87,27 @@ function inbox(state: ApprovalsState, look: Look): Safe[] {
           size: { columns, rows: bodyRows(state) - 1 },
           columns: [
             { name: 'waits', width: 6, cell: ({ requestedAt }) => ageText(nowMs - Date.parse(requestedAt)) },
-            { name: 'tool', width: 16, cell: ({ tool }) => tool?.name ?? '-' },
-            { name: 'server', width: 12, from: 100, cell: ({ tool }) => tool?.server ?? '-' },
+            { name: 'tool', width: columns < 160 ? 16 : 28, cell: ({ tool }) => tool?.name ?? '-' },
+            { name: 'server', width: 12, from: 150, cell: ({ tool }) => tool?.server ?? '-' },
             { name: 'arguments', width: 'grow', cell: (each) => argumentsText(each) },
-            { name: 'run', width: 16, cell: ({ runId }) => runId },
+            { name: 'run', width: columns < 160 ? 16 : 28, cell: ({ runId }) => runId },
             {
               name: 'agent',
               width: 16,
-              from: 110,
+              from: 130,
               cell: ({ actor, requestedBy }) => partyName(actor) || requestedBy,
             },
             {
               name: 'policy',
               width: 16,
-              from: 90,
+              from: 100,
               cell: ({ policies }) => policies.map(({ policyId }) => policyId).join(', '),
             },
           ],
         },
         look,
       ),
-    ];
+    ]);
   });
 }
 
@@ -94,7 +120,7 @@ const argumentsText = ({ arguments: values }: ShownApproval): string =>
         .join(', ')
         .slice(0, 400);
 
-function full(state: ApprovalsState, approval: ShownApproval): Safe[] {
+function full(state: ApprovalsState, approval: ShownApproval): Text {
   return textLines(approvalLines(approval, state.nowMs), {
     scroll: state.scroll,
     size: { columns: state.columns, rows: bodyRows(state) },

@@ -9,6 +9,7 @@ import {
   matches,
   moved,
   reduceCommon,
+  scrolled,
   within,
   type Common,
   type CommonEvent,
@@ -29,6 +30,8 @@ export interface EventsState extends Common {
   readonly received: number;
   /** What a paused screen shows; null: it follows the stream. */
   readonly still: readonly AuditEvent[] | null;
+  /** `received` when the screen was paused. */
+  readonly stillAt: number;
   readonly isErrorsOnly: boolean;
   readonly list: List;
   /** The cursor stays on the newest event. */
@@ -51,6 +54,7 @@ export const eventsState = (target: string, nowMs: number): EventsState => ({
   events: [],
   received: 0,
   still: null,
+  stillAt: 0,
   isErrorsOnly: false,
   list: emptyList,
   isFollowing: true,
@@ -118,7 +122,11 @@ function reduceKey(state: EventsState, event: CommonEvent): EventsState {
   }
   switch (action) {
     case 'pause':
-      return refitted(state, { ...state, still: state.still === null ? state.events : null });
+      return refitted(state, {
+        ...state,
+        still: state.still === null ? state.events : null,
+        stillAt: state.received,
+      });
     case 'errors only':
       return refitted(state, { ...state, isErrorsOnly: !state.isErrorsOnly });
     case 'filter':
@@ -136,8 +144,8 @@ function reduceKey(state: EventsState, event: CommonEvent): EventsState {
 function movedTo(state: EventsState, action: KeyAction): EventsState {
   const page = bodyRows(state) - 2;
   if (state.opened !== null) {
-    const scrolled = moved({ cursor: state.scroll, filter: '' }, action, { count: 10_000, page });
-    return scrolled === undefined || action === 'last' ? state : { ...state, scroll: scrolled.cursor };
+    const scroll = scrolled(state, action);
+    return scroll === undefined ? state : { ...state, scroll };
   }
   const count = shownEvents(state).length;
   const list = moved(state.list, action, { count, page });

@@ -1,18 +1,19 @@
 /** `gov events tail --tui`: the live stream with a filter, and one event in full. Tested by `test/cli/screens/events.test.ts`. */
 import { partyName } from '../../runs/party.ts';
+import { number } from '../../terminal/numbers.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
 import { dimmed, type Look } from '../draw.ts';
-import { countText, listLines, paintDecision, textLines } from '../lists.ts';
+import { countText, filterLine, listLines, paintDecision, still, textLines } from '../lists.ts';
 import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import { decisionOf, isBad, shownEvents, type EventsState } from './state.ts';
 
 export function eventsView(state: EventsState, look: Look): Frame {
   const { opened, isConnected, typing } = state;
-  const lines =
+  const { lines, lastScroll } =
     opened === null
-      ? list(state, look)
+      ? still(list(state, look))
       : textLines(yamlLines(opened).map(String), {
           scroll: state.scroll,
           size: { columns: state.columns, rows: bodyRows(state) },
@@ -20,7 +21,10 @@ export function eventsView(state: EventsState, look: Look): Frame {
   return {
     title: titleOf(state, look),
     body: isConnected || opened !== null ? lines : dimmed(lines, look),
-    status: typing === null ? undefined : safe` filter: ${typing.text}█  enter keeps, esc clears`,
+    status: typing === null ? undefined : filterLine(typing.text, state.columns),
+    idle:
+      opened !== null ? ['pause', 'filter', 'errors only', 'open'] : state.list.filter === '' ? ['back'] : [],
+    lastScroll,
   };
 }
 
@@ -46,25 +50,30 @@ function list(state: EventsState, look: Look): Safe[] {
   const all = (state.still ?? state.events).length;
   const filter = filterOf(state, state.list);
   if (received === 0) return [safe``, safe` waiting for events …`];
-  const count = countText({ shown: shown.length, all, isCut: false, filter });
-  const since = state.still === null || state.still === state.events ? '' : `, ${state.events.length} now`;
+  const count = countText({ shown: shown.length, all, isCut: false, filter, noun: 'event' });
+  const newer = state.still === null ? 0 : received - state.stillAt;
+  const notes = [
+    newer > 0 ? `; ${number(newer)} more arrived` : '',
+    state.still === null && received > all ? `, the newest of ${number(received)}` : '',
+    state.isErrorsOnly ? '; only denied, blocked and failed' : '',
+  ];
   return [
-    safe` ${count} events${since}, ${received} received${state.isErrorsOnly ? '; only denied, blocked and failed' : ''}`,
+    safe` ${count}${notes.join('')}`,
     ...listLines(
       {
         rows: shown,
         cursor: state.list.cursor,
         size: { columns, rows: bodyRows(state) - 1 },
         columns: [
-          { name: 'time', width: 8, cell: ({ serverTimestamp }) => serverTimestamp.slice(11, 19) },
+          { name: 'time utc', width: 8, cell: ({ serverTimestamp }) => serverTimestamp.slice(11, 19) },
           { name: '', width: 1, cell: (event) => (isBad(event) ? '!' : '') },
           {
             name: 'event',
-            width: 20,
+            width: columns < 76 ? 16 : columns < 160 ? 20 : 28,
             cell: ({ eventType }) => eventType,
             paint: (event, styles) => (isBad(event) ? styles.red : undefined),
           },
-          { name: 'run', width: columns < 120 ? 14 : 24, cell: ({ runId }) => runId },
+          { name: 'run', width: columns < 120 ? 14 : columns < 160 ? 24 : 44, cell: ({ runId }) => runId },
           {
             name: 'decision',
             width: 9,
@@ -72,7 +81,7 @@ function list(state: EventsState, look: Look): Safe[] {
             cell: (event) => decisionOf(event) ?? '-',
             paint: (event, styles) => paintDecision(decisionOf(event), styles),
           },
-          { name: 'actor', width: 14, from: 100, cell: ({ actor }) => partyName(actor) },
+          { name: 'actor', width: columns < 160 ? 14 : 28, from: 100, cell: ({ actor }) => partyName(actor) },
           {
             name: 'action',
             width: 'grow',

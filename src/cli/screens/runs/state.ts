@@ -12,6 +12,7 @@ import {
   matches,
   moved,
   reduceCommon,
+  scrolled,
   within,
   type Common,
   type CommonEvent,
@@ -48,6 +49,8 @@ export interface RunsState extends Common {
   readonly proof: Loading<readonly string[]>;
   /** First line of a view of text. */
   readonly scroll: number;
+  /** Why the last key did nothing. */
+  readonly message: string | null;
 }
 
 export type RunsEvent =
@@ -70,6 +73,7 @@ export const runsState = (target: string, nowMs: number): RunsState => ({
   policies: loading,
   proof: loading,
   scroll: 0,
+  message: null,
 });
 
 export const levelOf = ({ levels }: RunsState): Level => levels.at(-1) ?? 'runs';
@@ -101,7 +105,7 @@ export function reduceRuns(state: RunsState, event: RunsEvent): RunsState {
       return event.for === state.wanted ? failed(state, event.for.kind, event.why) : state;
     default: {
       const next = reduceCommon(state, event) ?? reduceKey(state, event);
-      return next.typing === state.typing ? next : refitted(next);
+      return next.typing === state.typing ? next : wantMatches(refitted(next));
     }
   }
 }
@@ -115,10 +119,9 @@ function received(state: RunsState, loaded: Loaded): RunsState {
           ? state.runs.value.rows
           : [];
       const { rows, nextCursor } = loaded.page;
-      return refitted({
-        ...done,
-        runs: { state: 'ready', value: { rows: [...before, ...rows], nextCursor } },
-      });
+      return wantMatches(
+        refitted({ ...done, runs: { state: 'ready', value: { rows: [...before, ...rows], nextCursor } } }),
+      );
     }
     case 'run':
       return refitted({ ...done, run: { state: 'ready', value: loaded.run } });
@@ -144,9 +147,10 @@ const refitted = (state: RunsState): RunsState => ({
   eventList: within(state.eventList, shownRows(state).length),
 });
 
-function reduceKey(state: RunsState, event: CommonEvent): RunsState {
-  if (event.kind !== 'key') return state;
+function reduceKey(before: RunsState, event: CommonEvent): RunsState {
+  if (event.kind !== 'key') return before;
   const { action } = event;
+  const state = before.message === null ? before : { ...before, message: null };
   if (state.typing !== null) return typedKey(state, action);
   switch (action) {
     case 'open':
@@ -187,8 +191,21 @@ function movedTo(state: RunsState, action: KeyAction): RunsState {
     const eventList = moved(state.eventList, action, { count: shownRows(state).length, page });
     return eventList === undefined ? state : { ...state, eventList };
   }
-  const list = moved({ cursor: state.scroll, filter: '' }, action, { count: 10_000, page });
-  return list === undefined || action === 'last' ? state : { ...state, scroll: list.cursor };
+  const scroll = scrolled(state, action);
+  return scroll === undefined ? state : { ...state, scroll };
+}
+
+/** Runs that a filter searches by itself; the key for the last row searches further. */
+const searched = 5000;
+
+/** A filter also searches runs that are not loaded yet, until the screen is full. */
+function wantMatches(state: RunsState): RunsState {
+  if (state.runs.state !== 'ready' || state.wanted !== null || levelOf(state) !== 'runs') return state;
+  const { rows, nextCursor } = state.runs.value;
+  const isFull = shownRuns(state).length >= bodyRows(state);
+  if (filterOf(state, state.runList) === '' || nextCursor === null || isFull || rows.length >= searched)
+    return state;
+  return { ...state, wanted: { kind: 'runs', cursor: nextCursor } };
 }
 
 /** At the end of the list the next page is loaded. */
@@ -230,7 +247,8 @@ function opened(state: RunsState): RunsState {
 function openDecision(state: RunsState): RunsState {
   const level = levelOf(state);
   const row = chosenRow(state);
-  if (level === 'runs' || level === 'decision' || !row?.evaluation) return state;
+  if (level === 'runs' || level === 'decision' || row === undefined) return state;
+  if (row.evaluation === null) return { ...state, message: 'no policy decided about this event' };
   return { ...into(state, 'decision'), policies: loading, wanted: { kind: 'decision', row } };
 }
 

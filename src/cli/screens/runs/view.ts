@@ -6,7 +6,17 @@ import { relativeTime } from '../../terminal/table.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
 import { remote, type Look } from '../draw.ts';
-import { countText, listLines, paintDecision, textLines, whenReady } from '../lists.ts';
+import {
+  countText,
+  filterLine,
+  listLines,
+  paintDecision,
+  still,
+  textLines,
+  whenReady,
+  type Text,
+} from '../lists.ts';
+import type { KeyAction } from '../keys.ts';
 import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import type { DecidedPolicy, TimelineRow } from './load.ts';
@@ -14,11 +24,25 @@ import { chosenRow, levelOf, shownRows, shownRuns, type RunsState } from './stat
 
 export function runsView(state: RunsState, look: Look): Frame {
   const level = levelOf(state);
-  const body = { runs, timeline, event, decision, proof }[level](state, look);
-  const typing =
-    state.typing === null ? undefined : safe` filter: ${state.typing.text}█  enter keeps, esc clears`;
-  return { title: titleOf(state, look), body, status: typing };
+  const { lines, lastScroll } = { runs, timeline, event, decision, proof }[level](state, look);
+  const message = state.message === null ? undefined : safe` ${state.message}`;
+  return {
+    title: titleOf(state, look),
+    body: lines,
+    status: state.typing === null ? message : filterLine(state.typing.text, state.columns),
+    idle: idle[level].filter((action) => action !== 'back' || state.runList.filter === ''),
+    lastScroll,
+  };
 }
+
+/** Keys that do nothing in a view. Esc clears a filter of the first one. */
+const idle = {
+  runs: ['back', 'decision', 'proof'],
+  timeline: [],
+  event: ['filter', 'reload'],
+  decision: ['filter', 'reload', 'decision'],
+  proof: ['open', 'filter', 'reload', 'proof'],
+} as const satisfies Readonly<Record<ReturnType<typeof levelOf>, readonly KeyAction[]>>;
 
 function titleOf(state: RunsState, { styles }: Look): Safe {
   const row = chosenRow(state);
@@ -34,7 +58,7 @@ function titleOf(state: RunsState, { styles }: Look): Safe {
   return safe` ${Safe.join(words, ' › ')}${levelOf(state) === 'runs' ? `  ${state.target}` : ''}`;
 }
 
-function runs(state: RunsState, look: Look): Safe[] {
+function runs(state: RunsState, look: Look): Text {
   const { columns, nowMs } = state;
   return whenReady(state.runs, { what: 'runs', columns, styles: look.styles }, ({ rows, nextCursor }) => {
     const shown = shownRuns(state);
@@ -43,10 +67,12 @@ function runs(state: RunsState, look: Look): Safe[] {
       all: rows.length,
       isCut: nextCursor !== null,
       filter: filterOf(state, state.runList),
+      noun: 'run',
     });
-    if (rows.length === 0) return [safe``, safe` no runs yet: gov events push FILE, or gov run -- COMMAND`];
-    return [
-      safe` ${count} runs, the newest first`,
+    if (rows.length === 0)
+      return still([safe``, safe` no runs yet: gov events push FILE, or gov run -- COMMAND`]);
+    return still([
+      safe` ${count}, the newest first${searchNote(state, nextCursor)}`,
       ...listLines(
         {
           rows: shown,
@@ -73,11 +99,16 @@ function runs(state: RunsState, look: Look): Safe[] {
         },
         look,
       ),
-    ];
+    ]);
   });
 }
 
-function timeline(state: RunsState, look: Look): Safe[] {
+function searchNote(state: RunsState, nextCursor: string | null): string {
+  if (filterOf(state, state.runList) === '' || nextCursor === null) return '';
+  return state.wanted?.kind === 'runs' ? '; reading older runs' : '; G reads older runs';
+}
+
+function timeline(state: RunsState, look: Look): Text {
   const { columns } = state;
   return whenReady(
     state.run,
@@ -89,11 +120,15 @@ function timeline(state: RunsState, look: Look): Safe[] {
         all: rows.length,
         isCut: false,
         filter: filterOf(state, state.eventList),
+        noun: 'row',
       });
       const proved = proofId === null ? 'not proved' : `newest proof ${proofId}: p verifies it`;
       const most = Math.max(1, bodyRows(state) - 6);
-      const head = [safe` ${count} rows  ${proved}`, ...notes.slice(0, most).map((note) => safe` ${note}`)];
-      return [
+      const head = [
+        safe` ${count}${daysOf(rows)}  ${proved}`,
+        ...notes.slice(0, most).map((note) => safe` ${note}`),
+      ];
+      return still([
         ...head,
         ...listLines(
           {
@@ -101,30 +136,37 @@ function timeline(state: RunsState, look: Look): Safe[] {
             cursor: state.eventList.cursor,
             size: { columns, rows: bodyRows(state) - head.length },
             columns: [
-              { name: 'time', width: 8, cell: ({ time }) => time.slice(11, 19) },
-              { name: 'event', width: 20, cell: ({ type }) => type },
+              { name: 'time utc', width: 8, cell: ({ time }) => time.slice(11, 19) },
+              { name: 'event', width: columns < 76 ? 16 : columns < 160 ? 20 : 28, cell: ({ type }) => type },
               {
                 name: 'decision',
                 width: 9,
                 cell: ({ decision }) => decision ?? '-',
                 paint: (row, styles) => paintDecision(row.decision, styles),
               },
-              { name: 'actor', width: 16, from: 90, cell: ({ actor }) => actor },
+              { name: 'actor', width: columns < 160 ? 16 : 28, from: 90, cell: ({ actor }) => actor },
               { name: 'action', width: 'grow', cell: ({ action }) => action },
             ],
           },
           look,
         ),
-      ];
+      ]);
     },
   );
 }
 
+/** The day of the rows, whose times have none. */
+function daysOf(rows: readonly TimelineRow[]): string {
+  const [first, last] = [rows[0], rows.at(-1)].map((row) => row?.time.slice(0, 10));
+  if (first === undefined || last === undefined) return '';
+  return first === last ? `, ${first}` : `, ${first} to ${last}`;
+}
+
 const sizeOf = (state: RunsState) => ({ columns: state.columns, rows: bodyRows(state) });
 
-function event(state: RunsState): Safe[] {
+function event(state: RunsState): Text {
   const row = chosenRow(state);
-  if (!row?.event) return [];
+  if (!row?.event) return still([]);
   const next =
     row.evaluation === null
       ? 'no policy decided about it; enter shows the proof'
@@ -133,9 +175,9 @@ function event(state: RunsState): Safe[] {
   return textLines(lines, { scroll: state.scroll, size: sizeOf(state) });
 }
 
-function decision(state: RunsState, look: Look): Safe[] {
+function decision(state: RunsState, look: Look): Text {
   const row = chosenRow(state);
-  if (!row?.evaluation) return [];
+  if (!row?.evaluation) return still([]);
   return whenReady(
     state.policies,
     { what: 'the decision', columns: state.columns, styles: look.styles },
@@ -169,12 +211,14 @@ const policyLines = ({ policyId, version, decision, outcome, reasoning, text }: 
         .map((line, at) => `  ${at === 0 ? 'policy' : '      '}  ${line}`)),
 ];
 
-function proof(state: RunsState, look: Look): Safe[] {
+function proof(state: RunsState, look: Look): Text {
   return whenReady(
     state.proof,
     { what: 'and verifying the proof', columns: state.columns, styles: look.styles },
-    (lines) =>
-      textLines(lines, { scroll: state.scroll, size: sizeOf(state) }).map((line) => painted(line, look)),
+    (proof) => {
+      const { lines, lastScroll } = textLines(proof, { scroll: state.scroll, size: sizeOf(state) });
+      return { lines: lines.map((line) => painted(line, look)), lastScroll };
+    },
   );
 }
 

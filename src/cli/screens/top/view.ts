@@ -207,15 +207,18 @@ function jobsPart({ nowMs }: TopState, { jobs }: TopSample): Part {
   return {
     title: 'jobs',
     isBad: failed.count > 0,
-    summary: safe`${counted(processing)} running  ${counted(pending)} waiting  ${counted(failed)} failed (24 h)`,
-    rows: shown.map(({ type, status, runId, createdAt, errorSummary }) => {
-      const isBad = status === 'failed';
-      const why = errorSummary === null ? '' : `: ${errorSummary}`;
-      return {
-        isBad,
-        line: safe`${fit(isBad ? '! failed' : status, 10)} ${fit(type, 6)} ${since(createdAt, nowMs)} ${runId}${why}`,
-      };
-    }),
+    summary: safe`${counted(processing)} running  ${counted(pending)} waiting  ${counted(failed)} failed`,
+    rows: [
+      ...(failed.count > 0 ? [plain(safe`failed: in the last 24 h`)] : []),
+      ...shown.map(({ type, status, runId, createdAt, errorSummary }) => {
+        const isBad = status === 'failed';
+        const why = errorSummary === null ? '' : `: ${errorSummary}`;
+        return {
+          isBad,
+          line: safe`${fit(isBad ? '! failed' : status, 10)} ${fit(type, 6)} ${since(createdAt, nowMs)} ${runId}${why}`,
+        };
+      }),
+    ],
   };
 }
 
@@ -240,10 +243,14 @@ function approvalsPart({ nowMs }: TopState, { approvals }: TopSample): Part {
 function sourcesPart({ nowMs }: TopState, { sources }: TopSample): Part {
   if (sources === null) return unknownPart('sources');
   const { known, silent, missing, rejected, shown } = sources;
+  const lost = [
+    missing > 0 ? `  ${number(missing)} missing` : '',
+    rejected > 0 ? `  ${number(rejected)} refused` : '',
+  ];
   return {
     title: 'sources',
     isBad: silent + missing + rejected > 0,
-    summary: safe`${counted(known)} known  ${silent} silent  ${number(missing)} missing  ${number(rejected)} refused`,
+    summary: safe`${counted(known)} known  ${silent} silent${lost.join('')}`,
     rows: shown.map((each) => {
       const isBad = each.silent || each.missing + each.rejected > 0;
       const word = each.silent ? '! silent' : isBad ? '! lacks' : 'sends';

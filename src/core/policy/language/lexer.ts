@@ -107,7 +107,7 @@ function tokenAt(source: string, at: number): Token {
   return refuse(
     source,
     at,
-    'a path, a value or an operator',
+    source.charAt(at) === '=' ? '== to compare' : 'a path, a value or an operator',
     quoted(String.fromCodePoint(source.codePointAt(at) ?? 0)),
   );
 }

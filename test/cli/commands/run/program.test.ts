@@ -165,5 +165,8 @@ describe('gov run', () => {
 
   it('gov run needs a program', async () => {
     expect((await run(['--run', 'g8'])).code).toBe(2);
+    const { code, stderr } = await run(['--run', 'g8', 'list']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean gov runs list?')]);
+    expect(await eventsOf('g8')).toEqual([]);
   });
 });

@@ -172,7 +172,7 @@ describe('refused condition texts', () => {
     ['a ==', '1:5: expected a path, a value or a function, got the end of the text'],
     ['a ==\n  == b', '2:3: expected a path, a value or a function, got "=="'],
     ['a b', '1:3: expected an operator or the end of the text, got "b"'],
-    ['a = b', '1:3: expected a path, a value or an operator, got "="'],
+    ['a = b', '1:3: expected == to compare, got "="'],
     ['(a', "1:3: expected an operator or ')', got the end of the text"],
     ['[a b]', `1:4: expected ',' or ']', got "b"`],
     ['a == b == c', '1:8: expected parentheses around one of the comparisons, got "=="'],
