@@ -227,6 +227,19 @@ describe('gov agents install and uninstall', () => {
     expect(readFileSync(join(home, own('codex')), 'utf8')).not.toContain('otel');
   });
 
+  it('gov agents install keeps Codex from typing into terminals, unless the user has features of their own', async () => {
+    await agents('install codex --scope user');
+    expect(readFileSync(join(home, own('codex')), 'utf8')).toContain(
+      '[features]\nunified_exec_tty = false\n',
+    );
+    await agents('uninstall codex --scope user');
+    write(own('codex'), '[features]\nweb_search = true\n');
+    await agents('install codex --scope user');
+    expect(readFileSync(join(home, own('codex')), 'utf8').match(/\[features\]/g)).toHaveLength(1);
+    const { stdout } = await agents('doctor codex -o json');
+    expect(stdout).toContain('config.toml: features.unified_exec_tty is not false');
+  });
+
   it('gov agents install leaves an OpenTelemetry endpoint of the user alone', async () => {
     write(own('claude-code'), '{"env":{"OTEL_EXPORTER_OTLP_ENDPOINT":"http://mine"}}');
     write(own('codex'), '[otel]\nenvironment = "mine"\n');
@@ -262,6 +275,10 @@ describe('files of the administrator', () => {
     const [codex] = plannedInstall(edits('codex'), none);
     expect(codex?.after).toMatch(/^allow_managed_hooks_only = true$/m);
     expect(edits('codex')[0]?.look(codex?.after ?? '').holes).toEqual([]);
+    const terminals = codex?.after?.replace('unified_exec_tty = false', 'unified_exec_tty = true') ?? '';
+    expect(edits('codex')[0]?.look(terminals).holes).toEqual([
+      expect.stringMatching(/requirements\.toml: features\.unified_exec_tty is not false/),
+    ]);
     expect(edits('claude-code')[0]?.look(claude?.after ?? '').holes).toEqual([]);
   });
 

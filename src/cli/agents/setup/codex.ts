@@ -1,7 +1,8 @@
 /**
  * Codex: hooks in `config.toml` of the user, or in `requirements.toml` of the administrator. Measured on 0.169: it skips
  * hooks of a user that are not trusted, without a word; it runs those of `requirements.toml` always. A hook that is missing,
- * or that ends with 2 and no text, lets the call run: the hook line takes care of both.
+ * or that ends with 2 and no text, lets the call run: the hook line takes care of both. Measured on 0.171: it runs no hook
+ * for `write_stdin`, which types into a program that runs in a terminal, such as a shell; so terminals are switched off.
  * Our lines stand between two marks. Tested by `test/cli/agents/install.test.ts`.
  */
 import { homedir } from 'node:os';
@@ -18,6 +19,8 @@ const closing = '# <<< gov agents install\n';
 const block = new RegExp(`\\n?${opening}[\\s\\S]*?${closing}`, 'g');
 const marked = (lines: string): string =>
   `${opening}${lines.trimEnd()}\n${lines.includes('[') ? note : ''}${closing}`;
+
+const noTerminals = 'unified_exec_tty = false\n';
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
 
@@ -77,15 +80,27 @@ function edit(place: Place, wanted: Wanted): Edit {
       const lines = Object.values(table(settings['hooks'])['PreToolUse'] ?? {})
         .flatMap(hookLines)
         .filter(isOwnLine);
-      if (isManaged) {
-        const only = settings['allow_managed_hooks_only'] === true;
-        return { lines, holes: only ? [] : [`${path}: allow_managed_hooks_only is not true`] };
-      }
-      const holes = ['a user can turn off their own hooks: install as root with --scope managed'];
-      if (table(settings['features'])['hooks'] === false) holes.push(`${path}: features.hooks is false`);
-      return { lines, holes };
+      return { lines, holes: holesIn(settings, { path, isManaged }) };
     },
   };
+}
+
+/** Ways around the hooks that a file leaves open. */
+function holesIn(
+  settings: Record<string, unknown>,
+  { path, isManaged }: { path: string; isManaged: boolean },
+): string[] {
+  const holes: string[] = [];
+  if (!isManaged) holes.push('a user can turn off their own hooks: install as root with --scope managed');
+  else if (settings['allow_managed_hooks_only'] !== true)
+    holes.push(`${path}: allow_managed_hooks_only is not true`);
+  const features = table(settings['features']);
+  if (features['hooks'] === false) holes.push(`${path}: features.hooks is false`);
+  if (features['unified_exec_tty'] !== false)
+    holes.push(
+      `${path}: features.unified_exec_tty is not false: no hook sees what Codex types into a terminal`,
+    );
+  return holes;
 }
 
 const hookLines = (group: unknown): unknown[] => {
@@ -117,7 +132,7 @@ function managed(path: string, text: string, wanted: Wanted): { head: string; ta
   const settings = read(path, text);
   const only = settings['allow_managed_hooks_only'];
   if (only === false) throw cannotEdit(path, 'allow_managed_hooks_only to be true or absent, got false');
-  const features = 'features' in settings ? '' : '[features]\nhooks = true\n';
+  const features = 'features' in settings ? '' : `[features]\nhooks = true\n${noTerminals}`;
   return {
     head: only === true ? '' : 'allow_managed_hooks_only = true\n',
     tail: `${features}${hookTables(wanted)}`,
@@ -126,12 +141,14 @@ function managed(path: string, text: string, wanted: Wanted): { head: string; ta
 
 function ofUser(path: string, text: string, wanted: Wanted): { head: string; tail: string } {
   const { telemetry } = wanted;
+  const settings = read(path, text);
+  const tables = `${'features' in settings ? '' : `[features]\n${noTerminals}\n`}${hookTables(wanted)}`;
   // an exporter of the user's own stays
-  if (telemetry === null || 'otel' in read(path, text)) return { head: '', tail: hookTables(wanted) };
+  if (telemetry === null || 'otel' in settings) return { head: '', tail: tables };
   const exporter = (signal: string): string =>
     `{ otlp-http = { endpoint = ${JSON.stringify(`${telemetry.origin}/v1/${signal}`)}, protocol = "binary", headers = { Authorization = ${JSON.stringify(`Bearer ${telemetry.key}`)} } } }`;
   const otel = `[otel]\nexporter = ${exporter('logs')}\ntrace_exporter = ${exporter('traces')}\n`;
-  return { head: '', tail: `${hookTables(wanted)}${otel}` };
+  return { head: '', tail: `${tables}${otel}` };
 }
 
 /**
@@ -157,7 +174,7 @@ export const codex: Setup = {
   client: 'codex',
   programs: ['codex'],
   tested: '0.171.0',
-  // the first one with hooks in config.toml
-  oldest: '0.124.0',
+  // older ones type into a terminal without a hook: they have no setting for it
+  oldest: '0.155.0',
   edits: (place, wanted) => [edit(place, wanted)],
 };

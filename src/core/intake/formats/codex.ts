@@ -3,6 +3,7 @@
  * its event. Items are those of the Responses API. Messages that the program itself wrote are no prompts.
  * Tested by `test/core/intake/formats/codex.test.ts`.
  */
+import { isStepOfCodex } from '../codex-steps.ts';
 import { Conversation, words } from '../conversation.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
@@ -65,6 +66,8 @@ class LineWriter {
   readonly #items: ItemWriter;
   /** Exit codes of commands by call id: the output says them only in words. */
   readonly #exits = new Map<string, number>();
+  /** Call ids of what Codex does for itself. */
+  readonly #steps = new Set<unknown>();
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
@@ -120,6 +123,10 @@ class LineWriter {
       this.#conversation.step('snapshot', { content: own }, said);
       return;
     }
+    if (this.#isStep(own)) {
+      this.#conversation.step(String(own['type']), { content: own }, said);
+      return;
+    }
     const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
     const isOutput = String(own['type']).endsWith('_output');
     const blocked = isOutput && isBlocked(own['output']);
@@ -128,6 +135,14 @@ class LineWriter {
       failed: blocked || (isOutput && exit !== undefined && exit !== 0),
       extra: blocked ? { blocked } : isOutput && exit !== undefined ? { exitCode: exit } : undefined,
     });
+  }
+
+  /** Whether an item is a step of Codex itself, or its output. */
+  #isStep({ type, name: tool, namespace, arguments: input, call_id: call }: Source): boolean {
+    const isSearch = type === 'tool_search_call' || type === 'tool_search_output';
+    const isCall = type === 'function_call' && textOf(namespace) === undefined && isStepOfCodex(tool, input);
+    if (isCall) this.#steps.add(call);
+    return isSearch || isCall || (type === 'function_call_output' && this.#steps.has(call));
   }
 
   #event(payload: Source, said: Said): void {
@@ -179,7 +194,7 @@ export const codex: Format = {
     ['turn_context, world_state, messages of the program', 'snapshot.captured'],
     ['response_item', 'as openai-responses says'],
     ['event_msg that repeats an item, token usage', 'counted, not recorded'],
-    ['event_msg of a task or an error', 'agent.step'],
+    ['event_msg of a task or an error, a search for tools, a wait for a program', 'agent.step'],
     ['another line, event or item', 'x.unknown'],
   ],
   example: [

@@ -3,6 +3,7 @@
  * Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
+import { isStepOfCodex } from '../codex-steps.ts';
 import { textAttribute, attributeOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
 import { shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
@@ -87,6 +88,8 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
       return [decided({ ...shared, toolCallId, tool, facts, attributes })];
     case 'tool_result':
     case 'tool_call':
+      if (isOwnStep(log))
+        return [{ ...shared, rank: 0, eventType: 'agent.step', action: tool.name, metadata: facts }];
       if (isUnknownTool(log)) {
         const refused = { decision: 'unsupported', source: 'client' };
         return [decided({ ...shared, toolCallId, tool, facts, attributes: refused })];
@@ -119,15 +122,28 @@ function decided({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Ti
   };
 }
 
-/**
- * Codex refuses a call of a tool that it does not have, before its hooks (measured: 0.171). A server has its own name in the
- * record, so it cannot report a call that ran in this form.
- */
-const isUnknownTool = ({ name, attributes }: LogRecord): boolean =>
-  name === 'codex.tool_result' &&
-  textOf(attributes['mcp_server']) === undefined &&
-  String(attributes['success']) === 'false' &&
-  attributes['output'] === `unsupported call: ${String(attributes['tool_name'])}`;
+/** Codex names the MCP server in the records of its tools, so a server cannot report a call in the two forms below. */
+const isOfCodex = ({ name, attributes }: LogRecord): boolean =>
+  name === 'codex.tool_result' && textOf(attributes['mcp_server']) === undefined;
+
+/** The namespace of a tool: empty for those of Codex itself, which it calls `functions` since 0.171. */
+const spaceOf = ({ attributes }: LogRecord): string => {
+  const space = textOf(attributes['tool_namespace']) ?? '';
+  return space === 'functions' ? '' : space;
+};
+
+/** Codex refuses a call of a tool that it does not have, before its hooks (measured: 0.171). */
+const isUnknownTool = (log: LogRecord): boolean => {
+  const { tool_name: tool, success, output } = log.attributes;
+  const refused = `unsupported call: ${spaceOf(log)}${String(tool)}`;
+  return isOfCodex(log) && String(success) === 'false' && output === refused;
+};
+
+/** What Codex does for itself, without a hook, is no call. */
+const isOwnStep = (log: LogRecord): boolean => {
+  const { tool_name: tool, arguments: input } = log.attributes;
+  return isOfCodex(log) && spaceOf(log) === '' && isStepOfCodex(tool, input);
+};
 
 /** One record reports a call and its outcome. */
 function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {

@@ -77,6 +77,34 @@ describe('importing lines of Codex', () => {
       extra: { blocked: true },
     });
   });
+
+  it.each([
+    [
+      'waits for its program',
+      { name: 'write_stdin', arguments: '{"session_id":1,"chars":""}' },
+      'agent.step',
+    ],
+    ['types into a program', { name: 'write_stdin', arguments: '{"session_id":1,"chars":"ls\\n"}' }, 'tool'],
+    ['calls another write_stdin', { name: 'write_stdin', namespace: 'mcp__x', arguments: '{}' }, 'tool'],
+  ])('the Codex importer knows whether a call that %s needs a decision', (_, call, expected) => {
+    const [run] = importValue([
+      line('session_meta', { id: 's1' }),
+      line('response_item', { type: 'function_call', call_id: 'c', ...call }),
+      line('response_item', { type: 'function_call_output', call_id: 'c', output: '' }),
+    ]);
+    const steps = types(run).filter((type) => type === 'agent.step');
+    expect(steps).toHaveLength(expected === 'agent.step' ? 2 : 0);
+    expect(ofType([run!], 'tool.call')).toHaveLength(expected === 'tool' ? 1 : 0);
+  });
+
+  it('the Codex importer reads a search for tools as a step', () => {
+    const [run] = importValue([
+      line('response_item', { type: 'tool_search_call', call_id: 'c', arguments: { query: 'pay' } }),
+      line('response_item', { type: 'tool_search_output', call_id: 'c', tools: [] }),
+    ]);
+    expect(types(run)).toEqual(['run.started', 'agent.step', 'agent.step']);
+  });
+
   it('the Codex importer keeps lines of types that a newer release writes', () => {
     const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hello' }] };
     const [run, ...others] = importValue([

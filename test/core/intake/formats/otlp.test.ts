@@ -108,6 +108,14 @@ describe('importing spans and logs', () => {
     ['unsupported call: pay', { mcp_server: 'bank' }, ['tool.call', 'tool.result']],
     ['unsupported call: pay', { success: 'true' }, ['tool.call', 'tool.result']],
     ['unsupported call: refund', {}, ['tool.call', 'tool.result']],
+    ['unsupported call: mcp__bankpay', { tool_namespace: 'mcp__bank' }, ['tool.call_blocked']],
+    ['unsupported call: pay', { tool_namespace: 'functions' }, ['tool.call_blocked']],
+    ['1 tool', { tool_name: 'tool_search', tool_namespace: 'functions' }, ['agent.step']],
+    ['1 tool', { tool_name: 'tool_search', mcp_server: 'bank' }, ['tool.call', 'tool.result']],
+    ['1 tool', { tool_name: 'tool_search', tool_namespace: 'mcp__bank' }, ['tool.call', 'tool.result']],
+    ['', { tool_name: 'write_stdin', arguments: '{"session_id":1}' }, ['agent.step']],
+    ['', { tool_name: 'write_stdin', arguments: '{"chars":"\\u0003"}' }, ['tool.call', 'tool.result']],
+    ['', { tool_name: 'write_stdin', arguments: 'no JSON' }, ['tool.call', 'tool.result']],
   ])('the OTLP importer reads the output "%s" of Codex with %j as %j', (output, more, expected) => {
     const of = { 'conversation.id': 's', call_id: 'c', tool_name: 'pay', success: 'false', output };
     const [run] = importValue(log({ 'event.name': 'codex.tool_result', ...of, ...more }));
