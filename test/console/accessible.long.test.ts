@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('every page of the console', () => {
       .getByRole('link')
       .evaluateAll((links) => links.map((link) => String(Object(link).hash)));
     expect(addresses).toContain('#/');
-    for (const address of addresses) {
+    for (const address of [...addresses, '#/reports/schedules', '#/reports/deliveries']) {
       await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
       for (const width of widths[theme]) {
         await page.setViewportSize({ width, height: 900 });

@@ -45,6 +45,45 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     await context.close();
   });
 
+  it('a reviewer sees what an earlier version would change, rolls back to it with a reason, and a never published one is refused in words', async () => {
+    const { plane } = world;
+    await plane.call('POST', '/governance/policies/pay-limit/versions', {
+      body: { condition: {}, action: 'warn' },
+    });
+    await plane.call('POST', '/governance/policies/pay-limit/versions', {
+      body: { condition: {}, action: 'allow' },
+    });
+    const key = plane.keys['reviewer'] ?? '';
+    const { page, context, errors } = await world.open('/policies/pay-limit', { key });
+    const versions = page.getByRole('table', { name: 'Versions' });
+    expect(await versions.getByRole('button').allTextContents()).toEqual(['Roll back', 'Roll back']);
+    await versions.getByRole('link', { name: 'v1' }).click();
+    await page.getByRole('heading', { name: 'If version 1 had been in force' }).waitFor();
+    await versions.getByRole('button', { name: 'Roll back to v3' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Roll back to v3' }).click();
+    await dialog.getByRole('alert').getByText('a version that was published before').first().waitFor();
+    await page.keyboard.press('Escape');
+    await versions.getByRole('button', { name: 'Roll back to v1' }).click();
+    await dialog.getByText('Version 1 decides again, and no longer version 2').waitFor();
+    expect(await dialog.locator('.diff .added').allTextContents()).toContainEqual(
+      expect.stringContaining('context.arguments.amount > 100'),
+    );
+    await dialog.getByText(/1 would change: 0 tightened, 1 loosened\.|none would change/).waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await dialog.getByLabel('Reason').fill('v2 denied too much');
+    await dialog.getByRole('button', { name: 'Roll back to v1' }).click();
+    await page.getByText('v1 put in force again').waitFor();
+    await page.getByText('v2 denied too much').waitFor();
+    expect((await plane.call('GET', '/governance/policies/pay-limit')).body).toMatchObject({
+      activeVersion: 1,
+      latestVersion: 4,
+      status: 'active',
+    });
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
   it('a policy that somebody else has changed meanwhile is not published', async () => {
     const { page, context } = await world.open('/policies/ask-push');
     await page.getByRole('button', { name: 'Disable' }).click();
@@ -67,7 +106,7 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
       key: world.plane.keys['person'] ?? '',
     });
     await page.locator('.diff').waitFor();
-    expect(await page.getByRole('button', { name: /Publish|Disable|Archive/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Publish|Disable|Archive|Roll back/ }).count()).toBe(0);
     await context.close();
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The console while things go wrong or slowly: answers after seconds, a session that ends, a server that restarts, two tabs,
+ * The console while things go wrong or slowly: answers after seconds, a session that ends, two tabs,
  * a reload in the middle, and a reader who has only a keyboard or twice the size of letters.
  */
 import type { Page, Route } from 'playwright-core';

@@ -3,6 +3,7 @@
  * visible, and keeps the last data where a repeat fails. Tested by `test/console/shell.test.ts`.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useBack } from './connection.tsx';
 
 export interface Loaded<Value> {
   /** Undefined until the first load has succeeded. */
@@ -87,6 +88,7 @@ export function useLoad<Value>(
     };
   }, [key, round, everyMs]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  useBack(() => state.error !== null && reload());
   const isCurrent = state.key === key;
   return {
     data: isCurrent ? state.data : undefined,

@@ -15,8 +15,10 @@ import { Planes } from '../planes/page.tsx';
 import { Policies } from '../policies/list.tsx';
 import { PolicyPage } from '../policies/page.tsx';
 import { Projects } from '../projects/page.tsx';
+import { Deliveries } from '../reports/deliveries.tsx';
 import { Reports } from '../reports/list.tsx';
 import { ReportPage } from '../reports/page.tsx';
+import { Schedules } from '../reports/schedules.tsx';
 import { Runs } from '../runs/list.tsx';
 import { RunPage } from '../runs/page.tsx';
 import { Verify } from '../verify/page.tsx';
@@ -36,6 +38,8 @@ export const pages: readonly ConsolePage[] = [
   { path: '/policies', title: 'Policies', component: Policies, nav: 'Policies' },
   { path: '/policies/:policyId', title: 'Policy', component: PolicyPage },
   { path: '/reports', title: 'Reports', component: Reports, nav: 'Reports' },
+  { path: '/reports/schedules', title: 'Schedules', component: Schedules },
+  { path: '/reports/deliveries', title: 'Deliveries', component: Deliveries },
   { path: '/reports/:executionId', title: 'Report', component: ReportPage },
   { path: '/exports', title: 'Exports', component: Exports, nav: 'Exports' },
   { path: '/webhooks', title: 'Webhooks', component: Webhooks, nav: 'Webhooks' },

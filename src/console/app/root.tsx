@@ -10,6 +10,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { NewProject } from '../projects/page.tsx';
+import { ConnectionLine, useBack } from './connection.tsx';
 import { Layout } from './layout.tsx';
 import { findPage, NotFound } from './pages.tsx';
 import { usePlace } from './router.ts';
@@ -27,24 +28,39 @@ import { SignIn, useCode } from './sign-in.tsx';
 type State =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'signed-out' }
+  /** `hasEnded`: this page had a session before. */
+  | { readonly kind: 'signed-out'; readonly hasEnded: boolean }
   | { readonly kind: 'signed-in'; readonly who: SignedIn };
 
-export function App() {
+export const App = () => (
+  <>
+    <ConnectionLine />
+    <WithSession />
+  </>
+);
+
+function WithSession() {
   const [state, setState] = useState<State>({ kind: 'loading' });
   const [code, forgetCode] = useCode();
   const [answer, setAnswer] = useState(takeAnswer);
   const [signedOut, setSignedOut] = useState<SignedOutFrom | null>(null);
-  const refresh = useCallback(async (): Promise<void> => {
+  /** `isCalm`: where the answer is no answer, the page stays. */
+  const refresh = useCallback(async (isCalm = false): Promise<void> => {
     try {
       const who = await readSession();
-      setState(who === null ? { kind: 'signed-out' } : { kind: 'signed-in', who });
+      setState((before) =>
+        who === null
+          ? { kind: 'signed-out', hasEnded: before.kind === 'signed-in' || isEnded(before) }
+          : { kind: 'signed-in', who },
+      );
     } catch (error) {
-      setState({ kind: 'failed', error });
+      setState((before) => (isCalm && before.kind === 'signed-in' ? before : { kind: 'failed', error }));
     }
   }, []);
   useEffect(() => void refresh(), [refresh]);
   useOtherSession(refresh);
+  // a plane forgets its sessions when it restarts
+  useBack(() => void refresh(true));
   if (state.kind === 'loading') return <Loading what="the session" />;
   if (state.kind === 'failed') return <Failed error={state.error} retry={() => void refresh()} />;
   if (code !== null || answer !== null || state.kind === 'signed-out') {
@@ -58,7 +74,7 @@ export function App() {
       void refresh().then(leave);
     };
     const stay = state.kind === 'signed-in' ? leave : undefined;
-    return <SignIn key={code} {...{ code, answer, signedOut, signedIn, stay }} />;
+    return <SignIn key={code} {...{ code, answer, signedOut, signedIn, stay }} hasEnded={isEnded(state)} />;
   }
   const { identity, environment, projects } = state.who;
   // what was loaded for one session must not stay in the next
@@ -67,6 +83,8 @@ export function App() {
   if (projects?.length === 0) return <NoProject {...session} />;
   return <SignedInApp key={key} {...session} />;
 }
+
+const isEnded = (state: State): boolean => state.kind === 'signed-out' && state.hasEnded;
 
 const Failed = ({ error, retry }: { readonly error: unknown; readonly retry: () => void }) => (
   <main class="alone">

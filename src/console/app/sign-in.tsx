@@ -36,12 +36,14 @@ interface SignInProps {
   readonly answer: Answer | null;
   /** Set after a person has signed out here. */
   readonly signedOut: SignedOutFrom | null;
+  /** Whether this page had a session before. */
+  readonly hasEnded: boolean;
   readonly signedIn: () => void;
   /** Returns to the session that is open; absent without one. */
   readonly stay?: (() => void) | undefined;
 }
 
-export function SignIn({ code, answer, signedOut, signedIn, stay }: SignInProps) {
+export function SignIn({ code, answer, signedOut, hasEnded, signedIn, stay }: SignInProps) {
   const [error, setError] = useState<unknown>(null);
   const issuer = useLoad(readIssuer, 'issuer');
   useEffect(() => {
@@ -54,6 +56,12 @@ export function SignIn({ code, answer, signedOut, signedIn, stay }: SignInProps)
     <main class="alone">
       <h1>Sign in</h1>
       {signedOut !== null && error === null && <SignedOut {...signedOut} />}
+      {hasEnded && signedOut === null && error === null && issuer.data !== undefined && (
+        <p role="status">
+          The session has ended: somebody signed out, nobody used it for an hour, it lasted twelve hours
+          {issuer.data === null && ', or the plane restarted'}.
+        </p>
+      )}
       {error !== null && <SignInFault error={error} />}
       {stay !== undefined && <Button onClick={stay}>Keep the open session</Button>}
       {issuer.data === undefined && issuer.error === null && <Loading what="the way to sign in" />}

@@ -4,11 +4,13 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 interface DialogProps {
   readonly title: string;
   readonly close: () => void;
+  /** For a table or a difference. */
+  readonly isWide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A modal dialog while it is rendered: Escape closes it, and the focus returns to where it was. */
-export function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title, close, isWide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -19,7 +21,7 @@ export function Dialog({ title, close, children }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={element} aria-labelledby={titleId} onClose={close}>
+    <dialog ref={element} class={isWide ? 'wide' : ''} aria-labelledby={titleId} onClose={close}>
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
+import { reportLoss } from '../app/connection.tsx';
 import { Button } from './button.tsx';
 
 interface ErrorBoxProps {
@@ -11,6 +12,7 @@ interface ErrorBoxProps {
 export function ErrorBox({ error, retry }: ErrorBoxProps) {
   useEffect(() => {
     if (error instanceof GovApiError && error.status === 401) dispatchEvent(new Event('gov-session-ended'));
+    reportLoss(error);
   }, [error]);
   const isApi = error instanceof GovApiError;
   return (

@@ -1,25 +1,98 @@
-interface TextFieldProps {
+/**
+ * Labelled fields of a dialog. What the API refuses about a field is shown below it: the name of an input is the JSON
+ * pointer of its member, without the first slash. Tested by `test/console/reports.long.test.ts`.
+ */
+import { createContext, type ComponentChildren, type InputHTMLAttributes } from 'preact';
+import { useContext, useId } from 'preact/hooks';
+import type { FieldError } from '../../contract/problems.ts';
+
+/** What the API refused at the last try. */
+export const FieldErrors = createContext<readonly FieldError[]>([]);
+
+interface InputProps {
+  readonly id: string;
+  readonly name: string;
+  readonly 'aria-invalid'?: true;
+  readonly 'aria-describedby'?: string;
+}
+
+interface FieldProps {
   readonly label: string;
   readonly name: string;
-  readonly value: string;
-  readonly set: (value: string) => void;
+  readonly children: (input: InputProps) => ComponentChildren;
+}
+
+/** A label, its input, and what is wrong with it. */
+export function Field({ label, name, children }: FieldProps) {
+  const id = useId();
+  const detail = useContext(FieldErrors).find(({ pointer }) => pointer === `/${name}`)?.detail;
+  const errorId = `${id}-error`;
+  const refused =
+    detail === undefined ? {} : ({ 'aria-invalid': true, 'aria-describedby': errorId } as const);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, name, ...refused })}
+      {detail !== undefined && (
+        <p id={errorId} class="field-error">
+          {detail}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ValueProps<Value extends string> {
+  readonly label: string;
+  readonly name: string;
+  readonly value: Value;
+  readonly set: (value: Value) => void;
+}
+
+interface TextFieldProps extends ValueProps<string> {
   readonly maxLength?: number;
-  readonly isUrl?: boolean;
+  /** Default: text. */
+  readonly type?: 'url' | 'email' | 'time';
   readonly isRequired?: boolean;
   readonly placeholder?: string;
 }
 
-/** A labelled line of text in a dialog. */
-export function TextField({ label, set, isRequired = true, isUrl = false, ...more }: TextFieldProps) {
-  const input = {
-    ...more,
-    required: isRequired,
-    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => set(currentTarget.value),
-  };
-  return (
-    <label class="field">
-      {label}
-      {isUrl ? <input type="url" {...input} /> : <input {...input} />}
-    </label>
-  );
+/** A line of text. */
+export const TextField = ({ label, name, set, isRequired = true, ...more }: TextFieldProps) => (
+  <Field label={label} name={name}>
+    {(input) => (
+      <input
+        {...input}
+        // the attributes are typed for each type of an input alone
+        {...(more as InputHTMLAttributes<HTMLInputElement>)}
+        required={isRequired}
+        onInput={({ currentTarget }) => set(currentTarget.value)}
+      />
+    )}
+  </Field>
+);
+
+interface SelectFieldProps<Value extends string> extends ValueProps<Value> {
+  readonly options: readonly (readonly [value: Value, text: string])[];
 }
+
+/** One of several values. */
+export const SelectField = <Value extends string>({
+  label,
+  name,
+  value,
+  set,
+  options,
+}: SelectFieldProps<Value>) => (
+  <Field label={label} name={name}>
+    {(input) => (
+      <select {...input} value={value} onChange={({ currentTarget }) => set(currentTarget.value as Value)}>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);

@@ -1,5 +1,6 @@
 /** A list of the API that comes in pages, and the line below it that says whether it is whole. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useBack } from '../app/connection.tsx';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 
@@ -60,18 +61,18 @@ export function usePaged<Row>(
   }, [read, round]);
   const current = state.key === key ? state : start;
   const { rows, cursor, error, isLoading } = current;
-  return {
-    rows,
-    error,
-    isLoading,
-    isCut: cursor !== null,
-    more() {
-      if (cursor === null || isLoading) return;
-      setState({ ...current, isLoading: true });
-      void read(rows ?? [], cursor);
-    },
-    reload: () => setRound((last) => last + 1),
+  const reload = (): void => setRound((last) => last + 1);
+  const more = (): void => {
+    if (cursor === null || isLoading) return;
+    setState({ ...current, isLoading: true });
+    void read(rows ?? [], cursor);
   };
+  useBack(() => {
+    if (error === null) return;
+    if (cursor === null) reload();
+    else more();
+  });
+  return { rows, error, isLoading, isCut: cursor !== null, more, reload };
 }
 
 interface PagedFootProps {

@@ -1,8 +1,8 @@
 /**
- * What publishing the newest version of a policy would have changed: the recorded decisions of a period, decided again.
+ * What another version of a policy would have changed: the recorded decisions of a period, decided again.
  */
 import { useState } from 'preact/hooks';
-import type { Policy } from '../../contract/policies.ts';
+import type { PolicyVersion } from '../../contract/policies.ts';
 import type { Client } from '../../client/create.ts';
 import { useLoad } from '../app/load.ts';
 import { linkTo } from '../app/router.ts';
@@ -17,20 +17,25 @@ import { toneOf } from '../runs/words.ts';
 
 type History = Awaited<ReturnType<Client['analyzePolicyHistory']>>['body'];
 
-function useImpact({ id, latest }: Policy, days: string) {
+interface ImpactProps {
+  readonly policyId: string;
+  readonly version: PolicyVersion;
+}
+
+function useImpact({ policyId, version: proposed }: ImpactProps, days: string) {
   const { client } = useSession();
-  const { condition, action, severity, version } = latest;
+  const { condition, action, severity, version } = proposed;
   return useLoad(async (signal) => {
     const proposedVersion = { condition, action, ...(severity === null ? {} : { severity }) };
     const startTime = startOf(days);
     const body = { proposedVersion, ...(startTime === undefined ? {} : { startTime }) };
-    return (await client.analyzePolicyHistory({ params: { policyId: id }, body, signal })).body;
-  }, `impact ${id} ${version} ${days}`);
+    return (await client.analyzePolicyHistory({ params: { policyId }, body, signal })).body;
+  }, `impact ${policyId} ${version} ${days}`);
 }
 
-/** The result in one sentence, for the dialog that publishes. */
-export function ImpactLine({ policy }: { readonly policy: Policy }) {
-  const { data, error } = useImpact(policy, '30');
+/** The result in one sentence, for the dialogs that put a version in force. */
+export function ImpactLine(props: ImpactProps) {
+  const { data, error } = useImpact(props, '30');
   if (error !== null) return <ErrorBox error={error} />;
   return <p>{data === undefined ? 'Comparing with the decisions of the last 30 days…' : sentence(data)}</p>;
 }
@@ -51,13 +56,13 @@ const sentence = ({
   return `Of ${of}${whole}, ${changedCount} would change: ${tightened} tightened, ${loosened} loosened.${unread}`;
 };
 
-export function Impact({ policy }: { readonly policy: Policy }) {
+export function Impact(props: ImpactProps) {
   const [days, setDays] = useState('30');
-  const { data, error, reload } = useImpact(policy, days);
+  const { data, error, reload } = useImpact(props, days);
   return (
     <section class="card">
       <div class="card-head">
-        <h2>If version {policy.latest.version} had been in force</h2>
+        <h2>If version {props.version.version} had been in force</h2>
         <label class="filters inline">
           Period
           <select value={days} onChange={(event) => setDays(event.currentTarget.value)}>

@@ -1,6 +1,5 @@
 /** The moves of a policy in its life cycle, each with a reason. The API refuses the author where it requires two people. */
 import { useState } from 'preact/hooks';
-import { limits } from '../../contract/limits.ts';
 import type { Policy } from '../../contract/policies.ts';
 import type { PolicyStatus } from '../../contract/policy-words.ts';
 import { allowedTargets } from '../../core/policy/set/lifecycle.ts';
@@ -8,6 +7,7 @@ import { useSession } from '../app/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { ImpactLine } from './impact.tsx';
+import { AuthorLine, ReasonField, reasonOf } from './reason.tsx';
 
 interface MovesProps {
   readonly policy: Policy;
@@ -66,14 +66,14 @@ interface DialogProps extends MovesProps {
 }
 
 function MoveDialog({ policy, chosen, close, moved }: DialogProps) {
-  const { client, identity } = useSession();
+  const { client } = useSession();
   const [reason, setReason] = useState('');
   const { id, latest, latestVersion, revision } = policy;
   const work = async (signal: AbortSignal): Promise<void> => {
     const params = { policyId: id };
     // what was looked at is what is moved: a change by somebody else in between is refused
     const common = { params, ifMatch: `"${revision}"`, signal };
-    const said = reason.trim() === '' ? {} : { reason: reason.trim() };
+    const said = reasonOf(reason);
     if (chosen === 'publish')
       await client.publishPolicy({ ...common, body: { version: latestVersion, ...said } });
     else await client.transitionPolicy({ ...common, body: { targetStatus: chosen, ...said } });
@@ -85,27 +85,13 @@ function MoveDialog({ policy, chosen, close, moved }: DialogProps) {
     <ConfirmDialog title={`${verb}: ${id}`} verb={verb} work={work} close={close}>
       {chosen === 'publish' ? (
         <>
-          <ImpactLine policy={policy} />
-          <p class="quiet">
-            Written by <code>{latest.createdBy}</code>
-            {latest.createdBy === identity.id &&
-              ', which is you: a project that requires two people wants another key or person to publish it'}
-            .
-          </p>
+          <ImpactLine policyId={id} version={latest} />
+          <AuthorLine version={latest} />
         </>
       ) : (
         <p>{effects[chosen]}</p>
       )}
-      <label class="field">
-        Reason
-        <textarea
-          name="reason"
-          rows={2}
-          maxLength={limits.reasonChars}
-          value={reason}
-          onInput={(event) => setReason(event.currentTarget.value)}
-        />
-      </label>
+      <ReasonField value={reason} set={setReason} />
     </ConfirmDialog>
   );
 }

@@ -1,4 +1,4 @@
-/** One policy: its versions, what publishing the newest would change, and its life cycle. */
+/** One policy: its versions, what the chosen one would change, its life cycle, and the way back to an earlier version. */
 import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
@@ -18,6 +18,7 @@ import { Diff } from './diff.tsx';
 import { History } from './history.tsx';
 import { Impact } from './impact.tsx';
 import { PolicyMoves } from './moves.tsx';
+import { Rollback } from './rollback.tsx';
 
 const up = { name: 'Policies', path: ['policies'] } as const;
 
@@ -40,15 +41,13 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
     );
   if (data === undefined) return <Loading what="the policy" />;
   const { policy, versions, isCut } = data;
-  const { name, description, status, active, latest } = policy;
-  const isNew = active?.version !== latest.version || status !== 'active';
+  const { name, description, status, activeVersion, latest } = policy;
+  const shown = versions.find(({ version }) => String(version) === query.get('version')) ?? latest;
+  const isInForce = status === 'active' && activeVersion === shown.version;
+  const moved = (): void => setRound(round + 1);
   return (
     <>
-      <PageHead
-        title={policyId}
-        up={up}
-        actions={<PolicyMoves policy={policy} moved={() => setRound(round + 1)} />}
-      >
+      <PageHead title={policyId} up={up} actions={<PolicyMoves policy={policy} moved={moved} />}>
         <Status tone={toneOf(status)}>{status}</Status> <RemoteLine text={name} />
       </PageHead>
       <div class="stack">
@@ -57,8 +56,8 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
             <RemoteLine text={description} />
           </p>
         )}
-        <Versions policy={policy} versions={versions} isCut={isCut} query={query} />
-        {isNew && <Impact policy={policy} />}
+        <Versions {...{ policy, versions, isCut, query, moved }} to={shown} />
+        {!isInForce && <Impact policyId={policyId} version={shown} />}
         <History key={round} policyId={policyId} />
       </div>
     </>
@@ -71,16 +70,17 @@ interface VersionsProps {
   readonly versions: readonly PolicyVersion[];
   readonly isCut: boolean;
   readonly query: URLSearchParams;
+  /** The version that the address names, or the newest. */
+  readonly to: PolicyVersion;
+  readonly moved: () => void;
 }
 
 /** The versions, and the difference of two of them: by default of the active one and the newest. */
-function Versions({ policy, versions, isCut, query }: VersionsProps) {
-  const { id, activeVersion, latest } = policy;
-  const find = (text: string | null): PolicyVersion | undefined =>
-    versions.find(({ version }) => String(version) === text);
-  const to = find(query.get('version')) ?? latest;
+function Versions({ policy, versions, isCut, query, to, moved }: VersionsProps) {
+  const { id, activeVersion } = policy;
   const usual = activeVersion !== null && activeVersion !== to.version ? activeVersion : to.version - 1;
-  const from = find(query.get('from') ?? String(usual));
+  const wanted = query.get('from') ?? String(usual);
+  const from = versions.find(({ version }) => String(version) === wanted);
   const choose = (members: Readonly<Record<string, string>>): void =>
     goTo(linkTo(['policies', id], { ...Object.fromEntries(query), ...members }), { replace: true });
   return (
@@ -122,6 +122,10 @@ function Versions({ policy, versions, isCut, query }: VersionsProps) {
           { name: 'Severity', cell: ({ severity }) => severity ?? '–' },
           { name: 'Written by', cell: ({ createdBy }) => <code>{createdBy}</code>, kind: 'wide' },
           { name: 'Written', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          {
+            name: 'Actions',
+            cell: (version) => <Rollback policy={policy} version={version} moved={moved} />,
+          },
         ]}
       />
       {isCut && <p class="cut">The policy has more than {versions.length} versions; these are the newest.</p>}

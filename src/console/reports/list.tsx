@@ -1,13 +1,12 @@
 /** Reports of the project, and a form for another one. Tested by `test/console/runs/page.long.test.ts`. */
 import { useState } from 'preact/hooks';
 import type { ReportFormat } from '../../contract/report-parts.ts';
-import { useLoad } from '../app/load.ts';
 import { goTo, linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { ErrorBox } from '../parts/error-box.tsx';
+import { SelectField } from '../parts/field.tsx';
 import { periods, startOf } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
@@ -17,6 +16,8 @@ import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
+import { ReportTabs } from './tabs.tsx';
+import { TemplateFields, useTemplate } from './template.tsx';
 
 const perPage = 50;
 
@@ -43,6 +44,7 @@ export function Reports() {
       >
         Evidence for people: a PDF that verifies itself.
       </PageHead>
+      <ReportTabs current="reports" />
       {rows === undefined && paged.isLoading && <Loading what="the reports" />}
       {rows?.length === 0 && <Empty title="No reports yet">A report covers a period of the log.</Empty>}
       {rows !== undefined && rows.length > 0 && (
@@ -86,16 +88,13 @@ const dayOf = (time: string): string => time.slice(0, 10);
 
 function NewReport({ close }: { readonly close: () => void }) {
   const { client } = useSession();
-  const { data, error } = useLoad(
-    async (signal) => (await client.listReportTemplates({ signal })).body.data,
-    'templates',
-  );
-  const [templateId, setTemplateId] = useState('');
-  const [runId, setRunId] = useState('');
+  const [templateId, setTemplate] = useState('');
+  const [runId, setRun] = useState('');
   const [days, setDays] = useState('30');
   const [format, setFormat] = useState<ReportFormat>('pdf');
-  const template = data?.find(({ reportTemplateId }) => reportTemplateId === templateId) ?? data?.[0];
+  const choice = useTemplate(templateId);
   const work = async (signal: AbortSignal): Promise<void> => {
+    const { template } = choice;
     if (template === undefined) throw new Error('expected a template, got none');
     const body = {
       reportTemplateId: template.reportTemplateId,
@@ -112,68 +111,25 @@ function NewReport({ close }: { readonly close: () => void }) {
   };
   return (
     <ConfirmDialog title="New report" verb="Make the report" work={work} close={close}>
-      {error !== null && <ErrorBox error={error} />}
-      <label class="field">
-        Template
-        <select
-          name="template"
-          value={template?.reportTemplateId ?? ''}
-          onChange={(event) => setTemplateId(event.currentTarget.value)}
-        >
-          {data?.map(({ reportTemplateId, title }) => (
-            <option key={reportTemplateId} value={reportTemplateId}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <p class="quiet">{template?.description}</p>
-      <label class="field">
-        {template?.requiresRun === true ? 'Run' : 'Only of the run (optional)'}
-        <input
-          name="runId"
-          required={template?.requiresRun === true}
-          value={runId}
-          onInput={(event) => setRunId(event.currentTarget.value)}
-        />
-      </label>
-      <Period value={days} choose={setDays} />
-      <Format value={format} choose={setFormat} />
+      <TemplateFields choice={choice} setTemplate={setTemplate} runId={runId} setRun={setRun} />
+      <SelectField
+        label="Period"
+        name="days"
+        value={days}
+        set={setDays}
+        options={periods.filter(({ value }) => value !== '').map(({ value, text }) => [value, text])}
+      />
+      <SelectField
+        label="Format"
+        name="format"
+        value={format}
+        set={setFormat}
+        options={[
+          ['pdf', 'PDF, with its data as JSON'],
+          ['csv', 'CSV'],
+          ['json', 'JSON'],
+        ]}
+      />
     </ConfirmDialog>
   );
 }
-
-interface ChoiceProps<Value extends string> {
-  readonly value: Value;
-  readonly choose: (value: Value) => void;
-}
-
-const Period = ({ value, choose }: ChoiceProps<string>) => (
-  <label class="field">
-    Period
-    <select name="days" value={value} onChange={(event) => choose(event.currentTarget.value)}>
-      {periods
-        .filter((period) => period.value !== '')
-        .map((period) => (
-          <option key={period.value} value={period.value}>
-            {period.text}
-          </option>
-        ))}
-    </select>
-  </label>
-);
-
-const Format = ({ value, choose }: ChoiceProps<ReportFormat>) => (
-  <label class="field">
-    Format
-    <select
-      name="format"
-      value={value}
-      onChange={(event) => choose(event.currentTarget.value as ReportFormat)}
-    >
-      <option value="pdf">PDF, with its data as JSON</option>
-      <option value="csv">CSV</option>
-      <option value="json">JSON</option>
-    </select>
-  </label>
-);

@@ -23,6 +23,7 @@ import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
+import { DeliveryTable } from './deliveries.tsx';
 import { Shares } from './shares.tsx';
 
 const up = { name: 'Reports', path: ['reports'] } as const;
@@ -69,6 +70,12 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
         {artifacts.length > 0 && <Files report={data} />}
         {summary !== null && <Found summary={summary} />}
         {data.data !== undefined && data.data !== null && <Rows data={data.data} />}
+        {data.deliveries.length > 0 && (
+          <section class="card">
+            <h2 class="card-head">Deliveries</h2>
+            <DeliveryTable rows={data.deliveries} changed={reload} />
+          </section>
+        )}
         {status === 'completed' && <Shares executionId={executionId} formats={data.formats} />}
       </div>
     </>

@@ -170,7 +170,7 @@ function NewEndpoint({ close, made }: MakeProps) {
       <TextField
         label="Address"
         name="url"
-        isUrl
+        type="url"
         placeholder="https://example.com/hooks"
         maxLength={limits.outboundUrlChars}
         value={url}
