@@ -21,6 +21,7 @@ import { answerEnd, proofEnd } from './inputs.ts';
 import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
+import { templateHash } from './template-hash.ts';
 import type { Report } from './model.ts';
 
 /** The checks of a report, in the order of the verification. */
@@ -73,6 +74,13 @@ export interface ReportVerdict {
   readonly executionId: string | null;
   readonly title: string | null;
   readonly reportTemplateId: string | null;
+  /** The custom template as it was when the report was requested; null for a built-in one. */
+  readonly template: {
+    readonly name: string;
+    readonly version: number;
+    /** `sha256:…` of its definition, as `GET /reporting/templates` and the log have it. */
+    readonly definitionHash: string;
+  } | null;
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly origin: string | null;
@@ -322,6 +330,7 @@ class ReportVerification {
       executionId: this.#executionId,
       title: report?.title ?? null,
       reportTemplateId: report?.reportTemplateId ?? null,
+      template: templateOf(report),
       startTime: report?.parameters.startTime ?? null,
       endTime: report?.parameters.endTime ?? null,
       origin: report?.log.origin ?? null,
@@ -332,6 +341,13 @@ class ReportVerification {
       checks,
     };
   }
+}
+
+function templateOf(report: Report | null): ReportVerdict['template'] {
+  const template = report?.template;
+  if (template === undefined) return null;
+  const { name, version } = template;
+  return { name, version, definitionHash: templateHash(template) };
 }
 
 /** Files that the renderer attaches, and that the data cannot name. */
