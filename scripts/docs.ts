@@ -19,6 +19,7 @@ import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
 import { sharedData, webhookEvents } from '../src/contract/webhook-events.ts';
 import { verdictCodes } from '../src/core/proof/verdict.ts';
+import { sections } from '../src/service/reports/custom/sections.ts';
 import { templates } from '../src/service/reports/templates/list.ts';
 import { libraryPage } from './library-page.ts';
 
@@ -257,6 +258,7 @@ const number = (value: number): string => value.toLocaleString('en');
 
 function templatesPage(): string {
   const { reportRows, reportTableBytes, reportAskLeaves, reportProofs, reportCoverageEvents } = limits;
+  const { reportTemplateSections } = limits;
   return page([
     '# Report templates',
     `What each built-in report answers, and its tables. ${generated}`,
@@ -273,9 +275,16 @@ function templatesPage(): string {
       `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
       '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report. A report whose period ends after the newest entry of the log says that the period is not over.',
     ].join('\n'),
+    '## Custom templates',
+    [
+      `A custom template names 1 to ${reportTemplateSections} sections of the templates below, in the order of its reports: [make your own template](../how-to/make-a-report.md#make-your-own-template). Each section brings its tables, figures and checks, and the evidence of them. What two sections say in the same words is said once.`,
+      'The data of a report has the template as it was when the report was requested, in the member `template`: name, version, title, introduction and sections. The last sections of the report name the template, its version and the hash of its definition, and which sections of the same built-in templates were left out. The hash is SHA-256 of the canonical JSON (RFC 8785) of name, title, introduction and sections. The log has it in each event `report_template.created`, `.updated` and `.deleted`.',
+      'Tables get the id of their template before their own, such as `tool-access-credentials`. The first table of the report is the CSV artifact.',
+    ].join('\n\n'),
     ...Object.entries(templates).flatMap(([id, { title, summary, run, tables }]) => [
       `## ${title}`,
       `\`${id}\`. ${summary}.${runWords[run ?? 'none']}`,
+      `Sections: ${sectionsOf(id)}.`,
       ...tables.flatMap(({ title: named, id: table, lists, columns }) => [
         `### ${named} (\`${table}\`)`,
         `${lists}.`,
@@ -287,6 +296,12 @@ function templatesPage(): string {
     ]),
   ]);
 }
+
+const sectionsOf = (template: string): string =>
+  Object.entries(sections)
+    .filter(([id]) => id.startsWith(`${template}/`))
+    .map(([id, { title }]) => `\`${id}\` (${title})`)
+    .join(', ');
 
 const runWords = {
   required: ' Needs the parameter `runId`.',

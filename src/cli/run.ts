@@ -99,7 +99,7 @@ function helpSettings(color: string | boolean | undefined, io: Io): Settings {
 const listsOf: Readonly<Record<string, string>> = {
   runId: 'runs list',
   webhookDeliveryId: 'webhooks deliveries',
-  template: 'report templates',
+  template: 'report templates list',
 };
 
 /** Returns the command that lists what this command works on, such as `gov report schedules list` for `… get`. */

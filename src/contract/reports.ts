@@ -43,13 +43,6 @@ const ExecutionInput = exact({
 });
 export type ExecutionInput = Static<typeof ExecutionInput>;
 
-const Template = Type.Object({
-  reportTemplateId: Type.String(),
-  title: Type.String(),
-  description: Type.String(),
-  requiresRun: Type.Boolean({ description: 'Whether parameters.runId is required' }),
-});
-
 const ShareInput = exact({
   format: oneOf(reportFormats),
   expiresInSeconds: Type.Optional(
@@ -267,16 +260,6 @@ export const reports = {
     params: exact({ token }),
     success: { 200: ReportSignature },
     statuses: [404, 410, 500],
-  }),
-  listReportTemplates: operation({
-    ...extension,
-    ...reads,
-    method: 'GET',
-    path: '/reporting/templates',
-    command: 'report templates',
-    summary: 'List the templates of reports',
-    success: { 200: Type.Object({ data: Type.Array(Template) }) },
-    statuses: [401, 402, 403, 500],
   }),
   getBranding: operation({
     ...specified,

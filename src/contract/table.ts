@@ -26,6 +26,7 @@ import { proofs } from './proofs.ts';
 import { replay } from './replay.ts';
 import { reportDeliveries } from './report-deliveries.ts';
 import { reportSchedules } from './report-schedules.ts';
+import { reportTemplates } from './report-templates.ts';
 import { reports } from './reports.ts';
 import { risk } from './risk.ts';
 import { sources } from './sources.ts';
@@ -51,6 +52,7 @@ export const table = {
   ...jobs,
   ...exports,
   ...reports,
+  ...reportTemplates,
   ...reportSchedules,
   ...reportDeliveries,
   ...cron,

@@ -34,6 +34,7 @@ import { branding } from './reports/branding.ts';
 import { cron } from './reports/cron.ts';
 import { reports } from './reports/handlers.ts';
 import { reportSchedules } from './reports/schedules/handlers.ts';
+import { reportTemplates } from './reports/custom/handlers.ts';
 import { reportDeliveries } from './deliveries/handlers.ts';
 import { shares } from './reports/shares.ts';
 import { replays } from './replay/handlers.ts';
@@ -71,6 +72,7 @@ export const handlers: Handlers = combine({
   search,
   reports,
   reportSchedules,
+  reportTemplates,
   reportDeliveries,
   cron,
   shares,

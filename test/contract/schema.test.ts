@@ -98,6 +98,15 @@ const samples: Record<string, unknown> = {
     deliveries: [{ channel: 'email', target: 'ada@example.org', format: 'pdf' }],
   },
   updateReportSchedule: { cron: '0 7 * * *', enabled: false },
+  createReportTemplate: {
+    name: 'Board pack',
+    sections: ['executive-summary/summary', 'policy-changes/changes'],
+    title: 'Board pack',
+    description: '',
+    introduction: 'First line\nsecond line',
+    formats: ['pdf', 'json'],
+  },
+  updateReportTemplate: { introduction: null, formats: ['csv'] },
   createShare: { format: 'pdf', expiresInSeconds: 3600, maxDownloads: null },
   putBranding: { companyName: 'Analytical Engines', primaryColor: '#1f3a5f', footerText: null },
   createErasure: {

@@ -39,7 +39,9 @@ export class Reader {
       : '';
     const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
     expect(result, filled).toMatchObject({ code, signal: null });
-    for (const [id] of result.stdout.matchAll(/\b(?:prf|apr|rpl|evt|ers|exp|rex|shr|job)_[0-9a-z]{26}\b/g)) {
+    for (const [id] of result.stdout.matchAll(
+      /\b(?:prf|apr|rpl|evt|ers|exp|rex|shr|job|tpl)_[0-9a-z]{26}\b/g,
+    )) {
       this.fill.set(`${id.slice(0, 4)}…`, id);
     }
     return result;

@@ -60,6 +60,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'getConfigBundle 200': 'at a plane that holds one: test/plane/config/apply.test.ts',
   'getConfigBundle 404': 'at a plane that holds none: test/plane/config/apply.test.ts',
   'getConfigBundle 409': 'more policies than fit: test/service/planes/project-config.test.ts',
+  'createReportTemplate 409': 'as many as a project may have: test/service/reports/custom/handlers.test.ts',
   'createReportSchedule 409':
     'as many as a project may have: test/service/reports/schedules/handlers.test.ts',
   'updateReportSchedule 409':

@@ -21,6 +21,8 @@ export interface Ids {
   readonly erasureId: string;
   readonly exportId: string;
   readonly executionId: string;
+  /** Of a custom template, which takes a run. */
+  readonly reportTemplateId: string;
   readonly scheduleId: string;
   readonly deliveryId: string;
   readonly shareId: string;
@@ -50,6 +52,7 @@ export const nobodysIds: Ids = {
   erasureId: 'ers_01jzzzzzzzzzzzzzzzzzzzzzzz',
   exportId: 'exp_01jzzzzzzzzzzzzzzzzzzzzzzz',
   executionId: 'rex_01jzzzzzzzzzzzzzzzzzzzzzzz',
+  reportTemplateId: 'tpl_01jzzzzzzzzzzzzzzzzzzzzzzz',
   scheduleId: 'sch_01jzzzzzzzzzzzzzzzzzzzzzzz',
   deliveryId: 'dlv_01jzzzzzzzzzzzzzzzzzzzzzzz',
   shareId: 'shr_01jzzzzzzzzzzzzzzzzzzzzzzz',
@@ -158,22 +161,24 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
   challengeApprover: () => ({ name: 'Ada', origin: 'https://gov.example', rpId: 'gov.example' }),
   enrolApprover: () => ({ name: 'Ada', ssh: { publicKey: sshPublicKey } }),
   createExport: ({ runId }) => ({ resource: 'audit_events', format: 'json', filters: { runId } }),
-  createExecution: ({ runId, projectId }) => ({
-    reportTemplateId: 'incident-bundle',
+  createExecution: ({ reportTemplateId, runId, projectId }) => ({
+    reportTemplateId,
     formats: ['csv', 'json'],
     parameters: { ...reportPeriod, runId, projectIds: [projectId] },
   }),
   createShare: () => ({ format: 'csv' }),
-  createReportSchedule: ({ runId }) => ({
+  createReportTemplate: () => ({ name: 'Board pack', sections: ['policy-changes/changes'] }),
+  updateReportTemplate: ({ reportTemplateId }) => ({ name: 'Board pack', reportTemplateId }),
+  createReportSchedule: ({ reportTemplateId, runId }) => ({
     name: 'Another',
-    reportTemplateId: 'incident-bundle',
+    reportTemplateId,
     window: 'previous_day',
     cron: '0 6 1 1 *',
     runId,
   }),
-  updateReportSchedule: ({ runId }) => ({
+  updateReportSchedule: ({ reportTemplateId, runId }) => ({
     name: 'Renamed',
-    reportTemplateId: 'incident-bundle',
+    reportTemplateId,
     runId,
   }),
   putBranding: () => ({ companyName: 'Analytical Engines' }),
@@ -258,8 +263,6 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   updateReportSchedule: ['scheduleId', 'lastExecutionId'],
   createErasure: ['evaluationId', 'decisionId'],
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
-  // it names a template, which is everybody's
-  createExecution: [],
   // a signature holds for one approval; stateApproval names the approver
   decideApproval: ['approverId'],
   updateWebhookEndpoint: ['endpointId'],

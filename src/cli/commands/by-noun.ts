@@ -40,6 +40,7 @@ import * as quickstart from './quickstart/spec.ts';
 import * as replay from './replay/spec.ts';
 import * as report from './report/spec.ts';
 import * as reportSchedules from './report/schedules-spec.ts';
+import * as reportTemplates from './report/templates-spec.ts';
 import * as risk from './risk/spec.ts';
 import * as run from './run/spec.ts';
 import * as runs from './runs/spec.ts';
@@ -91,6 +92,7 @@ const handMade: readonly CommandSpec[] = [
   replay,
   report,
   reportSchedules,
+  reportTemplates,
   risk,
   run,
   runs,
@@ -110,7 +112,7 @@ const handMade: readonly CommandSpec[] = [
 const verbOrder =
   'signup login push create list get show use set update count tail verify init serve status token';
 const nounOrder: Readonly<Record<string, string>> = {
-  report: 'templates create list get download share shared unshare branding logo',
+  report: 'templates sections create list get download share shared unshare branding logo',
   log: 'checkpoint recover fsck index-build prune compact',
   plane: 'config backup doctor restore enroll rotate-credentials telemetry usage keys',
 };

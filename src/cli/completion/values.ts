@@ -40,10 +40,12 @@ export async function valuesOf(asked: Asked, typed: Typed, io: Io): Promise<Offe
 const fileArguments = new Set(['file', 'config', 'command', 'report', 'proof', 'policy']);
 
 async function wordsOf(name: string, typed: Typed, io: Io): Promise<readonly Word[]> {
-  const source = sources[name === 'name' ? `${typed.path.split(' ', 1)[0]} name` : name];
+  const [noun] = typed.path.split(' ', 1);
+  const key = name === 'name' || name === 'from' ? `${noun} ${name}` : name;
+  const source = sources[key];
   if (source !== undefined) return source(typed, io);
   const { idsOf } = await import('./ids.ts');
-  return idsOf(name, typed, io);
+  return idsOf(key, typed, io);
 }
 
 const contexts = (io: Io) => Object.entries(readUserConfig(io.env).contexts);
@@ -54,7 +56,7 @@ const contextWords: Source = (_, io) =>
     description: context.kind === 'plane' ? context.dataDir : context.baseUrl,
   }));
 
-/** Sources that need no service. A `name` has its noun before it. */
+/** Sources that need no service. A `name` and a `from` have their noun before them. */
 const sources: Readonly<Record<string, Source>> = {
   context: contextWords,
   'context name': contextWords,

@@ -62,7 +62,7 @@ const alone = new Map([
 const prepared = (argv: readonly string[]): string[] => {
   const end = argv.indexOf('--');
   const words = argv.map((word, at) => (end < 0 || at < end ? (alone.get(word) ?? word) : word));
-  return withMethod(words);
+  return withList(withMethod(words));
 };
 
 /** `gov api /runs` is `gov api GET /runs`. */
@@ -70,6 +70,15 @@ function withMethod(words: readonly string[]): string[] {
   const at = commandAt(words);
   const isShort = words[at] === 'api' && words[at + 1]?.startsWith('/') === true;
   return isShort ? words.toSpliced(at + 1, 0, 'GET') : [...words];
+}
+
+/** `gov report templates` is `gov report templates list`. */
+function withList(words: readonly string[]): string[] {
+  const at = commandAt(words);
+  const [noun = '', group, verb = '-'] = words.slice(at);
+  const isShort = /^reports?$/.test(noun) && group === 'templates' && verb.startsWith('-');
+  const asksHelp = words.includes('-h') || words.includes('--help');
+  return isShort && !asksHelp ? words.toSpliced(at + 2, 0, 'list') : [...words];
 }
 
 const isMeant = (words: readonly string[], noun: string): boolean =>

@@ -88,9 +88,22 @@ export interface BuiltReport {
   readonly attachments: ReadonlyMap<string, Uint8Array>;
 }
 
+/** The custom template that a report was made by, as it was then. `template-hash.ts` hashes it. */
+export interface ReportTemplate {
+  /** 1 for a new template; each change adds 1. */
+  readonly version: number;
+  readonly name: string;
+  readonly title: string;
+  readonly introduction: string | null;
+  /** `TEMPLATE/SECTION` of the built-in templates, in the order of the report. */
+  readonly sections: readonly string[];
+}
+
 export interface Report extends ReportContents {
   readonly schemaVersion: '1.0';
   readonly reportTemplateId: string;
+  /** Absent for a built-in template. */
+  readonly template?: ReportTemplate;
   readonly title: string;
   readonly organization: string | null;
   readonly project: { readonly projectId: string; readonly name: string | null };

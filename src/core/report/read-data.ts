@@ -16,6 +16,7 @@ import type {
   ReportChart,
   ReportColumn,
   ReportTable,
+  ReportTemplate,
 } from './model.ts';
 
 const bounds = {
@@ -190,6 +191,20 @@ const contents = (read: JsonObject): Pick<Report, 'checks' | 'figures' | 'sectio
   tables: items(read, 'tables', file, table),
 });
 
+function templateOf(value: Json | undefined): ReportTemplate {
+  const at: Location = { up: file, name: 'template' };
+  const read = object(value, at, { required: ['introduction', 'name', 'sections', 'title', 'version'] });
+  return {
+    version: count(read, 'version', at),
+    name: text(read, 'name', at),
+    title: text(read, 'title', at),
+    introduction: nullable(read, 'introduction', at, text),
+    sections: items(read, 'sections', at, (each, where) =>
+      typeof each === 'string' ? each : refuse(where, 'text', each),
+    ),
+  };
+}
+
 const file: Location = { file: dataFile };
 const members = [
   'attachments',
@@ -211,7 +226,7 @@ const members = [
 
 /** Returns the report in these bytes. Errors: GovError. Cost: linear in the bytes. */
 export function readReport(bytes: Uint8Array): Report {
-  const read = object(canonicalJson(bytes, dataFile), file, { required: members });
+  const read = object(canonicalJson(bytes, dataFile), file, { required: members, optional: ['template'] });
   const part = (
     name: string,
     required: readonly string[],
@@ -228,6 +243,7 @@ export function readReport(bytes: Uint8Array): Report {
   return {
     schemaVersion: choice(read, 'schemaVersion', file, ['1.0']),
     reportTemplateId: text(read, 'reportTemplateId', file),
+    ...('template' in read ? { template: templateOf(read['template']) } : {}),
     title: text(read, 'title', file),
     organization: nullable(read, 'organization', file, text),
     project: {

@@ -61,23 +61,21 @@ export const unitsText = ({ checkpoint, leaves, cuts }: Units): string =>
   });
 
 /**
- * Why the file does not prove the table `units-by-day` of a report; null where the table has exactly the rows that follow
+ * Why the file `TABLE.govunits.json` does not prove that table of a report; null where the table has exactly the rows that follow
  * from it. Cost: one signature, and one inclusion proof for each leaf.
  */
 export function checkUnits(
   bytes: Uint8Array,
   { parameters, tables }: Pick<Report, 'parameters' | 'tables'>,
-  trust: Trust,
+  { trust, table: id }: { readonly trust: Trust; readonly table: string },
 ): Fault | null {
   const sinceMs = parseTimestamp(parameters.startTime) ?? -1;
   const untilMs = (parseTimestamp(parameters.endTime) ?? -2) + 1;
   const rows = verifyUnits(bytes, { trust, sinceMs, untilMs });
   if (rows instanceof Fault) return rows;
-  const table = tables.find(({ id }) => id === unitsTable);
+  const table = tables.find((each) => each.id === id);
   const isSame = table !== undefined && JSON.stringify(rows) === JSON.stringify(table.rows);
-  return isSame
-    ? null
-    : new Fault('ROW_MISMATCH', `the table ${unitsTable} has other units than the metering log`);
+  return isSame ? null : new Fault('ROW_MISMATCH', `the table ${id} has other units than the metering log`);
 }
 
 /** A day with units, and its row of the table. */

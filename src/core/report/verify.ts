@@ -22,6 +22,7 @@ import { answerEnd, proofEnd, unitsEnd } from './inputs.ts';
 import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
+import { templateHash } from './template-hash.ts';
 import { checkUnits } from './units.ts';
 import type { Report } from './model.ts';
 
@@ -75,6 +76,13 @@ export interface ReportVerdict {
   readonly executionId: string | null;
   readonly title: string | null;
   readonly reportTemplateId: string | null;
+  /** The custom template as it was when the report was requested; null for a built-in one. */
+  readonly template: {
+    readonly name: string;
+    readonly version: number;
+    /** `sha256:…` of its definition, as `GET /reporting/templates` and the log have it. */
+    readonly definitionHash: string;
+  } | null;
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly origin: string | null;
@@ -307,7 +315,9 @@ class ReportVerification {
   #units(name: string, { bytes, report }: { readonly bytes: Buffer; readonly report: Report }): void {
     const { trust } = this.#options;
     const isTrusted = trust !== null && trust.keys.length > 0;
-    const fault = isTrusted ? checkUnits(bytes, report, trust) : null;
+    const fault = isTrusted
+      ? checkUnits(bytes, report, { trust, table: name.slice(0, -unitsEnd.length) })
+      : null;
     if (!isTrusted) this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
     if (fault !== null)
       this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${fault.code}, ${fault.detail}`);
@@ -339,6 +349,7 @@ class ReportVerification {
       executionId: this.#executionId,
       title: report?.title ?? null,
       reportTemplateId: report?.reportTemplateId ?? null,
+      template: templateOf(report),
       startTime: report?.parameters.startTime ?? null,
       endTime: report?.parameters.endTime ?? null,
       origin: report?.log.origin ?? null,
@@ -349,6 +360,13 @@ class ReportVerification {
       checks,
     };
   }
+}
+
+function templateOf(report: Report | null): ReportVerdict['template'] {
+  const template = report?.template;
+  if (template === undefined) return null;
+  const { name, version } = template;
+  return { name, version, definitionHash: templateHash(template) };
 }
 
 /** Files that the renderer attaches, and that the data cannot name. */

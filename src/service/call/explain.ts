@@ -8,7 +8,7 @@ import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import type { FieldCode } from '../../contract/field-codes.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import { namePattern } from '../../contract/text-patterns.ts';
+import { namePattern, textPattern } from '../../contract/text-patterns.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import { pointerToken } from '../../core/json/pointer.ts';
 
@@ -112,6 +112,10 @@ const inWords: ReadonlyMap<string, string> = new Map([
   [
     namePattern,
     'a name with at least one visible character, without control characters and marks of the direction of writing',
+  ],
+  [
+    textPattern,
+    'text with at least one visible character, without marks of the direction of writing and control characters other than line feeds',
   ],
 ]);
 

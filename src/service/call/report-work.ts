@@ -7,7 +7,7 @@ import type {
 } from '../../contract/report-parts.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { PictureKind } from '../../core/picture.ts';
-import type { ReportBranding } from '../../core/report/model.ts';
+import type { ReportBranding, ReportTemplate } from '../../core/report/model.ts';
 import type { ReportFonts } from '../../core/report/inputs.ts';
 import type { StoredSettings } from './settings.ts';
 
@@ -35,7 +35,10 @@ export interface ReportInput {
 }
 
 /** With how its report is shown. */
-export interface ReportTaskInput extends ReportInput {
+export interface ReportTaskInput extends Omit<ReportInput, 'reportTemplateId'> {
+  readonly reportTemplateId: string;
+  /** Null for a built-in template. */
+  readonly template: ReportTemplate | null;
   readonly executionId: string;
   readonly title: string;
   readonly organization: string | null;

@@ -2,7 +2,6 @@
  * Names of files of deliveries: relative paths of plain names, which no file system reads as something else. Proven by
  * `test/service/deliveries/checks.test.ts` and `test/host/outbound/folder.test.ts`.
  */
-import { reportTemplateIds } from '../../contract/report-words.ts';
 import { signatureNameOf } from '../../core/report/artifacts.ts';
 
 const mostFolders = 7;
@@ -31,7 +30,8 @@ export const filledName = (
 const sample = {
   executionId: 'rex_01jq3v5k8hf7wb3c9x2m4n6p8r',
   date: '2026-03-31',
-  template: reportTemplateIds.reduce<string>((one, other) => (other.length > one.length ? other : one), ''),
+  // longer than the id of any built-in template
+  template: 'tpl_01jq3v5k8hf7wb3c9x2m4n6p8r',
   format: 'json',
 };
 

@@ -6,6 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { ReportOutput } from '../call/report-work.ts';
 import { deliveryKind, type StoredDelivery } from '../deliveries/document.ts';
@@ -62,7 +63,7 @@ async function makeReport(services: Services, lease: Lease, stored: StoredReport
   try {
     const checkpoint = await witnessedNote(services, projectId);
     // its rows are from the metering log: this note covers every leaf of the audit log below the checkpoint
-    if (stored.reportTemplateId === 'usage-statement') await services.checkpoints.sign(projectId, 'metering');
+    if (readsMetering(stored)) await services.checkpoints.sign(projectId, 'metering');
     const input = await taskInput(services, { projectId, executionId, stored, checkpoint });
     const host = {
       ...evidenceHost(services, projectId),
@@ -86,6 +87,11 @@ async function makeReport(services: Services, lease: Lease, stored: StoredReport
     await files.abort();
     throw error;
   }
+}
+
+function readsMetering({ reportTemplateId, template }: StoredReport): boolean {
+  const usage = 'usage-statement' satisfies ReportTemplateId;
+  return reportTemplateId === usage || template?.sections.some((id) => id.startsWith(`${usage}/`)) === true;
 }
 
 async function complete(

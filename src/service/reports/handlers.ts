@@ -1,5 +1,5 @@
 /**
- * Handlers of reports (contract L1-L7): create, list, show, download; templates. `build.ts` makes the artifacts. Proven
+ * Handlers of reports (contract L1-L7): create, list, show, download. `build.ts` makes the artifacts. Proven
  * by `test/service/reports/handlers.test.ts`.
  */
 import type { ReportData, ReportSignature } from '../../contract/report-parts.ts';
@@ -17,11 +17,10 @@ import { requireReporting } from './entitlement.ts';
 import { queueAsked } from './queue.ts';
 import { recordDownload } from './record.ts';
 import { dataOf, reportKind, type StoredReport } from './stored.ts';
-import { templates } from './templates/list.ts';
 
 export const reports: Pick<
   Handlers,
-  'createExecution' | 'listExecutions' | 'getExecution' | 'downloadReport' | 'listReportTemplates'
+  'createExecution' | 'listExecutions' | 'getExecution' | 'downloadReport'
 > = {
   async createExecution({ body, caller, basePath, idempotency }, services) {
     const { projectId } = caller.project;
@@ -91,17 +90,6 @@ export const reports: Pick<
       begin: () => recordDownload(services, projectId, { executionId, format, by }),
       still: async () => void (await find()),
     });
-  },
-
-  async listReportTemplates({ caller }, services) {
-    await requireReporting(services, caller.project);
-    const data = Object.entries(templates).map(([reportTemplateId, { title, summary, run }]) => ({
-      reportTemplateId,
-      title,
-      description: summary,
-      requiresRun: run === 'required',
-    }));
-    return { status: 200, body: { data } };
   },
 };
 

@@ -2,7 +2,6 @@
  * `test/service/reports/worker.test.ts`.
  */
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
-import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import { defaultSettings, settingsOf, type StoredSettings } from '../call/settings.ts';
 import type { Services } from '../dependencies.ts';
@@ -24,7 +23,8 @@ export async function taskInput(
   const { parameters, title, locale, timezone, formats } = stored;
   const tree = openOwn(checkpoint);
   return {
-    reportTemplateId: stored.reportTemplateId as ReportTemplateId, // checked when it was requested
+    reportTemplateId: stored.reportTemplateId,
+    template: stored.template ?? null,
     projectId,
     startMs: parseTimestamp(parameters.startTime) ?? 0,
     endMs: parseTimestamp(parameters.endTime) ?? 0,

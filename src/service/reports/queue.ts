@@ -22,7 +22,8 @@ import { append, unmetered } from '../events/append.ts';
 import { requireReporting } from './entitlement.ts';
 import { reportCreated } from './events.ts';
 import { reportKind, type StoredReport } from './stored.ts';
-import { templateOf } from './templates/list.ts';
+import { definitionOf } from './custom/stored.ts';
+import { knownTemplate, type KnownTemplate } from './custom/known.ts';
 
 interface ReportOrigin {
   readonly by: { readonly id: string; readonly type: string };
@@ -116,8 +117,9 @@ async function prepare(
   const project = await services.store.project(projectId);
   if (project === null) throw notFound('project');
   await requireReporting(services, project);
-  const checked = checkedInput(input, projectId);
-  await requireRun(services, projectId, checked);
+  const template = await knownTemplate(services, projectId, input.reportTemplateId);
+  const checked = checkedInput(input, { projectId, template });
+  await requireRun(services, projectId, { checked, template });
   checkDeliveries(services, input.deliveries ?? [], checked.formats);
   await requireTurn(services, projectId);
   const { randomBytes, now } = services;
@@ -161,9 +163,10 @@ async function prepare(
 async function requireRun(
   { store }: Services,
   projectId: string,
-  { reportTemplateId, parameters: { runId } }: Checked,
+  { checked, template }: { readonly checked: Checked; readonly template: KnownTemplate },
 ): Promise<void> {
-  if (runId === undefined || templateOf(reportTemplateId)?.run !== 'optional') return;
+  const { runId } = checked.parameters;
+  if (runId === undefined || template.run !== 'optional') return;
   if ((await store.runEventsBelow(projectId, runId, Number.MAX_SAFE_INTEGER)) > 0) return;
   const detail = `expected a run of the project, got ${runId}, of which the log has no event; gov runs list shows the runs`;
   throw fieldError({ pointer: '/parameters/runId', in: 'body', code: 'NOT_ALLOWED', detail });
@@ -180,14 +183,16 @@ async function requireTurn({ store }: Services, projectId: string): Promise<void
 
 type Checked = Pick<
   StoredReport,
-  'reportTemplateId' | 'title' | 'parameters' | 'formats' | 'timezone' | 'locale'
+  'reportTemplateId' | 'template' | 'title' | 'parameters' | 'formats' | 'timezone' | 'locale'
 >;
 
-/** VALIDATION_ERROR and NOT_FOUND for what no schema can state. */
-export function checkedInput(input: ExecutionInput, projectId: string): Checked {
-  const { reportTemplateId, parameters, title, timezone = 'UTC', locale = 'en', formats = ['pdf'] } = input;
-  const template = templateOf(reportTemplateId);
-  if (template === null) throw notFound('report template');
+/** VALIDATION_ERROR for what no schema can state. */
+export function checkedInput(
+  input: ExecutionInput,
+  { projectId, template }: { readonly projectId: string; readonly template: KnownTemplate },
+): Checked {
+  const { reportTemplateId, custom } = template;
+  const { parameters, title, timezone = 'UTC', locale = 'en', formats = template.formats } = input;
   refusePeriod(parameters);
   const refuse = (pointer: string, detail: string): never => {
     throw fieldError({ pointer, in: 'body', code: 'NOT_ALLOWED', detail });
@@ -217,6 +222,7 @@ export function checkedInput(input: ExecutionInput, projectId: string): Checked 
   }
   return {
     reportTemplateId,
+    ...(custom === null ? {} : { template: definitionOf(custom.stored) }),
     title: title ?? template.title,
     parameters,
     // in one order, so that the same report has the same members

@@ -8,6 +8,7 @@ import type {
   ReportParameters,
   ReportSummary,
 } from '../../contract/report-parts.ts';
+import type { ReportTemplate } from '../../core/report/model.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 
 /**
@@ -18,6 +19,8 @@ export const reportKind = 'report';
 
 export interface StoredReport {
   readonly reportTemplateId: string;
+  /** The custom template as it was when the report was requested; absent for a built-in one. */
+  readonly template?: ReportTemplate;
   readonly title: string;
   readonly parameters: ReportParameters;
   readonly formats: readonly ReportFormat[];

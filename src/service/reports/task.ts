@@ -11,13 +11,15 @@ import { toCsv, toJson } from '../../core/report/artifacts.ts';
 import type { ReportFonts } from '../../core/report/inputs.ts';
 import type { BuiltReport, Report } from '../../core/report/model.ts';
 import { presentationBytes } from '../../core/report/presentation.ts';
+import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { Task, TaskContext, TaskHost } from '../call/work.ts';
 import { chunkBytes } from '../exports/artifacts.ts';
+import { composeReport } from './custom/compose.ts';
 import { templates } from './templates/list.ts';
 
 export const report: Task<'report'> = async (context, input) => {
-  const built = await templates[input.reportTemplateId].build({ ...input, ...context });
+  const built = await buildOf(context, input);
   const made = reportOf(input, built);
   const { branding, paper } = input;
   const fonts = input.formats.includes('pdf') ? await fontsOf(context) : null;
@@ -40,6 +42,14 @@ export const report: Task<'report'> = async (context, input) => {
   return { summary: summaryOf(made, hash), signature: Buffer.from(signature).toString() };
 };
 
+function buildOf(context: TaskContext, input: ReportTaskInput): Promise<BuiltReport> {
+  const { template, reportTemplateId: id } = input;
+  const source = { ...input, ...context };
+  if (template !== null) return composeReport(id, template, source);
+  const reportTemplateId = id as ReportTemplateId; // checked when it was requested
+  return templates[reportTemplateId].build({ ...source, reportTemplateId });
+}
+
 function fontsOf({ local }: TaskContext): Promise<ReportFonts> {
   if (local === undefined) throw new Error('expected a thread with fonts');
   return local.fonts();
@@ -51,6 +61,7 @@ function reportOf(input: ReportTaskInput, { contents, attachments }: BuiltReport
   return {
     schemaVersion: '1.0',
     reportTemplateId: input.reportTemplateId,
+    ...(input.template === null ? {} : { template: input.template }),
     title: input.title,
     organization: input.organization,
     project: { projectId: input.projectId, name: input.projectName },

@@ -76,7 +76,7 @@ const reportOf = (table: readonly Json[] = rows, end = start + 4 * day - 1) =>
     tables: [{ id: unitsTable, rows: table }],
   }) as unknown as Parameters<typeof checkUnits>[1];
 const check = (bytes: Uint8Array, of = reportOf(), by: Trust = trust): string | null =>
-  checkUnits(bytes, of, by)?.code ?? null;
+  checkUnits(bytes, of, { trust: by, table: unitsTable })?.code ?? null;
 
 describe('the proof of units by day', () => {
   it('proves exactly the rows that follow from the leaves around each day', () => {

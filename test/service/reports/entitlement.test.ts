@@ -18,7 +18,11 @@ it('a service that gives reports to customers answers 402 to others, and names t
     const tenant = await service.signUp('ada');
     const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
     const ask = (id: OperationId) => {
-      const { method, path, ...rest } = rowRequest(id, { ...nobodysIds, projectId });
+      const { method, path, ...rest } = rowRequest(id, {
+        ...nobodysIds,
+        projectId,
+        reportTemplateId: 'incident-bundle',
+      });
       return tenant.call(method, path, id === 'uploadLogo' ? upload(logo) : rest);
     };
     expect(rows.length).toBeGreaterThan(10);

@@ -153,11 +153,13 @@ async function exportsOf(call: Call, made: Made, runId: string): Promise<string>
   return exportId;
 }
 
-/** Two reports, one of them with two share links; a branding with a logo. */
+/** Two reports, one of them with two share links; two custom templates; a branding with a logo. */
 async function reportsOf(
   call: Call,
   made: Made,
-): Promise<Pick<Ids, 'executionId' | 'shareId' | 'token' | 'logoId' | 'scheduleId' | 'deliveryId'>> {
+): Promise<
+  Pick<Ids, 'executionId' | 'reportTemplateId' | 'shareId' | 'token' | 'logoId' | 'scheduleId' | 'deliveryId'>
+> {
   let executionId = '';
   for (let at = 0; at < 2; at++) {
     ({ executionId } = await made('POST', '/reporting/executions', {
@@ -173,6 +175,9 @@ async function reportsOf(
   const path = `/reporting/executions/${executionId}/shares`;
   await made('POST', path, { format: 'csv' });
   const { shareId, token } = await made('POST', path, { format: 'json' });
+  const custom = { name: 'Incidents', sections: ['incident-bundle/timeline'] };
+  let reportTemplateId = '';
+  for (let at = 0; at < 2; at++) ({ reportTemplateId } = await made('POST', '/reporting/templates', custom));
   await made('PUT', '/reporting/branding', { companyName: 'Analytical Engines' });
   const { body } = await call('POST', '/reporting/branding/logo', upload(logo));
   const schedule = {
@@ -189,7 +194,7 @@ async function reportsOf(
   const { deliveryId } = listed.body.data[0];
   await deliveryEnd(call, deliveryId);
   const logoId = body.logoUrl.replace(/^.*\//, '');
-  return { executionId, shareId, token, logoId, scheduleId, deliveryId };
+  return { executionId, reportTemplateId, shareId, token, logoId, scheduleId, deliveryId };
 }
 
 function newSshKey(): string {

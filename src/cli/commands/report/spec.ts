@@ -29,7 +29,7 @@ export const reportCreate = command({
   changes: true,
   details: [
     'With --wait the command returns after the report is complete, at most after --timeout. With -O or --open it also downloads the report, in its first format.',
-    'gov report templates lists the templates.',
+    'gov report templates lists the templates; gov report templates create makes your own.',
   ],
   args: [{ name: 'template', description: 'Template, such as executive-summary' }],
   flags: {
@@ -192,7 +192,7 @@ export const reportLogo = command({
 export const reportVerify = command({
   name: 'report verify',
   prints:
-    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer trustedOrigin:string|null trustFrom:string|null',
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer trustedOrigin:string|null trustFrom:string|null',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',

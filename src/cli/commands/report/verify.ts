@@ -122,6 +122,11 @@ async function print(out: Out, verdict: ReportVerdict, source: TrustSource | nul
   );
 }
 
+const templateText = ({ reportTemplateId, template }: ReportVerdict): string | null =>
+  template === null
+    ? reportTemplateId
+    : `${template.name}, version ${template.version} (${reportTemplateId}), ${template.definitionHash}`;
+
 /** One line each: `kind name result …`. */
 function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
   const { dataHash, verified, code, checks, proofs, answers } = verdict;
@@ -158,7 +163,7 @@ function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: O
     ['why', verified ? null : meaningOf(code ?? undefined)],
     ['data hash', verdict.dataHash],
     ['report', verdict.executionId],
-    ['template', verdict.reportTemplateId],
+    ['template', templateText(verdict)],
     ['period', period],
     ['log', verdict.origin === null ? null : `${verdict.origin}, ${verdict.treeSize ?? 0} leaves`],
     ['trust', source === null ? null : `${source.trust.origin} (${source.from})`],

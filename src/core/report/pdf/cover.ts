@@ -58,9 +58,11 @@ function titles(flow: Flow, { report }: Subject): void {
 }
 
 function facts(flow: Flow, { report }: Subject): void {
-  const { parameters, project } = report;
+  const { parameters, project, template } = report;
   const scope = [
-    parameters.runId === undefined ? null : `the run ${parameters.runId}`,
+    parameters.runId === undefined
+      ? null
+      : `the run ${parameters.runId}${template === undefined ? '' : ', where a section does not say otherwise'}`,
     parameters.projectIds === undefined ? null : `the projects ${parameters.projectIds.join(', ')}`,
   ].filter((part) => part !== null);
   const rows: (readonly [string, string | null])[] = [
@@ -70,7 +72,7 @@ function facts(flow: Flow, { report }: Subject): void {
     ['Log', `${report.log.origin}, ${flow.format.count(report.log.treeSize)} leaves`],
     ['Created', flow.format.time(report.generatedAt)],
     ['Time zone', report.timezone],
-    ['Report type', report.reportTemplateId],
+    ['Report type', typeOf(report)],
   ];
   setFacts(
     flow,
@@ -78,6 +80,9 @@ function facts(flow: Flow, { report }: Subject): void {
   );
   flow.y += 18;
 }
+
+const typeOf = ({ reportTemplateId: id, template }: Subject['report']): string =>
+  template === undefined ? id : `${template.name}, version ${template.version} (${id})`;
 
 export interface Fact {
   readonly label: string;

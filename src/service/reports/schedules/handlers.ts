@@ -20,7 +20,9 @@ import { checkDeliveries } from '../../deliveries/checks.ts';
 import { sealed } from '../../deliveries/document.ts';
 import type { Services } from '../../dependencies.ts';
 import { append, unmetered } from '../../events/append.ts';
+import { knownTemplate, usesOf, type KnownTemplate } from '../custom/known.ts';
 import { requireReporting } from '../entitlement.ts';
+import { persistently } from '../persistently.ts';
 import { checkedInput } from '../queue.ts';
 import { dataOf } from '../stored.ts';
 import { scheduleChanged } from './events.ts';
@@ -37,37 +39,30 @@ export const reportSchedules: Pick<
 > = {
   async createReportSchedule({ body, caller, basePath, idempotency }, services) {
     await requireReporting(services, caller.project);
-    const { projectId } = caller.project;
-    const nowMs = services.now();
-    const { enabled = true, ...input } = body;
-    const stored = storedOf(services, { ...absent, ...input }, { nowMs, projectId, isEnabled: enabled });
-    const document: StoredDocument = {
-      projectId,
-      kind: scheduleKind,
-      documentId: typeId('sch', nowMs, services.randomBytes(10)),
-      key: null,
-      parentId: null,
-      status: enabled ? 'enabled' : 'disabled',
-      createdMs: nowMs,
-      dueMs: stored.nextRunMs,
-      version: 0,
-      data: JSON.stringify(stored),
-    };
-    const answer = {
-      status: 201,
-      body: scheduleBody(document),
-      headers: { location: `${basePath}/reporting/schedules/${document.documentId}` },
-    } as const;
-    const replayed = await change(services, {
-      what: 'created',
-      document,
-      stored,
-      caller,
-      changes: [{ save: withoutProject(document), most: limits.schedulesKept }],
-      idempotency,
-      answer,
+    return persistently('report template', async () => {
+      const { projectId } = caller.project;
+      const nowMs = services.now();
+      const { enabled = true, ...input } = body;
+      const template = await knownTemplate(services, projectId, input.reportTemplateId);
+      const members = { ...absent, formats: [...template.formats], ...input };
+      const stored = storedOf(services, members, { nowMs, projectId, isEnabled: enabled, template });
+      const document = newDocument(services, { projectId, nowMs, stored, isEnabled: enabled });
+      const answer = {
+        status: 201,
+        body: scheduleBody(document),
+        headers: { location: `${basePath}/reporting/schedules/${document.documentId}` },
+      } as const;
+      const replayed = await change(services, {
+        what: 'created',
+        document,
+        stored,
+        caller,
+        changes: [{ save: withoutProject(document), most: limits.schedulesKept }, ...usesOf(template)],
+        idempotency,
+        answer,
+      });
+      return replayed ?? answer;
     });
-    return replayed ?? answer;
   },
 
   async listReportSchedules({ query, caller }, services) {
@@ -91,15 +86,17 @@ export const reportSchedules: Pick<
 
   async updateReportSchedule({ params, body, caller }, services) {
     await requireReporting(services, caller.project);
-    return persistently(async () => {
+    return persistently('schedule', async () => {
       const found = await find(services, caller, params.scheduleId);
       const { scheduleId, nextRunAt, lastRunAt, lastExecutionId, errorSummary, ...others } = body;
       const { createdAt, updatedAt, ...members } = others;
       const sent = { scheduleId, nextRunAt, lastRunAt, lastExecutionId, errorSummary, createdAt, updatedAt };
       const given = Object.entries(sent).filter(([, value]) => value !== undefined);
       refuseReadOnly(Object.fromEntries(given), scheduleBody(found));
-      const { document, stored } = changed(services, found, members);
-      const changes = [{ save: withoutProject(document) }];
+      const named = members.reportTemplateId ?? dataOf<StoredSchedule>(found).reportTemplateId;
+      const template = await knownTemplate(services, caller.project.projectId, named);
+      const { document, stored } = changed(services, found, { update: members, template });
+      const changes = [{ save: withoutProject(document) }, ...usesOf(template)];
       await change(services, { what: 'updated', document, stored, caller, changes });
       return { status: 200, body: scheduleBody(document) };
     });
@@ -107,7 +104,7 @@ export const reportSchedules: Pick<
 
   async deleteReportSchedule({ params, caller }, services) {
     await requireReporting(services, caller.project);
-    return persistently(async () => {
+    return persistently('schedule', async () => {
       const document = await find(services, caller, params.scheduleId);
       const { kind, documentId, version } = document;
       const stored = dataOf<StoredSchedule>(document);
@@ -118,16 +115,36 @@ export const reportSchedules: Pick<
   },
 };
 
-/** What an input may leave out. */
+/** What an input may leave out, beside the formats, which are those of the template. */
 const absent = {
   timezone: 'UTC',
   locale: 'en',
-  formats: ['pdf' as const],
   title: null,
   runId: null,
   deliveries: [],
   backfill: false,
 };
+
+const newDocument = (
+  { randomBytes }: Services,
+  {
+    projectId,
+    nowMs,
+    stored,
+    isEnabled,
+  }: { projectId: string; nowMs: number; stored: StoredSchedule; isEnabled: boolean },
+): StoredDocument => ({
+  projectId,
+  kind: scheduleKind,
+  documentId: typeId('sch', nowMs, randomBytes(10)),
+  key: null,
+  parentId: null,
+  status: isEnabled ? 'enabled' : 'disabled',
+  createdMs: nowMs,
+  dueMs: stored.nextRunMs,
+  version: 0,
+  data: JSON.stringify(stored),
+});
 
 const withoutProject = ({
   projectId: _own,
@@ -138,23 +155,6 @@ async function find({ store }: Services, { project }: Caller, scheduleId: string
   const found = await store.document(project.projectId, scheduleKind, scheduleId);
   if (found === null) throw notFound('report schedule');
   return found;
-}
-
-const attempts = 5;
-
-/** Repeats a change while the scheduler changes the same document. CONFLICT where it does so each time. */
-async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
-      if (attempt < attempts) continue;
-      const detail =
-        'expected the schedule as it was read, but somebody else keeps changing it; repeat later';
-      throw new GovError('CONFLICT', detail, { cause: error });
-    }
-  }
 }
 
 async function change(
@@ -190,12 +190,13 @@ async function change(
 
 type Input = Required<Omit<ScheduleInput, 'enabled'>>;
 
-/** VALIDATION_ERROR and NOT_FOUND for what no schema can state. */
+/** VALIDATION_ERROR for what no schema can state. */
 function storedOf(
   services: Services,
   input: Input,
-  { nowMs, projectId, isEnabled }: { nowMs: number; projectId: string; isEnabled: boolean },
+  of: { nowMs: number; projectId: string; isEnabled: boolean; template: KnownTemplate },
 ): StoredSchedule {
+  const { nowMs, projectId, isEnabled, template } = of;
   const { timezone, cron, formats } = input;
   const refuse = (pointer: string, code: 'BAD_FORMAT' | 'NOT_ALLOWED', detail: string): never => {
     throw fieldError({ pointer, in: 'body', code, detail });
@@ -214,7 +215,7 @@ function storedOf(
     errorSummary: null,
     updatedMs: nowMs,
   };
-  inWordsOfSchedule(() => checkedInput(inputOf(stored, nowMs, services.seal), projectId));
+  inWordsOfSchedule(() => checkedInput(inputOf(stored, nowMs, services.seal), { projectId, template }));
   return stored;
 }
 
@@ -233,7 +234,7 @@ function inWordsOfSchedule(check: () => unknown): void {
 function changed(
   services: Services,
   found: StoredDocument,
-  update: ScheduleUpdate,
+  { update, template }: { readonly update: ScheduleUpdate; readonly template: KnownTemplate },
 ): { document: StoredDocument; stored: StoredSchedule } {
   const nowMs = services.now();
   const before = dataOf<StoredSchedule>(found);
@@ -254,7 +255,8 @@ function changed(
     ...given,
     deliveries: given.deliveries ?? [],
   };
-  const made = storedOf(services, input, { nowMs, projectId: found.projectId, isEnabled: enabled });
+  const { projectId } = found;
+  const made = storedOf(services, input, { nowMs, projectId, isEnabled: enabled, template });
   const isSameTime = wasEnabled && input.cron === before.cron && input.timezone === before.timezone;
   const stored: StoredSchedule = {
     ...made,

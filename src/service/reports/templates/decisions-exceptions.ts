@@ -132,7 +132,7 @@ async function tables(
     approved.table(
       `${approvals.lists}${scope}. Their state is that at the newest entry below the checkpoint.`,
       notShown(
-        'Requests follow from the decisions above, and answers from entries of the whole log. No list of the log has both.',
+        'Requests follow from the policy decisions, and answers from entries of the whole log. No list of the log has both.',
       ),
       { rest: 'gov approvals list has all of them.', more },
     ),

@@ -130,16 +130,20 @@ async function tables(draft: Draft, { rows, drift, conditions }: Found): Promise
   draft.table(
     drift.table(
       `${driftTable.lists}.`,
-      notShown('Findings are in the results of the replays above; each leaf commits to its result.'),
+      notShown('Findings are in the results of the replays; each leaf commits to its result.'),
       {
         rest: 'gov replay get shows those of one replay.',
       },
     ),
   );
   draft.table(
-    conditions.table(`${conditionTable.lists}.`, notShown('Its rows follow from the replays above.'), {
-      rest: '',
-    }),
+    conditions.table(
+      `${conditionTable.lists}.`,
+      notShown('Its rows follow from the replays of the period.'),
+      {
+        rest: '',
+      },
+    ),
   );
 }
 

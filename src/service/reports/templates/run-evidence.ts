@@ -338,15 +338,19 @@ async function otherTables(
     decided.table(`${decisions.lists}.`, await ofRun('decisions', 'gov.evaluation/1', decided), { rest }),
   );
   draft.table(
-    covered.rows.table(`${coverage.lists}.`, notShown('Verdicts follow from the events of the run above.'), {
+    covered.rows.table(`${coverage.lists}.`, notShown('Verdicts follow from the events of the run.'), {
       rest: `gov runs coverage ${runId} has them.`,
     }),
   );
   draft.table(
-    of.approvals.table(`${approvals.lists}.`, notShown('Requests follow from the decisions above.'), {
-      rest,
-      more: of.more,
-    }),
+    of.approvals.table(
+      `${approvals.lists}.`,
+      notShown('Requests follow from the policy decisions of the run.'),
+      {
+        rest,
+        more: of.more,
+      },
+    ),
   );
   draft.table(
     proofs.table(

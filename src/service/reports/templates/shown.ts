@@ -8,7 +8,7 @@ import { GovError } from '../../../contract/problems.ts';
 import type { ReportTable } from '../../../core/report/model.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { count, type Period } from './period.ts';
-import type { ReportSource } from './source.ts';
+import { fileNameOf, type ReportSource } from './source.ts';
 
 type Completeness = ReportTable['completeness'];
 
@@ -40,9 +40,10 @@ export class Evidence {
    * where it is another one than that of the report.
    */
   async shows(name: string, lists: readonly ListRows[], period = this.#period): Promise<Completeness> {
+    const begin = fileNameOf(this.#source, name);
     const files: string[] = [];
     for (const [at, list] of lists.entries()) {
-      const file = `${name}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
+      const file = `${begin}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
       const refusal = await this.#shown(file, list, period);
       if (refusal !== null) return notShown(refusal);
       files.push(file);
@@ -51,7 +52,7 @@ export class Evidence {
     const named =
       files.length === 1
         ? `${files.join('')} shows it`
-        : `${files.length} files ${name}-….govanswer.json show it`;
+        : `${files.length} files ${begin}-….govanswer.json show it`;
     return {
       status: 'proven',
       detail: `The log has exactly ${count(leaves, 'such entry', 'such entries')}. ${named}; gov proofs verify checks it offline.`,

@@ -3,7 +3,15 @@
  * at the same tree size give the same contents. What is not in the log, such as sources of telemetry, says so in its scope.
  * Proven by `test/service/reports/templates/determinism.test.ts`.
  */
-import type { BuiltReport, ReportColumn } from '../../../core/report/model.ts';
+import type {
+  BuiltReport,
+  ReportCheck,
+  ReportColumn,
+  ReportFigure,
+  ReportSection,
+  ReportTable,
+} from '../../../core/report/model.ts';
+import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
 import type { ReportInput } from '../../call/report-work.ts';
 import type { Asked } from '../../call/work.ts';
@@ -27,6 +35,28 @@ export interface ReportSource extends ReportInput {
   readonly host: ReportHost;
   /** Gives other tasks of the thread a turn. */
   readonly breathe: () => Promise<void>;
+  /** Begins the names of attached files, where one report has sections of several templates. */
+  readonly filesOf?: ReportTemplateId;
+}
+
+/** A name of a table or file that is unique among those of all templates. */
+export const nameAmongAll = (template: ReportTemplateId, name: string): string =>
+  name.startsWith(template) ? name : `${template}-${name}`;
+
+/** The begin of the name of an attached file of the template that is building. */
+export const fileNameOf = ({ filesOf }: Pick<ReportSource, 'filesOf'>, name: string): string =>
+  filesOf === undefined ? name : nameAmongAll(filesOf, name);
+
+/** A report, and what its template built of it: without the parts that each report has once. */
+export interface DraftedReport extends BuiltReport {
+  readonly own: {
+    readonly checks: readonly ReportCheck[];
+    readonly figures: readonly ReportFigure[];
+    readonly sections: readonly ReportSection[];
+    readonly tables: readonly ReportTable[];
+    /** What the report selects and leaves out, in words. */
+    readonly choices: readonly string[];
+  };
 }
 
 /** A table before it has rows. */
@@ -47,7 +77,7 @@ export interface Template {
   readonly run?: 'required' | 'optional';
   /** The first is the main table, which is the CSV artifact. */
   readonly tables: readonly [TableSpec, ...TableSpec[]];
-  readonly build: (source: ReportSource) => Promise<BuiltReport>;
+  readonly build: (source: ReportSource) => Promise<DraftedReport>;
 }
 
 type Kind = ReportColumn['kind'];

@@ -10,7 +10,7 @@ import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
 import type { ReportTable } from '../../../core/report/model.ts';
-import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
+import { columns, fileNameOf, type ReportSource, type TableSpec, type Template } from './source.ts';
 
 const unitColumns = {
   auditEvents: ['Audit events', 'number'],
@@ -102,8 +102,11 @@ export const usageStatement: Template = {
     if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
 
     const proof = await unitsFile(source, meter, days.cuts);
-    if (proof !== null) draft.evidence.attachments.set(`${unitsTable}${unitsEnd}`, proof);
-    draft.table(days.rows.table(`${dayTable.lists}.`, daysShown(proof !== null), { rest: '' }));
+    const proofFile = `${fileNameOf(source, unitsTable)}${unitsEnd}`;
+    if (proof !== null) draft.evidence.attachments.set(proofFile, proof);
+    draft.table(
+      days.rows.table(`${dayTable.lists}.`, daysShown(proof === null ? null : proofFile), { rest: '' }),
+    );
     draft.table(
       months.rows.table(
         `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
@@ -269,11 +272,11 @@ async function addReports(
   }
 }
 
-const daysShown = (isSigned: boolean): ReportTable['completeness'] =>
-  isSigned
+const daysShown = (file: string | null): ReportTable['completeness'] =>
+  file !== null
     ? {
         status: 'proven',
-        detail: `The signed metering log counted exactly these units in the period. ${unitsTable}${unitsEnd} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
+        detail: `The signed metering log counted exactly these units in the period. ${file} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
       }
     : notShown('No signed checkpoint covers the metering log of the period yet. Run the report again.');
 

@@ -37,7 +37,7 @@ describe('gov report', () => {
   it('gov report create of an unknown template names the command that lists templates', async () => {
     const { code, stderr } = await tool('report', 'create', 'nosuch');
     expect(code).toBe(5);
-    expect(stderr).toContain('see what there is: gov report templates\n');
+    expect(stderr).toContain('see what there is: gov report templates list\n');
   });
 
   it('gov report create names the command that lists runs where the run is missing or unknown', async () => {

@@ -82,7 +82,7 @@ describe.each(engines)('the evidence of reports on %s', (engine) => {
       const [startTime, endTime] = [formatTimestamp(of.startMs), formatTimestamp(of.endMs)];
       const bytes = made.attachments.get('units-by-day.govunits.json')!;
       const check = (tables = made.contents.tables) =>
-        checkUnits(bytes, { parameters: { startTime, endTime }, tables }, trust);
+        checkUnits(bytes, { parameters: { startTime, endTime }, tables }, { trust, table: 'units-by-day' });
       expect(check()).toBeNull();
       const fewer = made.contents.tables.map((table) => ({ ...table, rows: table.rows.slice(1) }));
       expect(check(fewer)?.code).toBe('ROW_MISMATCH');

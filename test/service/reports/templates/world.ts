@@ -8,7 +8,11 @@ import { openOwn } from '../../../../src/service/log/checkpoints.ts';
 import { streamedBundle } from '../../../../src/service/proofs/bundle-stream.ts';
 import { makeBundle } from '../../../../src/service/proofs/handlers.ts';
 import { templates } from '../../../../src/service/reports/templates/list.ts';
-import type { ReportHost, ReportSource } from '../../../../src/service/reports/templates/source.ts';
+import type {
+  DraftedReport,
+  ReportHost,
+  ReportSource,
+} from '../../../../src/service/reports/templates/source.ts';
 import type { ReportInput } from '../../../../src/service/call/report-work.ts';
 
 type Members = Partial<Omit<ReportInput, 'reportTemplateId' | 'projectId'>>;
@@ -65,7 +69,7 @@ export async function built(
   services: Services,
   of: readonly [projectId: string, reportTemplateId: ReportTemplateId],
   members: Members = {},
-): Promise<BuiltReport> {
+): Promise<DraftedReport> {
   return templates[of[1]].build(await sourceOf(services, of, members));
 }
 
