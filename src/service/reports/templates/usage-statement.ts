@@ -101,11 +101,8 @@ export const usageStatement: Template = {
     );
     if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
 
-    const proof = await unitsFile(source, meter, days.cuts);
-    const proofFile = `${fileNameOf(source, unitsTable)}${unitsEnd}`;
-    if (proof !== null) draft.evidence.attachments.set(proofFile, proof);
     draft.table(
-      days.rows.table(`${dayTable.lists}.`, daysShown(proof === null ? null : proofFile), { rest: '' }),
+      days.rows.table(`${dayTable.lists}.`, await daysShown(draft, meter, days.cuts), { rest: '' }),
     );
     draft.table(
       months.rows.table(
@@ -272,13 +269,22 @@ async function addReports(
   }
 }
 
-const daysShown = (file: string | null): ReportTable['completeness'] =>
-  file !== null
-    ? {
-        status: 'proven',
-        detail: `The signed metering log counted exactly these units in the period. ${file} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
-      }
-    : notShown('No signed checkpoint covers the metering log of the period yet. Run the report again.');
+/** Attaches the proof of the days. */
+async function daysShown(
+  { source, evidence }: Draft,
+  meter: Meter,
+  cuts: readonly UnitsCut[],
+): Promise<ReportTable['completeness']> {
+  const proof = await unitsFile(source, meter, cuts);
+  if (proof === null)
+    return notShown('No signed checkpoint covers the metering log of the period yet. Run the report again.');
+  const file = `${fileNameOf(source, unitsTable)}${unitsEnd}`;
+  evidence.attachments.set(file, proof);
+  return {
+    status: 'proven',
+    detail: `The signed metering log counted exactly these units in the period. ${file} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
+  };
+}
 
 function usageChecks(
   draft: Draft,
