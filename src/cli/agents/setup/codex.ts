@@ -4,7 +4,7 @@
  * or that ends with 2 and no text, lets the call run: the hook line takes care of both.
  * Our lines stand between two marks. Tested by `test/cli/agents/install.test.ts`.
  */
-import { homedir } from 'node:os';
+import { homeOf } from '../../context/config.ts';
 import { join } from 'node:path';
 import { parse, stringify, TomlError } from 'smol-toml';
 import { limits } from '../../../contract/limits.ts';
@@ -21,8 +21,7 @@ const marked = (lines: string): string =>
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
 
-const codexHome = ({ env }: Pick<Place, 'env'>): string =>
-  env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex');
+const codexHome = ({ env }: Pick<Place, 'env'>): string => env['CODEX_HOME'] || join(homeOf(env), '.codex');
 
 function pathOf(place: Place): string {
   return place.scope === 'user'
