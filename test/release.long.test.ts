@@ -192,6 +192,20 @@ describe('install.sh --from', () => {
     const unit = readFileSync(join(root, 'usr/lib/systemd/system/gov-plane.service'), 'utf8');
     expect(unit).toContain('ExecStart=/usr/bin/gov plane serve');
     expect(unit).not.toMatch(/@GOV@|@ROOT@/);
+    // Debian policy 12.1: as small as gzip makes it, without the name and the time of a build
+    const pages = join(root, 'usr/share/man/man1');
+    const names = readdirSync(pages);
+    expect(names).toEqual(expect.arrayContaining(['gov.1.gz', 'gov-events.1.gz']));
+    for (const page of names) {
+      expect(page).toMatch(/^gov(?:-[a-z-]+)?\.1\.gz$/);
+      const header = readFileSync(join(pages, page)).subarray(0, 9).toString('hex');
+      expect([page, header]).toEqual([page, '1f8b08000000000002']);
+    }
+    const man = spawnSync('man', ['-l', join(pages, 'gov-events.1.gz')], { encoding: 'utf8' });
+    if (man.error === undefined) {
+      expect([man.status, man.stderr]).toEqual([0, '']);
+      expect(man.stdout).toMatch(/^NAME\n +gov[- ]events\b/m);
+    }
   });
 });
 

@@ -5,13 +5,13 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
 import { readStatement, shownHash, sshNamespace } from '../../core/approval/statement.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { homeOf, type Variables } from '../context/config.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { clipped } from '../terminal/clipped.ts';
@@ -22,8 +22,8 @@ type Signing = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out
 
 /** Errors: exit 2 without a usable key, 3 where the statement is about something else than the service shows. */
 export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise<ApprovalSignature> {
-  const { args, flags, out, session } = call;
-  const keyFile = flags.sshKey ?? ownKey();
+  const { args, flags, out, session, io } = call;
+  const keyFile = flags.sshKey ?? ownKey(io.env);
   const publicKey = publicKeyOf(keyFile);
   const client = await session.client();
   const { approvalId } = args;
@@ -82,12 +82,12 @@ export function isAbout(
 const isRedacted = (value: object): boolean => JSON.stringify(value).includes('"redacted":true');
 
 /** The first key that ssh looks for, too. */
-function ownKey(): string {
+function ownKey(env: Variables): string {
   const names = ['id_ed25519', 'id_ed25519_sk', 'id_ecdsa', 'id_ecdsa_sk', 'id_rsa'];
-  const files = names.map((name) => join(homedir(), '.ssh', name));
+  const files = names.map((name) => join(homeOf(env), '.ssh', name));
   const found = files.find((file) => existsSync(`${file}.pub`));
   if (found !== undefined) return found;
-  throw usage(`--ssh-key: expected a key, got none in ${join(homedir(), '.ssh')}`, 'ssh-keygen -t ed25519');
+  throw usage(`--ssh-key: expected a key, got none in ${join(homeOf(env), '.ssh')}`, 'ssh-keygen -t ed25519');
 }
 
 /** The public half of a key, `type base64`. `file`: the private key, or the .pub file of one that ssh-agent holds. */

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { BrowserSignIn, SignInSecrets } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
-import { boundedBody } from '../witness/fetched.ts';
+import { providerFetch } from './provider-fetch.ts';
 import { readDiscovery, reasonOf, type IssuerPlace } from './issuer-keys.ts';
 import { urlFault } from './url-fault.ts';
 
@@ -226,8 +226,14 @@ async function boundedFetch(
   url: string,
   { headers, body, method, signal }: oauth.CustomFetchOptions<'POST', URLSearchParams>,
 ): Promise<Response> {
-  const response = await fetch(url, { headers, body, method, redirect: 'error', signal: signal ?? null });
-  const bytes = await boundedBody(response, limits.issuerAnswerBytes);
+  const response = await providerFetch(url, {
+    method,
+    headers: new Headers(headers),
+    body,
+    signal,
+    timeoutMs: limits.issuerTimeoutSeconds * 1000,
+    maxBytes: limits.issuerAnswerBytes,
+  });
   if (response.status >= 500) throw new Error(`${url}: expected status 200, got ${response.status}`);
-  return new Response(new Uint8Array(bytes), { status: response.status, headers: response.headers });
+  return response;
 }

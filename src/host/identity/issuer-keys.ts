@@ -9,7 +9,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
-import { boundedBody } from '../witness/fetched.ts';
+import { providerFetch } from './provider-fetch.ts';
 import { urlFault } from './url-fault.ts';
 
 type LocalKeys = ReturnType<typeof createLocalJWKSet>;
@@ -132,12 +132,11 @@ export async function readDiscovery(issuer: string): Promise<{
 
 /** Fetches JSON of at most `issuerAnswerBytes` within `issuerTimeoutSeconds`. Follows no redirect. */
 async function fetchJson(url: string): Promise<unknown> {
-  const response = await fetch(url, {
-    redirect: 'error',
-    headers: { accept: 'application/json' },
-    signal: AbortSignal.timeout(limits.issuerTimeoutSeconds * 1000),
+  const response = await providerFetch(url, {
+    headers: new Headers({ accept: 'application/json' }),
+    timeoutMs: limits.issuerTimeoutSeconds * 1000,
+    maxBytes: limits.issuerAnswerBytes,
   });
-  const body = await boundedBody(response, limits.issuerAnswerBytes);
   if (response.status !== 200) throw new Error(`${url}: expected status 200, got ${response.status}`);
-  return JSON.parse(body.toString('utf8'));
+  return response.json();
 }

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { BillingPortal } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
-import { boundedBody } from '../witness/fetched.ts';
+import { providerFetch } from './provider-fetch.ts';
 import { urlFault } from './url-fault.ts';
 
 export interface PortalConfig {
@@ -77,13 +77,19 @@ async function plainFetch(url: string | URL | Request, init: RequestInit = {}): 
   const headers = new Headers(init.headers);
   headers.delete('x-stripe-client-user-agent');
   headers.set('user-agent', `gov/${version}`);
-  const response = await fetch(url, { ...init, headers, redirect: 'error' });
-  const body = await boundedBody(response, limits.portalAnswerBytes);
+  const response = await providerFetch(String(url), {
+    method: init.method,
+    headers,
+    body: typeof init.body === 'string' ? init.body : undefined,
+    signal: init.signal ?? undefined,
+    timeoutMs: limits.portalTimeoutSeconds * 1000,
+    maxBytes: limits.portalAnswerBytes,
+  });
   const kept = readHeaders.flatMap((name): [string, string][] => {
     const value = response.headers.get(name);
     return value === null ? [] : [[name, value]];
   });
-  return new Response(new Uint8Array(body), { status: response.status, headers: kept });
+  return new Response(await response.arrayBuffer(), { status: response.status, headers: kept });
 }
 
 /** Checks that the URL is an https page of the provider, since an attacker may answer in its place. */

@@ -158,6 +158,17 @@ describe('gov config', () => {
     expect((await gov(['context', '--help'], { HOME: 'home', GOV_CONFIG_DIR: '' })).code).toBe(0);
   });
 
+  it.each(['mcp wrap codex', 'agents uninstall cursor --scope user --dry-run'])(
+    'gov %s refuses a relative HOME too, in which it would look for files of a client',
+    async (line) => {
+      const { code, stderr } = await gov(line.split(' '), { HOME: 'home' });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('HOME: expected an absolute path, got "home"'),
+      ]);
+    },
+  );
+
   it('a file with an unknown setting is refused by name', async () => {
     writeFileSync(system, '{"settings": {"colour": "never"}}');
     expect(await gov(['context', 'list'])).toMatchObject({

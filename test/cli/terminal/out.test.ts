@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, startServer } from '../../client/server.ts';
 import type { TestServer } from '../../client/server.ts';
 import { limits } from '../../../src/contract/limits.ts';
+import { allSpecs } from '../../../src/cli/commands/specs.ts';
 import { govHere, shell } from '../support/tool.ts';
 import type { InProcessOptions } from '../support/tool.ts';
 
@@ -36,7 +37,10 @@ const refusal = {
 
 const asked: string[] = [];
 let server: TestServer;
+/** Three rows of any list, at most two a page. */
+let pages: TestServer;
 let env: Record<string, string>;
+let paged: Record<string, string>;
 beforeAll(async () => {
   server = await startServer((seen, response) => {
     const url = new URL(seen.url, 'http://x');
@@ -61,8 +65,16 @@ beforeAll(async () => {
     else json(response, 200, event(3));
   });
   env = { GOV_BASE_URL: server.baseUrl, GOV_API_KEY: 'gov_live_x' };
+  pages = await startServer((seen, response) => {
+    const query = new URL(seen.url, 'http://x').searchParams;
+    const from = Number(query.get('cursor') ?? '0');
+    const to = Math.min(3, from + Math.min(2, Number(query.get('limit') ?? '2')));
+    const rows = [0, 1, 2].slice(from, to).map((at) => ({ at }));
+    json(response, 200, { data: rows, events: rows, nextCursor: to < 3 ? String(to) : null });
+  });
+  paged = { ...env, GOV_BASE_URL: pages.baseUrl };
 });
-afterAll(() => server.close());
+afterAll(() => Promise.all([server.close(), pages.close()]));
 
 const list = (flags: string, options: InProcessOptions = {}) =>
   govHere(['events', 'list', ...flags.split(' ')], { ...options, env: { ...env, ...options.env } });
@@ -109,6 +121,29 @@ describe('a list', () => {
       'cut: 1 row shown, there are more: --all, or --cursor 1\n',
     ]);
     expect((await list('--run r -q', { columns: 200 })).stderr).toBe('');
+  });
+
+  it.each(
+    allSpecs()
+      .filter(({ flags }) => flags?.['cursor'] !== undefined)
+      .map(({ name, args = [] }) => [name, args.length] as const),
+  )('gov %s gives a pipe every row, and says on a terminal how to get the rest', async (name, args) => {
+    expect(args).toBeLessThan(2);
+    const words = [...name.split(' '), ...(args === 1 ? ['paged'] : []), '-o', 'ndjson'];
+    const more = name === 'events list' ? ['--run', 'paged'] : [];
+    const rows = async (flags: readonly string[], options: InProcessOptions = {}) => {
+      const { stdout, stderr, code } = await govHere([...words, ...more, ...flags], {
+        env: paged,
+        ...options,
+      });
+      return [code, lines(stdout).length, stderr];
+    };
+    expect(await rows([])).toEqual([0, 3, '']);
+    expect(await rows(['--all'], { columns: 200 })).toEqual([0, 3, '']);
+    const cut = 'cut: 2 rows shown, there are more: --all, or --cursor 2\n';
+    expect(await rows([], { columns: 200 })).toEqual([0, 2, cut]);
+    const one = 'cut: 1 row shown, there are more: --all, or --cursor 1\n';
+    expect(await rows(['--limit', '1'])).toEqual([0, 1, one]);
   });
 
   it('a reader that closes the pipe ends the paging', async () => {

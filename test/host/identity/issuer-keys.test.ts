@@ -1,13 +1,23 @@
 /** Where the keys of ID tokens come from, and when they are read. */
 import { createPrivateKey } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import { connect as connectTo, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { GovError } from '../../../src/contract/problems.ts';
 import { createIdentity, type IssuerConfig } from '../../../src/host/identity/id-token.ts';
+import { readIssuerKeys } from '../../../src/host/identity/issuer-keys.ts';
+import { providerFetch } from '../../../src/host/identity/provider-fetch.ts';
 import type { IdentityProvider } from '../../../src/service/hosting.ts';
 import type { Log } from '../../../src/service/call/log.ts';
+import { makeAuthority } from '../../support/certificates.ts';
 import { clientId, newKey, startIssuer, type LocalIssuer } from './issuer.ts';
 
 let nowMs = Date.UTC(2026, 10, 5, 12);
@@ -177,5 +187,81 @@ describe('the keys of an issuer', () => {
     expect(await judge(token, connect())).toBe('INVALID_CREDENTIAL');
     expect(createPrivateKey({ key: jwk as never, format: 'jwk' }).type).toBe('private');
     issuer.keys.pop();
+  });
+});
+
+describe('a provider beyond a proxy', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-provider-'));
+  const authority = makeAuthority(folder);
+  const { cert, key } = authority.issue('server');
+  const usual = getCACertificates('default');
+  const sockets = new Set<Duplex>();
+  const tunnels: string[] = [];
+  let provider: Server;
+  let proxy: Server;
+  let url = '';
+  const portOf = (each: Server): number => (each.address() as AddressInfo).port;
+
+  beforeAll(async () => {
+    setDefaultCACertificates([...usual, authority.cert]);
+    provider = createSecure({ cert, key }, (request, response) => {
+      let body = `${request.method} `;
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      const answers: Record<string, unknown> = {
+        '/.well-known/openid-configuration': { issuer: url, jwks_uri: `${url}/jwks` },
+        '/jwks': { keys: issuer.keys.map(({ jwk }) => jwk) },
+      };
+      request.on('end', () => response.end(JSON.stringify(answers[request.url ?? ''] ?? body)));
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    url = `https://gov.test:${portOf(provider)}`;
+    proxy = createServer().on('connect', (request, socket: Duplex) => {
+      tunnels.push(String(request.url));
+      const through = connectTo(portOf(provider), '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+      for (const [from, to] of [
+        [socket, through],
+        [through, socket],
+      ] as const) {
+        sockets.add(from);
+        from.on('error', () => to.destroy()).on('close', () => to.destroy());
+        from.pipe(to);
+      }
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${portOf(proxy)}`);
+    vi.stubEnv('https_proxy', undefined);
+    vi.stubEnv('NO_PROXY', undefined);
+    vi.stubEnv('no_proxy', undefined);
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    setDefaultCACertificates(usual);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all([provider, proxy].map((each) => new Promise((resolve) => each.close(resolve))));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('discovery, keys and the requests of a sign-in go through HTTPS_PROXY', async () => {
+    const by = connect({ url });
+    expect(await judge(await issuer.token({ iss: url }), by)).toBe('accepted');
+    const bounds = { timeoutMs: 5000, maxBytes: 100 };
+    const body = new URLSearchParams({ code: 'a b' });
+    const posted = await providerFetch(`${url}/token`, { method: 'POST', body, ...bounds });
+    expect(await posted.json()).toBe('POST code=a+b');
+    const target = new URL(url).host;
+    expect(tunnels).toEqual([target, target, target]);
+    await expect(providerFetch(`${url}/token`, { ...bounds, maxBytes: 5 })).rejects.toThrow(
+      /at most 5 bytes/,
+    );
+  });
+
+  it('a host of NO_PROXY is asked without the proxy, and a proxy that is away is named', async () => {
+    tunnels.splice(0);
+    vi.stubEnv('NO_PROXY', 'gov.test');
+    await expect(readIssuerKeys({ url })).rejects.toThrow(/could not reach https:\/\/gov\.test:\d+: /);
+    expect(tunnels).toEqual([]);
+    vi.stubEnv('NO_PROXY', '');
+    vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:1');
+    await expect(readIssuerKeys({ url })).rejects.toThrow(/through the proxy http:\/\/127\.0\.0\.1:1: /);
   });
 });

@@ -5,10 +5,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
-import type { Variables } from '../../context/config.ts';
+import { homeOf, xdgFolder, type Variables } from '../../context/config.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import { textAt, type Change } from '../install.ts';
@@ -130,10 +130,8 @@ function kindOf(env: Variables): Kind | null {
   return find('crontab', env) === null ? null : 'cron';
 }
 
-const homeOf = (env: Variables): string => env['HOME'] || homedir();
-
 function systemdPaths(env: Variables): readonly [service: string, timer: string] {
-  const folder = join(env['XDG_CONFIG_HOME'] || join(homeOf(env), '.config'), 'systemd/user');
+  const folder = join(xdgFolder(env, 'XDG_CONFIG_HOME'), 'systemd/user');
   return [join(folder, 'gov-drill.service'), join(folder, 'gov-drill.timer')];
 }
 

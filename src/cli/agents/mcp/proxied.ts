@@ -7,12 +7,11 @@
  * Tested by `test/cli/agents/mcp/proxied.test.ts`.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import { readingsOf, resolvedMcp, writtenName, type McpTool } from '../../../core/agents/mcp-name.ts';
 import { isObject } from '../../../core/json/object.ts';
-import type { Variables } from '../../context/config.ts';
+import { homeOf, type Variables } from '../../context/config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import type { Scope } from '../setup/edit.ts';
@@ -123,7 +122,7 @@ function pinsOf(pinning: Pinning): Pins {
 
 /** Where a client looks, apart from the folder of a project. */
 function configsOf(client: AgentClient, { env, etc }: Pinning): string[] | null {
-  const home = env['HOME'] || homedir();
+  const home = homeOf(env);
   if (client === 'claude-code')
     return [
       process.platform === 'darwin'

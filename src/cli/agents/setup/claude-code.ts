@@ -3,7 +3,6 @@
  * blocks the call. A project's settings can turn off the hooks of a user (`disableAllHooks`), and set variables for them,
  * also in a folder that nobody trusted; those of an administrator stay. Tested by `test/cli/agents/install.test.ts`.
  */
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
@@ -15,6 +14,7 @@ import {
   writeSettings,
   type Settings,
 } from './settings-json.ts';
+import { homeOf } from '../../context/config.ts';
 import { hookLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
 
 const reports =
@@ -22,7 +22,7 @@ const reports =
 
 function settingsPath({ env, etc, scope }: Place): string {
   if (scope === 'user')
-    return join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'settings.json');
+    return join(env['CLAUDE_CONFIG_DIR'] || join(homeOf(env), '.claude'), 'settings.json');
   return process.platform === 'darwin'
     ? '/Library/Application Support/ClaudeCode/managed-settings.json'
     : join(etc, 'claude-code', 'managed-settings.json');

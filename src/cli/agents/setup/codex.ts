@@ -5,7 +5,7 @@
  * for `write_stdin`, which types into a program that runs in a terminal, such as a shell; so terminals are switched off.
  * Our lines stand between two marks. Tested by `test/cli/agents/install.test.ts`.
  */
-import { homedir } from 'node:os';
+import { homeOf } from '../../context/config.ts';
 import { join } from 'node:path';
 import { parse, stringify, TomlError } from 'smol-toml';
 import { limits } from '../../../contract/limits.ts';
@@ -24,8 +24,7 @@ const noTerminals = 'unified_exec_tty = false\n';
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
 
-const codexHome = ({ env }: Pick<Place, 'env'>): string =>
-  env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex');
+const codexHome = ({ env }: Pick<Place, 'env'>): string => env['CODEX_HOME'] || join(homeOf(env), '.codex');
 
 function pathOf(place: Place): string {
   return place.scope === 'user'

@@ -2,7 +2,6 @@
  * Clients whose files follow their documentation, and which nobody has run against this set-up: Gemini CLI, Cursor and
  * OpenCode. `gov agents doctor` says so. Tested by `test/cli/agents/install.test.ts`.
  */
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
@@ -14,9 +13,8 @@ import {
   writeSettings,
   type Settings,
 } from './settings-json.ts';
-import { hookLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
-
-const homeOf = ({ env }: Place): string => env['HOME'] || homedir();
+import { homeOf, xdgFolder } from '../../context/config.ts';
+import { hookLine, type Edit, type Setup, type Wanted } from './edit.ts';
 
 /** A client with hooks by event in one JSON file. */
 interface Listed {
@@ -62,7 +60,7 @@ const gemini: Setup = {
   edits(place, wanted) {
     const path =
       place.scope === 'user'
-        ? join(homeOf(place), '.gemini', 'settings.json')
+        ? join(homeOf(place.env), '.gemini', 'settings.json')
         : join(place.etc, 'gemini-cli', 'settings.json');
     const listed: Listed = {
       client: 'gemini',
@@ -84,7 +82,7 @@ const cursor: Setup = {
   tested: null,
   oldest: null,
   edits(place, wanted) {
-    const folder = place.scope === 'user' ? join(homeOf(place), '.cursor') : join(place.etc, 'cursor');
+    const folder = place.scope === 'user' ? join(homeOf(place.env), '.cursor') : join(place.etc, 'cursor');
     const listed: Listed = {
       client: 'cursor',
       gate: 'preToolUse',
@@ -154,8 +152,7 @@ const opencode: Setup = {
   tested: null,
   oldest: null,
   edits(place, wanted) {
-    const base =
-      place.scope === 'user' ? place.env['XDG_CONFIG_HOME'] || join(homeOf(place), '.config') : place.etc;
+    const base = place.scope === 'user' ? xdgFolder(place.env, 'XDG_CONFIG_HOME') : place.etc;
     const path = join(base, 'opencode', 'plugins', 'gov.js');
     return [
       {

@@ -1,6 +1,5 @@
 /** `gov mcp wrap CLIENT [CONFIG]`. Tested by `test/cli/commands/mcp/wrap.test.ts`. */
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../mcp/wrap/edits.ts';
 import { etc, folderOf } from '../../agents/target.ts';
 import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
+import { homeOf } from '../../context/config.ts';
 import { serversInJson } from '../../mcp/wrap/json-config.ts';
 import { serversInToml } from '../../mcp/wrap/toml-config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
@@ -145,7 +145,7 @@ function configOf({ args, io }: Wrapping): string {
   if (!Object.hasOwn(places, args.client))
     throw usage(`expected one of ${Object.keys(places).join(', ')}, got ${JSON.stringify(args.client)}`);
   const candidates = args.config === undefined ? places[args.client as ClientName] : [args.config];
-  const home = io.env['HOME'] ?? homedir();
+  const home = homeOf(io.env);
   const paths = candidates
     .map((place) =>
       place.replace(/^~/, home).replace('$CODEX_HOME', io.env['CODEX_HOME'] ?? join(home, '.codex')),
