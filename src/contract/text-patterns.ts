@@ -14,5 +14,9 @@ export const namePattern =
 /** A line that people read, perhaps an empty one, without the characters that a name may not have. */
 export const linePattern =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
+/** The address of a receiver. */
+export const httpsPattern = '^https://[^\\s]+$';
+
 /** An identifier that the client chooses, such as that of a run. */
 export const clientIdPattern = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$';
