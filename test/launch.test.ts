@@ -147,7 +147,9 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
   it('dist/gov.cjs refuses a Node older than 24 with a clear message', () => {
     const { status, stdout, stderr } = start(['help'], { NODE_OPTIONS: `--require ${pretendOldNode}` });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^gov: expected Node >= 24, got v.*GOV_NODE to a newer node\.\n$/);
+    expect(stderr).toMatch(
+      /^gov: expected Node >= 24, got v.*Run \/.*\/install\.sh, or set GOV_NODE to a newer node\.\n$/,
+    );
   });
 
   it('dist/gov.cjs stores compiled code in a folder that only its user can use', () => {

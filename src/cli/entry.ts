@@ -7,6 +7,7 @@
  */
 import { lstatSync, writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { resolve } from 'node:path';
 import { version } from '../client/version.ts';
 import { makeFolder } from '../client/sending/make-folder.ts';
 
@@ -21,9 +22,10 @@ function start(argv: readonly string[]): void {
   }
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
     const found = `${process.version} (${process.execPath})`;
+    const install = resolve(process.argv[1] ?? '', '../../install.sh');
     writeSync(
       2,
-      `gov: expected Node >= ${OLDEST_NODE}, got ${found}. Run ./install.sh, or set GOV_NODE to a newer node.\n`,
+      `gov: expected Node >= ${OLDEST_NODE}, got ${found}. Run ${install}, or set GOV_NODE to a newer node.\n`,
     );
     process.exitCode = 1;
     return;

@@ -1,5 +1,6 @@
 /**
- * Live events over a WebSocket (contract O7, RFC 6455). After any disconnect it resumes behind the last sequence. A reader
+ * Live events over a WebSocket (contract O7, RFC 6455). After any disconnect it resumes after the last sequence, or where
+ * the first connection began. A reader
  * slower than the stream stops reading the socket; the service then closes it with 1013, and the next connection
  * continues at the reader's position. Tested by `test/client/tail.test.ts`.
  */
@@ -7,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { AuditEvent } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
+import { streamAfterHeader } from '../contract/stream.ts';
 import { credentialHeaders } from './create.ts';
 import type { Client } from './create.ts';
 import { apiError } from './answers.ts';
@@ -46,7 +48,8 @@ export async function* tailEvents(
     const startedAt = performance.now();
     const stream = new EventStream();
     try {
-      await stream.open(client, { ...options, after });
+      const start = await stream.open(client, { ...options, after });
+      after ??= start;
       options.observe?.({ kind: 'connected' });
       for await (const event of stream.events()) {
         if (after !== undefined && event.sequence <= after) continue;
@@ -79,7 +82,8 @@ class EventStream {
   #pinger: NodeJS.Timeout | undefined;
   #release: () => void = () => {};
 
-  async open(client: Client, options: TailOptions): Promise<void> {
+  /** Returns the sequence that the stream begins after; undefined from a service that does not say it. */
+  async open(client: Client, options: TailOptions): Promise<number | undefined> {
     options.signal?.throwIfAborted();
     const { WebSocket: Socket } = await import('ws');
     const { connection, options: settings } = client;
@@ -97,6 +101,8 @@ class EventStream {
     this.#release = () => options.signal?.removeEventListener('abort', stop);
     // before `open`: the first message may arrive in the packet that completes the handshake
     this.#listen(socket);
+    let start: string | string[] | undefined;
+    socket.once('upgrade', ({ headers }) => (start = headers[streamAfterHeader]));
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve);
       socket.once('unexpected-response', (_request, answer: IncomingMessage) => {
@@ -109,6 +115,7 @@ class EventStream {
       });
       options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
     });
+    return typeof start === 'string' && /^[0-9]{1,15}$/.test(start) ? Number(start) : undefined;
   }
 
   #listen(socket: WebSocket): void {

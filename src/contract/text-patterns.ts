@@ -18,5 +18,9 @@ export const linePattern =
 export const textPattern =
   '^(?=[^]*[^\\s\\u00ad\\u200b-\\u200d\\u2060-\\u2064])' +
   '[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+
+/** The address of a receiver. */
+export const httpsPattern = '^https://[^\\s]+$';
+
 /** An identifier that the client chooses, such as that of a run. */
 export const clientIdPattern = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$';

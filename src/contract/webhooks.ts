@@ -14,7 +14,7 @@ import {
   serviceId,
   timestamp,
 } from './shapes.ts';
-import { linePattern } from './text-patterns.ts';
+import { httpsPattern, linePattern } from './text-patterns.ts';
 import { eventChoices, testEventKind, WebhookEvents, webhookEventKinds } from './webhook-events.ts';
 
 const disabledReasons = ['gone', 'failing'] as const;
@@ -88,7 +88,7 @@ const Delivery = Type.Object({
 export type WebhookDelivery = Static<typeof Delivery>;
 
 const url = Type.String({
-  pattern: '^https://[^\\s]+$',
+  pattern: httpsPattern,
   maxLength: limits.outboundUrlChars,
   description: 'Where to send, over HTTPS to port 443 or 8443 of a public address',
 });

@@ -23,6 +23,7 @@ import { checkEnvelope, hostFault } from './admit/negotiate.ts';
 import { endWithProblem } from './answer/raw.ts';
 import { requestId } from './admit/request-id.ts';
 import { basePaths } from './route.ts';
+import { streamAfterHeader } from '../contract/stream.ts';
 import { asGovError } from './errors.ts';
 import { readQuery } from './text.ts';
 
@@ -94,11 +95,16 @@ export class Streams {
     const sockets = await this.#sockets;
     const { caller } = subscription;
     this.#requireRoom(caller);
+    // a client that got no event yet resumes there
+    const start = (lines: string[]): void => void lines.push(`${streamAfterHeader}: ${subscription.after}`);
+    sockets.once('headers', start);
     sockets.handleUpgrade(request, socket, head, (client) => {
       this.#open.set(client, caller);
       client.on('close', () => this.#open.delete(client));
       feed(client, subscription, { ...this.#options, tails: this.#tails });
     });
+    // a handshake that failed wrote no headers
+    sockets.off('headers', start);
   }
 
   async #admit(request: IncomingMessage): Promise<Subscription> {

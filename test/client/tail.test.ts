@@ -23,7 +23,8 @@ async function streaming(serve: (socket: WebSocket, url: URL, connection: number
     () => sockets.clients.forEach((socket) => socket.terminate()),
     () => server.close(),
   );
-  return { client: createClient({ baseUrl: server.baseUrl, apiKey: 'gov_live_k', env: {} }), seen, server };
+  const client = createClient({ baseUrl: server.baseUrl, apiKey: 'gov_live_k', env: {} });
+  return { client, seen, server, sockets };
 }
 
 it('a tail returns each event once and continues after the last sequence when the connection breaks', async () => {
@@ -53,6 +54,17 @@ it('a tail returns each event once and continues after the last sequence when th
   ]);
   expect(seen[0]?.authorization).toBe('Bearer gov_live_k');
   expect(notes.filter(({ kind }) => kind === 'reconnecting')).toHaveLength(2);
+});
+
+it('a tail that got no event yet continues where its first connection began', async () => {
+  const { client, seen, sockets } = await streaming((socket, _, connection) => {
+    if (connection === 1) socket.close(1012);
+    else socket.send(JSON.stringify({ sequence: 8 }));
+  });
+  sockets.on('headers', (lines) => lines.push('Gov-Stream-After: 7'));
+  const first = await tailEvents(client, {}).next();
+  expect(first.value.sequence).toBe(8);
+  expect(seen.map(({ url }) => url)).toEqual(['/api/v1/events/stream', '/api/v1/events/stream?after=7']);
 });
 
 it('a tail pauses the socket while the consumer is slow and loses no event', async () => {

@@ -19,6 +19,8 @@ interface Opened {
   /** Resolves once `count` messages came. */
   until(count: number): Promise<void>;
   readonly closed: Promise<number>;
+  /** `Gov-Stream-After` of the answer. */
+  readonly after: string | undefined;
 }
 
 const address = (query: string): string => `${plane.baseUrl.replace('http', 'ws')}/events/stream${query}`;
@@ -39,7 +41,9 @@ function open(query: string, key: string | null = plane.key): Promise<Opened> {
     while (messages.length < count) await new Promise<void>((resolve) => (wake = resolve));
   };
   return new Promise((resolve, reject) => {
-    socket.on('open', () => resolve({ socket, messages, until, closed }));
+    let after: string | undefined;
+    socket.on('upgrade', ({ headers }) => (after = String(headers['gov-stream-after'])));
+    socket.on('open', () => resolve({ socket, messages, until, closed, after }));
     socket.on('unexpected-response', (_request, response) => reject(new Error(String(response.statusCode))));
     socket.on('error', reject);
   });
@@ -56,6 +60,7 @@ describe('the live stream', () => {
     await record('elsewhere', 9);
     await record('stream-1', 2);
     await stream.until(2);
+    expect(Number(stream.after)).toBe(stream.messages[0]!.sequence - 1);
     expect(stream.messages.map(({ metadata }) => metadata['n'])).toEqual([1, 2]);
     expect(Object.keys(stream.messages[0] ?? {})).toContain('leafHash');
     stream.socket.close();
@@ -70,6 +75,7 @@ describe('the live stream', () => {
     const rest = await open(`?runId=stream-2&after=${middle}`);
     await rest.until(250);
     expect(rest.messages).toEqual(all.messages.slice(200));
+    expect([all.after, rest.after]).toEqual(['0', String(middle)]);
     all.socket.close();
     rest.socket.close();
   });

@@ -187,7 +187,7 @@ export class ServerChecks {
   lookAtHealth(): Promise<Found> {
     return this.#answered(async () => {
       const { status, reasons } = await this.#readHealth();
-      const detail = [status, ...(reasons ?? [])].join('; ');
+      const detail = [status, ...first(reasons ?? [])].join('; ');
       const next = this.#session.context()?.context.kind === 'plane' ? 'gov plane doctor' : 'gov health';
       if (status === 'ok') return ok(detail);
       return status === 'degraded' ? warning(detail, next) : failed(detail, next);
@@ -338,3 +338,11 @@ function timeIn(bytes: Uint8Array): number {
     return Number.NaN;
   }
 }
+
+/** Reasons that a line shows; a plane may have one for each of its newest runs. */
+const shownReasons = 3;
+
+const first = (reasons: readonly string[]): string[] =>
+  reasons.length <= shownReasons + 1
+    ? [...reasons]
+    : [...reasons.slice(0, shownReasons), `and ${reasons.length - shownReasons} more: gov health`];

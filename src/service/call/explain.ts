@@ -8,7 +8,7 @@ import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import type { FieldCode } from '../../contract/field-codes.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import { namePattern, textPattern } from '../../contract/text-patterns.ts';
+import { clientIdPattern, httpsPattern, namePattern, textPattern } from '../../contract/text-patterns.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import { pointerToken } from '../../core/json/pointer.ts';
 
@@ -109,6 +109,8 @@ function compiled(pattern: string): RegExp {
 
 /** Words for patterns that a reader could not follow. */
 const inWords: ReadonlyMap<string, string> = new Map([
+  [clientIdPattern, '1 to 128 characters of A-Z, a-z, 0-9 and . _ : -, the first one a letter or a digit'],
+  [httpsPattern, 'an address that begins with https://'],
   [
     namePattern,
     'a name with at least one visible character, without control characters and marks of the direction of writing',
