@@ -8,6 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
+import { isDeletedProject } from '../call/deleted.ts';
 import { append, unmetered } from '../events/append.ts';
 import type { OutboundAnswer } from '../outbound.ts';
 import type { Bounds, Counts } from '../reports/bounds.ts';
@@ -111,6 +112,9 @@ async function attempt(
       delivery: before,
       answer: refused('each attempt ended with its process'),
     });
+  }
+  if (await isDeletedProject(services, projectId)) {
+    return settle(services, { document, delivery: before, answer: refused('the project was deleted') });
   }
   const parent = await store.document(projectId, reportKind, parentId ?? '');
   const sending = parent === null ? null : sendingOf(parent, { delivery, deliveryId, nowMs: now() });

@@ -11,6 +11,7 @@ import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import { isDeletedProject } from '../call/deleted.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import { timeRange } from '../call/pages.ts';
 import { fieldError } from '../call/schema.ts';
@@ -115,7 +116,7 @@ async function prepare(
   { input, origin }: { readonly input: ExecutionInput; readonly origin: ReportOrigin },
 ): Promise<Queued> {
   const project = await services.store.project(projectId);
-  if (project === null) throw notFound('project');
+  if (project === null || (await isDeletedProject(services, projectId))) throw notFound('project');
   await requireReporting(services, project);
   const template = await knownTemplate(services, projectId, input.reportTemplateId);
   const checked = checkedInput(input, { projectId, template });

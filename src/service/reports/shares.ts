@@ -13,6 +13,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
 import { createToken, keyDigest, tokenKind } from '../access/token-format.ts';
 import { notFound } from '../call/answer.ts';
+import { isDeletedProject } from '../call/deleted.ts';
 import type { Handlers } from '../call/handler.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
@@ -225,8 +226,8 @@ async function findShared(
   const isSandbox = basePath.startsWith('/sandbox');
   if (document === null || project === null || (project.environment === 'sandbox') !== isSandbox)
     throw new GovError('NOT_FOUND', 'no share link has this token');
-  const known = await store.storedProject(project.organizationId, project.projectId);
-  if (known !== null && known.deletedMs !== null) throw gone('the project of the share link was deleted');
+  if (await isDeletedProject({ store }, document.projectId))
+    throw gone('the project of the share link was deleted');
   return document;
 }
 

@@ -10,6 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { DisabledReason } from '../../contract/webhooks.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
+import { isDeletedProject } from '../call/deleted.ts';
 import { append, unmetered } from '../events/append.ts';
 import type { OutboundAnswer } from '../outbound.ts';
 import { isSlow } from '../outbox/slow.ts';
@@ -98,12 +99,16 @@ async function workRound(work: Work, state: LaneData): Promise<Round> {
   const first = turns[0];
   if (first === undefined) return { state, isDone: true, isDeleted: endpoint === null, dueMs: null };
   if (endpoint === null || !isEnabled(endpoint)) {
-    await cancel(work, turns);
+    await cancel(work, turns, 'the endpoint was disabled or deleted');
     return { state, isDone: false, dueMs: now() };
   }
   const { dueMs } = turnOf(first);
   const nextMs = Math.max(dueMs, state.heldUntilMs);
   if (nextMs > now()) return { state, isDone: true, dueMs: nextMs };
+  if (await isDeletedProject(services, projectId)) {
+    await cancel(work, turns, 'the project was deleted');
+    return { state, isDone: false, dueMs: now() };
+  }
   const due = turns.filter((turn) => turnOf(turn).dueMs <= now());
   const after = await sendTurns(work, { endpoint, turns: due, state });
   return { state: after, isDone: false, dueMs: Math.max(now(), after.heldUntilMs) };
@@ -227,9 +232,13 @@ async function save({ services, projectId, endpointId }: Work, sent: readonly Se
 }
 
 /** The endpoint is disabled or deleted: nothing more is sent. */
-async function cancel({ services, projectId }: Work, turns: readonly StoredDocument[]): Promise<void> {
+async function cancel(
+  { services, projectId }: Work,
+  turns: readonly StoredDocument[],
+  why: string,
+): Promise<void> {
   const { store } = services;
-  const error = 'cancelled: the endpoint was disabled or deleted';
+  const error = `cancelled: ${why}`;
   for (const turn of turns) {
     const delivery = await store.document(projectId, deliveryKind, turnOf(turn).deliveryId);
     const ended = { nextMs: null, error };

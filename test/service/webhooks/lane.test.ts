@@ -171,6 +171,22 @@ describe('a lane', () => {
     expect(await office.store.document(projectId, laneKind, id)).toBeNull();
   });
 
+  it('of a deleted project cancels what waits', async () => {
+    await open(() => answered(200));
+    const id = await office.endpoint('a');
+    await office.block(2);
+    await office.follow();
+    office.alter(`INSERT INTO organization (organization_id, name, customer_id, home_production, home_sandbox, created_ms)
+      SELECT organization_id, 'a', 'a', project_id, project_id, 1 FROM project`);
+    office.alter(`INSERT INTO project_profile (project, organization_id, environment, name, name_key, settings, quotas,
+      created_ms, updated_ms, deleted_ms) SELECT project, organization_id, environment, 'a', 'a', '{}', '{}', 1, 2, 2
+      FROM project`);
+    await office.work();
+    expect(office.sent).toEqual([]);
+    const cancelled = { status: 'cancelled', errorSummary: 'cancelled: the project was deleted' };
+    expect(await office.deliveries(id)).toMatchObject([cancelled, cancelled]);
+  });
+
   it('that is left by a worker that ended is worked on after its lease, and sends with the same ids', async () => {
     await open(() => answered(200));
     const id = await office.endpoint('a');

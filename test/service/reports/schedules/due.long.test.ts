@@ -180,6 +180,26 @@ describe.each(engines)('schedules on %s', (engine) => {
     expect(Date.parse(body.nextRunAt)).toBeGreaterThan(Date.now());
   });
 
+  it('a deleted project makes no report and sends no mail', async () => {
+    const bob = await on.service.signUp('bob');
+    const { projectId } = (await bob.call('GET', '/auth/identity')).body;
+    const deliveries = [{ channel: 'email', target: 'bob@example.org', format: 'json' }];
+    const parameters = { startTime: '2026-02-01T00:00:00Z', endTime: '2026-02-02T00:00:00Z' };
+    const asked = { reportTemplateId: 'executive-summary', formats: ['json'], deliveries };
+    const waiting = await bob.call('POST', '/reporting/executions', { body: { ...asked, parameters } });
+    expect(waiting.status, waiting.text).toBe(202);
+    await build(services);
+    const schedule = { ...asked, name: 'Daily', window: 'previous_day', cron: '30 6 * * *' };
+    const made = await bob.call('POST', '/reporting/schedules', { body: schedule });
+    expect(made.status, made.text).toBe(201);
+    expect((await bob.call('DELETE', `/projects/${projectId}`)).status).toBe(200);
+    const later = at(services, Date.parse(made.body.nextRunAt));
+    expect(await work(later, 'schedules')).toMatchObject({ processed: 1, failed: 1, createdIds: [] });
+    const mails = on.mailbox.mails.length;
+    expect(await work(services, 'deliveries')).toMatchObject({ succeeded: 0, failed: 1 });
+    expect(on.mailbox.mails).toHaveLength(mails);
+  });
+
   it('a change of the name while a schedule is due keeps its report', async () => {
     const { scheduleId, dueMs } = await create();
     const later = at(services, dueMs + hour);

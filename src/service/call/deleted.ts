@@ -1,0 +1,17 @@
+/**
+ * Whether a project is deleted. Calls of a deleted project end with its keys; work that nobody calls for, such as
+ * schedules, deliveries and webhooks, asks here. A plane deletes no project.
+ * Tested by `test/service/reports/schedules/due.test.ts` and `test/service/webhooks/lane.test.ts`.
+ */
+import type { Services } from '../dependencies.ts';
+
+/** Two reads by key. A project that the store does not have is not deleted. */
+export async function isDeletedProject(
+  { store }: Pick<Services, 'store'>,
+  projectId: string,
+): Promise<boolean> {
+  const project = await store.project(projectId);
+  if (project === null) return false;
+  const stored = await store.storedProject(project.organizationId, projectId);
+  return stored !== null && stored.deletedMs !== null;
+}
