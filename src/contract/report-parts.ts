@@ -25,7 +25,7 @@ export const formatList = Type.Array(oneOf(reportFormats), {
   minItems: 1,
   maxItems: limits.reportFormats,
   uniqueItems: true,
-  description: 'Default: pdf',
+  description: 'Default: those of the template, which is pdf for a built-in one',
 });
 export const reportTitle = Type.String({
   minLength: 1,

@@ -4,6 +4,7 @@ import { ed25519Signer } from '../../../src/core/note/signed.ts';
 import { dataHash, toJson } from '../../../src/core/report/artifacts.ts';
 import { attachedFiles, contentOf, type PdfFile, readPdf } from '../../../src/core/report/read-pdf.ts';
 import type { Report } from '../../../src/core/report/model.ts';
+import { templateHash } from '../../../src/core/report/template-hash.ts';
 import {
   type ReportVerdict,
   type ReportVerifyOptions,
@@ -278,6 +279,23 @@ describe('a changed report', () => {
     ['JSON that ends early', '{"attachments":{'],
   ])('%s is a malformed report', async (_, text) => {
     expect(await verify(Buffer.from(text))).toMatchObject({ verified: false, code: 'MALFORMED_REPORT' });
+  });
+
+  it('the template in the data is verified with it, and one of another form is malformed', async () => {
+    const template = { version: 2, name: 'Pack', title: 'Pack', introduction: null, sections: ['a/b'] };
+    const having = (changed: unknown): Report => ({ ...report, template: changed as typeof template });
+    const check = (of: Report) => verify(toJson(of), { signature: Buffer.from(signatureOf(of)) });
+    expect(await check(having(template))).toMatchObject({
+      verified: true,
+      template: { name: 'Pack', version: 2, definitionHash: templateHash(template) },
+    });
+    expect(await check(report)).toMatchObject({ verified: true, template: null });
+    // signed with another version
+    const signature = Buffer.from(signatureOf(having({ ...template, version: 1 })));
+    expect((await verify(toJson(having(template)), { signature })).code).toBe('REPORT_SIGNATURE_MISMATCH');
+    const { name: _name, ...nameless } = template;
+    for (const changed of [null, 'tpl', nameless, { ...template, more: 1 }, { ...template, sections: [1] }])
+      expect((await check(having(changed))).code).toBe('MALFORMED_REPORT');
   });
 
   it('hostile data never makes the verifier throw', async () => {

@@ -9,12 +9,17 @@ export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;
   const { cron, window, backfill, disabled } = flags;
   const members = membersOf(flags);
-  const deliveries = await deliveriesOf(flags, members.formats ?? ['pdf'], call);
   const client = await session.client();
+  const { template } = args;
+  // a custom template has its own formats
+  const formats = template.startsWith('tpl_')
+    ? (await client.getReportTemplate({ params: { reportTemplateId: template } })).body.formats
+    : (['pdf'] as const);
+  const deliveries = await deliveriesOf(flags, members.formats ?? formats, call);
   const { body } = await client.createReportSchedule({
     body: {
       name: args.name,
-      reportTemplateId: args.template,
+      reportTemplateId: template,
       cron,
       // the parser accepts only these words
       window: window as 'previous_day',

@@ -32,7 +32,7 @@ const what = {
     separator: ',',
     choices: reportFormats,
     value: 'A,B',
-    description: 'Formats; default: pdf',
+    description: 'Formats; default: those of the template, which is pdf for a built-in one',
   },
   title: { type: 'string', value: 'TEXT', description: 'Title; default: that of the template' },
   locale: {

@@ -73,18 +73,23 @@ export function setSummary(flow: Flow, subject: Subject): void {
   flow.section(() => {
     flow.heading(1, 'Summary');
     checkLines(flow, subject);
-    setFigures(flow, subject, 3);
+    // no built-in report has so many
+    setFigures(flow, subject, report.figures.length > manyFigures ? 4 : 3);
     coverage(flow, subject);
     const failed = report.checks.filter(({ status }) => status === 'fail').length;
     const open = report.checks.filter(({ status }) => status === 'not_shown').length;
     const passed = report.checks.length - failed - open;
     if (report.checks.length === 0) return;
+    // the summary of a custom template may be longer than a page
+    if (report.template !== undefined) flow.ensure(40);
     flow.text(
       `${report.checks.length} checks: ${passed} passed, ${failed} failed, ${open} not shown. “Not shown” means that the attached evidence neither confirms nor refutes the check.`,
       flow.style('regular', 9, flow.colors.muted),
     );
   });
 }
+
+const manyFigures = 12;
 
 function checkLines(flow: Flow, { report }: Subject): void {
   if (report.checks.length === 0) return;
@@ -112,11 +117,13 @@ export const column = (title: string, more: Partial<Column> = {}): Column => ({
 export function setFigures(flow: Flow, { report }: Subject, columns: number): void {
   const gap = 12;
   const width = (flow.width - gap * (columns - 1)) / columns;
+  // an id and each label fit into a fourth of the page
+  const [least, labelLines] = report.template === undefined ? [10.5, 2] : [8.5, 3];
   const label = flow.style('regular', 8.5, flow.colors.muted);
   for (let from = 0; from < report.figures.length; from += columns) {
     const row = report.figures.slice(from, from + columns).map((figure) => ({
       figure,
-      labels: flow.lines(figure.label, label, width - 20, 2),
+      labels: flow.lines(figure.label, label, width - 20, labelLines),
     }));
     const labelHeight = Math.max(...row.map(({ labels }) => labels.length)) * 11;
     const height = 41 + labelHeight;
@@ -132,7 +139,7 @@ export function setFigures(flow: Flow, { report }: Subject, columns: number): vo
           : undefined;
       const shown = flow.type.printable(text, 'bold').replaceAll('\n', ' ');
       let size = 17;
-      while (size > 10.5 && flow.type.width(shown, { face: 'bold', size }) > width - 20) size -= 0.5;
+      while (size > least && flow.type.width(shown, { face: 'bold', size }) > width - 20) size -= 0.5;
       const value = flow.style('bold', size, color ?? flow.colors.text);
       flow.tagged('P', () => {
         labels.forEach((line, index) => flow.line(line, x + 10, y + 8 + index * 11, label));

