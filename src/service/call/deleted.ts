@@ -1,7 +1,7 @@
 /**
  * Whether a project is deleted. Calls of a deleted project end with its keys; work that nobody calls for, such as
  * schedules, deliveries and webhooks, asks here. A plane deletes no project.
- * Tested by `test/service/reports/schedules/due.test.ts` and `test/service/webhooks/lane.test.ts`.
+ * Tested by `test/service/reports/schedules/due.long.test.ts` and `test/service/webhooks/lane.test.ts`.
  */
 import type { Services } from '../dependencies.ts';
 
