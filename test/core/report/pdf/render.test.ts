@@ -117,6 +117,23 @@ describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf 
     });
   });
 
+  it('many figures of a custom template have whole ids and labels, and name its version', async () => {
+    const value = 'prf_01m8fm8y86ejfa13bzf7qmwb5y';
+    const label = 'Events whose own time is more than 5 min off';
+    const figures = Array.from({ length: 14 }, (_, at) => ({
+      name: `f${at}`,
+      label,
+      value,
+      kind: 'text' as const,
+    }));
+    const template = { version: 7, name: 'Pack', title: 'Pack', introduction: null, sections: ['a/b'] };
+    const report = { ...sampleReport({ rows: 1 }), figures, template };
+    const text = output('pdftotext', '-raw', await written(report), '-').replace(/\s/g, '');
+    expect(text.split(value).length - 1).toBeGreaterThanOrEqual(figures.length);
+    expect(text.split(label.replace(/ /g, '')).length - 1).toBe(figures.length);
+    expect(text).toContain(`Pack,version7(${report.reportTemplateId})`);
+  });
+
   it('user text cannot add markup, actions or objects', async () => {
     const title = 'A) Tj ET\nendstream endobj /JavaScript (app.alert(1)) <b>&amp; \\) (';
     const path = await written(sampleReport({ title }), { ...plainBranding, footerText: ') >> /S /URI (x' });
