@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import type { TaskContext } from '../../../src/service/call/work.ts';
+import { encloseApprovals } from '../../../src/service/proofs/bundle-approvals.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { governing } from '../support/governed.ts';
@@ -122,5 +125,41 @@ describe('signed approvals in a bundle', () => {
       result: 'failed',
       detail: expect.stringContaining('erased or withheld'),
     });
+  });
+});
+
+describe('the leaves of signed approvals in a bundle', () => {
+  /** A run with signed approvals by one approver: a leaf each, and that of the approver. */
+  function contextOf(approvals: number): TaskContext {
+    const leaf = (index: number, record: object) => ({
+      index,
+      record: JSON.stringify(record),
+      disclosures: null,
+    });
+    const approver = leaf(0, { approverId: 'apv_1' });
+    const signed = Array.from({ length: approvals }, (_, at) =>
+      leaf(at + 1, { signed: { approverId: 'apv_1' } }),
+    );
+    return {
+      breathe: () => Promise.resolve(),
+      reader: {
+        leafOf: () => Promise.resolve(null),
+        leavesOf: (_project: string, { type }: { type: string }, { after = -1, limit = 0 }) => {
+          const all = type === 'gov.approver/1' ? [approver] : signed;
+          return Promise.resolve(all.filter(({ index }) => index > after).slice(0, limit));
+        },
+        tiles: (_project: string, _tree: string, plan: readonly { width: number }[]) =>
+          Promise.resolve(plan.map(({ width }) => new Uint8Array(width * 32))),
+      },
+    } as unknown as TaskContext;
+  }
+
+  it(`a bundle with ${limits.bundleApprovals} of them is made, and one more is refused with what to do`, async () => {
+    const made = (leaves: number) =>
+      encloseApprovals(contextOf(leaves - 1), { projectId: 'prj_1', runId: 'r', treeSize: leaves });
+    expect(await made(limits.bundleApprovals)).toHaveLength(limits.bundleApprovals);
+    await expect(made(limits.bundleApprovals + 1)).rejects.toThrow(
+      `expected at most ${limits.bundleApprovals} leaves of signed approvals in a bundle, got ${limits.bundleApprovals + 1}; ask for events=none`,
+    );
   });
 });
