@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await dialog().getByLabel('On', { exact: true }).selectOption('Friday');
     await dialog().getByLabel('At', { exact: true }).fill('07:30');
     expect(await dialog().getByLabel('Time zone').inputValue()).toBe('Europe/Zurich');
-    expect(await dialog().getByLabel('About', { exact: true }).inputValue()).toBe('previous_week');
+    expect(await dialog().getByLabel('Period', { exact: true }).inputValue()).toBe('previous_week');
     await dialog().getByLabel('JSON').check();
     await dialog().getByRole('button', { name: 'Add a recipient' }).click();
     expect(await page.evaluate('document.activeElement.name')).toBe('deliveries/0/channel');
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await eventually(() => rowOf('delivered').count()).toBe(2);
     expect(await axeFaults(page)).toEqual([]);
-    await rowOf('pdf').getByRole('link', { name: 'the report' }).click();
+    await rowOf('pdf').getByRole('link', { name: 'report', exact: true }).click();
     await page.getByRole('heading', { level: 2, name: 'Deliveries' }).waitFor();
     expect(await rowOf('1 of 10').count()).toBe(2);
     expect(errors).toEqual([]);

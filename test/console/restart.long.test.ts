@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeInit } from '../../plane/data/init.ts';
@@ -42,14 +43,18 @@ const kill = async (running: Awaited<ReturnType<typeof serveProcess>>): Promise<
   await running.ended;
 };
 
-/** A client of a server on this machine, with a key. */
+/** A client of a server on this machine, with a key. A busy machine may answer 503: the same call succeeds later. */
 const caller = (port: number, key: string) => async (method: string, path: string, body?: unknown) => {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, body: await answer.json(), text: '' };
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (answer.status !== 503) return { status: answer.status, body: JSON.parse(text) as unknown, text };
+    await pause(500);
+  }
 };
 
 const lost = (page: Page) => page.getByText('The connection is lost.');

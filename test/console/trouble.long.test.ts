@@ -4,6 +4,7 @@
  */
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { event } from '../support/serving.ts';
 import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { callTool, fillPlane } from './support/calls.ts';
 
@@ -158,6 +159,35 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
     await page.goForward();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     expect(page.url()).toBe(approval);
+    await context.close();
+  });
+
+  it('an export that runs is cancelled by a click, and the list shows how each export ended', async () => {
+    const { plane } = world;
+    const text = 'x'.repeat(2000);
+    const events = Array.from({ length: 500 }, (_, n) => event({ runId: 'large', metadata: { text, n } }));
+    for (let batch = 0; batch < 40; batch += 1)
+      await plane.call('POST', '/events/batch', { body: { events } });
+    const { page, context, errors } = await world.open('/exports');
+    await page.getByRole('button', { name: 'New export' }).click();
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'Events, json' });
+    await row.getByText('processing').waitFor();
+    await row.getByRole('button', { name: 'Cancel' }).click();
+    await row.getByText('cancelled').waitFor();
+    expect(await row.getByRole('button').count()).toBe(0);
+    const { data } = (await plane.call('GET', '/exports')).body as { data: { exportId: string }[] };
+    const [{ exportId = '' } = {}] = data;
+    expect((await plane.call('GET', `/exports/${exportId}`)).body).toMatchObject({ status: 'cancelled' });
+    expect((await plane.call('GET', `/exports/${exportId}/download`)).status).toBe(409);
+    // the next one is not in its way, and nobody has to reload the page to see its end
+    await page.getByRole('button', { name: 'New export' }).click();
+    await page.getByLabel('Only of the run (optional)').fill('slow');
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    const next = page.getByRole('row').filter({ hasText: 'run slow' });
+    await next.getByText('completed').waitFor();
+    await next.getByRole('button', { name: 'Download' }).waitFor();
+    expect(errors).toEqual([]);
     await context.close();
   });
 

@@ -3,7 +3,7 @@
  * asks until it answers again. Tested by `test/console/restart.long.test.ts`.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { GovNetworkError } from '../../client/errors.ts';
+import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import { clientOf } from './api.ts';
 
 const quietMs = 10_000;
@@ -34,9 +34,9 @@ async function isThere(signal: AbortSignal): Promise<boolean> {
   try {
     await clientOf('production', null).getLiveness({ signal, timeoutMs: answerMs });
     return true;
-  } catch {
-    // a proxy answers 502 while the server is gone
-    return false;
+  } catch (error) {
+    // a proxy answers 502 while the server is gone; a busy server answers with a code of its own
+    return error instanceof GovApiError && !error.code.startsWith('HTTP_');
   }
 }
 

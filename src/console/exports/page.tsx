@@ -1,17 +1,17 @@
 /** Exports: files of whole resources, and a form for another one. Tested by `test/console/lists.test.ts`. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';
 import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../app/session.tsx';
-import { useAction, waitFor } from '../parts/action.tsx';
+import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
-import { TextField } from '../parts/field.tsx';
+import { PagedFoot, usePaged, type Paged } from '../parts/paged.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { sizeText } from '../parts/size.ts';
 import { Status } from '../parts/status.tsx';
@@ -39,6 +39,7 @@ export function Exports() {
     'exports',
   );
   const { rows } = paged;
+  useAgain(paged);
   const action = can('exports:write') && (
     <Button kind="main" onClick={() => setAsking(true)}>
       New export
@@ -86,6 +87,17 @@ export function Exports() {
       {isAsking && <NewExport close={() => setAsking(false)} made={paged.reload} />}
     </>
   );
+}
+
+const againMs = 1500;
+
+/** Reads the list again while an export in it waits or is built; a longer list than one page stays as it is. */
+function useAgain({ rows, reload }: Paged<ExportJob>): void {
+  useEffect(() => {
+    if (rows === undefined || rows.length > perPage || !rows.some(({ status }) => isOpen(status))) return;
+    const timer = setTimeout(reload, againMs);
+    return () => clearTimeout(timer);
+  }, [rows]);
 }
 
 const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (
@@ -163,35 +175,22 @@ function NewExport({ close, made }: { readonly close: () => void; readonly made:
   const [resource, setResource] = useState<ExportResource>('audit_events');
   const [runId, setRunId] = useState('');
   const [isProven, setProven] = useState(true);
-  const [progress, setProgress] = useState('');
   const work = async (signal: AbortSignal): Promise<void> => {
     const filters = runId.trim() === '' ? {} : { filters: { runId: runId.trim() } };
     const body = { resource, format: 'json', includeProof: isProven, ...filters } as const;
-    const { exportId } = (await client.createExport({ body, signal })).body;
-    await waitFor(async () => (await client.getExport({ params: { exportId }, signal })).body, {
-      isOver: ({ status }) => !isOpen(status),
-      seen: ({ status }) => setProgress(`${status}…`),
-      signal,
-    });
+    await client.createExport({ body, signal });
     close();
     made();
   };
   return (
     <ConfirmDialog title="New export" verb="Export" work={work} close={close}>
-      <label class="field">
-        Rows of
-        <select
-          name="resource"
-          value={resource}
-          onChange={(event) => setResource(event.currentTarget.value as ExportResource)}
-        >
-          {Object.entries(resources).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label="Rows of"
+        name="resource"
+        value={resource}
+        set={setResource}
+        options={Object.entries(resources) as [ExportResource, string][]}
+      />
       <TextField
         label="Only of the run (optional)"
         name="runId"
@@ -207,9 +206,6 @@ function NewExport({ close, made }: { readonly close: () => void; readonly made:
         />
         <span>With the proof of each row's place in the log</span>
       </label>
-      <p role="status" class="quiet">
-        {progress}
-      </p>
     </ConfirmDialog>
   );
 }

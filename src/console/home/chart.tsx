@@ -43,7 +43,9 @@ export function DecisionChart({ days }: { readonly days: readonly Day[] }) {
           </li>
         ))}
       </ul>
-      <DecisionTable days={days} />
+      <div class="hidden">
+        <DecisionTable days={days} />
+      </div>
     </>
   );
 }
@@ -67,8 +69,9 @@ function Bar({ day, x, most }: { readonly day: Day; readonly x: number; readonly
   );
 }
 
+/** A table grows to its content, also where it is hidden: what is around it keeps it small. */
 const DecisionTable = ({ days }: { readonly days: readonly Day[] }) => (
-  <table class="hidden">
+  <table>
     <caption>Decisions a day</caption>
     <thead>
       <tr>

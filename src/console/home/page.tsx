@@ -96,7 +96,6 @@ function Denied() {
           columns={[
             {
               name: 'Call',
-              kind: 'wide',
               cell: (event) => (
                 <span class="strong">
                   <RemoteLine text={toolOf(event)} />

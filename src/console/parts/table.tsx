@@ -13,11 +13,16 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** For columns that are not known before: keeps words whole, and scrolls. */
+  readonly isRoomy?: boolean;
 }
 
 /** Rows and columns. On a narrow screen each row is a card, and each cell repeats the name of its column. */
-export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) => (
-  <div class="table-frame">
+export const Table = <Row,>({ caption, columns, rows, keyOf, isRoomy = false }: TableProps<Row>) => (
+  <div
+    class={isRoomy ? 'table-frame roomy' : 'table-frame'}
+    {...(isRoomy ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {})}
+  >
     <table>
       <caption class="hidden">{caption}</caption>
       <thead>

@@ -120,7 +120,7 @@ function Versions({ policy, versions, isCut, query, to, moved }: VersionsProps) 
           },
           { name: 'Does', cell: ({ action }) => action },
           { name: 'Severity', cell: ({ severity }) => severity ?? '–' },
-          { name: 'Written by', cell: ({ createdBy }) => <code>{createdBy}</code>, kind: 'wide' },
+          { name: 'Written by', cell: ({ createdBy }) => <code>{createdBy}</code> },
           { name: 'Written', cell: ({ createdAt }) => <Time at={createdAt} /> },
           {
             name: 'Actions',

@@ -59,7 +59,7 @@ export function Deliveries({ query }: PageProps) {
           more={[
             {
               name: 'Report',
-              cell: ({ executionId }) => <a href={linkTo(['reports', executionId])}>the report</a>,
+              cell: ({ executionId }) => <a href={linkTo(['reports', executionId])}>report</a>,
             },
             { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
           ]}
@@ -88,7 +88,9 @@ export function DeliveryTable<Row extends Delivery>({ rows, more = [], changed }
           name: 'Sent to',
           cell: ({ channel, target, format }) => (
             <>
-              <RemoteLine text={target} />
+              <span class="target">
+                <RemoteLine text={target} />
+              </span>
               <div class="quiet small">
                 {channel === 'email' ? 'e-mail' : channel}, {format}
               </div>

@@ -154,7 +154,7 @@ function WhenFields({ draft, change }: WhenFieldsProps) {
         options={zones.map((each) => [each, each])}
       />
       <SelectField
-        label="About"
+        label="Period"
         name="window"
         value={window}
         set={(chosen) => change({ window: chosen })}

@@ -168,6 +168,7 @@ const Rows = ({ data: { columns, rows, truncated } }: { readonly data: ReportDat
     <h2>Rows</h2>
     <Table
       caption="Rows of the report"
+      isRoomy
       rows={rows.map((cells, at) => ({ cells, at }))}
       keyOf={({ at }) => String(at)}
       columns={columns.map(({ name, title, kind }, at) => ({

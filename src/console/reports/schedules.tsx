@@ -82,7 +82,6 @@ export function Schedules() {
 const columns: readonly Column<ReportSchedule>[] = [
   {
     name: 'Schedule',
-    kind: 'wide',
     cell: ({ name, reportTemplateId, formats, runId }) => (
       <>
         <span class="strong">
@@ -99,7 +98,7 @@ const columns: readonly Column<ReportSchedule>[] = [
     name: 'When',
     cell: ({ cron, timezone, window }) => (
       <>
-        {whenText(cron)}
+        <span class="target">{whenText(cron)}</span>
         <div class="quiet small">
           {timezone}, about {windowTexts[window]}
         </div>
@@ -146,7 +145,7 @@ function Targets({ deliveries }: Pick<ReportSchedule, 'deliveries'>) {
   if (deliveries.length === 0) return '–';
   const once = new Map(deliveries.map((each) => [`${each.channel} ${each.target}`, each]));
   return [...once].map(([key, { target, disabledAt }]) => (
-    <div key={key}>
+    <div key={key} class="target">
       <RemoteLine text={target} />
       {disabledAt !== null && <div class="bad-text small">stopped: it answered that it is gone</div>}
     </div>
