@@ -25,6 +25,9 @@ const views: Readonly<Record<ScreenName, (state: never, look: Look) => Frame>> =
 
 const homeAndErase = '\u001b[H\u001b[2J';
 
+/** After the last change of the size, by when no frame of the old size is on its way to the terminal. */
+const settledMs = 100;
+
 export interface OpenOptions<State extends Common> extends Pick<
   ShellOptions<State>,
   'name' | 'store' | 'isAscii' | 'interrupt' | 'stop'
@@ -66,9 +69,18 @@ export async function openScreen<State extends Common>(options: OpenOptions<Stat
   });
   let { rows } = stdout;
   let isShrunk = false;
+  let repainting: NodeJS.Timeout | undefined;
   const onResize = (): void => {
     isShrunk ||= (stdout.rows ?? 0) < (rows ?? 0);
     ({ rows } = stdout);
+    clearTimeout(repainting);
+    repainting = setTimeout(repaint, settledMs);
+  };
+  // a frame of the old size may have been wrapped by the terminal, and ink draws only lines that changed
+  const repaint = (): void => {
+    instance.clear();
+    stdout.write(homeAndErase);
+    instance.rerender(shell);
   };
   stdout.on('resize', onResize);
   const end = (): void => instance.unmount();
@@ -79,6 +91,7 @@ export async function openScreen<State extends Common>(options: OpenOptions<Stat
   } finally {
     signal.removeEventListener('abort', end);
     stdout.off('resize', onResize);
+    clearTimeout(repainting);
     // tmux keeps rows of a window that lost height, and shows them on the normal screen
     if (isShrunk) stdout.write(homeAndErase);
   }
