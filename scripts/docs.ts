@@ -265,7 +265,7 @@ function templatesPage(): string {
     'The first table of a report is its CSV artifact. The JSON artifact and the PDF have all tables.',
     '## What all reports share',
     [
-      '- A report reads only leaves below the tree size of one signed checkpoint. The same parameters at the same tree size give the same contents. Sources of telemetry, stored checkpoints, counters of quotas and reports of planes are not in the log; their tables say so.',
+      '- A report reads only leaves below the tree size of one signed checkpoint. The same parameters at the same tree size give the same contents. A usage statement counts the leaves of the metering log below its own signed checkpoint, which covers those of the log. Sources of telemetry, stored checkpoints, counters of quotas and reports of planes are not in the log; their tables say so.',
       '- The period selects entries by the time at which the log recorded them, and both ends are included. Times that clients state are shown, and select nothing.',
       '- A leaf without a time has the time of the newest entry below it.',
       '- Each table states its population, which rows it lists, how many are left out and why. Exceptions come first.',
