@@ -50,6 +50,24 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     await context.close();
   });
 
+  it('a schedule names the recipient that the plane cannot reach, and is made without it', async () => {
+    const { page, context, errors } = await world.open('/reports/schedules');
+    await page.getByRole('button', { name: 'New schedule' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Daily');
+    await dialog.getByLabel('Repeats').selectOption('daily');
+    await dialog.getByRole('button', { name: 'Add a recipient' }).click();
+    await dialog.getByLabel('By', { exact: true }).selectOption('File of the plane');
+    await dialog.getByLabel('File name').fill('{date}.pdf');
+    await dialog.getByRole('button', { name: 'Create the schedule' }).click();
+    await dialog.locator('.field-error').getByText('the operator sets deliveryDir').waitFor();
+    await dialog.getByRole('button', { name: 'Remove recipient 1' }).click();
+    await dialog.getByRole('button', { name: 'Create the schedule' }).click();
+    await page.getByRole('cell', { name: 'every day at 06:00' }).waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
   it('a list of more runs than one page says that it is cut, and shows the rest on demand', async () => {
     const events = Array.from({ length: 26 }, (_, at) => event({ runId: `run-${at}` }));
     await world.plane.call('POST', '/events/batch', { body: { events } });

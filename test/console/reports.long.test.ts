@@ -137,6 +137,28 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     expect((await schedules())[0]).toMatchObject({ formats: ['csv'], window: 'previous_week' });
   });
 
+  it('with the keyboard alone a person makes a schedule, and the focus returns to the button', async () => {
+    await open('/reports/schedules');
+    await page.getByRole('button', { name: 'New schedule' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog().getByText('Which AI systems were in use').waitFor();
+    await page.keyboard.type('By keys');
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.name');
+    for (const name of ['reportTemplateId', 'runId', 'every']) {
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe(name);
+    }
+    await page.keyboard.type('monthly');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('day');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await rowOf('By keys').getByText('the last day of each month at 06:00').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('New schedule');
+    expect((await schedules())[0]).toMatchObject({ cron: '0 6 L * *', window: 'previous_month' });
+  });
+
   it('a schedule is disabled, enabled and deleted, and the list shows each state', async () => {
     const body = {
       name: 'Month',

@@ -153,6 +153,17 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     await eventually(async () => (await runIds(list)).sort()).toEqual(runs(30).sort());
     await page.bringToFront();
     await lost(page).waitFor({ state: 'detached' });
+    // a proxy that answers for a server that is gone, and a server that is busy
+    await page.route(/health[/]live$/, (route) => route.fulfill({ status: 502, body: 'Bad Gateway' }));
+    await page.evaluate(`dispatchEvent(new Event('online'))`);
+    await lost(page).waitFor();
+    await page.unroute(/health[/]live$/);
+    const busy = JSON.stringify({ code: 'OVERLOADED', title: 'Busy', status: 503 });
+    await page.route(/health[/]live$/, (route) =>
+      route.fulfill({ status: 503, contentType: 'application/problem+json', body: busy }),
+    );
+    await lost(page).waitFor({ state: 'detached' });
+    await page.unroute(/health[/]live$/);
     expect(await page.getByLabel('Comment').inputValue()).toBe('known supplier');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
