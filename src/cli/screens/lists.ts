@@ -1,6 +1,6 @@
 /** Lists and texts as screens show them. Tested by `test/cli/screens/lists.test.ts`. */
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
-import { fit, fitLine, folded, tail, type Look } from './draw.ts';
+import { fit, folded, tail, type Look } from './draw.ts';
 import { firstVisible, type Loading } from './model.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import { widthOf } from '../terminal/width.ts';
@@ -122,10 +122,17 @@ export function whenReady<Value>(
   if (loading.state === 'ready') return text(loading.value);
   return still([
     safe``,
-    fitLine(safe` ${styles.red('✗')} ${loading.why}`, columns),
+    ...faultLines(loading.why, { columns, styles }),
     safe`   r loads again, esc goes back`,
   ]);
 }
+
+/** Why something failed, over as many lines as it needs: its end says what to do. */
+export const faultLines = (
+  why: string,
+  { columns, styles }: { readonly columns: number; readonly styles: Styles },
+): Safe[] =>
+  folded(why, columns - 4, foldedLines).map((line, at) => safe` ${at === 0 ? styles.red('✗') : ' '} ${line}`);
 
 /** Colours of decisions; the word says the same. */
 export function paintDecision(decision: string | null, { red, yellow, green }: Styles) {

@@ -192,7 +192,9 @@ describe('gov approvals inbox against a plane', () => {
     terminal.press('\r');
     await terminal.shows('y: yes, any other key: no');
     terminal.press('y');
-    await terminal.shows('✗');
+    // at 60 columns the refusal takes several lines, and says what to do
+    await terminal.shows('✗ Not allowed');
+    expect(terminal.text.replaceAll(/\s+/g, ' ')).toContain("use an approver's key");
     expect(await statusOf(ids[2])).toMatchObject({ status: 'pending' });
     terminal.press('q');
     await code;

@@ -7,10 +7,11 @@ import { partyName } from '../../runs/party.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { relativeTime } from '../../terminal/table.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { cut } from '../../terminal/width.ts';
+import { cut, widthOf } from '../../terminal/width.ts';
 import { ageText, dimmed, remote, type Look } from '../draw.ts';
 import {
   countText,
+  faultLines,
   filterLine,
   listLines,
   still,
@@ -33,11 +34,20 @@ export function approvalsView(state: ApprovalsState, look: Look): Frame {
   const open = approval === undefined ? `  ${state.target}` : ` › ${approval.approvalId}`;
   return {
     title: safe` ${look.styles.bold('gov approvals')}${open}${age}`,
-    body: isStale ? dimmed(lines, look) : lines,
+    body: [...refusal(state, look), ...(isStale ? dimmed(lines, look) : lines)],
     status: statusOf(state, look),
     idle: idleOf(state),
     lastScroll,
   };
+}
+
+/** A message that the last line cannot hold. */
+const isLong = ({ message, columns }: ApprovalsState): boolean =>
+  message !== null && widthOf(remote(message.text)) > columns - 3;
+
+function refusal(state: ApprovalsState, { styles }: Look): readonly Safe[] {
+  if (state.message === null || !isLong(state)) return [];
+  return [...faultLines(state.message.text, { columns: state.columns, styles }), safe``];
 }
 
 function idleOf(state: ApprovalsState): readonly KeyAction[] {
@@ -61,7 +71,7 @@ function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look)
     return safe` ${bold(verb)} ${shown}${asking.comment === '' ? '' : ' with your comment'}? y: yes, any other key: no`;
   }
   if (wanted !== null) return safe` sending: ${bold(verb)} ${wanted.approvalId} …`;
-  if (message === null) return undefined;
+  if (message === null || isLong(state)) return undefined;
   return safe` ${message.isBad ? red('✗') : green('✓')} ${message.text}`;
 }
 
