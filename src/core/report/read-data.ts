@@ -6,6 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { reportPapers, type ReportPaper } from '../../contract/report-parts.ts';
 import { canonicalize, type Json, type JsonObject, parseJson } from '../json/parse.ts';
+import { isObject } from '../json/object.ts';
 import { anyObject, count, list, type Location, object, refuse, text } from '../json/shape.ts';
 import { presentationFile, dataFile } from './artifacts.ts';
 import type {
@@ -226,7 +227,13 @@ const members = [
 
 /** Returns the report in these bytes. Errors: GovError. Cost: linear in the bytes. */
 export function readReport(bytes: Uint8Array): Report {
-  const read = object(canonicalJson(bytes, dataFile), file, { required: members, optional: ['template'] });
+  const json = canonicalJson(bytes, dataFile);
+  if (isObject(json) && 'payloadType' in json)
+    throw new GovError(
+      'VALIDATION_ERROR',
+      'expected a report, got the signature of one; verify the report that lies beside it',
+    );
+  const read = object(json, file, { required: members, optional: ['template'] });
   const part = (
     name: string,
     required: readonly string[],

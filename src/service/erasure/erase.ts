@@ -8,13 +8,15 @@ import { GovError } from '../../contract/problems.ts';
 import { draftErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
 import { typeId } from '../../core/id.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
-import { formatTimestamp } from '../../core/time.ts';
+import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Copies } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { unmetered } from '../events/append.ts';
 import { appendForOrStale, byOperator, type Asking } from '../events/asking.ts';
 import type { Replayed } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
+import { cleanupReports } from '../reports/removal.ts';
+import { withdrawnReports, type LosingLeaf } from '../reports/withdraw.ts';
 import type { Services } from '../dependencies.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';
 import { erasureExecuted } from '../system.ts';
@@ -35,6 +37,8 @@ export interface Erasing {
 }
 
 const attempts = 5;
+/** Time for the removal of reports; the cleanup removes the others. */
+const removeMs = 5000;
 
 /**
  * CONFLICT under a legal hold, where another erasure took a target in the meantime, or where the subject's
@@ -45,7 +49,7 @@ export async function erase(
   { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: Erasing,
 ): Promise<{ readonly erasureId: string } | Replayed> {
   const { projectId } = project;
-  const copies = await copiesOf(services, projectId, targets);
+  const { copies, leaves } = await copiesOf(services, projectId, targets);
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { settings, revisedMs } = await standingSettings(services, project);
     if (settings.legalHold) throw heldBack(projectId);
@@ -54,28 +58,33 @@ export async function erase(
     const erasureId = typeId('ers', nowMs, services.randomBytes(10));
     const requestedAt = formatTimestamp(requestedMs ?? nowMs);
     const record = { erasureId, targets, reasonCode, requestedAt, executedAt: at, keyDestroyed: destroysKey };
+    const reports = await withdrawnReports(services, projectId, leaves);
     const by = asking === byOperator ? null : asking.caller;
-    const stored = await appendForOrStale(services, asking, {
-      projectId,
-      leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
-      meter: unmetered,
-      effects: [
-        {
-          kind: 'eraseFields',
-          targets,
-          leaf: 0,
-          copies,
-          ...(subject === undefined ? {} : { subject }),
-          ...(destroysKey ? { destroysKey } : {}),
-        },
-      ],
-      ...(revisedMs === null ? {} : { revisedMs }),
-      ...kept?.(erasureId),
-    });
+    const stored = await unlessReportChanged(
+      appendForOrStale(services, asking, {
+        projectId,
+        leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
+        meter: unmetered,
+        effects: [
+          {
+            kind: 'eraseFields',
+            targets,
+            leaf: 0,
+            copies,
+            ...(subject === undefined ? {} : { subject }),
+            ...(destroysKey ? { destroysKey } : {}),
+          },
+          ...(reports.length === 0 ? [] : [{ kind: 'saveDocuments', changes: reports } as const]),
+        ],
+        ...(revisedMs === null ? {} : { revisedMs }),
+        ...kept?.(erasureId),
+      }),
+    );
+    if (stored === null) continue;
     if ('replayed' in stored) return stored;
     if (stored.outcome === 'stored') {
       services.searchIndexer.erased(projectId);
-      await removeExpired(services);
+      await removeExpired(services, reports.length);
       return { erasureId };
     }
   }
@@ -84,32 +93,52 @@ export async function erase(
   });
 }
 
+/** Null where a worker took or completed a report meanwhile: its document has another version. */
+async function unlessReportChanged<Stored>(appending: Promise<Stored>): Promise<Stored | null> {
+  try {
+    return await appending;
+  } catch (error) {
+    if (error instanceof GovError && error.code === 'PRECONDITION_FAILED') return null;
+    throw error;
+  }
+}
+
 /** Other places that keep values of these leaves. */
 async function copiesOf(
   { store }: Services,
   projectId: string,
   targets: readonly ErasureTarget[],
-): Promise<Copies> {
+): Promise<{ readonly copies: Copies; readonly leaves: readonly LosingLeaf[] }> {
+  const leaves: LosingLeaf[] = [];
   const runIds = new Set<string>();
   const ids = new Set<string>();
   for (const { index } of targets) {
     const leaf = await store.leaf(projectId, index);
     if (leaf === null) continue;
     const clear = readJson(leaf.record) as JsonObject;
-    if (typeof clear['runId'] === 'string') runIds.add(clear['runId']);
+    const { runId = null, serverTimestamp, evaluatedAt } = clear;
+    if (typeof runId === 'string') runIds.add(runId);
+    const at = serverTimestamp ?? evaluatedAt;
+    leaves.push({
+      runId: typeof runId === 'string' ? runId : null,
+      atMs: typeof at === 'string' ? parseTimestamp(at) : null,
+    });
     for (const value of Object.values(clear)) {
       if (typeof value === 'string' && /^(?:pev|rsk)_/.test(value)) ids.add(value);
     }
   }
-  return { runIds: [...runIds], ids: [...ids] };
+  return { copies: { runIds: [...runIds], ids: [...ids] }, leaves };
 }
 
-/** Deletes artifacts that contain erased values. The sweep deletes those that cannot be deleted now. */
-async function removeExpired(services: Services): Promise<void> {
+/** Deletes artifacts that contain erased values. The sweeps delete those that cannot be deleted now. */
+async function removeExpired(services: Services, reports: number): Promise<void> {
   try {
     await removeExports(services);
+    if (reports === 0) return;
+    services.wakeReports();
+    await cleanupReports(services, { untilMs: services.now() + removeMs, most: reports });
   } catch (error) {
-    services.log.warn({ err: error }, 'exports that an erasure ended could not be removed yet');
+    services.log.warn({ err: error }, 'files that an erasure ended could not be removed yet');
   }
 }
 

@@ -298,6 +298,14 @@ describe('a changed report', () => {
       expect((await check(having(changed))).code).toBe('MALFORMED_REPORT');
   });
 
+  it('the signature of a report is no report, and the verdict says what to verify', async () => {
+    const verdict = await verify(Buffer.from('{"payload":"","payloadType":"x","signatures":[]}'));
+    expect(verdict).toMatchObject({ verified: false, code: 'MALFORMED_REPORT' });
+    expect(verdict.checks[0]?.detail).toBe(
+      'expected a report, got the signature of one; verify the report that lies beside it',
+    );
+  });
+
   it('hostile data never makes the verifier throw', async () => {
     const json = Buffer.from(toJson(report)).toString();
     const changes: [string, string][] = [

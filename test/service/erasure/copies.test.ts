@@ -55,6 +55,42 @@ describe.each(engines)('copies of erased values, on %s', (engine) => {
     expect(await text(`/replay/${again.replayId}`)).not.toContain(canary);
   });
 
+  it('an erasure ends the reports that may show the value, and no others', async () => {
+    const eventId = await record('reported', canary);
+    await record('unharmed', 'plain');
+    const now = Date.now();
+    const time = (hours: number): string => new Date(now + hours * 3_600_000).toISOString();
+    const report = async (reportTemplateId: string, parameters: object) => {
+      const body = { reportTemplateId, formats: ['json'], parameters };
+      const created = await call('POST', '/reporting/executions', body);
+      expect(created.status, created.text).toBe(202);
+      return `/reporting/executions/${created.body.executionId}`;
+    };
+    const today = { startTime: time(-1), endTime: time(1) };
+    const ended = [
+      await report('run-evidence', { ...today, runId: 'reported' }),
+      await report('ai-act-logging', today),
+    ];
+    const stay = [
+      await report('run-evidence', { ...today, runId: 'unharmed' }),
+      await report('ai-act-logging', { startTime: time(-240), endTime: time(-216) }),
+    ];
+    const statusOf = async (path: string) => (await call('GET', path)).body.status;
+    for (const path of [...ended, ...stay])
+      await expect.poll(() => statusOf(path), { timeout: 20_000 }).toBe('completed');
+    const file = `${ended[0]}/download?format=json`;
+    expect((await call('GET', file)).text).toContain(canary);
+    const link = await call('POST', `${ended[0]}/shares`, { format: 'json' });
+    expect(link.status, link.text).toBe(201);
+
+    expect((await call('POST', '/erasures', { eventId })).status).toBe(201);
+    expect(await Promise.all(ended.map(statusOf))).toEqual([410, 410]);
+    expect(await Promise.all(stay.map(statusOf))).toEqual(['completed', 'completed']);
+    expect((await call('GET', file)).status).toBe(404);
+    expect((await acme.call('GET', link.body.url)).status).toBe(410);
+    expect(await text(`${ended[0]}?includeData=true`)).not.toContain(canary);
+  });
+
   it('an erasure removes copies from stored responses to repeats', async () => {
     const evaluate = (key: string) =>
       acme.call('POST', '/risk/evaluate', {
