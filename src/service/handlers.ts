@@ -30,7 +30,7 @@ import { operations } from './operations/handlers.ts';
 import { policies } from './policies/handlers.ts';
 import { projects } from './access/projects.ts';
 import { proofs } from './proofs/handlers.ts';
-import { branding } from './reports/branding.ts';
+import { branding } from './reports/branding/handlers.ts';
 import { cron } from './reports/cron.ts';
 import { reports } from './reports/handlers.ts';
 import { reportSchedules } from './reports/schedules/handlers.ts';

@@ -4,7 +4,7 @@ import { coverage } from './coverage/task.ts';
 import { deriveGraph } from './graphs/derive.ts';
 import { index } from './completeness/task.ts';
 import { layers } from './proofs/layers.ts';
-import { logo } from './reports/logo-task.ts';
+import { logo } from './reports/branding/logo-task.ts';
 import { exportTask } from './exports/task.ts';
 import { declaration, knownEdges, graphBody, lineageBody } from './graphs/view.ts';
 import { policyHistory } from './policies/history.ts';

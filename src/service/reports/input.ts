@@ -6,7 +6,7 @@ import type { ReportTaskInput } from '../call/report-work.ts';
 import { defaultSettings, settingsOf, type StoredSettings } from '../call/settings.ts';
 import type { Services } from '../dependencies.ts';
 import { openOwn } from '../log/checkpoints.ts';
-import { brandingOf } from './brand.ts';
+import { brandingOf } from './branding/brand.ts';
 import type { StoredReport } from './stored.ts';
 
 export async function taskInput(

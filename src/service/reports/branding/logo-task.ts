@@ -1,7 +1,7 @@
 /** Task: a picture as PNG, decoded and encoded again. Proven by `test/service/reports/branding.test.ts`. */
-import { readPicture } from '../../core/picture.ts';
-import { fieldError } from '../call/schema.ts';
-import type { Task } from '../call/work.ts';
+import { readPicture } from '../../../core/picture.ts';
+import { fieldError } from '../../call/schema.ts';
+import type { Task } from '../../call/work.ts';
 
 /** VALIDATION_ERROR for bytes that no decoder accepts. */
 export const logo: Task<'logo'> = async ({ local }, { bytes }) => {

@@ -3,21 +3,21 @@
  * its pixels are stored. Its size is known before it is decoded. Proven by `test/service/reports/branding.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
-import { defaultColors, defaultPaper, type ReportingBranding } from '../../contract/reports.ts';
-import { typeId } from '../../core/id.ts';
-import { readPicture } from '../../core/picture.ts';
-import { formatTimestamp } from '../../core/time.ts';
-import type { DocumentChange } from '../../store/port/store.ts';
-import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
-import { keepAnswer } from '../call/idempotency.ts';
-import { fieldError, refuseReadOnly } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import { limits } from '../../../contract/limits.ts';
+import { GovError } from '../../../contract/problems.ts';
+import { defaultColors, defaultPaper, type ReportingBranding } from '../../../contract/reports.ts';
+import { typeId } from '../../../core/id.ts';
+import { readPicture } from '../../../core/picture.ts';
+import { formatTimestamp } from '../../../core/time.ts';
+import type { DocumentChange } from '../../../store/port/store.ts';
+import { notFound } from '../../call/answer.ts';
+import type { Handlers } from '../../call/handler.ts';
+import { keepAnswer } from '../../call/idempotency.ts';
+import { fieldError, refuseReadOnly } from '../../call/schema.ts';
+import type { Services } from '../../dependencies.ts';
 import { readLogo, storedBranding } from './brand.ts';
-import { requireReporting } from './entitlement.ts';
-import { brandingKind, dataOf, logoKind, type StoredBranding, type StoredLogo } from './stored.ts';
+import { requireReporting } from '../entitlement.ts';
+import { brandingKind, dataOf, logoKind, type StoredBranding, type StoredLogo } from '../stored.ts';
 
 const unset = {
   companyName: null,

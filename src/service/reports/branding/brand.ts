@@ -1,8 +1,8 @@
 /** The branding of a project as reports show it. Proven by `test/service/reports/branding.test.ts`. */
-import type { ReportPaper } from '../../contract/report-parts.ts';
-import { defaultColors, defaultPaper } from '../../contract/reports.ts';
-import type { ReportBranding } from '../../core/report/model.ts';
-import type { Services } from '../dependencies.ts';
+import type { ReportPaper } from '../../../contract/report-parts.ts';
+import { defaultColors, defaultPaper } from '../../../contract/reports.ts';
+import type { ReportBranding } from '../../../core/report/model.ts';
+import type { Services } from '../../dependencies.ts';
 import {
   brandingKind,
   dataOf,
@@ -10,7 +10,7 @@ import {
   type ReportDocumentOf,
   type StoredBranding,
   type StoredLogo,
-} from './stored.ts';
+} from '../stored.ts';
 
 /** Null before the first change. */
 export async function storedBranding(
