@@ -272,7 +272,6 @@ export const scenarios: readonly Scenario[] = [
   ['listErasures', 200],
   ['listErasures', 400, () => ({ path: '/erasures?cursor=x' })],
   ['getErasure', 200],
-  ['createErasure', 201],
   ['decideApproval', 409, (made) => ({ ...byApprover(made), body: { outcome: 'denied' } })],
   ['createWebhookEndpoint', 201],
   ['createWebhookEndpoint', 400, () => ({ body: { url: 'https://127.0.0.1/' } })],
@@ -343,6 +342,8 @@ export const scenarios: readonly Scenario[] = [
   ...(['runReportSchedules', 'runReportExecutions', 'runReportDeliveries', 'runReportCleanup'] as const).map(
     (id): Scenario => [id, 200, () => ({ key: null, headers: { 'x-cron-secret': cronSecret } })],
   ),
+  // last, because it ends the reports that show the event
+  ['createErasure', 201],
 ];
 
 /** Of rows that document them: 401 without a credential, 404 about an id that nobody has. */
