@@ -206,6 +206,10 @@ describe('gov agents install and uninstall', () => {
     expect(existsSync(join(home, own('claude-code')))).toBe(true);
     expect(existsSync(join(home, own('codex')))).toBe(false);
     expect((await agents('install emacs')).code).toBe(2);
+    program('codex', '0.171.0'); // it says nothing of its hooks
+    expect((await agents('install codex --scope user')).stderr).toContain(
+      'Codex did not say whether it trusts the hooks',
+    );
   });
 
   it('gov agents install writes a key only into files of their owner', async () => {
