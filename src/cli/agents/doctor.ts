@@ -43,10 +43,9 @@ export function installedAt(
   { env, etc }: Pick<Around, 'env' | 'etc'>,
 ): { scope: Scope; look: Look } | null {
   for (const scope of scopes.toReversed()) {
-    for (const edit of setup.edits({ env, etc, scope }, nothing)) {
-      const look = edit.look(textAt(edit.path));
-      if (look.lines.length > 0) return { scope, look };
-    }
+    const looks = setup.edits({ env, etc, scope }, nothing).map((edit) => edit.look(textAt(edit.path)));
+    const lines = looks.flatMap((look) => look.lines);
+    if (lines.length > 0) return { scope, look: { lines, holes: looks.flatMap((look) => look.holes) } };
   }
   return null;
 }

@@ -138,7 +138,8 @@ export function install(changes: readonly Change[], folder: string, secret: stri
 export function uninstall(changes: readonly Change[], folder: string): void {
   const { files, keyId } = readInstalled(folder);
   const kept: Record<string, Former> = { ...files };
-  for (const { path, before, after } of changes) {
+  // the first file made the folders that the others lie in
+  for (const { path, before, after } of changes.toReversed()) {
     const { mode = null, madeFolder = null } = kept[path] ?? {};
     if (after === null) {
       rmSync(path, { force: true });

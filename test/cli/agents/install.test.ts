@@ -206,6 +206,10 @@ describe('gov agents install and uninstall', () => {
     expect(existsSync(join(home, own('claude-code')))).toBe(true);
     expect(existsSync(join(home, own('codex')))).toBe(false);
     expect((await agents('install emacs')).code).toBe(2);
+    program('codex', '0.171.0'); // it says nothing of its hooks
+    expect((await agents('install codex --scope user')).stderr).toContain(
+      'Codex did not say whether it trusts the hooks',
+    );
   });
 
   it('gov agents install writes a key only into files of their owner', async () => {
@@ -261,10 +265,11 @@ describe('files of the administrator', () => {
   const none = { files: {}, keyId: null };
 
   it.each(agentClients)('the files of the administrator for %s are made and removed', (client) => {
-    const [change] = plannedInstall(edits(client), none);
-    expect(change?.path.startsWith(join(home, 'etc'))).toBe(true);
-    install([change!], home, null);
-    expect(edits(client)[0]?.look(readFileSync(change!.path, 'utf8')).lines).toHaveLength(1);
+    const changes = plannedInstall(edits(client), none);
+    for (const { path } of changes) expect(path.startsWith(join(home, 'etc'))).toBe(true);
+    install(changes, home, null);
+    const lines = edits(client).flatMap(({ path, look }) => look(readFileSync(path, 'utf8')).lines);
+    expect(lines).toHaveLength(1);
     uninstall(plannedUninstall(edits(client), none), home);
     expect(readdirSync(home)).toEqual([]);
   });
@@ -280,6 +285,20 @@ describe('files of the administrator', () => {
       expect.stringMatching(/requirements\.toml: features\.unified_exec_tty is not false/),
     ]);
     expect(edits('claude-code')[0]?.look(claude?.after ?? '').holes).toEqual([]);
+  });
+
+  it('the administrator’s opencode.json names the plugin, which OpenCode does not look for there', () => {
+    const path = write('etc/opencode/opencode.json', '{"plugin":["mine"]}\n');
+    const [entry] = edits('opencode');
+    expect(entry?.look(readFileSync(path, 'utf8')).holes).toEqual([
+      expect.stringContaining('opencode.json does not name the plugin'),
+    ]);
+    const after = entry?.add('{"plugin":["mine"]}\n', null) ?? '';
+    const plugin = `file://${join(home, 'etc/opencode/plugins/gov.js')}`;
+    expect(JSON.parse(after)).toEqual({ plugin: ['mine', plugin] });
+    expect(entry?.look(after).holes).toEqual([]);
+    expect(JSON.parse(entry?.remove(after) ?? '')).toEqual({ plugin: ['mine'] });
+    expect(() => entry?.add('{"plugin":"mine"}', null)).toThrow(/plugin to be a list/);
   });
 
   it('requirements that switch other hooks on are left alone', () => {

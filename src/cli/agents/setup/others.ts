@@ -1,8 +1,9 @@
 /**
- * Clients whose files follow their documentation, and which nobody has run against this set-up: Gemini CLI, Cursor and
- * OpenCode. `gov agents doctor` says so. Tested by `test/cli/agents/install.test.ts`.
+ * OpenCode, and two clients whose files follow their documentation, and which nobody has run against this set-up: Gemini
+ * CLI and Cursor. `gov agents doctor` says so. Tested by `test/cli/agents/install.test.ts`.
  */
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { limits } from '../../../contract/limits.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type Settings,
 } from './settings-json.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
-import { hookLine, type Edit, type Setup, type Wanted } from './edit.ts';
+import { cannotEdit, hookLine, type Edit, type Setup, type Wanted } from './edit.ts';
 
 /** A client with hooks by event in one JSON file. */
 interface Listed {
@@ -146,15 +147,50 @@ export const Gov = async ({ directory }) => ({
 const isOwnPlugin = (text: string | null): text is string =>
   text?.startsWith('// gov agents install') === true;
 
+/**
+ * Names the plugin in `/etc/opencode/opencode.json`: OpenCode finds plugins of a user by their folder, and those of the
+ * administrator in this file alone (measured: 1.18.33).
+ */
+function pluginEntry(path: string, plugin: string): Edit {
+  const url = pathToFileURL(plugin).href;
+  const read = (text: string | null): { settings: Settings; plugins: readonly unknown[] } => {
+    const settings = readSettings(path, text);
+    const plugins = settings['plugin'] ?? [];
+    if (!Array.isArray(plugins)) throw cannotEdit(path, 'plugin to be a list');
+    return { settings, plugins };
+  };
+  return {
+    path,
+    add(before) {
+      const { settings, plugins } = read(before);
+      if (before !== null && plugins.includes(url)) return before;
+      return writeSettings({ ...settings, plugin: [...plugins, url] }, before);
+    },
+    remove(now) {
+      const { settings, plugins } = read(now);
+      if (!plugins.includes(url)) return now;
+      const { plugin: _plugin, ...others } = settings;
+      const left = plugins.filter((each) => each !== url);
+      if (left.length > 0) return writeSettings({ ...others, plugin: left }, now);
+      return Object.keys(others).length === 0 ? null : writeSettings(others, now);
+    },
+    look: (now) => ({
+      lines: [],
+      holes: read(now).plugins.includes(url) ? [] : [`${path} does not name the plugin: gov agents install`],
+    }),
+  };
+}
+
 const opencode: Setup = {
   client: 'opencode',
   programs: ['opencode'],
-  tested: null,
+  tested: '1.18.33',
   oldest: null,
   edits(place, wanted) {
     const base = place.scope === 'user' ? xdgFolder(place.env, 'XDG_CONFIG_HOME') : place.etc;
     const path = join(base, 'opencode', 'plugins', 'gov.js');
     return [
+      ...(place.scope === 'user' ? [] : [pluginEntry(join(base, 'opencode', 'opencode.json'), path)]),
       {
         path,
         add: () => plugin(wanted),
@@ -163,7 +199,7 @@ const opencode: Setup = {
           lines: isOwnPlugin(now)
             ? [/^const line = (".*");$/m.exec(now)?.[1] ?? '""'].map((line) => String(JSON.parse(line)))
             : [],
-          holes: [],
+          holes: ['a user can start opencode --pure, which runs no plugins'],
         }),
       },
     ];

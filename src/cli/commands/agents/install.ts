@@ -54,7 +54,11 @@ export const run: Run<typeof spec> = async (call) => {
   const name = session.context()?.name;
   pinProxied({ env: io.env, etc, scope, folder, launcher: launcherOf(), context: name, cwd: io.cwd });
   const more = await trustCodex(call, { scope, folder, chosen });
-  await showChanges(out, merged([...changes, ...more]), { dryRun: false });
+  await showChanges(out, merged([...changes, ...(more ?? [])]), { dryRun: false });
+  if (more === null)
+    await out.warn(
+      safe`Codex did not say whether it trusts the hooks, and skips hooks that it does not trust: gov agents doctor codex`,
+    );
   for (const { setup } of chosen.filter(({ setup }) => setup.tested === null))
     await out.warn(safe`${clientTitles[setup.client]}: written as its documentation says, and not tested`);
   if (scope === 'user')
@@ -132,13 +136,20 @@ function writeConnection(
   writeWhole(join(folder, 'agents.json'), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`), 0o644);
 }
 
-/** Makes Codex trust the hooks that this command installs. Codex itself computes the hash of a trusted hook. */
-async function trustCodex({ io }: Call, { scope, folder, chosen }: Omit<Planning, 'key'>): Promise<Change[]> {
+/**
+ * Makes Codex trust the hooks that this command installs. Codex itself computes the hash of a trusted hook. Null if it
+ * does not answer twice: its first start may be slow.
+ */
+async function trustCodex(
+  { io }: Call,
+  { scope, folder, chosen }: Omit<Planning, 'key'>,
+): Promise<Change[] | null> {
   const { setup, program = null } = chosen.find((each) => each.setup.client === 'codex') ?? {};
   const [edit] = setup?.edits({ env: io.env, etc, scope }, nothing) ?? [];
   if (edit === undefined || program === null || scope === 'managed') return [];
-  const hooks = await codexHooks(program.path, io);
-  const untrusted = hooks?.filter(({ runs }) => !runs) ?? [];
+  const hooks = (await codexHooks(program.path, io)) ?? (await codexHooks(program.path, io));
+  if (hooks === null) return null;
+  const untrusted = hooks.filter(({ runs }) => !runs);
   if (untrusted.length === 0) return [];
   const trusted = Object.fromEntries(
     untrusted.map(({ key, currentHash }) => [key, { trusted_hash: currentHash }]),
