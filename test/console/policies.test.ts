@@ -56,6 +56,7 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     const key = plane.keys['reviewer'] ?? '';
     const { page, context, errors } = await world.open('/policies/pay-limit', { key });
     const versions = page.getByRole('table', { name: 'Versions' });
+    await versions.getByRole('button').nth(1).waitFor();
     expect(await versions.getByRole('button').allTextContents()).toEqual(['Roll back', 'Roll back']);
     await versions.getByRole('link', { name: 'v1' }).click();
     await page.getByRole('heading', { name: 'If version 1 had been in force' }).waitFor();
