@@ -85,7 +85,11 @@ describe('gov events tail --tui', () => {
 
   async function streaming() {
     const server = await startServer();
-    const sockets = new WebSocketServer({ server: server.server });
+    let isAway = false;
+    const sockets = new WebSocketServer({
+      server: server.server,
+      verifyClient: (_request, answer) => answer(!isAway, 503),
+    });
     const urls: string[] = [];
     let send: WebSocket['send'] | undefined;
     const sends = (event: AuditEvent): void => send?.(JSON.stringify(event));
@@ -94,9 +98,13 @@ describe('gov events tail --tui', () => {
       send = socket.send.bind(socket) as WebSocket['send'];
       for (let sequence = 1; sequence <= 5; sequence += 1) sends(event(sequence));
     });
-    const cut = (): void => sockets.clients.forEach((socket) => socket.terminate());
+    const cut = (): void => {
+      isAway = true;
+      sockets.clients.forEach((socket) => socket.terminate());
+    };
+    const back = (): void => void (isAway = false);
     closers.push(cut, () => server.close());
-    return { target: { baseUrl: server.baseUrl, key: 'gov_live_x' }, urls, sends, cut };
+    return { target: { baseUrl: server.baseUrl, key: 'gov_live_x' }, urls, sends, cut, back };
   }
 
   it('gov events tail --tui follows, filters and opens an event, and passes its flags on', async () => {
@@ -120,11 +128,12 @@ describe('gov events tail --tui', () => {
   });
 
   it('gov events tail --tui shows a lost connection, and continues', async () => {
-    const { target, cut, urls } = await streaming();
+    const { target, cut, back, urls } = await streaming();
     const { terminal, code } = opened(target, 'events tail --tui', { columns: 120 });
     await terminal.shows('5 events');
     cut();
     await terminal.shows('connection lost');
+    back();
     await terminal.shows('✓ live');
     expect(urls.length).toBeGreaterThan(1);
     terminal.press('q');
