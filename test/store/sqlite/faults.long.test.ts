@@ -226,35 +226,42 @@ async function judge(plane: TestPlane, acknowledged: ReadonlySet<string>, at: st
   expect(report.problems, at).toEqual([]);
 }
 
+/** A plane for each statement; other tests run beside it. */
+const patient = { timeout: 180_000 };
+
 describe('a failed statement in the write path', () => {
-  it('the writer stops for good on an I/O error in any statement and loses no acknowledged event', async () => {
-    const steps = await countSteps();
-    for (const [failing, step] of edges(steps)) {
-      const plane = newPlane();
-      const faults = new Injected(failing, sqliteError('SQLITE_IOERR_WRITE'));
-      let faulted = 0;
-      let store: SqliteStore;
-      try {
-        store = plane.open({ faults, onFault: () => (faulted += 1) });
-      } catch {
-        continue; // failed while it opened
+  it(
+    'the writer stops for good on an I/O error in any statement and loses no acknowledged event',
+    patient,
+    async () => {
+      const steps = await countSteps();
+      for (const [failing, step] of edges(steps)) {
+        const plane = newPlane();
+        const faults = new Injected(failing, sqliteError('SQLITE_IOERR_WRITE'));
+        let faulted = 0;
+        let store: SqliteStore;
+        try {
+          store = plane.open({ faults, onFault: () => (faulted += 1) });
+        } catch {
+          continue; // failed while it opened
+        }
+        const acknowledged = await scenario(store);
+        expect(store.condition(), step).toMatchObject({
+          writable: false,
+          reasons: [expect.stringMatching(/^storage_fault: /)],
+        });
+        expect(faulted, step).toBe(1);
+        expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FAULT');
+        await expect(signNew(store), step).rejects.toMatchObject({
+          code: expect.stringMatching(/FAULT|NOT_FOUND/) as string,
+        });
+        await store.close();
+        await judge(plane, acknowledged, `${failing} ${step}`);
+        plane.drop();
       }
-      const acknowledged = await scenario(store);
-      expect(store.condition(), step).toMatchObject({
-        writable: false,
-        reasons: [expect.stringMatching(/^storage_fault: /)],
-      });
-      expect(faulted, step).toBe(1);
-      expect(await codeOf(store.append(request([event()]))), step).toBe('STORAGE_FAULT');
-      await expect(signNew(store), step).rejects.toMatchObject({
-        code: expect.stringMatching(/FAULT|NOT_FOUND/) as string,
-      });
-      await store.close();
-      await judge(plane, acknowledged, `${failing} ${step}`);
-      plane.drop();
-    }
-    expect(new Set(steps).size).toBeGreaterThan(45);
-  });
+      expect(new Set(steps).size).toBeGreaterThan(45);
+    },
+  );
 
   it('the writer rolls back on a full disk in any statement and continues once there is space', async () => {
     const steps = await countSteps();
