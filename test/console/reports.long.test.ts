@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     expect(await dialog().getByLabel('Period', { exact: true }).inputValue()).toBe('previous_week');
     await dialog().getByLabel('JSON').check();
     await dialog().getByRole('button', { name: 'Add a recipient' }).click();
-    expect(await page.evaluate('document.activeElement.name')).toBe('deliveries/0/channel');
+    await eventually(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/channel');
     await dialog().getByLabel('E-mail address').fill('audit@example.com');
     expect(await axeFaults(page)).toEqual([]);
     await dialog().getByRole('button', { name: 'Create the schedule' }).click();
@@ -117,17 +117,17 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await submit.click();
     await dialog().getByText('one whose day never exists').waitFor();
     await dialog().getByRole('alert').getByText('Nothing was saved').waitFor();
-    expect(await page.evaluate('document.activeElement.name')).toBe('cron');
+    await eventually(() => page.evaluate('document.activeElement.name')).toBe('cron');
     const described = await cron.getAttribute('aria-describedby');
     expect(await page.locator(`[id="${described}"]`).textContent()).toContain('30 February');
     expect(await axeFaults(page)).toEqual([]);
     await cron.fill('0 6 * * MON-FRI');
     await submit.click();
     await dialog().getByText('an https URL').waitFor();
-    expect(await page.evaluate('document.activeElement.name')).toBe('deliveries/0/target');
+    await eventually(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/target');
     expect(await cron.getAttribute('aria-invalid')).toBeNull();
     await dialog().getByRole('button', { name: 'Remove recipient 1' }).click();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Add a recipient');
+    await eventually(() => page.evaluate('document.activeElement.textContent')).toBe('Add a recipient');
     await dialog().getByLabel('PDF').uncheck();
     await submit.click();
     expect(await schedules()).toEqual([]);
@@ -155,7 +155,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await rowOf('By keys').getByText('the last day of each month at 06:00').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('New schedule');
+    await eventually(() => page.evaluate('document.activeElement.textContent')).toBe('New schedule');
     expect((await schedules())[0]).toMatchObject({ cron: '0 6 L * *', window: 'previous_month' });
   });
 

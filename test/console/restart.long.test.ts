@@ -141,8 +141,11 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     await list.getByText('The first 25 runs; there are more.').waitFor();
     await page.evaluate(`location.hash = '#/approvals/${approvalId}'`);
     await page.getByLabel('Comment').fill('known supplier');
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    // once the page knows the passkeys of the person
+    await eventually(() => approve.isEnabled()).toBe(true);
     await kill(running);
-    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await approve.click();
     await lost(page).waitFor();
     await list.bringToFront();
     await list.getByRole('button', { name: 'Show more' }).click();
