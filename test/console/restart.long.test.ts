@@ -62,6 +62,14 @@ const runIds = (page: Page): Promise<string[]> =>
   page.getByRole('table').locator('a[href*="#/runs/run-"]').allTextContents();
 const runs = (count: number) => Array.from({ length: count }, (_, at) => `run-${at}`);
 
+/** Writes a port into service.json, so that the service listens there again after a restart. */
+async function fixedPort(dataDir: string): Promise<number> {
+  const [path, port] = [join(dataDir, 'service.json'), await freePort()];
+  const file = JSON.parse(readFileSync(path, 'utf8')) as object;
+  writeFileSync(path, JSON.stringify({ ...file, listen: `127.0.0.1:${port}` }));
+  return port;
+}
+
 describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => {
   it('a plane: the idle page says that the connection is lost, comes back by itself, and after a new sign-in shows every run once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gov-restart-'));
@@ -107,9 +115,7 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
   it('a service: the session, the comment and the rows stay, what waited is loaded, and a decision is made once', async () => {
     const service = await startService();
     const { keys } = await service.signUp('ada');
-    const [path, port] = [join(service.dataDir, 'service.json'), await freePort()];
-    const file = JSON.parse(readFileSync(path, 'utf8')) as object;
-    writeFileSync(path, JSON.stringify({ ...file, listen: `127.0.0.1:${port}` }));
+    const port = await fixedPort(service.dataDir);
     await service.close();
     let running = await serveProcess('service', service.dataDir);
     const call = caller(port, keys.production);
