@@ -20,11 +20,24 @@ const setup = 'test/support/setup.ts';
 
 // each file in a process of its own: two of them load the whole suite of the store
 const longProjects = [
-  { name: 'long', include: ['test/**/*.long.test.ts'], setupFiles: [setup] },
+  {
+    name: 'long',
+    include: ['test/**/*.long.test.ts'],
+    exclude: ['test/**/*.alone.long.test.ts'],
+    setupFiles: [setup],
+  },
   {
     name: 'long-postgres',
     include: ['test/**/*.engines.long.test.ts'],
     setupFiles: [setup, 'test/support/on-postgres.ts'],
+  },
+  // after all others: they assert times
+  {
+    name: 'long-alone',
+    include: ['test/**/*.alone.long.test.ts'],
+    setupFiles: [setup],
+    maxWorkers: 1,
+    sequence: { groupOrder: 1 },
   },
 ].map((test) => ({ extends: true as const, test: { ...test, isolate: true } }));
 
