@@ -278,7 +278,7 @@ function templatesPage(): string {
     '## Custom templates',
     [
       `A custom template names 1 to ${reportTemplateSections} sections of the templates below, in the order of its reports: [make your own template](../how-to/make-a-report.md#make-your-own-template). Each section brings its tables, figures and checks, and the evidence of them. What two sections say in the same words is said once.`,
-      'The data of a report has the template as it was when the report was requested, in the member `template`: name, version, title, introduction and sections. The last sections of the report name the template, its version and the hash of its definition, and which sections of the same built-in templates were left out. The hash is SHA-256 of the canonical JSON (RFC 8785) of name, title, introduction and sections. The log has it in each event `report_template.created`, `.updated` and `.deleted`.',
+      'The member `template` in the data of a report is a copy of the template, made when the report was requested: name, version, title, introduction and sections. The last sections of the report name the template, its version and the hash of its definition, and which sections of the same built-in templates were left out. The hash is SHA-256 of the canonical JSON (RFC 8785) of name, title, introduction and sections. The log has it in each event `report_template.created`, `.updated` and `.deleted`.',
       'Tables get the id of their template before their own, such as `tool-access-credentials`. The first table of the report is the CSV artifact.',
     ].join('\n\n'),
     ...Object.entries(templates).flatMap(([id, { title, summary, run, tables }]) => [

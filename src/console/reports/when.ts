@@ -38,7 +38,7 @@ export function cronOf({ every, time, weekday, day, cron }: When): string {
 /** `day 1`, `the last day`. */
 export const monthDayText = (day: string): string => (day === 'L' ? 'the last day' : `day ${day}`);
 
-/** `every Monday at 06:00`; the expression itself where it is none that `cronOf` makes. */
+/** `every Monday at 06:00`; the expression itself if `cronOf` makes no such expression. */
 export function whenText(cron: string): string {
   const found = /^([0-5]?\d) ([01]?\d|2[0-3]) (\*|L|[12]?\d) \* (\*|[A-Z]{3})$/i.exec(cron.trim());
   if (found === null) return cron;

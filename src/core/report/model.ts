@@ -88,7 +88,7 @@ export interface BuiltReport {
   readonly attachments: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The custom template that a report was made by, as it was then. `template-hash.ts` hashes it. */
+/** A copy of the custom template, made when the report was requested. `template-hash.ts` hashes it. */
 export interface ReportTemplate {
   /** 1 for a new template; each change adds 1. */
   readonly version: number;

@@ -76,7 +76,7 @@ export interface ReportVerdict {
   readonly executionId: string | null;
   readonly title: string | null;
   readonly reportTemplateId: string | null;
-  /** The custom template as it was when the report was requested; null for a built-in one. */
+  /** The copy of the custom template, made when the report was requested; null for a built-in one. */
   readonly template: {
     readonly name: string;
     readonly version: number;

@@ -13,7 +13,7 @@ export async function persistently<Result>(noun: string, work: () => Promise<Res
       const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED';
       if (!isStale || Object.keys(error.extensions).length > 0) throw error;
       if (attempt < attempts) continue;
-      const detail = `expected the ${noun} as it was read, but somebody else keeps changing it; repeat later`;
+      const detail = `expected nobody else to change the ${noun} at the same time, but somebody kept changing it; repeat later`;
       throw new GovError('CONFLICT', detail, { cause: error });
     }
   }

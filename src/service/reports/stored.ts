@@ -19,7 +19,7 @@ export const reportKind = 'report';
 
 export interface StoredReport {
   readonly reportTemplateId: string;
-  /** The custom template as it was when the report was requested; absent for a built-in one. */
+  /** A copy of the custom template, made when the report was requested; absent for a built-in one. */
   readonly template?: ReportTemplate;
   readonly title: string;
   readonly parameters: ReportParameters;
