@@ -16,6 +16,8 @@ const everyMs = 60_000;
 /** Runs that are looked at, and the age at which a run is no longer recent. */
 const newestRuns = 20;
 const recentMs = 24 * 3600 * 1000;
+/** Runs that health names. */
+const named = 3;
 
 interface WatchOptions {
   readonly projectId: string;
@@ -55,12 +57,19 @@ export class CoverageWatch implements Reporting {
     await this.#looking;
   }
 
+  /** One reason for each run; one for all where many runs have findings, such as after an import. */
   reasons(): readonly string[] {
-    return [...this.#runs].flatMap(([runId, { finding, isConfirmed }]) =>
-      finding === null || !isConfirmed
-        ? []
-        : [`coverage: run ${runId} has ${finding}; see gov runs coverage ${runId}`],
+    const found = [...this.#runs].flatMap(([runId, { finding, isConfirmed }]) =>
+      finding === null || !isConfirmed ? [] : [{ runId, has: `run ${runId} has ${finding}` }],
     );
+    if (found.length <= named)
+      return found.map(({ runId, has }) => `coverage: ${has}; see gov runs coverage ${runId}`);
+    const first = found.slice(0, named).map(({ has }) => has);
+    return [
+      `coverage: ${found.length} of the newest ${newestRuns} runs have calls that nothing decided, or gaps: ` +
+        `${first.join('; ')}; and ${found.length - named} more; see gov runs coverage RUN, ` +
+        'and all of them with gov report create integrity-completeness --since 1d --open',
+    ];
   }
 
   /** Judges the recent runs. One that has not grown since the last look is not read again. */

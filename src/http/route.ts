@@ -78,11 +78,11 @@ export const methodsAt = ({ method }: Operation): string[] => (method === 'GET' 
 export const isHeavy = ({ tag, access }: Operation): boolean =>
   tag === 'Compliance Proofs' || tag === 'Causal Graphs' || access === 'cron';
 
-/** The resource that the id in a path names: `event` for `/events/{eventId}`. */
+/** The resource that the last id in a path names: `event` for `/events/{eventId}`. */
 export const namedBy = ({ params, path }: Operation): string => {
   if (path.startsWith('/governance/snapshots/')) return 'snapshot';
   if (path.startsWith('/runs/')) return 'run';
-  const [name = ''] = Object.keys((params?.properties ?? {}) as object);
+  const name = Object.keys((params?.properties ?? {}) as object).at(-1) ?? '';
   return named[name] ?? 'resource';
 };
 const named: Readonly<Record<string, string>> = {
@@ -93,12 +93,22 @@ const named: Readonly<Record<string, string>> = {
   scheduleId: 'report schedule',
   deliveryId: 'delivery',
   executionId: 'report',
+  shareId: 'share link',
   token: 'share link',
   logoId: 'logo',
   runId: 'graph',
   policyId: 'policy',
   projectId: 'project',
   keyId: 'API key',
+  approvalId: 'approval',
+  approverId: 'approver',
+  erasureId: 'erasure',
+  replayId: 'replay',
+  reportTemplateId: 'report template',
+  dataPlaneId: 'data plane',
+  challengeId: 'challenge',
+  endpointId: 'webhook endpoint',
+  webhookDeliveryId: 'webhook delivery',
   '*': 'tile',
 };
 

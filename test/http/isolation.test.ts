@@ -190,6 +190,22 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     );
   };
 
+  it.each(ofTenants.filter(isById))(
+    'a tenant who asks %s gets for a malformed id what an unknown id gets',
+    async (id) => {
+      const [{ ask }] = pairOf('key');
+      const request = rowRequest(id, nobodysIds);
+      const unknown = await ask(request);
+      const [path = '', query] = request.path.split('?');
+      const malformed = Object.values(nobodysIds).reduce((rest, one) => rest.replace(`/${one}`, '/!'), path);
+      const asked = await ask({
+        ...request,
+        path: query === undefined ? malformed : `${malformed}?${query}`,
+      });
+      expect(comparable(asked)).toEqual(comparable(unknown));
+    },
+  );
+
   describe.each(['key', 'person'])('is nobody to the %s of another organization', (kind) => {
     answersAsNobody(kind, ofTenants);
   });

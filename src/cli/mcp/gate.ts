@@ -109,7 +109,7 @@ export class Gate {
     } catch (cause) {
       return signal.aborted
         ? null
-        : notRun(call, `not run: the pins of ${server} could not be read: ${reason(cause)}`);
+        : notRun(call, undecided(`the pins of ${server} could not be read`, cause));
     }
     if (standing.is === 'changed' || standing.is === 'hidden') {
       await this.#recordRefused(call, context, standing);
@@ -136,7 +136,7 @@ export class Gate {
       if (failure instanceof GovToolRefused) return refusal(call, failure);
       return signal.aborted
         ? null
-        : notRun(call, `not run: no decision, or no record of its start: ${reason(failure)}`);
+        : notRun(call, undecided('no decision, or no record of its start', failure));
     }
   }
 
@@ -236,6 +236,12 @@ function refusal(call: CallMessage, { decision, approval, message }: GovToolRefu
   if (decision.allowed) return notRun(call, `not run: ${message} (decision ${evaluationId})`);
   return notRun(call, `blocked: ${why} (decision ${evaluationId})`);
 }
+
+/** A used-up quota is named alone: what could not be read or recorded because of it does not help. */
+const undecided = (what: string, cause: unknown): string =>
+  cause instanceof GovApiError && cause.code === 'QUOTA_EXCEEDED'
+    ? `not run: the quota of events or decisions is used up: ${cause.detail.slice(0, 400)}. A person sees it with gov usage show.`
+    : `not run: ${what}: ${reason(cause)}`;
 
 /** Why a decision is missing; a service's own text may be long. */
 function reason(cause: unknown): string {

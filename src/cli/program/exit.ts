@@ -3,6 +3,8 @@
  * tell "the answer is no" (3) from "could not ask" (10).
  * Tested by `test/cli/program/exit.test.ts` over the whole error register.
  */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GovApiError, GovNetworkError, GovSpoolError } from '../../client/errors.ts';
 import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
@@ -193,14 +195,14 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
     return { exit: bySpool[code], code, message, retryable, hint, next: [] };
   }
   if (thrown instanceof GovError) {
-    const { code, message, status } = thrown;
+    const { code, message, status, extensions } = thrown;
     const { retryable } = problems[code];
     return {
       exit: exitOf(code, status),
       code,
       message,
       retryable,
-      next: [],
+      next: aboutServing(extensions['locked']),
       ...present('hint', hints[code]),
     };
   }
@@ -222,6 +224,12 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
   }
   const hint = 'run the command again with --debug and report its output, with that of gov doctor';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
+}
+
+/** The commands for the plane whose process holds this lock; empty for the lock of something else. */
+function aboutServing(lock: unknown): string[] {
+  if (typeof lock !== 'string' || !existsSync(join(dirname(lock), 'plane.json'))) return [];
+  return ['status', 'stop'].map((verb) => `gov plane ${verb} --data ${dirname(lock)}`);
 }
 
 /** System error codes that mean: no file of any command can be written there. */

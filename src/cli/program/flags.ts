@@ -68,11 +68,14 @@ function asString(given: Given): string {
 }
 
 function asJson(given: Given): unknown {
-  const text = given.text.startsWith('@') ? readText(given.text.slice(1), given.cwd ?? '.') : given.text;
+  const file = given.text.startsWith('@') ? given.text.slice(1) : null;
+  const text = file === null ? given.text : readText(file, given.cwd ?? '.');
   try {
     return JSON.parse(text);
-  } catch {
-    throw refuse(given, 'a JSON value, or @FILE with one');
+  } catch (cause) {
+    if (file === null) throw refuse(given, 'a JSON value, or @FILE with one');
+    // JavaScript names the place: the reader of `jsonFault` would have to be loaded at every start
+    throw usage(`${given.flag}: expected JSON in ${file}: ${(cause as SyntaxError).message}`);
   }
 }
 

@@ -11,6 +11,7 @@ import { parseJson } from '../../core/json/parse.ts';
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import { CliError, exit, usage } from './exit.ts';
 import { unreadable } from './flags.ts';
+import { jsonFault, type NamedText } from './json-fault.ts';
 import { readAll } from '../terminal/io.ts';
 import type { Io } from '../terminal/io.ts';
 import { isObject } from '../../core/json/object.ts';
@@ -64,8 +65,14 @@ export const isThere = (word: string, { io }: InputIo): boolean =>
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Returns the JSON value of a text. Errors: exit 2, naming the file. */
-const jsonOf = ({ file, bytes }: InputText): Json => inFile(file, () => parseJson(bytes));
+/** Returns the JSON value of a text. Errors: exit 2, naming the file, the line and what to do. */
+export function jsonOf(text: NamedText): Json {
+  try {
+    return parseJson(text.bytes);
+  } catch (cause) {
+    throw cause instanceof GovError ? jsonFault(text, cause) : cause;
+  }
+}
 
 /** Returns the JSON object of a text. Errors: exit 2, naming the file. */
 export function objectOf(text: InputText): JsonObject {
@@ -76,11 +83,9 @@ export function objectOf(text: InputText): JsonObject {
 
 /** Returns one JSON value, the items of a JSON array, or one value for each line (NDJSON). */
 export function valuesOf(text: InputText): readonly Json[] {
-  const lines = Buffer.from(text.bytes).toString().trim().split('\n');
+  const lines = Buffer.from(text.bytes).toString().trimEnd().split('\n');
   if (lines.length > 1 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line))) {
-    return lines.map((line, at) =>
-      jsonOf({ file: `${text.file}:${at + 1}`, bytes: Buffer.from(line.trim()) }),
-    );
+    return lines.map((line, at) => jsonOf({ file: text.file, bytes: Buffer.from(line), line: at + 1 }));
   }
   const value = jsonOf(text);
   return Array.isArray(value) ? value : [value];

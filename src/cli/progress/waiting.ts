@@ -69,5 +69,10 @@ export const jobFailure = ({ jobId, status, errorSummary }: Pick<Job, 'jobId'> &
 export const unfinished = (job: Job): CliError =>
   new CliError(exit.error, jobFailure(job), {
     code: job.status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED',
-    next: [`gov jobs retry ${job.jobId}`],
+    // a run gets events from its agent, not from another try
+    next: [
+      job.errorSummary?.startsWith('RUN_HAS_NO_EVENTS') === true
+        ? 'gov runs list'
+        : `gov jobs retry ${job.jobId}`,
+    ],
   });

@@ -9,6 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { parseJson, type Json } from '../../core/json/parse.ts';
 import type { SendableRecord } from '../../client/sending/batch.ts';
 import { CliError, exit } from '../program/exit.ts';
+import { isAnyJson, recordFault } from '../program/json-fault.ts';
 
 export interface RefusedRecord {
   readonly line: number;
@@ -70,15 +71,16 @@ function ofBatch(line: number, bytes: Buffer): readonly InputRecord[] {
   return Array.isArray(events) ? events.map((event) => sendable(line, event)) : [sendable(line, body)];
 }
 
-function reasonOf({ bytes, isCut }: Piece, error: GovError): string {
+function reasonOf({ bytes, isCut, line }: Piece, error: GovError): string {
   const text = bytes ?? Buffer.alloc(0);
   if (!isUtf8(text)) {
     return 'not_utf8: expected UTF-8, got other bytes, such as those of Latin-1; save the file as UTF-8';
   }
-  if (isAnyJson(text)) return `unsafe_json: ${error.message}`;
-  return isCut === true
-    ? `invalid_json: expected a whole line, got one that ends with the input: ${error.message}`
-    : `invalid_json: ${error.message}`;
+  const fault = recordFault({ bytes: text, line }, error);
+  if (isAnyJson(text)) return `unsafe_json: ${fault}`;
+  return isCut === true && fault.includes('the end of the text')
+    ? `invalid_json: expected a whole line, got one that ends with the input: ${fault}`
+    : `invalid_json: ${fault}`;
 }
 
 /** Returns a record of a value that is JSON already. */
@@ -87,12 +89,3 @@ export const sendable = (line: number, event: Json): SendableRecord => ({
   event,
   text: JSON.stringify(event),
 });
-
-function isAnyJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'));
-    return true;
-  } catch {
-    return false;
-  }
-}

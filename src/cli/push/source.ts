@@ -147,9 +147,10 @@ function detectFormatOf(source: InputSource, first: Buffer): Exclude<InputFormat
   const header = /^(sep=.\r?\n)?[^\n]*\brunId\b[^\n]*(\r?\n|$)/;
   if (/\.(csv|tsv)$/i.test(name) || header.test(text)) return 'csv';
   if (/^\s*\{/m.test(text) || isPipe(source)) return 'ndjson';
+  const got = text.startsWith('<') ? 'HTML or XML' : JSON.stringify(text.slice(0, 32).split('\n')[0]);
   throw inputError(
     `${name}:1`,
-    'expected events as NDJSON, a JSON array or CSV, or a recording together with --from',
+    `expected events as NDJSON, a JSON array or CSV, or a recording together with --from, got ${got}`,
   );
 }
 

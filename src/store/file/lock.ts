@@ -69,7 +69,7 @@ export function lockHolder(path: string): { readonly pid: number | null } | null
 function heldBy(path: string, pid: number | null, cause: unknown): GovError {
   const by = pid === null || !isRunning(pid) ? 'another process' : `process ${pid}`;
   const detail = `expected ${path} to be free, got a lock: ${by} holds it; stop that process first`;
-  return new GovError('CONFLICT', detail, { cause });
+  return new GovError('CONFLICT', detail, { cause, extensions: { locked: path } });
 }
 
 /** The pid in the file may be that of an earlier holder. */

@@ -135,6 +135,17 @@ describe('records', () => {
     ]);
   });
 
+  it('a record over several lines has the line of its fault, and is not called cut off without reason', async () => {
+    expect(await read('{\n"a": 1,\n}\n{"a":NaN}')).toMatchObject([
+      { line: 1, reason: "invalid_json: expected a member name, got '}' in line 3" },
+      { line: 4, reason: expect.stringMatching(/^invalid_json: expected a JSON value/) },
+    ]);
+    expect(await read('[{},\n\n {"a":\n}]')).toMatchObject([
+      { line: 1 },
+      { line: 3, reason: "invalid_json: expected a JSON value, got '}' in line 4" },
+    ]);
+  });
+
   it('records after a first line of other text are read', async () => {
     expect(await read('Warning: x\n{"a":1}\n')).toMatchObject([{ line: 1, reason: /./ }, { line: 2 }]);
   });

@@ -76,4 +76,35 @@ describe('the watch over recent runs', () => {
     expect(watch.reasons()).toEqual([]);
     await reader.close();
   });
+
+  it('gives one reason for many runs with findings: their number, three of them, and what lists all', async () => {
+    const runs = Array.from({ length: 5 }, (_, at) => ({
+      runId: `r${at}`,
+      events: 2,
+      lastTimestampMs: Date.now(),
+    }));
+    const counts = { ungoverned: 2 };
+    const watch = new CoverageWatch({
+      projectId: 'prj',
+      store: {
+        runs: () => Promise.resolve(runs.slice(0, shown)),
+        policiesInForce: () => Promise.resolve({ policies: [{}] }),
+      } as never,
+      work: { run: () => Promise.resolve({ counts, gaps: [], covered: false } as never) },
+      now: Date.now,
+      log: silentLog,
+    });
+    let shown = 3;
+    await watch.look();
+    await watch.look();
+    expect(watch.reasons()).toHaveLength(3);
+    shown = 5;
+    await watch.look();
+    await watch.look();
+    expect(watch.reasons()).toEqual([
+      'coverage: 5 of the newest 20 runs have calls that nothing decided, or gaps: run r0 has 2 ungoverned calls; ' +
+        'run r1 has 2 ungoverned calls; run r2 has 2 ungoverned calls; and 2 more; see gov runs coverage RUN, ' +
+        'and all of them with gov report create integrity-completeness --since 1d --open',
+    ]);
+  });
 });

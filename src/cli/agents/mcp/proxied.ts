@@ -84,8 +84,6 @@ interface Pinning {
   readonly scope: Scope;
   /** Where the connection file is. */
   readonly folder: string;
-  /** The launcher that `gov mcp wrap` writes. */
-  readonly launcher: string;
   /** The context of hooks; a proxy with another one may have another plane. */
   readonly context: string | undefined;
   readonly cwd: string;
@@ -142,24 +140,38 @@ function configsOf(client: AgentClient, { env, etc }: Pinning): string[] | null 
 const deciding = /^(?:GOV_|NODE_|LD_|DYLD_|SSL_CERT|HOME$|PATH$|XDG_)/;
 
 /** Exactly what `gov mcp wrap` writes: the launcher, the context of the hooks, and the name of the server. */
-function isProxyEntry({ name, entry }: ConfiguredServer, { launcher, context }: Pinning): boolean {
+function isProxyEntry({ name, entry }: ConfiguredServer, { context }: Pinning): boolean {
   const { command, args, env = {} } = entry;
-  if (command !== launcher || resolve(launcher) !== launcher || !Array.isArray(args) || !isObject(env))
-    return false;
+  if (!Array.isArray(args) || !isObject(env)) return false;
   if (Object.keys(env).some((variable) => deciding.test(variable))) return false;
-  const words = [
-    'mcp',
-    'proxy',
-    ...(args[2] === '-C' ? ['-C', context] : []),
-    '--name',
-    spelledName(name),
-    '--',
-  ];
-  return words.every((word, at) => args[at] === word) && args.length > words.length;
+  const all: unknown[] = [command, ...args];
+  return [launcherOf({}), nodeLauncher()].some((launcher) => {
+    if (resolve(launcher[0]) !== launcher[0]) return false;
+    const at = launcher.length + 2;
+    const words = [
+      ...launcher,
+      'mcp',
+      'proxy',
+      ...(all[at] === '-C' ? ['-C', context] : []),
+      '--name',
+      spelledName(name),
+      '--',
+    ];
+    return words.every((word, place) => all[place] === word) && all.length > words.length;
+  });
 }
 
-/** An absolute path: the client's PATH may have another program of this name. */
-export function launcherOf(entry = process.argv[1] ?? ''): string {
-  const launcher = resolve(dirname(entry), '../bin/gov');
-  return existsSync(launcher) ? launcher : 'gov';
+/** The words that start gov: a program, and its first arguments. */
+export type Launcher = readonly [program: string, ...args: readonly string[]];
+
+/**
+ * Absolute paths: the client's PATH may have another program of this name. With GOV_NODE the Node of this process, because
+ * clients such as Codex start a server without the variables of the user, and `bin/gov` would take an older Node.
+ */
+export function launcherOf(env: Variables): Launcher {
+  if ((env['GOV_NODE'] ?? '') !== '') return nodeLauncher();
+  const launcher = resolve(dirname(process.argv[1] ?? ''), '../bin/gov');
+  return [existsSync(launcher) ? launcher : 'gov'];
 }
+
+const nodeLauncher = (): Launcher => [process.execPath, resolve(process.argv[1] ?? '')];

@@ -13,7 +13,7 @@ import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
 import { nothing, type Edit, type Scope, type Setup, type Wanted } from '../../agents/setup/edit.ts';
-import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
+import { pinProxied } from '../../agents/mcp/proxied.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Context } from '../../context/definition.ts';
@@ -52,7 +52,7 @@ export const run: Run<typeof spec> = async (call) => {
   const changes = planned(key);
   install(changes, folder, key);
   const name = session.context()?.name;
-  pinProxied({ env: io.env, etc, scope, folder, launcher: launcherOf(), context: name, cwd: io.cwd });
+  pinProxied({ env: io.env, etc, scope, folder, context: name, cwd: io.cwd });
   const more = await trustCodex(call, { scope, folder, chosen });
   await showChanges(out, merged([...changes, ...(more ?? [])]), { dryRun: false });
   if (more === null)

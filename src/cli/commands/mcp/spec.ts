@@ -124,7 +124,8 @@ export const mcpWrap = command({
     program: {
       type: 'string',
       value: 'PATH',
-      description: 'Path of gov in the configuration; default: this one',
+      description:
+        'Path of gov in the configuration; default: this one, started by this Node where GOV_NODE is set',
     },
   },
   examples: ['gov mcp wrap claude --dry-run', 'gov mcp wrap codex', 'gov mcp wrap cursor --undo'],

@@ -12,7 +12,7 @@ import {
   type Server,
 } from '../../mcp/wrap/edits.ts';
 import { etc, folderOf } from '../../agents/target.ts';
-import { launcherOf, pinProxied } from '../../agents/mcp/proxied.ts';
+import { launcherOf, pinProxied, type Launcher } from '../../agents/mcp/proxied.ts';
 import { homeOf } from '../../context/config.ts';
 import { serversInJson } from '../../mcp/wrap/json-config.ts';
 import { serversInToml } from '../../mcp/wrap/toml-config.ts';
@@ -44,10 +44,11 @@ interface Files {
 async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
   const { out } = invocation;
   const { servers, others } = serversIn(path, text);
-  const program = invocation.flags.program ?? launcherOf();
+  const { program } = invocation.flags;
+  const launcher: Launcher = program === undefined ? launcherOf(invocation.io.env) : [program];
   const fresh = servers
     .filter((server) => !isWrapped(server))
-    .map((server) => editOf(server, text, { invocation, program }));
+    .map((server) => editOf(server, text, { invocation, launcher }));
   // edits of an earlier call stay known, where they are now
   const earlier = existsSync(notes) ? reversed(text, readFileSync(notes, 'latin1')).edits.map(flipped) : [];
   await show(invocation, { path, text, edits: fresh });
@@ -80,7 +81,7 @@ async function undo(invocation: Wrapping, { path, text, notes }: Files): Promise
 /** Hooks of this user leave the approvals of wrapped servers to the proxy. */
 function pinAgain({ io, settings: { context } }: Wrapping): void {
   const folder = folderOf('user', io.env);
-  pinProxied({ env: io.env, etc, scope: 'user', folder, launcher: launcherOf(), context, cwd: io.cwd });
+  pinProxied({ env: io.env, etc, scope: 'user', folder, context, cwd: io.cwd });
 }
 
 const flipped = ({ name, from, before, after }: Edit): Edit => ({ name, from, before: after, after: before });
@@ -105,17 +106,22 @@ function adviceFor(name: string, why: string): string {
   return `. Run a proxy for it, and write the address that it prints into the configuration: ${proxy}`;
 }
 
-const isWrapped = ({ args: [noun, verb] }: Server): boolean => noun === 'mcp' && verb === 'proxy';
+/** The words after `bin/gov`, or after Node and `gov.cjs`. */
+const isWrapped = ({ args }: Server): boolean => {
+  const [noun, verb] = args[0]?.endsWith('/gov.cjs') === true ? args.slice(1) : args;
+  return noun === 'mcp' && verb === 'proxy';
+};
 
 function editOf(
   server: Server,
   text: string,
-  { invocation: { globals }, program }: { invocation: Wrapping; program: string },
+  { invocation: { globals }, launcher }: { invocation: Wrapping; launcher: Launcher },
 ): Edit {
   const { name, command, args, from, to } = server;
   const context = typeof globals['context'] === 'string' ? ['-C', globals['context']] : [];
-  const words = ['mcp', 'proxy', ...context, '--name', spelledName(name), '--', command, ...args];
-  return { name, from, before: text.slice(from, to), after: server.rewrite(program, words) };
+  const [program, ...first] = launcher;
+  const proxy = ['mcp', 'proxy', ...context, '--name', spelledName(name), '--', command, ...args];
+  return { name, from, before: text.slice(from, to), after: server.rewrite(program, [...first, ...proxy]) };
 }
 
 async function show(

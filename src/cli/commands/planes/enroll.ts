@@ -3,23 +3,24 @@
  * Tested by `test/cli/commands/plane/enroll-by-file.test.ts`.
  */
 import type { EnrolmentRequest } from '../../../contract/telemetry.ts';
-import { canonicalize, parseJson } from '../../../core/json/parse.ts';
+import { canonicalize } from '../../../core/json/parse.ts';
 import type { Run } from '../../program/command.ts';
-import { CliError, exit, usage } from '../../program/exit.ts';
+import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, openOutput } from '../../terminal/output-file.ts';
-import { readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../program/input.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planesEnroll as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;
   const { dataPlaneId } = args;
-  const { file, bytes } = await readInput(args.file, call);
+  const text = await readInput(args.file, call);
+  const { file } = text;
   const target = flags.out ?? '-';
   const request = {
     params: { dataPlaneId },
     // the service checks its content
-    body: requestIn(file, bytes),
+    body: objectOf(text) as unknown as EnrolmentRequest,
     idempotencyKey: settings.idempotencyKey,
   };
   // opened first: the request ends the plane's earlier credentials
@@ -45,11 +46,3 @@ const lost =
     const next = [`gov planes enroll ${dataPlaneId} ${file} -O FILE`];
     throw new CliError(exit.error, message, { code: cause.code, next, cause });
   };
-
-function requestIn(file: string, bytes: Uint8Array): EnrolmentRequest {
-  try {
-    return parseJson(bytes) as unknown as EnrolmentRequest;
-  } catch (cause) {
-    throw usage(`${file}: expected an enrolment request in JSON: ${String((cause as Error).message)}`);
-  }
-}

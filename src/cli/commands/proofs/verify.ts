@@ -64,7 +64,7 @@ interface Given {
 }
 
 /** Opens the file or standard input and reads only its beginning. Errors: exit 2 if that fails. */
-async function openGiven({ args, io, signal }: Call): Promise<Given> {
+async function openGiven({ args, io, signal, out }: Call): Promise<Given> {
   const source: AsyncIterable<Buffer | string> =
     args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(resolve(io.cwd, args.proof), signal);
   const chunks = source[Symbol.asyncIterator]();
@@ -91,6 +91,7 @@ async function openGiven({ args, io, signal }: Call): Promise<Given> {
     }
   };
   refuseCsv(begin.toString('latin1', 0, limits.exportHeaderBytes));
+  await remarkOther(args.proof, begin, out);
   return { isExport: begin.toString('latin1', 0, exportBegin.length) === exportBegin, chunks: all() };
 }
 
@@ -100,6 +101,17 @@ function refuseCsv(begin: string): void {
   throw usage(
     'expected a proof or an export of JSON, got CSV, which proves nothing',
     'compare its SHA-256 with gov export get ID, or create another: gov export run --proof',
+  );
+}
+
+/** Warns of a text that is plainly something else: the verdict of the format alone does not help. */
+async function remarkOther(file: string, begin: Buffer, out: Call['out']): Promise<void> {
+  const head = begin.toString('latin1', 0, 256).trimStart();
+  if (head.startsWith('{')) return;
+  const got = head.startsWith('<') ? 'HTML or XML' : head === '' ? 'an empty file' : 'other text';
+  const name = file === '-' ? 'standard input' : file;
+  await out.warn(
+    safe`${name} is ${got}, not a proof bundle or an export; fetch a bundle: gov proofs get ID --bundle --out FILE`,
   );
 }
 

@@ -5,11 +5,10 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Message, Receipt } from '../../../contract/telemetry.ts';
-import { parseJson } from '../../../core/json/parse.ts';
 import type { Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { openOutput, refuseSame } from '../../terminal/output-file.ts';
-import { readInput } from '../../program/input.ts';
+import { jsonOf, readInput } from '../../program/input.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { usageImport as spec } from './spec.ts';
@@ -74,14 +73,8 @@ function messagesOf(file: string, bytes: Uint8Array): Message[] {
   const lines = Buffer.from(bytes).toString('utf8').split('\n');
   return lines.flatMap((line, at) => {
     if (line.trim() === '') return [];
-    try {
-      // the service checks its content
-      return [parseJson(Buffer.from(line)) as unknown as Message];
-    } catch (cause) {
-      throw usage(
-        `${file}: expected a message in JSON in line ${at + 1}: ${String((cause as Error).message)}`,
-      );
-    }
+    // the service checks its content
+    return [jsonOf({ file, bytes: Buffer.from(line), line: at + 1 }) as unknown as Message];
   });
 }
 

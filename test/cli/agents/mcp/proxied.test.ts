@@ -1,4 +1,5 @@
 /** A hook and a proxy on one MCP call: one approval, and nobody but the operator can hand a call to the proxy. */
+import { spawnSync } from 'node:child_process';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -66,6 +67,19 @@ describe('a hook before a call of an MCP server', () => {
     expect((await wrap()).code).toBe(0);
     expect(readFileSync(join(home, '.claude.json'), 'utf8')).toContain(launcher);
     expect(await call('mcp__bank__pay')).toMatchObject({ code: 0, denied: false, asks: false, types: [] });
+  });
+
+  it('with GOV_NODE a wrapped server starts by that Node, without variables, and is pinned all the same', async () => {
+    const words = ['mcp', 'wrap', 'claude', join(home, '.claude.json')];
+    const env = { HOME: home, GOV_CONFIG_DIR: join(home, '.config/gov'), PATH: '/usr/bin:/bin' };
+    await gov(words, { env: { ...env, GOV_NODE: process.execPath } });
+    const { command, args } = JSON.parse(readFileSync(join(home, '.claude.json'), 'utf8')).mcpServers.bank;
+    expect([command, args.slice(1, 5)]).toEqual([process.execPath, ['mcp', 'proxy', '--name', 'bank']]);
+    const started = spawnSync(command, [...args.slice(0, 3), '--help'], { env: {}, encoding: 'utf8' });
+    expect([started.status, started.stdout]).toEqual([0, expect.stringContaining('gov mcp proxy')]);
+    expect(await call('mcp__bank__pay')).toMatchObject({ code: 0, denied: false, asks: false });
+    // a second time there is nothing to do
+    expect((await gov(words, { env })).stdout).toContain('wrapped no server');
   });
 
   it('a hook still denies a call of a proxied server that a policy denies, and records that', async () => {

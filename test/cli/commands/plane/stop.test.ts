@@ -41,6 +41,23 @@ describe('gov plane stop', { timeout: 60_000 }, () => {
     });
   });
 
+  it('is named by a second process that wants to serve the same directory', async () => {
+    const { child } = await start();
+    const ended = once(child, 'exit');
+    const pid = pidOf();
+    const { code, stderr } = await account.gov(['plane', 'serve', '--data', dataDir, '-o', 'json']);
+    const { error } = JSON.parse(stderr) as { error: unknown };
+    expect([code, error]).toMatchObject([
+      6,
+      {
+        message: expect.stringContaining(`process ${pid} holds it`),
+        next: [`gov plane status --data ${dataDir}`, `gov plane stop --data ${dataDir}`],
+      },
+    ]);
+    child.kill('SIGTERM');
+    await ended;
+  });
+
   it('does not signal a process whose id a killed plane left in run.json', async () => {
     const other = spawn('sleep', ['60']);
     try {

@@ -161,7 +161,10 @@ describe('gov usage import', () => {
     expect([code, stdout]).toEqual([3, expect.stringContaining('INVALID_SIGNATURE')]);
     writeFileSync(join(account.folder, 'torn.ndjson'), `${JSON.stringify(good)}\n{"kind":`);
     const torn = await account.gov(['usage', 'import', 'torn.ndjson']);
-    expect([torn.code, torn.stderr]).toEqual([2, expect.stringContaining('line 2')]);
+    expect([torn.code, torn.stderr]).toEqual([
+      2,
+      expect.stringContaining('torn.ndjson:2:9: not whole JSON: '),
+    ]);
     expect((await account.gov(['usage', 'import', 'none.ndjson'])).code).toBe(2);
   });
 });

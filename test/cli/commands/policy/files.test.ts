@@ -146,9 +146,9 @@ describe('policy files', () => {
     ],
     [json({ name: 3 }), 'expected a string as name'],
     [json({ name: 'x'.repeat(10_000) }), 'characters as name'],
-    ['{"policyId":"p","policyId":"q"}', 'p.json: '],
+    ['{"policyId":"p","policyId":"q"}', 'p.json:1:17: expected each member name once'],
     ['[]', 'expected a JSON object'],
-    ['{', 'p.json: '],
+    ['{', 'p.json:1:2: not whole JSON: '],
   ])('a policy file is refused with exit code 2 and the place: %j', async (content, expected) => {
     const folder = emptyDirectory();
     writeInto(folder, 'p.json', content);

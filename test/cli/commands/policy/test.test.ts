@@ -85,7 +85,7 @@ describe('policy test', () => {
     [[{ checkpoint: [], expect: 'deny' }], 'case 1: expected a checkpoint'],
     [[{ checkpoint: {}, expect: { nope: 'deny' } }], 'expected one of all, no-shell, got "nope"'],
     [[{ checkpoint: {}, expected: 'deny' }], 'got "expected"'],
-    ['[', 'some.cases.json: '],
+    ['[', 'some.cases.json:1:2: not whole JSON: '],
   ])('policy test refuses invalid cases: %j', async (content, expected) => {
     writeInto(folder, 'p/some.cases.json', content);
     const { code, stderr } = await gov('policy test p --cases p');

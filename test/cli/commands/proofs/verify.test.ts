@@ -97,6 +97,10 @@ describe('a bundle', () => {
       ]);
       expect([code, stdout.includes('MALFORMED_BUNDLE')]).toEqual([2, true]);
     }
+    const page = await govHere(['proofs', 'verify', file('page.json', '<!DOCTYPE html>'), '--key', key]);
+    expect(page.stderr).toMatch(
+      /page\.json is HTML or XML, not a proof bundle or an export; fetch a bundle: /,
+    );
     expect(await govHere(['proofs', 'verify', join(folder, 'nowhere')])).toMatchObject({
       code: 2,
       stdout: '',

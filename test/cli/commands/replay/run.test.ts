@@ -72,6 +72,7 @@ describe('replay run', () => {
   it('replay run exits with 1 when the job failed, and with 2 for an unknown severity', async () => {
     const { code, stderr } = await plane.gov('replay run --run nowhere --wait');
     expect([code, stderr]).toEqual([1, expect.stringContaining('RUN_HAS_NO_EVENTS')]);
+    expect(stderr).toMatch(/try: gov runs list$/m);
     expect((await plane.gov('replay run --run first --fail-on drift=huge')).code).toBe(2);
     expect((await plane.gov('replay get rpl_01jq3v5k8hf7wb3c9x2m4n6p8r')).code).toBe(5);
   });
