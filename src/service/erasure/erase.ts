@@ -74,7 +74,7 @@ export async function erase(
             ...(subject === undefined ? {} : { subject }),
             ...(destroysKey ? { destroysKey } : {}),
           },
-          ...(reports.length === 0 ? [] : [{ kind: 'saveDocuments', changes: reports } as const]),
+          { kind: 'saveDocuments', changes: reports },
         ],
         ...(revisedMs === null ? {} : { revisedMs }),
         ...kept?.(erasureId),
@@ -84,7 +84,7 @@ export async function erase(
     if ('replayed' in stored) return stored;
     if (stored.outcome === 'stored') {
       services.searchIndexer.erased(projectId);
-      await removeExpired(services, reports.length);
+      await removeExpired(services, reports.filter((change) => 'save' in change).length);
       return { erasureId };
     }
   }
@@ -93,7 +93,7 @@ export async function erase(
   });
 }
 
-/** Null where a worker took or completed a report meanwhile: its document has another version. */
+/** Null where a worker started or completed a report meanwhile: its document has another version. */
 async function unlessReportChanged<Stored>(appending: Promise<Stored>): Promise<Stored | null> {
   try {
     return await appending;
@@ -110,24 +110,24 @@ async function copiesOf(
   targets: readonly ErasureTarget[],
 ): Promise<{ readonly copies: Copies; readonly leaves: readonly LosingLeaf[] }> {
   const leaves: LosingLeaf[] = [];
-  const runIds = new Set<string>();
+  /** By run: when the log recorded its newest event. */
+  const lastOf = new Map<string, number | null>();
   const ids = new Set<string>();
   for (const { index } of targets) {
     const leaf = await store.leaf(projectId, index);
     if (leaf === null) continue;
     const clear = readJson(leaf.record) as JsonObject;
-    const { runId = null, serverTimestamp, evaluatedAt } = clear;
-    if (typeof runId === 'string') runIds.add(runId);
-    const at = serverTimestamp ?? evaluatedAt;
-    leaves.push({
-      runId: typeof runId === 'string' ? runId : null,
-      atMs: typeof at === 'string' ? parseTimestamp(at) : null,
-    });
+    const at = clear.serverTimestamp ?? clear.evaluatedAt;
+    const atMs = typeof at === 'string' ? parseTimestamp(at) : null;
+    const runId = typeof clear.runId === 'string' ? clear.runId : null;
+    if (runId !== null && !lastOf.has(runId))
+      lastOf.set(runId, (await store.run(projectId, runId))?.lastServerMs ?? null);
+    leaves.push({ runId, atMs, lastMs: runId === null ? atMs : (lastOf.get(runId) ?? atMs) });
     for (const value of Object.values(clear)) {
       if (typeof value === 'string' && /^(?:pev|rsk)_/.test(value)) ids.add(value);
     }
   }
-  return { copies: { runIds: [...runIds], ids: [...ids] }, leaves };
+  return { copies: { runIds: [...lastOf.keys()], ids: [...ids] }, leaves };
 }
 
 /** Deletes artifacts that contain erased values. The sweeps delete those that cannot be deleted now. */

@@ -30,7 +30,7 @@ export async function buildReport(services: Services, claimed: StoredDocument): 
   const lease = new Lease(services, claimed);
   try {
     if (before.attempts >= limits.reportAttempts) throw interrupted();
-    await lease.renew(JSON.stringify(stored));
+    await lease.begin(JSON.stringify(stored));
     await makeReport(services, lease, stored);
     return 'completed';
   } catch (error) {

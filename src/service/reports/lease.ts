@@ -7,9 +7,12 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
+import { reportStart } from './start.ts';
 
 const leaseMs = limits.jobLeaseSeconds * 1000;
 const renewMs = limits.jobLeaseRenewSeconds * 1000;
+/** Tries of a start at the same moment as that of another report of the project. */
+const startTries = 5;
 
 export class Lease {
   readonly #services: Services;
@@ -29,21 +32,38 @@ export class Lease {
     this.#timer.unref();
   }
 
-  /** Saves the data with a new end of the lease. CONFLICT where the lease was lost. */
-  renew(data = this.#document.data): Promise<void> {
-    const saved = this.#saving.then(() => this.#save(data));
+  /** Saves the data, and that the report reads the log from now on. CONFLICT where the lease was lost. */
+  begin(data: string): Promise<void> {
+    return this.#saved(data, startTries);
+  }
+
+  /** Saves the document with a new end of the lease. CONFLICT where the lease was lost. */
+  renew(): Promise<void> {
+    return this.#saved(this.#document.data, 0);
+  }
+
+  #saved(data: string, starts: number): Promise<void> {
+    const saved = this.#saving.then(() => this.#save(data, starts));
     this.#saving = saved.catch(() => {});
     return saved;
   }
 
-  async #save(data: string): Promise<void> {
-    const { projectId, ...document } = { ...this.#document, data, dueMs: this.#services.now() + leaseMs };
-    const outcome = await this.#services.store.saveDocuments(projectId, [{ save: document }]);
-    if (outcome !== 'saved') {
-      this.#isLost = true;
-      throw leaseLost(document.documentId);
+  async #save(data: string, starts: number): Promise<void> {
+    const { store, now } = this.#services;
+    const { projectId, ...document } = { ...this.#document, data, dueMs: now() + leaseMs };
+    const start = starts === 0 ? [] : [await reportStart(store, projectId)];
+    const outcome = await store.saveDocuments(projectId, [
+      { save: document },
+      ...start.map((save) => ({ save })),
+    ]);
+    if (outcome === 'saved') {
+      this.#document = { ...document, projectId, version: document.version + 1 };
+      return;
     }
-    this.#document = { ...document, projectId, version: document.version + 1 };
+    const stored = starts > 1 ? await store.document(projectId, document.kind, document.documentId) : null;
+    if (stored?.version === document.version) return this.#save(data, starts - 1);
+    this.#isLost = true;
+    throw leaseLost(document.documentId);
   }
 
   /** The document as last saved. */

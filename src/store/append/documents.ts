@@ -5,7 +5,12 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { DocumentChange, DocumentStore, StoredDocument } from '../port/documents.ts';
+import {
+  versionOf,
+  type DocumentChange,
+  type DocumentStore,
+  type StoredDocument,
+} from '../port/documents.ts';
 import type { AppendOutcome, AppendRequest } from '../port/request.ts';
 
 type NewDocument = Omit<StoredDocument, 'projectId'>;
@@ -24,7 +29,7 @@ export interface DocumentRows {
 /** PRECONDITION_FAILED for another version or a taken key, CONFLICT where the kind is full, PAYLOAD_TOO_LARGE. */
 export function changeDocuments(rows: DocumentRows, changes: readonly DocumentChange[]): void {
   for (const change of changes) {
-    const { kind, documentId, version } = 'save' in change ? change.save : change.remove;
+    const { kind, documentId, version } = versionOf(change);
     const stored = rows.documentVersion(kind, documentId) ?? 0;
     if (stored !== version) {
       throw new GovError(
@@ -33,7 +38,7 @@ export function changeDocuments(rows: DocumentRows, changes: readonly DocumentCh
       );
     }
     if ('remove' in change) rows.removeDocument(kind, documentId);
-    else save(rows, change);
+    else if ('save' in change) save(rows, change);
   }
 }
 

@@ -33,7 +33,17 @@ export type DocumentChange =
       /** Refuses a new document where the project has this many of its kind. */
       readonly most?: number;
     }
-  | { readonly remove: Pick<StoredDocument, 'kind' | 'documentId' | 'version'> };
+  | { readonly remove: DocumentVersion }
+  /** Changes nothing, and refuses the other changes where the document has another version; 0: there is none. */
+  | { readonly expect: DocumentVersion };
+
+type DocumentVersion = Pick<StoredDocument, 'kind' | 'documentId' | 'version'>;
+
+/** The document and version that a change is about. */
+export function versionOf(change: DocumentChange): DocumentVersion {
+  if ('save' in change) return change.save;
+  return 'remove' in change ? change.remove : change.expect;
+}
 
 interface DocumentFilter {
   readonly kind: string;

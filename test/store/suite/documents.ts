@@ -48,6 +48,26 @@ describe('documents', () => {
     await drop();
   });
 
+  it('that a change expects in another version refuse it, and stay as they are', async () => {
+    const { store, drop } = await open();
+    const expecting = (version: number): DocumentChange => ({
+      expect: { kind: 'note', documentId: 'one', version },
+    });
+    expect(await save(store, expecting(1), saving('two'))).toBe('conflict');
+    expect(await save(store, expecting(0), saving('two'))).toBe('saved');
+    // both may be in one commit, in this order
+    const [first, second] = [save(store, saving('one')), save(store, expecting(0), saving('three'))];
+    expect(await Promise.all([first, second])).toEqual(['saved', 'conflict']);
+    expect(await save(store, expecting(1), saving('three'))).toBe('saved');
+    const all = await store.documents('prj_a', { kind: 'note' }, { limit: 10 });
+    expect(all.map(({ documentId, version }) => [documentId, version]).toSorted()).toEqual([
+      ['one', 1],
+      ['three', 1],
+      ['two', 1],
+    ]);
+    await drop();
+  });
+
   it('of several requests at once from one version let one of them win', async () => {
     const { store, drop } = await open();
     await save(store, saving('one'));

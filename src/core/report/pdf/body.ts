@@ -187,22 +187,26 @@ function coverage(flow: Flow, subject: Subject): void {
 }
 
 export function setSections(flow: Flow, subject: Subject): void {
-  subject.report.sections.forEach((section, at) => {
+  subject.report.sections.forEach(({ title, blocks }, at) => {
     flow.section(() => {
-      const [first, ...others] = section.blocks;
-      const wide = first === undefined ? null : wideTable(subject, first);
-      const heading = (): void => flow.heading(1, `${at + 1}  ${section.title}`, { room: 150 });
-      if (wide === null && at === 0) flow.newPage();
-      if (wide === null) heading();
-      else {
-        flow.landscape(() => {
-          heading();
-          setReportTable(flow, subject, wide);
-        });
-      }
-      for (const block of wide === null ? section.blocks : others) setBlock(flow, subject, block);
+      const turned = turnedBlocks(subject, blocks);
+      if (turned === 0 && at === 0) flow.newPage();
+      const begin = (): void => {
+        flow.heading(1, `${at + 1}  ${title}`, { room: 150 });
+        for (const block of blocks.slice(0, turned)) setUnturned(flow, subject, block);
+      };
+      if (turned === 0) begin();
+      else flow.landscape(begin);
+      for (const block of blocks.slice(turned)) setBlock(flow, subject, block);
     });
   });
+}
+
+/** How many blocks begin a section on turned paper: a few lines and the wide table after them; 0: none. */
+function turnedBlocks(subject: Subject, blocks: readonly ReportBlock[]): number {
+  const at = blocks.findIndex((block) => !('text' in block) && !('facts' in block));
+  const block = blocks[at];
+  return block === undefined || wideTable(subject, block) === null ? 0 : at + 1;
 }
 
 /** The table of a block that needs turned paper, or null. */
@@ -213,6 +217,11 @@ function wideTable({ report }: Subject, block: ReportBlock): ReportTable | null 
 }
 
 function setBlock(flow: Flow, subject: Subject, block: ReportBlock): void {
+  if (wideTable(subject, block) === null) setUnturned(flow, subject, block);
+  else flow.landscape(() => setUnturned(flow, subject, block));
+}
+
+function setUnturned(flow: Flow, subject: Subject, block: ReportBlock): void {
   if ('text' in block) {
     for (const paragraph of block.text.split(/\n{2,}/)) {
       flow.text(paragraph, flow.style('regular', 10), { after: 8, leading: 1.5 });
@@ -233,8 +242,7 @@ function setBlock(flow: Flow, subject: Subject, block: ReportBlock): void {
     const table = subject.report.tables.find(({ id }) => id === block.table);
     if (table === undefined)
       throw new Error(`expected a table of the report, got ${JSON.stringify(block.table)}`);
-    if (wideTable(subject, block) === null) setReportTable(flow, subject, table);
-    else flow.landscape(() => setReportTable(flow, subject, table));
+    setReportTable(flow, subject, table);
   }
 }
 
@@ -245,9 +253,12 @@ function setReportTable(flow: Flow, subject: Subject, table: ReportTable): void 
   flow.heading(2, table.title, { room: 110 });
   flow.text(table.scope, muted, { after: 4 });
   const isProven = table.completeness.status === 'proven';
+  const { population } = table;
+  const rows = population === 1 ? '1 row matches' : `${format.count(population)} rows match`;
   const more = table.exceptions > 0 ? `, ${format.count(table.exceptions)} of them exceptions` : '';
+  const shown = population === 1 && table.exceptions === 1 ? ', an exception' : more;
   flow.text(
-    `${format.count(table.population)} rows match${more}. The whole table is attached as ${table.id}.csv${table.omitted === null ? '' : `, without ${table.omitted}`}.`,
+    `${rows}${shown}. The whole table is attached as ${table.id}.csv${table.omitted === null ? '' : `, without ${table.omitted}`}.`,
     muted,
     { after: 4 },
   );
@@ -270,15 +281,12 @@ function setReportTable(flow: Flow, subject: Subject, table: ReportTable): void 
   }
   const rest = table.rows.length - Math.min(table.exceptions, table.rows.length);
   if (rest === 0) return;
-  const said = isSample
-    ? ` A sample of ${format.count(others.length)} of ${format.count(rest)}. Its seed is the data hash; “How to verify this without us” shows how to draw it again.`
-    : '';
+  const isDrawn = isSample && others.length > 0;
+  const none = `None of them is printed, because exceptions take the ${format.count(maxPrintedRows)} rows that a report prints. The attached file has them.`;
+  const drawn = `A sample of ${format.count(others.length)} of ${format.count(rest)}. Its seed is the data hash; “How to verify this without us” shows how to draw it again.`;
   if (table.exceptions > 0 || isSample) {
-    subheading(
-      flow,
-      isSample ? `Sample: ${format.count(others.length)}` : `Others: ${format.count(rest)}`,
-      said,
-    );
+    const title = isDrawn ? `Sample: ${format.count(others.length)}` : `Others: ${format.count(rest)}`;
+    subheading(flow, title, isSample ? (isDrawn ? drawn : none) : '');
   }
   if (others.length > 0) rowsOf(flow, table, others);
 }

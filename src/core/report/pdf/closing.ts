@@ -168,9 +168,10 @@ export function setFeet(flow: Flow, { hash, branding, report }: Subject): void {
   const { count } = flow.pdf.bufferedPageRange();
   const small = flow.style('regular', 7.2, flow.colors.muted);
   const mono = flow.style('mono', 6.6, flow.colors.muted);
-  const right = flow.left + flow.width;
   for (let page = 0; page < count; page += 1) {
     flow.pdf.switchToPage(page);
+    // turned pages are wider
+    const right = flow.left + flow.width;
     const y = flow.pdf.page.height - margin.bottom + 16;
     const number = `Page ${page + 1} of ${count}`;
     flow.artifact(() => {

@@ -32,6 +32,8 @@ const maxCellChars = 3000;
 const columnMinimum = 26;
 /** A column of at most this width does not break where there is room. */
 const shortWidth = 72;
+/** A word of at most this width does not break where there is room; an id or a hash is wider. */
+const wordWidth = 100;
 
 /** A table of more columns is set on turned paper. */
 export const isWide = (columns: number): boolean => columns > 9;
@@ -78,7 +80,7 @@ class Table {
       const longestWord = Math.max(
         ...column.title.split(' ').map((word) => type.width(type.printable(word, 'bold'), this.#headStyle())),
       );
-      let widest = head;
+      let [widest, word] = [0, 0];
       for (const row of rows) {
         const cell = row[at];
         if (cell === undefined || cell.text === '') continue;
@@ -86,11 +88,15 @@ class Table {
         // a long text breaks anyway: no need to measure it
         const text = type.printable(cell.text.slice(0, 90), style.face).replaceAll('\n', ' ');
         widest = Math.max(widest, type.width(text, style));
+        word = Math.max(word, type.width(longestOf(text.split(' ')), style));
       }
       const isShort = column.face !== 'mono' && widest <= shortWidth;
       const isWhole = column.isFirm || column.align === 'right' || isShort;
-      const least = isWhole ? widest : Math.max(longestWord, columnMinimum);
-      return { wanted: widest + 0.5, least: Math.max(Math.min(least, widest) + 0.5, longestWord) };
+      const inWords =
+        column.face !== 'mono' && word <= wordWidth ? Math.max(word, columnMinimum) : columnMinimum;
+      const least = isWhole ? widest : Math.min(inWords, widest);
+      // a title breaks between words before a cell breaks
+      return { wanted: Math.max(head, widest) + 0.5, least: Math.max(longestWord, least) + 0.5 };
     });
     this.#widths = fitted(needs, width - this.#look.gap * (this.#columns.length - 1));
     this.#headLines = this.#columns.map(({ title }, at) =>
@@ -186,6 +192,9 @@ class Table {
     flow.rule(flow.y, { width: 0.35 });
   }
 }
+
+const longestOf = (words: readonly string[]): string =>
+  words.reduce((longest, word) => (word.length > longest.length ? word : longest), '');
 
 interface Need {
   readonly wanted: number;

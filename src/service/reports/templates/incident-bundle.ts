@@ -334,7 +334,7 @@ async function affectedRuns(
   const lacking =
     first === undefined
       ? `A report attaches at most ${limits.reportProofs} proofs.`
-      : `${count(without.length, 'run')} has no proof. gov proofs create --run ${first} makes one; then run the report again.`;
+      : `${count(without.length, 'run has', 'runs have')} no proof. gov proofs create --run ${first} makes one; then run the report again.`;
   return { rows, attached, lacking };
 }
 

@@ -5,7 +5,7 @@
  * Proven by `test/store/suite/documents.ts`.
  */
 import type { DocumentRows } from '../../append/documents.ts';
-import type { DocumentStore } from '../../port/documents.ts';
+import { versionOf, type DocumentStore } from '../../port/documents.ts';
 import type { Effect } from '../../port/store.ts';
 import { textArray } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
@@ -40,7 +40,7 @@ const counts = sql<{ kind: string; n: number }>(
 export function documentLookups(project: number, effects: readonly Effect[]): Lookup[] {
   const changes = effects.flatMap((effect) => (effect.kind === 'saveDocuments' ? effect.changes : []));
   if (changes.length === 0) return [];
-  const ids = changes.map((change) => ('save' in change ? change.save : change.remove));
+  const ids = changes.map(versionOf);
   const saves = changes.flatMap((change) => ('save' in change ? [change] : []));
   const keyed = saves.flatMap(({ save: { kind, key } }) => (key === null ? [] : [[kind, key]]));
   const bounded = saves.flatMap(({ save: { kind }, most }) => (most === undefined ? [] : [kind]));

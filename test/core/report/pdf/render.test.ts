@@ -154,11 +154,51 @@ describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf 
       columns: [...first!.columns, ...more],
       rows: first!.rows.map((row) => [...row, 'x', 'y', 'z', null]),
     };
-    const path = await written({ ...report, tables: [wide, ...others] });
+    const sections = [{ title: 'Wide', blocks: [{ text: 'A few words.' }, { table: first!.id }] }];
+    const path = await written({ ...report, tables: [wide, ...others], sections });
     const sizes = output('pdfinfo', '-f', '1', '-l', '99', path).match(/^Page +\d+ size: +[\d.]+/gm) ?? [];
     const widths = sizes.map((line) => Number(line.split(' ').at(-1)));
     expect(widths.filter((width) => width > 800)).toHaveLength(1);
     expect(widths.at(-1)).toBeCloseTo(595.28);
+    const turned = widths.findIndex((width) => width > 800) + 1;
+    const page = output('pdftotext', '-bbox', '-f', `${turned}`, '-l', `${turned}`, path, '-');
+    const words = [...page.matchAll(/xMax="([\d.]+)" yMax="[\d.]+">([^<]+)</g)];
+    // the section begins on the page of its table, and the number of the page is at its right margin
+    expect(words.map(([, , word]) => word)).toEqual(expect.arrayContaining(['Wide', 'words.', 'Page']));
+    expect(Math.max(...words.map(([, right]) => Number(right)))).toBeGreaterThan(770);
+    expect(Number(words.at(words.findIndex(([, , word]) => word === 'Page') + 3)?.[1])).toBeGreaterThan(770);
+  });
+
+  it('titles of columns break between words before cells break within them', async () => {
+    const report = sampleReport({ rows: 2 });
+    const [first, ...others] = report.tables;
+    const counts = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'].map((name) => ({
+      name,
+      title: `Calls that were counted as ${name}`,
+      kind: 'number' as const,
+    }));
+    const tool = { name: 'tool', title: 'Tool', kind: 'text' as const };
+    const row = ['get_reservation_details', 1, 2, 3, 4, 5, 6, 7];
+    const table = { ...first!, columns: [tool, ...counts], rows: [row, row] };
+    const path = await written({
+      ...report,
+      tables: [{ ...table, exceptions: 0, population: 2 }, ...others],
+    });
+    expect(output('pdftotext', '-layout', path, '-')).toContain('get_reservation_details');
+  });
+
+  it('a table says why none of its rows is printed', async () => {
+    const report = sampleReport({ rows: 1 });
+    const first = { ...report.tables[0]!, columns: [{ name: 'n', title: 'N', kind: 'number' as const }] };
+    const rows = (population: number) => Array.from({ length: population }, (_, at) => [at]);
+    const tables = [
+      { ...first, rows: rows(1000), exceptions: 1000, population: 1000 },
+      { ...first, id: 'small', title: 'Small', rows: rows(3), exceptions: 0, population: 3 },
+    ];
+    const sections = [{ title: 'All', blocks: tables.map(({ id }) => ({ table: id })) }];
+    const text = output('pdftotext', '-layout', await written({ ...report, tables, sections }), '-');
+    expect(text).toMatch(/Others: 3\s+None of them is printed/);
+    expect(text).not.toContain('Sample: 0');
   });
 
   it('a report of 10,000 rows prints 1,000 and attaches all', async () => {
