@@ -5,7 +5,7 @@ import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
 import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
@@ -134,19 +134,14 @@ function File({ row, changed }: { readonly row: ExportJob; readonly changed: () 
       )}
       {error !== null && <ErrorBox error={error} />}
       {isDeleting && (
-        <ConfirmDialog
+        <DeleteDialog
           title="Delete the file"
-          verb="Delete"
-          isDangerous
+          remove={(signal) => session.client.deleteExport({ params: { exportId }, signal })}
+          deleted={changed}
           close={() => setDeleting(false)}
-          work={async (signal) => {
-            await session.client.deleteExport({ params: { exportId }, signal });
-            setDeleting(false);
-            changed();
-          }}
         >
           <p>The export stays in the list. Its file is gone, but another export can be made.</p>
-        </ConfirmDialog>
+        </DeleteDialog>
       )}
     </div>
   );

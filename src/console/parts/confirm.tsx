@@ -56,3 +56,27 @@ export function ConfirmDialog({ children, verb, isDangerous = false, work, ...di
     </Dialog>
   );
 }
+
+interface DeleteProps {
+  readonly title: string;
+  /** What stays, and what is lost. */
+  readonly children: ComponentChildren;
+  readonly remove: (signal: AbortSignal) => Promise<unknown>;
+  /** Called after the dialog has closed. */
+  readonly deleted: () => void;
+  readonly close: () => void;
+}
+
+/** Asks before something is deleted. */
+export const DeleteDialog = ({ remove, deleted, ...dialog }: DeleteProps) => (
+  <ConfirmDialog
+    {...dialog}
+    verb="Delete"
+    isDangerous
+    work={async (signal) => {
+      await remove(signal);
+      dialog.close();
+      deleted();
+    }}
+  />
+);

@@ -5,7 +5,7 @@ import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { DeleteDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -177,21 +177,16 @@ function Actions({ schedule: { scheduleId, name, enabled }, changed }: ActionsPr
       </Button>
       {error !== null && <ErrorBox error={error} />}
       {isDeleting && (
-        <ConfirmDialog
+        <DeleteDialog
           title="Delete the schedule"
-          verb="Delete"
-          isDangerous
+          remove={(signal) => client.deleteReportSchedule({ params, signal })}
+          deleted={changed}
           close={() => setDeleting(false)}
-          work={async (signal) => {
-            await client.deleteReportSchedule({ params, signal });
-            setDeleting(false);
-            changed();
-          }}
         >
           <p>
             <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
           </p>
-        </ConfirmDialog>
+        </DeleteDialog>
       )}
     </div>
   );

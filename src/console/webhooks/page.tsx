@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from '../../contract/webhooks.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -216,20 +216,16 @@ function Delete({
 }: OfEndpoint & { readonly deleted: () => void }) {
   const { client } = useSession();
   return (
-    <ConfirmDialog
+    <DeleteDialog
       title="Delete the endpoint"
-      verb="Delete"
-      isDangerous
+      remove={(signal) => client.deleteWebhookEndpoint({ params: { endpointId }, signal })}
+      deleted={deleted}
       close={close}
-      work={async (signal) => {
-        await client.deleteWebhookEndpoint({ params: { endpointId }, signal });
-        deleted();
-      }}
     >
       <p>
         <RemoteLine text={url} /> gets no more messages. Messages that wait are cancelled.
       </p>
-    </ConfirmDialog>
+    </DeleteDialog>
   );
 }
 
