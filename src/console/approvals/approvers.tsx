@@ -20,11 +20,12 @@ const perPage = 50;
 export function Approvers() {
   const { client, can } = useSession();
   const [open, setOpen] = useState<'enrol' | Approver | null>(null);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'approvers',
+    load: async (cursor, signal) =>
       (await client.listApprovers({ query: { limit: perPage, cursor }, signal })).body,
-    'approvers',
-  );
+    idOf: ({ approverId }) => approverId,
+  });
   const { rows } = paged;
   const close = (): void => setOpen(null);
   const done = (): void => {

@@ -1,5 +1,5 @@
 /** Exports: files of whole resources, and a form for another one. Tested by `test/console/lists.test.ts`. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';
 import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../app/session.tsx';
@@ -10,7 +10,7 @@ import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged, type Paged } from '../parts/paged.tsx';
+import { PagedFoot, usePaged } from '../parts/paged.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { sizeText } from '../parts/size.ts';
@@ -34,12 +34,14 @@ const resources: Readonly<Record<ExportResource, string>> = {
 export function Exports() {
   const { client, can } = useSession();
   const [isAsking, setAsking] = useState(false);
-  const paged = usePaged(
-    async (cursor, signal) => (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
-    'exports',
-  );
+  const paged = usePaged({
+    key: 'exports',
+    load: async (cursor, signal) =>
+      (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
+    idOf: ({ exportId }) => exportId,
+    isBusy: ({ status }) => isOpen(status),
+  });
   const { rows } = paged;
-  useAgain(paged);
   const action = can('exports:write') && (
     <Button kind="main" onClick={() => setAsking(true)}>
       New export
@@ -87,17 +89,6 @@ export function Exports() {
       {isAsking && <NewExport close={() => setAsking(false)} made={paged.reload} />}
     </>
   );
-}
-
-const againMs = 1500;
-
-/** Reads the list again while an export in it waits or is built; a longer list than one page stays as it is. */
-function useAgain({ rows, reload }: Paged<ExportJob>): void {
-  useEffect(() => {
-    if (rows === undefined || rows.length > perPage || !rows.some(({ status }) => isOpen(status))) return;
-    const timer = setTimeout(reload, againMs);
-    return () => clearTimeout(timer);
-  }, [rows]);
 }
 
 const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (

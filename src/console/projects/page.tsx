@@ -23,6 +23,7 @@ export function Projects() {
   const { data, error, reload } = useLoad(
     async (signal) => (await client.listProjects({ signal })).body.data,
     'projects',
+    { everyMs: 10_000 },
   );
   const choice = ({ id, environment }: ListedProject) =>
     id === identity.projectId ? (

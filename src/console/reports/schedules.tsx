@@ -25,11 +25,12 @@ export function Schedules() {
   const { client, can } = useSession();
   const [isAsking, setAsking] = useState(false);
   const [made, setMade] = useState('');
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'schedules',
+    load: async (cursor, signal) =>
       (await client.listReportSchedules({ query: { limit: perPage, cursor }, signal })).body,
-    'schedules',
-  );
+    idOf: ({ scheduleId }) => scheduleId,
+  });
   const { rows } = paged;
   const actions = can('reporting:write') && (
     <Button kind="main" onClick={() => setAsking(true)}>

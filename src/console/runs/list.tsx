@@ -1,4 +1,5 @@
 /** The runs, newest first: what was denied, and which have gaps. Tested by `test/console/runs/page.long.test.ts`. */
+import { useMemo } from 'preact/hooks';
 import type { Run } from '../../contract/events.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
@@ -36,17 +37,20 @@ const perPage = 25;
 export function Runs({ query }: PageProps) {
   const session = useSession();
   const [system, type, days] = [query.get('system'), query.get('type'), query.get('days')];
-  const startTime = startOf(days);
+  // from the time when it was chosen: a list that begins later each minute would load again
+  const startTime = useMemo(() => startOf(days), [days]);
   const asked = {
     limit: perPage,
     startTime,
     aiSystemId: system ?? undefined,
     eventType: type ?? undefined,
   };
-  const paged = usePaged(
-    async (cursor, signal) => (await session.client.listRuns({ query: { ...asked, cursor }, signal })).body,
-    `runs ${JSON.stringify([system, type, startTime])}`,
-  );
+  const paged = usePaged({
+    key: `runs ${JSON.stringify([system, type, startTime])}`,
+    load: async (cursor, signal) =>
+      (await session.client.listRuns({ query: { ...asked, cursor }, signal })).body,
+    idOf: ({ runId }) => runId,
+  });
   const loaded = paged.rows ?? noRuns;
   const facts = useRowFacts(session, loaded);
   const shown = loaded.filter((run) => isShown(run, facts.get(run.runId), query));

@@ -29,11 +29,12 @@ export function Webhooks() {
   const [asking, setAsking] = useState<Asking | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [round, setRound] = useState(0);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'endpoints',
+    load: async (cursor, signal) =>
       (await client.listWebhookEndpoints({ query: { limit: perPage, cursor }, signal })).body,
-    'endpoints',
-  );
+    idOf: ({ endpointId }) => endpointId,
+  });
   const { rows } = paged;
   const changed = (made: string | null = null): void => {
     setAsking(null);
