@@ -13,6 +13,7 @@ import { Loading } from '../parts/loading.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { sizeText } from '../parts/size.ts';
 import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
@@ -94,7 +95,11 @@ export function Exports() {
 const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (
   <>
     <Status tone={toneOf(status)}>{status}</Status>
-    {errorSummary !== null && <div class="quiet small">{errorSummary}</div>}
+    {errorSummary !== null && (
+      <div class="quiet small">
+        <RemoteLine text={errorSummary} />
+      </div>
+    )}
   </>
 );
 

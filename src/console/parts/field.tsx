@@ -5,6 +5,7 @@
 import { createContext, type ComponentChildren, type InputHTMLAttributes } from 'preact';
 import { useContext, useEffect, useId } from 'preact/hooks';
 import type { FieldError } from '../../contract/problems.ts';
+import { RemoteLine } from './remote-text.tsx';
 
 export interface Refused {
   /** What the API refused at the last try, about fields that have not changed since. */
@@ -44,7 +45,7 @@ export function Field({ label, name, children }: FieldProps) {
       {children({ id, name, ...refused }, () => forget(name))}
       {detail !== undefined && (
         <p id={errorId} class="field-error">
-          {detail}
+          <RemoteLine text={detail} />
         </p>
       )}
     </div>

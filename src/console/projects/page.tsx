@@ -43,7 +43,7 @@ export function Projects() {
           )
         }
       >
-        Of {identity.organizationName ?? identity.organizationId}
+        Of <RemoteLine text={identity.organizationName ?? identity.organizationId} />
       </PageHead>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {data === undefined && error === null && <Loading what="the projects" />}

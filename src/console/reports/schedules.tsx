@@ -1,6 +1,7 @@
 /** Schedules, which make reports by themselves. Tested by `test/console/reports.long.test.ts`. */
 import { useState } from 'preact/hooks';
 import type { ReportSchedule } from '../../contract/report-schedules.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
@@ -71,7 +72,7 @@ export function Schedules() {
           close={() => setAsking(false)}
           made={({ name }) => {
             setAsking(false);
-            setMade(`The schedule ${name} was created.`);
+            setMade(visibleLine(`The schedule ${name} was created.`));
             paged.reload();
           }}
         />
