@@ -16,7 +16,7 @@ import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
-import { isOver } from './over.ts';
+import { isOver, periodText } from './words.ts';
 import { ReportTabs } from './tabs.tsx';
 import { TemplateFields, useTemplate } from './template.tsx';
 
@@ -75,7 +75,7 @@ export function Reports() {
             { name: 'Formats', cell: ({ formats }) => formats.join(', ') },
             {
               name: 'Period',
-              cell: ({ parameters: { startTime, endTime } }) => `${dayOf(startTime)} to ${dayOf(endTime)}`,
+              cell: ({ parameters }) => periodText(parameters),
             },
             { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
           ]}
@@ -86,8 +86,6 @@ export function Reports() {
     </>
   );
 }
-
-const dayOf = (time: string): string => time.slice(0, 10);
 
 function NewReport({ close }: { readonly close: () => void }) {
   const { client } = useSession();

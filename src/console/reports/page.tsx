@@ -25,7 +25,7 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
 import { DeliveryTable } from './deliveries.tsx';
-import { isOver } from './over.ts';
+import { isOver, periodText } from './words.ts';
 import { Shares } from './shares.tsx';
 
 const up = { name: 'Reports', path: ['reports'] } as const;
@@ -62,8 +62,8 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
   return (
     <>
       <PageHead title={<RemoteLine text={title} />} up={up}>
-        <Status tone={toneOf(status)}>{status}</Status> {parameters.startTime.slice(0, 10)} to{' '}
-        {parameters.endTime.slice(0, 10)} · requested <Time at={createdAt} />
+        <Status tone={toneOf(status)}>{status}</Status> {periodText(parameters)} · requested{' '}
+        <Time at={createdAt} />
         {parameters.runId !== undefined && (
           <>
             {' · run '}

@@ -4,6 +4,7 @@ import type { Run } from '../../contract/events.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
+import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Filters, periods, startOf, type Filter } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -67,7 +68,7 @@ export function Runs({ query }: PageProps) {
       )}
       {shown.length < loaded.length && (
         <p class="quiet">
-          {shown.length} of the {loaded.length} runs that are loaded match.
+          {shown.length.toLocaleString('en')} of {counted(loaded.length, 'loaded run')}.
         </p>
       )}
       <PagedFoot paged={paged} noun="runs" />
